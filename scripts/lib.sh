@@ -1,0 +1,71 @@
+# shellcheck shell=bash
+# What every script here shares: places, messages, long steps. Sourced, never run.
+#
+# Places   repo_dir   this checkout
+#          cache_dir  what bootstrap made and keeps: /var/cache/rowsocket for root, the user's own
+#                     cache folder otherwise; ROWSOCKET_CACHE names another
+# After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD (see scripts/bootstrap).
+
+repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+default_cache_dir() {
+  if [[ $EUID -eq 0 ]]; then
+    echo /var/cache/rowsocket
+  else
+    echo "${XDG_CACHE_HOME:-$HOME/.cache}/rowsocket"
+  fi
+}
+cache_dir=${ROWSOCKET_CACHE:-$(default_cache_dir)}
+
+say() { printf '%s\n' "$*"; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+  warn "$*"
+  exit 1
+}
+
+# run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, saying what is done and, every
+# ten seconds, for how long. On failure: the end of LOG, and failure.
+run_step() {
+  local what=$1 log=$2 started=$SECONDS pid beat=0
+  shift 2
+  say "$what ..."
+  "$@" >"$log" 2>&1 </dev/null &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    if ((SECONDS - started >= beat + 10)); then
+      beat=$((SECONDS - started))
+      say "  still at it after $beat s: $what"
+    fi
+  done
+  if ! wait "$pid"; then
+    warn "failed: $what; the end of $log:"
+    tail -n 30 "$log" >&2
+    return 1
+  fi
+  ((SECONDS - started < 5)) || say "  done after $((SECONDS - started)) s"
+}
+
+# The python that makes the virtual environment: Debian's own when there is one, since another one
+# first in PATH may be of any version and lack the venv module.
+system_python() {
+  if [[ -x /usr/bin/python3 ]]; then
+    echo /usr/bin/python3
+  else
+    command -v python3
+  fi
+}
+
+# The virtual environment of exactly these requirements.
+venv_dir() {
+  local hash
+  hash=$(sha256sum <"$repo_dir/scripts/requirements.txt")
+  echo "$cache_dir/venv-${hash:0:16}"
+}
+
+load_server_env() {
+  [[ -r $cache_dir/current/env ]] || die "no server in $cache_dir: run scripts/bootstrap first"
+  # shellcheck source=/dev/null
+  . "$cache_dir/current/env"
+}

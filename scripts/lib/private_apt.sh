@@ -1,0 +1,107 @@
+# shellcheck shell=bash
+# apt-get with lists of its own, so that server binaries and server source of one version can be
+# fetched without touching the machine's configuration. Sourced by bootstrap.
+#
+# The sources are the machine's own entries for Debian's suites, with deb-src added to each.
+
+apt_dir=$cache_dir/apt.partial
+
+# The entries of the form "deb [options] URI suite components".
+private_sources_from_lists() {
+  awk -v codename="$1" '
+    $1 != "deb" && $1 != "deb-src" { next }
+    {
+      options = ""
+      rest = $0
+      sub(/^deb(-src)?[ \t]+/, "", rest)
+      if (match(rest, /^\[[^]]*\]/)) options = substr(rest, 1, RLENGTH)
+      if (options ~ /signed-by=/ && options !~ /debian-archive/) next
+      sub(/^\[[^]]*\][ \t]*/, "", rest)
+      split(rest, words, /[ \t]+/)
+      if (words[2] !~ ("^" codename "(-updates|-security|/updates|-proposed-updates)?$")) next
+      if (seen[rest]++) next
+      print "deb " options " " rest
+      print "deb-src " options " " rest
+    }' "${@:2}"
+}
+
+# The stanzas of the form "Types: / URIs: / Suites: / Components: / Signed-By:".
+private_sources_from_stanzas() {
+  awk -v codename="$1" -v RS= -v FS='\n' '
+    {
+      suites = ""; text = ""; wanted = 1
+      for (i = 1; i <= NF; i++) {
+        if ($i ~ /^#/ || tolower($i) ~ /^types:/) continue
+        if (tolower($i) ~ /^enabled:[ \t]*no/) wanted = 0
+        if (tolower($i) ~ /^signed-by:/ && $i !~ /debian-archive/) wanted = 0
+        if (tolower($i) ~ /^suites:/) {
+          count = split($i, words, /[ \t]+/)
+          for (w = 2; w <= count; w++)
+            if (words[w] ~ ("^" codename "(-updates|-security|/updates|-proposed-updates)?$"))
+              suites = suites " " words[w]
+          continue
+        }
+        text = text $i "\n"
+      }
+      if (wanted && suites != "" && text ~ /[Uu][Rr][Ii]s:/)
+        printf "Types: deb deb-src\nSuites:%s\n%s\n", suites, text
+    }' "${@:2}"
+}
+
+write_private_sources() {
+  local codename lists stanzas
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  shopt -s nullglob
+  lists=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list)
+  stanzas=(/etc/apt/sources.list.d/*.sources)
+  shopt -u nullglob
+  [[ -e ${lists[0]} ]] || lists=("${lists[@]:1}")
+  if ((${#lists[@]})); then
+    private_sources_from_lists "$codename" "${lists[@]}" >"$apt_dir/sources/debian.list"
+  fi
+  if ((${#stanzas[@]})); then
+    # An empty line between two files keeps their stanzas apart.
+    awk 'FNR == 1 { print "" } { print }' "${stanzas[@]}" >"$apt_dir/stanzas"
+    private_sources_from_stanzas "$codename" "$apt_dir/stanzas" >"$apt_dir/sources/debian.sources"
+  fi
+  [[ -n $(cat "$apt_dir"/sources/*) ]] ||
+    die "found no entry for Debian $codename in /etc/apt/sources.list or sources.list.d"
+}
+
+private_apt() {
+  local program=$1
+  shift
+  "$program" -q \
+    -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt_dir/sources" \
+    -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
+    -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+prepare_private_apt() {
+  rm -rf "$apt_dir"
+  mkdir -p "$apt_dir"/{sources,lists/partial,cache/archives/partial,debs,source}
+  write_private_sources
+  run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
+    private_apt apt-get update || die "Debian's package lists cannot be read; is the network up?"
+}
+
+# Versions of MariaDB 10.11 to try, the best first: the one that this machine runs already (a
+# library for it can then be installed), then from the newest downwards.
+server_package_versions() {
+  {
+    dpkg-query -W -f '${Version}\n' mariadb-server-core 2>/dev/null || true
+    private_apt apt-cache madison mariadb-server | awk -F' *\\| *' '{ print $2 }' | sort -Vru
+  } | grep -E '^1:10\.11\.' | awk '!seen[$0]++'
+}
+
+download_source() {
+  cd "$apt_dir/source" && private_apt apt-get source --download-only "mariadb=$1"
+}
+
+download_binaries() {
+  local name wanted=()
+  for name in "${server_binaries[@]}"; do
+    wanted+=("$name=$1")
+  done
+  cd "$apt_dir/debs" && private_apt apt-get download "${wanted[@]}"
+}

@@ -1,0 +1,136 @@
+# shellcheck shell=bash
+# Makes the cache of one server version: binaries, configured source, pristine data directory.
+# Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
+#
+# $cache_dir/server-VERSION/  prefix/   Debian's binaries, unpacked
+#                             source/   the source they were built from
+#                             build/    that source configured: generated headers
+#                             datadir/  what mariadb-install-db makes, to be copied
+#                             env       written last: where it stands, all is there
+# $cache_dir/current          link to the one in use
+# A part that is there is complete (each appears by a rename, build/ by its marker), so that a run
+# which was interrupted is taken up where it stopped.
+
+server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
+  mariadb-common libmariadb3)
+
+plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
+  AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
+
+# Parts of the source that neither the build of the library nor its tests look at.
+source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb storage/connect
+  storage/spider storage/tokudb)
+
+# Picks the first version whose source can be had and leaves it in $package_version: a newer binary
+# can be offered before, or without, its source.
+pick_version() {
+  local version versions
+  mapfile -t versions < <(server_package_versions)
+  ((${#versions[@]})) || die "Debian's lists offer no MariaDB 10.11"
+  for version in "${versions[@]}"; do
+    if run_step "downloading the source of MariaDB $version" "$apt_dir/log" \
+      download_source "$version" 2>/dev/null; then
+      package_version=$version
+      return
+    fi
+    say "  the source of $version is not to be had; trying the next version"
+  done
+  tail -n 20 "$apt_dir/log" >&2
+  die "no MariaDB 10.11 whose source can be downloaded; is the network up?"
+}
+
+unpack_binaries() {
+  local deb
+  mkdir prefix.partial
+  for deb in "$apt_dir"/debs/*.deb; do
+    dpkg -x "$deb" prefix.partial
+  done
+  mv prefix.partial prefix
+}
+
+unpack_source() {
+  local tarballs=("$apt_dir"/source/mariadb_*.orig.tar.*)
+  mkdir source.partial
+  tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}"
+  mv source.partial source
+}
+
+# The server's own Makefiles: its CMake files give Ninja a rule twice.
+configure_source() {
+  local plugin flags=()
+  for plugin in "${plugins_left_out[@]}"; do
+    flags+=("-DPLUGIN_$plugin=NO")
+  done
+  cmake -G "Unix Makefiles" -S source -B build -DBUILD_CONFIG=mysql_release \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DINSTALL_LAYOUT=DEB -DIGNORE_AIO_CHECK=ON \
+    -DWITH_SSL=system -DWITH_ZLIB=system -DWITH_PCRE=system -DWITH_UNIT_TESTS=OFF \
+    -DWITH_MARIABACKUP=OFF -DPLUGIN_AUTH_GSSAPI_CLIENT=OFF "${flags[@]}"
+}
+
+generate_headers() {
+  make -C build -j"$(nproc)" GenError
+}
+
+build_headers() {
+  [[ ! -e build/.complete ]] || return 0
+  rm -rf build
+  run_step "configuring the server's source for its headers (about a minute)" configure.log \
+    configure_source || die "the server's source could not be configured"
+  run_step "generating the server's headers (about a minute)" generate.log generate_headers ||
+    die "the server's headers could not be generated"
+  touch build/.complete
+}
+
+make_data_directory() {
+  rm -rf datadir.partial
+  # Root without a password comes from the authentication method; without the nameless accounts a
+  # test's own accounts are the ones that match. No name of this machine goes into the accounts.
+  echo "DELETE FROM mysql.global_priv WHERE User = ''; FLUSH PRIVILEGES;" >accounts.sql
+  prefix/usr/bin/mariadb-install-db --no-defaults --basedir="$PWD/prefix/usr" \
+    --user="$(id -un)" --datadir="$PWD/datadir.partial" --cross-bootstrap \
+    --auth-root-authentication-method=normal --skip-log-bin --innodb-log-file-size=96M \
+    --lc-messages-dir="$PWD/prefix/usr/share/mysql" --extra-file="$PWD/accounts.sql"
+  rm -f accounts.sql
+  mv datadir.partial datadir
+}
+
+write_server_env() {
+  local version=${package_version#*:}
+  {
+    echo "ROWSOCKET_SERVER_VERSION=${version%%-*}"
+    echo "ROWSOCKET_SERVER_PACKAGE=$package_version"
+    echo "ROWSOCKET_SERVER_PREFIX=$PWD/prefix"
+    echo "ROWSOCKET_SERVER_SOURCE=$PWD/source"
+    echo "ROWSOCKET_SERVER_BUILD=$PWD/build"
+    echo "ROWSOCKET_SERVER_DATADIR=$PWD/datadir"
+  } >env.partial
+  chmod -R a+rX .
+  mv env.partial env
+}
+
+make_server_cache() {
+  local package_version server_dir
+  prepare_private_apt
+  pick_version
+  server_dir=$cache_dir/server-${package_version#*:}
+  mkdir -p "$server_dir"
+  cd "$server_dir"
+  if [[ ! -e env ]]; then
+    rm -rf ./*.partial
+    if [[ ! -e prefix ]]; then
+      run_step "downloading the binaries of MariaDB $package_version" "$apt_dir/log" \
+        download_binaries "$package_version" || die "the server's binaries cannot be downloaded"
+      unpack_binaries
+    fi
+    [[ -e source ]] || run_step "unpacking the source" unpack.log unpack_source ||
+      die "the server's source could not be unpacked"
+    build_headers
+    [[ -e datadir ]] || run_step "making a pristine data directory" install-db.log \
+      make_data_directory || die "mariadb-install-db failed"
+    (cd source && rm -rf "${source_left_out[@]}")
+    write_server_env
+  fi
+  ln -sfn "$server_dir" "$cache_dir/current.partial"
+  mv -T "$cache_dir/current.partial" "$cache_dir/current"
+  rm -rf "$apt_dir"
+}

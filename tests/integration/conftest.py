@@ -1,0 +1,107 @@
+"""Fixtures: a private server, sessions and clients.
+
+Every server that a test started is stopped at the end, whatever happened. After each test all
+servers must still be running: if one is not, that test fails and the end of its error log is shown.
+"""
+
+import itertools
+
+import pytest
+
+from server import Server
+
+_servers = []  # all that are to be watched and stopped
+_schema_numbers = itertools.count(1)
+
+
+def _create(config, plugin=None, options=(), **kwargs):
+    server = Server(plugin or config.getoption("--plugin"), options,
+                    keep=config.getoption("--keep"), **kwargs)
+    _servers.append(server)
+    return server
+
+
+def _remove(server):
+    _servers.remove(server)
+    server.remove()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    """A test during which a server dies fails, also when it did not notice."""
+    outcome = yield
+    dead = [server for server in _servers if server.running and not server.alive()]
+    for server in dead:
+        server.running = False
+        tail = server.log_tail()
+        outcome.force_exception(pytest.fail.Exception(f"server died during {item.nodeid}\n{tail}"))
+
+
+def pytest_sessionfinish():
+    while _servers:
+        _remove(_servers[-1])
+
+
+@pytest.fixture(scope="session")
+def shared_server(request):
+    """One server with default options for the whole run; use `server`."""
+    server = _create(request.config).start()
+    yield server
+    _remove(server)
+
+
+@pytest.fixture
+def server(shared_server):
+    """The shared server, started again if the test before made it die."""
+    if not shared_server.running:
+        shared_server.start()
+    yield shared_server
+    shared_server.close_clients()
+
+
+@pytest.fixture
+def make_server(request):
+    """make_server(plugin=None, options=[...], start=True): a server of this test's own."""
+    made = []
+
+    def make(plugin=None, options=(), start=True, **kwargs):
+        made.append(_create(request.config, plugin, options, **kwargs))
+        return made[-1].start() if start else made[-1]
+
+    yield make
+    while made:
+        _remove(made.pop())
+
+
+@pytest.fixture
+def db(server):
+    """The name of a fresh schema (utf8mb4), dropped afterwards. Clients are closed first: with
+    the bundled plugin an open one would block the drop."""
+    name = f"rs{next(_schema_numbers)}"
+    admin = server.sql()
+    admin.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    yield name
+    server.close_clients()
+    if server.running and server.alive():
+        admin = server.sql()
+        admin.run("SET lock_wait_timeout = 20")
+        admin.run(f"DROP DATABASE IF EXISTS {name}")
+        admin.close()
+
+
+@pytest.fixture
+def sql(server, db):
+    """A SQL session in the test's schema."""
+    return server.sql(db)
+
+
+@pytest.fixture
+def hs_rd(server):
+    """A client of the read-only port."""
+    return server.hs_rd()
+
+
+@pytest.fixture
+def hs_wr(server):
+    """A client of the read/write port."""
+    return server.hs_wr()

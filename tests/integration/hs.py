@@ -1,0 +1,287 @@
+"""A HandlerSocket client that hides nothing.
+
+Values are bytes or None (NULL); str and int are accepted on the way in and encoded as UTF-8 and
+decimal. A reply is a Reply: the tuple of its tokens, unescaped. Nothing is sent or read ahead:
+send() sends one line, recv() reads one, request() does both.
+
+    with Client(("127.0.0.1", 9998)) as hs:
+        assert hs.open_index(0, "test", "user", "PRIMARY", "user_name") == reply(0, 1)
+        hs.find(0, "=", [101]) == reply(0, 1, "Yukari Takeba")
+"""
+
+import select
+import socket
+import time
+
+TIMEOUT_S = 15.0
+
+
+class Closed(Exception):
+    """The server closed the connection where a reply was expected."""
+
+
+def encode(token):
+    """One token as it travels: None is a single 0x00, the bytes below 0x10 are escaped."""
+    if token is None:
+        return b"\x00"
+    data = plain(token)
+    if data and min(data) >= 0x10:
+        return data
+    return b"".join(bytes((1, byte + 0x40)) if byte < 0x10 else bytes((byte,)) for byte in data)
+
+
+def plain(token):
+    """The bytes of a value, without escaping."""
+    if isinstance(token, (bytes, bytearray)):
+        return bytes(token)
+    return str(token).encode("utf-8")
+
+
+def decode(token):
+    """What a token of a reply stands for."""
+    if token == b"\x00":
+        return None
+    if b"\x01" not in token:
+        return token
+    parts = token.split(b"\x01")
+    return parts[0] + b"".join(bytes(((part[0] - 0x40) & 0xFF,)) + part[1:] for part in parts[1:])
+
+
+def line(*tokens):
+    """A request of these tokens, escaped."""
+    return b"\t".join(encode(token) for token in tokens) + b"\n"
+
+
+class Reply(tuple):
+    """The unescaped tokens of one reply line."""
+
+    __slots__ = ()
+
+    @property
+    def code(self):
+        return int(self[0])
+
+    @property
+    def cells(self):
+        return self[2:]
+
+    @property
+    def rows(self):
+        """The cells, row by row."""
+        assert self.code == 0, self
+        width = int(self[1])
+        assert width > 0 and len(self.cells) % width == 0, self
+        return [self.cells[at:at + width] for at in range(0, len(self.cells), width)]
+
+    @property
+    def error(self):
+        """The text of an error reply."""
+        assert self.code != 0, self
+        return self[2].decode()
+
+
+def reply(*tokens):
+    """The reply that a test expects."""
+    return Reply(None if token is None else plain(token) for token in tokens)
+
+
+def parse(raw):
+    """A line without its LF, as a Reply."""
+    return Reply(decode(token) for token in raw.split(b"\t"))
+
+
+def open_tokens(index_id, db, table, index="PRIMARY", columns="", filters=None):
+    """The tokens of open_index; names are given as comma-separated text or as a list."""
+    def names(value):
+        return value if isinstance(value, (str, bytes)) else ",".join(value)
+    tokens = ["P", index_id, db, table, index, names(columns)]
+    return tokens if filters is None else tokens + [names(filters)]
+
+
+def find_tokens(index_id, op, keys, limit=None, offset=None, *, within=None, filters=(), mod=None):
+    """The tokens of find and find_modify.
+
+    within: (key part, [values]); filters: [(F or W, operator, filter column, value)];
+    mod: [U D + - or one of them with ?, values...].
+    """
+    tokens = [index_id, op, len(keys), *keys]
+    if limit is None and (offset is not None or within or filters or mod):
+        limit = 1
+    if offset is None and within:
+        offset = 0
+    if limit is not None:
+        tokens.append(limit)
+    if offset is not None:
+        tokens.append(offset)
+    if within:
+        tokens += ["@", within[0], len(within[1]), *within[1]]
+    for one in filters:
+        tokens += one
+    return tokens + list(mod or ())
+
+
+class Client:
+    """One connection. address: (host, port), or the path of a UNIX socket."""
+
+    def __init__(self, address, timeout_s=TIMEOUT_S, receive_buffer_bytes=None):
+        if isinstance(address, str):
+            self.sock = socket.socket(socket.AF_UNIX)
+        else:
+            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+            self.sock = socket.socket(family)
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if receive_buffer_bytes:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        self.timeout_s = timeout_s
+        self.sock.settimeout(timeout_s)
+        self.buffer = bytearray()
+        try:
+            self.sock.connect(address)
+        except BaseException:
+            self.sock.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.sock.close()
+
+    # Bytes and lines.
+
+    def send_raw(self, data):
+        self.sock.sendall(data)
+
+    def send(self, *tokens):
+        self.sock.sendall(line(*tokens))
+
+    def recv_line(self, timeout_s=None):
+        """The next line without its LF. Raises Closed at the end, TimeoutError when none comes."""
+        deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        searched = 0
+        while (end := self.buffer.find(b"\n", searched)) < 0:
+            searched = len(self.buffer)
+            self._fill(deadline)
+        raw = bytes(self.buffer[:end])
+        del self.buffer[:end + 1]
+        return raw
+
+    def recv_bytes(self, count, timeout_s=None):
+        """Exactly so many bytes."""
+        deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        while len(self.buffer) < count:
+            self._fill(deadline)
+        raw = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        return raw
+
+    def recv_all(self, timeout_s=None):
+        """Everything until the server closes."""
+        deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        try:
+            while True:
+                self._fill(deadline)
+        except Closed:
+            raw = bytes(self.buffer)
+            self.buffer.clear()
+            return raw
+
+    def _fill(self, deadline):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"no reply in time; received so far: {bytes(self.buffer[:200])!r}")
+        self.sock.settimeout(left)
+        try:
+            data = self.sock.recv(1 << 18)
+        except TimeoutError:
+            raise TimeoutError(
+                f"no reply in time; received so far: {bytes(self.buffer[:200])!r}") from None
+        except ConnectionError as error:
+            raise Closed(str(error)) from None
+        finally:
+            self.sock.settimeout(self.timeout_s)
+        if not data:
+            raise Closed(f"closed by the server; unfinished line: {bytes(self.buffer[:200])!r}")
+        self.buffer += data
+
+    def recv(self, timeout_s=None):
+        return parse(self.recv_line(timeout_s))
+
+    def readable(self, within_s):
+        """Whether something (a reply or the end) arrives within so many seconds."""
+        return bool(self.buffer) or bool(select.select([self.sock], [], [], within_s)[0])
+
+    def at_end(self, timeout_s=None):
+        """Waits for the server to close the connection: True, or TimeoutError."""
+        assert self.recv_all(timeout_s) == b""
+        return True
+
+    def half_close(self):
+        """No more requests; replies can still come."""
+        self.sock.shutdown(socket.SHUT_WR)
+
+    # Requests.
+
+    def request(self, *tokens):
+        self.send(*tokens)
+        return self.recv()
+
+    def request_raw(self, data):
+        """data: a line without its LF, sent as it is."""
+        self.sock.sendall(data + b"\n")
+        return self.recv()
+
+    def pipeline(self, requests):
+        """All in one send; the replies, in order. Small pipelines only: nothing is read before
+        everything is sent (see pipeline_deep)."""
+        self.sock.sendall(b"".join(line(*tokens) for tokens in requests))
+        return [self.recv() for _ in requests]
+
+    def pipeline_deep(self, data, count):
+        """Sends data (bytes of count lines) while reading the replies, so that neither side's
+        buffers can fill up for good. Returns the raw lines."""
+        sent, lines = 0, []
+        deadline = time.monotonic() + self.timeout_s
+        while len(lines) < count:
+            left = deadline - time.monotonic()
+            readable, writable, _ = select.select(
+                [self.sock], [self.sock] if sent < len(data) else [], [], max(left, 0))
+            if not readable and not writable:
+                raise TimeoutError(f"{len(lines)} of {count} replies in time")
+            if writable:
+                sent += self.sock.send(data[sent:sent + (1 << 16)])
+            if readable:
+                self._fill(deadline)
+                *whole, rest = self.buffer.split(b"\n")
+                lines += map(bytes, whole)
+                self.buffer = bytearray(rest)
+        return lines
+
+    def open_index(self, *args, **kwargs):
+        """open_index(id, db, table, index, columns, filters)"""
+        # The arguments of P are not escaped.
+        tokens = open_tokens(*args, **kwargs)
+        return self.request_raw(b"\t".join(plain(token) for token in tokens))
+
+    def find(self, index_id, op, keys, *args, **kwargs):
+        """find(id, op, [keys], limit, offset, within=, filters=, mod=)"""
+        return self.request(*find_tokens(index_id, op, keys, *args, **kwargs))
+
+    def modify(self, index_id, op, keys, mod, limit=1, offset=0, **kwargs):
+        """find_modify; mod: ["U", values...] and the like."""
+        return self.request(*find_tokens(index_id, op, keys, limit, offset, mod=mod, **kwargs))
+
+    def update(self, index_id, op, keys, values, limit=1, offset=0, **kwargs):
+        return self.modify(index_id, op, keys, ["U", *values], limit, offset, **kwargs)
+
+    def delete(self, index_id, op, keys, limit=1, offset=0, **kwargs):
+        return self.modify(index_id, op, keys, ["D"], limit, offset, **kwargs)
+
+    def insert(self, index_id, values):
+        return self.request(index_id, "+", len(values), *values)
+
+    def auth(self, key, kind=1):
+        return self.request("A", kind, key)

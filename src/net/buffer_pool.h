@@ -1,0 +1,45 @@
+// Buffers for the connections that are busy at the moment, so that an idle connection needs none
+// and a busy one allocates none.
+//
+// Threads: one owner (one pool a worker). Limits: kKeptBytesMax bytes are kept, the rest is freed.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+
+namespace rowsocket::net {
+
+class BufferPool {
+ public:
+  /// Capacity of a fresh buffer.
+  static constexpr size_t kBufferBytes = 4096;
+  /// A buffer that has grown beyond this is freed instead of kept.
+  static constexpr size_t kBufferBytesMax = 64 * 1024;
+  /// Enough for 512 connections in one turn with both buffers.
+  static constexpr size_t kKeptBytesMax = 4u << 20;
+
+  /// An empty buffer of at least kBufferBytes.
+  base::Buffer Take() {
+    if (kept_.empty()) return Fresh();
+    base::Buffer buffer = std::move(kept_.back());
+    kept_.pop_back();
+    kept_bytes_ -= buffer.capacity();
+    return buffer;
+  }
+
+  /// Takes the memory of `buffer`, whose content is lost and which owns nothing afterwards.
+  void Give(base::Buffer& buffer);
+
+  size_t kept_bytes() const { return kept_bytes_; }
+
+ private:
+  static base::Buffer Fresh();
+
+  std::vector<base::Buffer> kept_;  // last in, first out: the warmest memory is used again first
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace rowsocket::net

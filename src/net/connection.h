@@ -1,0 +1,138 @@
+// One socket's bytes: what has come in and not been used, what is to go out and may already go.
+//
+// Flow of a turn:
+//   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
+//            -> Settle -> UpdateInterest
+//
+// States (the rest of a connection's life lies with its owner):
+//   kServing    reads requests, sends replies
+//   kPaused     too many unsent bytes: reads nothing and should be given nothing more to do until
+//               the peer has taken half of them            -> kServing
+//   kDraining   the client has sent its last byte: what was received is answered, then closed
+//   kLingering  we end it: replies are sent, then FIN; what still arrives is thrown away, so that
+//               the kernel does not answer it with a reset that would destroy the last reply
+//   kBroken     reset or failed: nothing can be sent or received any more
+// kServing and kPaused lead to every later state, and states never go back otherwise.
+//
+// Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
+// Settle. The descriptor is closed with the object; remove it from the event loop before that.
+// Limits: in() never holds more than Receive was told; out() is the owner's to limit (reply size),
+// beyond ConnectionContext::buffered_bytes_max the connection pauses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/buffer.h"
+#include "net/buffer_pool.h"
+#include "net/event_loop.h"
+#include "net/gated_output.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::net {
+
+/// What the connections of one worker share; outlives them.
+struct ConnectionContext {
+  BufferPool buffers;
+  size_t buffered_bytes_max = 1u << 20;
+};
+
+class Connection {
+ public:
+  enum class State : uint8_t { kServing, kPaused, kDraining, kLingering, kBroken };
+
+  struct Ready {
+    bool receive;  ///< Call Receive.
+    bool send;     ///< Call Send.
+  };
+  enum class ReceiveStatus : uint8_t {
+    kBytes,       ///< in() has grown by `bytes`.
+    kWouldBlock,  ///< Nothing there, or nothing that is wanted.
+    kFull,        ///< in() already holds as much as the caller allows: it must use some.
+    kEof,         ///< The client has sent its last byte; now kDraining (or kLingering, ended).
+    kError,       ///< Now kBroken.
+  };
+  struct Received {
+    ReceiveStatus status;
+    size_t bytes = 0;
+  };
+  enum class SendStatus : uint8_t {
+    kDone,     ///< Nothing sendable is left.
+    kBlocked,  ///< The kernel takes no more: UpdateInterest asks for EPOLLOUT.
+    kError,    ///< Now kBroken.
+  };
+  struct Sent {
+    SendStatus status;
+    size_t bytes = 0;
+  };
+
+  /// `fd` is a nonblocking stream socket.
+  Connection(UniqueFd fd, ConnectionContext& context) : fd_(std::move(fd)), context_(&context) {}
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int fd() const { return fd_.get(); }
+  State state() const { return state_; }
+  /// Whether more requests should be executed: not while unsent replies pile up.
+  bool accepts_work() const { return state_ == State::kServing || state_ == State::kDraining; }
+  /// Nothing is left to do on the socket: remove and destroy, once no request is under way.
+  bool finished() const;
+
+  /// Received bytes; the owner consumes what it has used up.
+  base::Buffer& in() { return in_; }
+  /// Replies and their gate; see gated_output.h.
+  GatedOutput& out() {
+    if (out_.bytes().capacity() == 0) out_.bytes() = context_->buffers.Take();
+    return out_;
+  }
+  const GatedOutput& out() const { return out_; }
+
+  /// What to do about the events that the loop reported.
+  Ready OnEvents(uint32_t events);
+
+  /// One recv. in() never grows beyond `in_bytes_max` bytes.
+  Received Receive(size_t in_bytes_max);
+
+  /// One send of what the gate lets through. Call at the end of a turn: it also pauses the
+  /// connection when too much is unsent, and resumes it (requests may still wait in in()).
+  Sent Send();
+
+  /// The owner wants no more input for now (its requests wait for something), or does again.
+  void SetInputHeld(bool held) { input_held_ = held; }
+
+  /// Ends the connection from our side once out() has been sent: kLingering.
+  void Finish();
+  /// Gives the connection up: kBroken.
+  void Abort() { state_ = State::kBroken; }
+
+  /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
+  void Settle();
+
+  /// EPOLLIN and EPOLLOUT as the state needs them.
+  uint32_t WantedEvents() const;
+  /// First adds the descriptor, later a system call only if the wanted events have changed.
+  bool UpdateInterest(EventLoop& loop, void* tag);
+
+ private:
+  Received Discard();
+  Received OnEof();
+  void ShutDownWhenSent();
+  void UpdatePressure();
+
+  base::Buffer in_;
+  GatedOutput out_;
+  UniqueFd fd_;
+  uint32_t receive_bytes_ = BufferPool::kBufferBytes;  // room to offer; follows what arrives
+  ConnectionContext* context_;
+  uint32_t interest_ = 0;
+  State state_ = State::kServing;
+  bool added_ = false;          // the event loop knows the descriptor
+  bool input_held_ = false;
+  bool send_blocked_ = false;   // the last send took less than it was offered
+  bool peer_finished_ = false;  // FIN received
+  bool fin_sent_ = false;
+};
+
+}  // namespace rowsocket::net

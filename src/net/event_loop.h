@@ -1,0 +1,62 @@
+// Waits for sockets to become ready: epoll, level-triggered, plus a wake-up from other threads.
+//
+// Threads: one owner calls everything but Wake, which any thread may call at any time.
+// Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
+//           returned by Wait may still name it, so owners free closed objects after the turn.
+// Errors: false with errno set; only out-of-memory or out-of-fds can cause it, or our own bug.
+//
+// A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
+// Everything pushed before a Wake is seen by the drain behind the next Wait. A Wake costs a system
+// call only when the owner sleeps.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "net/unique_fd.h"
+
+namespace rowsocket::net {
+
+/// One ready descriptor. The same bytes as the kernel's, so that Wait copies nothing.
+struct Event : epoll_event {
+  void* tag() const { return data.ptr; }
+  uint32_t ready() const { return events; }  ///< EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR
+};
+static_assert(sizeof(Event) == sizeof(epoll_event));
+
+class EventLoop {
+ public:
+  EventLoop() = default;
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  /// REQUIRES: called once, before anything else.
+  bool Open();
+
+  /// `events` as for epoll: EPOLLIN, EPOLLOUT; hang-up and error are always reported.
+  bool Add(int fd, uint32_t events, void* tag);
+  /// For a listener that several loops watch: a new connection wakes one of them, not all. Such a
+  /// descriptor cannot be modified, only removed and added again.
+  bool AddShared(int fd, void* tag);
+  bool Modify(int fd, uint32_t events, void* tag);
+  bool Remove(int fd);
+
+  /// Sleeps until something is ready, Wake is called or `timeout_ms` (-1: no limit) is over.
+  /// Returns the events that were filled in, none after a mere wake-up or signal.
+  std::span<const Event> Wait(std::span<Event> events, int timeout_ms);
+
+  /// Makes the current or the next Wait return at once.
+  void Wake();
+
+ private:
+  enum class Owner : uint8_t { kAwake, kAsleep, kNotified };
+
+  UniqueFd epoll_;
+  UniqueFd wake_;
+  std::atomic<Owner> owner_{Owner::kAwake};
+};
+
+}  // namespace rowsocket::net

@@ -1,0 +1,108 @@
+// The commit gate: what a connection still has to send, and how much of it may leave (invariant I4).
+//
+//      sent        released           ready            held
+//   -----------|---------------|----------------|----------------|
+//              front           released         held from        end
+//
+// Bytes are only ever sendable after somebody released them; nothing is released by being appended.
+// ReleaseGate lets everything go up to the first reply that waits for a commit; that reply and all
+// behind it go when OpenGate says that the commit is durable.
+//
+//   reads only:      append... ReleaseGate
+//   a write:         HoldGate append... commit  OpenGate             | DropGated, append..., ...
+//   several batches: HoldGate append position1=End()  HoldGate append position2=End() ...
+//                    OpenGateUpTo(position1) ...  OpenGateUpTo(position2)
+//
+// Positions count bytes since the connection began, so they stay true while bytes leave at the front.
+//
+// Threads: one owner. Lifetime: bytes() stays the same object; views into it as base::Buffer says.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/buffer.h"
+
+namespace rowsocket::net {
+
+class GatedOutput {
+ public:
+  using Position = uint64_t;
+
+  /// For encoders: append, or truncate to what it held when the reply began.
+  /// REQUIRES: never consumed here, and never truncated below sendable().size().
+  base::Buffer& bytes() { return bytes_; }
+  const base::Buffer& bytes() const { return bytes_; }
+
+  /// The only bytes that may be sent.
+  std::string_view sendable() const {
+    Check();
+    return bytes_.view().substr(0, released_ - front_);
+  }
+  size_t sendable_bytes() const { return released_ - front_; }
+  /// Appended and not sent yet, sendable or not.
+  size_t unsent_bytes() const { return bytes_.size(); }
+  bool empty() const { return bytes_.empty(); }
+
+  /// Where the next byte goes.
+  Position End() const { return front_ + bytes_.size(); }
+  bool held() const { return held_from_ != kNotHeld; }
+
+  /// All appended so far becomes sendable, or, while the gate is held, nothing more does.
+  void ReleaseGate() {
+    if (!held()) released_ = End();
+    Check();
+  }
+
+  /// The reply of a write comes next: what was appended before it goes (unless it waits for an
+  /// earlier write), nothing from here on does.
+  void HoldGate() {
+    ReleaseGate();
+    if (!held()) held_from_ = End();
+    last_hold_ = End();
+  }
+
+  /// Every write answered so far is durable: all appended so far becomes sendable.
+  void OpenGate() {
+    held_from_ = kNotHeld;
+    ReleaseGate();
+  }
+
+  /// The writes answered before `position` are durable, later ones may not be.
+  /// REQUIRES: a value of End() taken behind the last reply of a batch; batches in order.
+  void OpenGateUpTo(Position position);
+
+  /// Takes back all that was not released: the batch failed, and its replies are written again.
+  /// A held gate stays held.
+  void DropGated() { DropBehind(released_); }
+  /// The same for the last of several batches: takes back what was appended behind `position`.
+  /// REQUIRES: position is not below what was released.
+  void DropBehind(Position position);
+
+  /// The first `count` bytes have left. REQUIRES: count <= sendable_bytes().
+  void Consume(size_t count) {
+    assert(count <= sendable_bytes());
+    bytes_.Consume(count);
+    front_ += count;
+    Check();
+  }
+
+ private:
+  static constexpr Position kNotHeld = UINT64_MAX;
+
+  void Check() const {
+    assert(front_ <= released_);
+    assert(released_ <= End());       // nobody cut away what was promised
+    assert(released_ <= held_from_);  // I4
+  }
+
+  base::Buffer bytes_;
+  Position front_ = 0;              // position of the first byte of bytes_
+  Position released_ = 0;           // end of the sendable bytes
+  Position held_from_ = kNotHeld;   // begin of the first reply that waits for its commit
+  Position last_hold_ = 0;          // begin of the last one that does, when held
+};
+
+}  // namespace rowsocket::net

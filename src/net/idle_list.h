@@ -1,0 +1,110 @@
+// Which members have done nothing for too long: a list in order of last activity.
+//
+// Touch is O(1) and usually only a comparison: a member moves to the back at most once per
+// slack_ms, and is expired by that much later, never too early.
+//
+// A worker has one list per kind of timeout (idle, time to authenticate); a member is in one at most.
+// With a list whose members are never touched after Insert, the timeout is a fixed deadline.
+//
+// Threads: one owner. Lifetime: members are owned elsewhere and unlink themselves when they die.
+// Limits: times are milliseconds of base::CoarseNowMs and must not go back.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+namespace rowsocket::net {
+
+/// Base class of the members.
+class IdleLink {
+ public:
+  IdleLink() = default;
+  IdleLink(const IdleLink&) = delete;
+  IdleLink& operator=(const IdleLink&) = delete;
+  ~IdleLink() { Unlink(); }
+
+  bool linked() const { return next_ != nullptr; }
+  /// Last activity, at most the list's slack too old.
+  int64_t active_ms() const { return active_ms_; }
+
+  void Unlink() {
+    if (!linked()) return;
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+  }
+
+ private:
+  template <typename T>
+  friend class IdleList;
+
+  IdleLink* previous_ = nullptr;
+  IdleLink* next_ = nullptr;
+  int64_t active_ms_ = 0;
+};
+
+/// T derives from IdleLink.
+template <typename T>
+class IdleList {
+ public:
+  /// `timeout_ms` 0: nobody expires.
+  explicit IdleList(int64_t timeout_ms) {
+    head_.previous_ = head_.next_ = &head_;
+    SetTimeout(timeout_ms);
+  }
+  ~IdleList() {
+    while (head_.next_ != &head_) head_.next_->Unlink();
+    head_.previous_ = head_.next_ = nullptr;
+  }
+
+  void SetTimeout(int64_t timeout_ms) {
+    timeout_ms_ = timeout_ms;
+    // A sixteenth of the timeout, a second at most: what nobody minds waiting in addition.
+    slack_ms_ = timeout_ms / 16 < 1000 ? timeout_ms / 16 : 1000;
+  }
+  int64_t timeout_ms() const { return timeout_ms_; }
+  int64_t slack_ms() const { return slack_ms_; }
+  bool empty() const { return head_.next_ == &head_; }
+
+  /// Puts `member` in as active now, out of the list that it may be in.
+  void Insert(T& member, int64_t now_ms) {
+    IdleLink& link = member;
+    link.Unlink();
+    link.active_ms_ = now_ms;
+    link.previous_ = head_.previous_;
+    link.next_ = &head_;
+    head_.previous_->next_ = &link;
+    head_.previous_ = &link;
+  }
+
+  /// `member` was active now. REQUIRES: it is in this list.
+  void Touch(T& member, int64_t now_ms) {
+    const IdleLink& link = member;
+    assert(link.linked());
+    if (now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
+  }
+
+  /// The member that has been idle longest, if that is too long; the caller unlinks or touches it
+  /// and asks again.
+  T* Expired(int64_t now_ms) const {
+    if (timeout_ms_ == 0 || empty() || now_ms < DueMs()) return nullptr;
+    return static_cast<T*>(head_.next_);
+  }
+
+  /// Milliseconds until Expired has something to say, for the event loop's timeout; -1: never.
+  int WaitMs(int64_t now_ms) const {
+    if (timeout_ms_ == 0 || empty()) return -1;
+    const int64_t wait_ms = DueMs() - now_ms;
+    constexpr int64_t kWaitMsMax = 3'600'000;
+    return static_cast<int>(wait_ms < 0 ? 0 : wait_ms < kWaitMsMax ? wait_ms : kWaitMsMax);
+  }
+
+ private:
+  int64_t DueMs() const { return head_.next_->active_ms_ + timeout_ms_ + slack_ms_; }
+
+  IdleLink head_;
+  int64_t timeout_ms_ = 0;
+  int64_t slack_ms_ = 0;
+};
+
+}  // namespace rowsocket::net

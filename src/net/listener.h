@@ -1,0 +1,77 @@
+// A listening socket, TCP or UNIX, and the connections that arrive on it.
+//
+// Threads: Accept may be called by several threads at once, everything else by the owner.
+// Lifetime: closing a UNIX listener removes its socket file, unless somebody has replaced the file.
+// Errors: texts for the server's log; each names the address, the cause and the variable to change.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/address.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::net {
+
+struct ListenOptions {
+  int backlog = 32768;          ///< The kernel cuts it down to net.core.somaxconn.
+  int send_buffer_bytes = 0;    ///< SO_SNDBUF of accepted sockets; 0: the kernel's default.
+  int receive_buffer_bytes = 0; ///< SO_RCVBUF of accepted sockets; 0: the kernel's default.
+  mode_t unix_mode = 0777;      ///< Permissions of the socket file, as for the server's own socket.
+  VariableNames variables;
+};
+
+class Listener {
+ public:
+  enum class AcceptStatus : uint8_t {
+    kAccepted,   ///< A connection is in `fd`.
+    kNone,       ///< Nobody waits.
+    kTransient,  ///< This one went away or failed; another may wait: try again.
+    kOutOfFds,   ///< No file descriptor or memory: take the listener out of the event loop for a
+                 ///< while (it stays readable and would keep the loop spinning).
+    kBroken,     ///< The listener itself is unusable: take it out of the event loop for good.
+  };
+  struct Accepted {
+    AcceptStatus status;
+    UniqueFd fd;    ///< Nonblocking, close-on-exec, TCP_NODELAY.
+    int error = 0;  ///< errno of the failures.
+  };
+
+  /// Binds and listens.
+  static std::optional<Listener> Open(const Address& address, const ListenOptions& options,
+                                      std::string* error);
+  Listener(Listener&&) noexcept = default;
+  Listener& operator=(Listener&&) noexcept;
+  ~Listener() { Close(); }
+
+  Accepted Accept() const;
+  void Close();
+
+  int fd() const { return fd_.get(); }
+  /// What it is bound to, with the port that the kernel chose when 0 was asked for.
+  const Address& address() const { return address_; }
+
+ private:
+  explicit Listener(const Address& address) : address_(address) {}
+  bool OpenTcp(const ListenOptions& options, std::string* error);
+  bool OpenUnix(const ListenOptions& options, std::string* error);
+
+  Address address_;
+  UniqueFd fd_;
+  // Identity of the socket file that was made here.
+  dev_t file_device_ = 0;
+  ino_t file_inode_ = 0;
+};
+
+/// Opens all of `addresses`. Those that may be skipped on a machine without their address family are
+/// told in `*notes`; any other failure, or nothing left to listen on, fails the whole.
+std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& addresses,
+                                                   const ListenOptions& options,
+                                                   std::vector<std::string>* notes,
+                                                   std::string* error);
+
+}  // namespace rowsocket::net

@@ -4,6 +4,7 @@ Every server that a test started is stopped at the end, whatever happened. After
 servers must still be running: if one is not, that test fails and the end of its error log is shown.
 """
 
+import functools
 import itertools
 
 import pytest
@@ -105,3 +106,15 @@ def hs_rd(server):
 def hs_wr(server):
     """A client of the read/write port."""
     return server.hs_wr()
+
+
+@pytest.fixture
+def rd(hs_rd, db):
+    """rd(table, index, columns, filters): an index opened on the read-only port."""
+    return functools.partial(hs_rd.opened, db)
+
+
+@pytest.fixture
+def wr(hs_wr, db):
+    """wr(table, index, columns, filters): an index opened on the read/write port."""
+    return functools.partial(hs_wr.opened, db)

@@ -85,6 +85,24 @@ def reply(*tokens):
     return Reply(None if token is None else plain(token) for token in tokens)
 
 
+OK = reply(0, 1)  # of open_index, auth, and insert where nothing is generated
+
+
+def counted(rows):
+    """The reply of find_modify."""
+    return reply(0, 1, rows)
+
+
+def generated(number):
+    """The reply of an insert into an AUTO_INCREMENT table."""
+    return reply(0, 1, number)
+
+
+def refused(code, text):
+    """An error reply. Numbers of the storage engine or the server have code 1."""
+    return reply(code, 1, text)
+
+
 def parse(raw):
     """A line without its LF, as a Reply."""
     return Reply(decode(token) for token in raw.split(b"\t"))
@@ -135,6 +153,7 @@ class Client:
         self.timeout_s = timeout_s
         self.sock.settimeout(timeout_s)
         self.buffer = bytearray()
+        self.next_id = 0
         try:
             self.sock.connect(address)
         except BaseException:
@@ -285,3 +304,38 @@ class Client:
 
     def auth(self, key, kind=1):
         return self.request("A", kind, key)
+
+    def opened(self, *args, **kwargs):
+        """An Index of this connection under the next free id: opened(db, table, index, columns,
+        filters)."""
+        index = Index(self, self.next_id, *args, **kwargs)
+        self.next_id += 1
+        return index
+
+
+class Index:
+    """An index that was opened on a connection; its methods are the client's without the id."""
+
+    def __init__(self, client, index_id, db, table, index="PRIMARY", columns="", filters=None):
+        self.client, self.id = client, index_id
+        opened = client.open_index(index_id, db, table, index, columns, filters)
+        assert opened == OK, opened
+
+    def find(self, *args, **kwargs):
+        return self.client.find(self.id, *args, **kwargs)
+
+    def rows(self, *args, **kwargs):
+        """The rows that find answers."""
+        return self.find(*args, **kwargs).rows
+
+    def modify(self, *args, **kwargs):
+        return self.client.modify(self.id, *args, **kwargs)
+
+    def update(self, *args, **kwargs):
+        return self.client.update(self.id, *args, **kwargs)
+
+    def delete(self, *args, **kwargs):
+        return self.client.delete(self.id, *args, **kwargs)
+
+    def insert(self, *values):
+        return self.client.insert(self.id, values)

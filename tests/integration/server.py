@@ -225,15 +225,9 @@ class Server:
 
     # The error log.
 
-    def log_path(self):
-        logs = [path for pattern in ("*.err", "*.log", "*/*.err", "*/*.log")
-                for path in self.directory.glob(pattern) if path.name not in ("install.log",)]
-        named = [path for path in logs if "err" in path.name] or logs
-        return max(named, key=lambda path: path.stat().st_mtime, default=None)
-
     def log(self):
-        path = self.log_path()
-        return path.read_text(errors="replace") if path else ""
+        path = self.directory / "error.log"
+        return path.read_text(errors="replace") if path.exists() else ""
 
     def log_tail(self, lines=60):
         return "\n".join(self.log().splitlines()[-lines:])

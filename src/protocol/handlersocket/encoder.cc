@@ -1,0 +1,79 @@
+#include "protocol/handlersocket/encoder.h"
+
+#include <cassert>
+#include <charconv>
+
+#include "protocol/handlersocket/escape.h"
+
+namespace rowsocket::handlersocket {
+
+namespace {
+
+constexpr size_t kDecimalBytesMax = 20;
+constexpr std::string_view kNullCell("\t\0", 2);
+
+void AppendDecimal(auto number, base::Buffer* out) {
+  char* const begin = out->Room(kDecimalBytesMax);
+  const std::to_chars_result result = std::to_chars(begin, begin + kDecimalBytesMax, number);
+  out->Commit(static_cast<size_t>(result.ptr - begin));
+}
+
+}  // namespace
+
+void AppendOk(base::Buffer* out) { out->Append("0\t1\n"); }
+
+void AppendCount(uint64_t count, base::Buffer* out) {
+  out->Append("0\t1\t");
+  AppendDecimal(count, out);
+  out->Append('\n');
+}
+
+void AppendError(model::Error error, base::Buffer* out) {
+  assert(!error.ok());
+  AppendDecimal(model::CodeDigit(error.code), out);
+  out->Append("\t1\t");
+  if (error.code == model::ErrorCode::kEngine) {
+    AppendDecimal(error.number, out);
+  } else {
+    out->Append(model::Text(error.code));
+  }
+  out->Append('\n');
+}
+
+RowEncoder::RowEncoder(uint32_t columns, size_t reply_bytes_max, base::Buffer* out)
+    : out_(out), begin_(out->size()), end_max_(begin_ + reply_bytes_max - 1) {
+  out_->Append("0\t");
+  AppendDecimal(columns, out_);
+}
+
+bool RowEncoder::Fits(size_t bytes) {
+  const size_t size = out_->size();
+  if (size <= end_max_ && bytes <= end_max_ - size) return true;
+  overflowed_ = true;
+  return false;
+}
+
+bool RowEncoder::Cell(std::string_view text) {
+  // The exact size matters only near the limit; text.size() of a cell cannot overflow, doubled.
+  const size_t size = out_->size();
+  const bool surely_fits = size <= end_max_ && 1 + 2 * text.size() <= end_max_ - size;
+  if (!surely_fits && !Fits(1 + text.size() + EscapeCount(text))) return false;
+  out_->Append('\t');
+  AppendEscaped(text, out_);
+  return true;
+}
+
+bool RowEncoder::NullCell() {
+  if (!Fits(kNullCell.size())) return false;
+  out_->Append(kNullCell);
+  return true;
+}
+
+void RowEncoder::Finish() {
+  assert(!overflowed_);
+  out_->Append('\n');
+}
+
+void RowEncoder::Cancel() { out_->Truncate(begin_); }
+
+}  // namespace rowsocket::handlersocket

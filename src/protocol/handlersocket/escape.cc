@@ -1,0 +1,96 @@
+#include "protocol/handlersocket/escape.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace rowsocket::handlersocket {
+
+namespace {
+
+constexpr size_t kWordBytes = sizeof(uint64_t);
+constexpr uint64_t kEachByte = ~uint64_t{0} / 0xff;
+/// Cells up to this size get room for the worst case instead of being counted first.
+constexpr size_t kCountedMin = 4096;
+
+constexpr bool IsEscaped(char byte) { return static_cast<unsigned char>(byte) < kUnescapedMin; }
+
+/// Whether one of the eight bytes is below kUnescapedMin.
+constexpr bool HasEscaped(uint64_t word) {
+  return ((word - kEachByte * kUnescapedMin) & ~word & (kEachByte * 0x80)) != 0;
+}
+
+uint64_t LoadWord(const char* from) {
+  uint64_t word;
+  std::memcpy(&word, from, kWordBytes);
+  return word;
+}
+
+char* WriteByte(char byte, char* to) {
+  if (IsEscaped(byte)) {
+    *to++ = kEscape;
+    byte = static_cast<char>(byte + kEscapeShift);
+  }
+  *to++ = byte;
+  return to;
+}
+
+/// Writes `text` escaped and returns the end. REQUIRES: room for the escaped text at `to`.
+char* WriteEscaped(std::string_view text, char* to) {
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (static_cast<size_t>(end - from) >= kWordBytes) {
+    const uint64_t word = LoadWord(from);
+    if (!HasEscaped(word)) [[likely]] {
+      std::memcpy(to, &word, kWordBytes);
+      from += kWordBytes;
+      to += kWordBytes;
+    } else {
+      for (size_t i = 0; i < kWordBytes; ++i) to = WriteByte(*from++, to);
+    }
+  }
+  while (from != end) to = WriteByte(*from++, to);
+  return to;
+}
+
+}  // namespace
+
+size_t EscapeCount(std::string_view text) {
+  size_t count = 0;
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (from != end) {
+    if (static_cast<size_t>(end - from) >= kWordBytes && !HasEscaped(LoadWord(from))) {
+      from += kWordBytes;
+    } else {
+      count += IsEscaped(*from++) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+void AppendEscaped(std::string_view text, base::Buffer* out) {
+  const size_t escapes_max = text.size() < kCountedMin ? text.size() : EscapeCount(text);
+  char* const begin = out->Room(text.size() + escapes_max);
+  out->Commit(static_cast<size_t>(WriteEscaped(text, begin) - begin));
+}
+
+std::string_view Unescape(std::string_view token, base::Arena& arena) {
+  const size_t first = token.find(kEscape);
+  if (first == std::string_view::npos) return token;
+  char* const begin = arena.AllocateBytes(token.size());
+  std::memcpy(begin, token.data(), first);
+  char* to = begin + first;
+  for (size_t i = first; i < token.size(); ++i) {
+    char byte = token[i];
+    if (byte == kEscape) {
+      if (++i == token.size()) break;
+      const auto shifted = static_cast<unsigned char>(token[i]);
+      if (shifted < kEscapeShift) break;
+      byte = static_cast<char>(shifted - kEscapeShift);
+    }
+    *to++ = byte;
+  }
+  return {begin, static_cast<size_t>(to - begin)};
+}
+
+}  // namespace rowsocket::handlersocket

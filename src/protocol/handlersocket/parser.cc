@@ -1,0 +1,277 @@
+#include "protocol/handlersocket/parser.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "protocol/handlersocket/tokens.h"
+
+namespace rowsocket::handlersocket {
+
+using model::CompareOp;
+using model::ErrorCode;
+using model::Modification;
+using model::Value;
+
+std::optional<uint64_t> ParseNumber(std::string_view token) {
+  if (token.empty()) return std::nullopt;
+  uint64_t number = 0;
+  for (const char byte : token) {
+    if (byte < '0' || byte > '9') return std::nullopt;
+    if (__builtin_mul_overflow(number, uint64_t{10}, &number) ||
+        __builtin_add_overflow(number, static_cast<uint64_t>(byte - '0'), &number)) {
+      return std::nullopt;
+    }
+  }
+  return number;
+}
+
+namespace {
+
+uint32_t Saturate(uint64_t number) {
+  return static_cast<uint32_t>(std::min<uint64_t>(number, std::numeric_limits<uint32_t>::max()));
+}
+
+bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
+
+/// The operators of keys; filters also have `!=`.
+std::optional<CompareOp> ParseCompareOp(std::string_view token) {
+  if (token == "=") return CompareOp::kEq;
+  if (token == ">") return CompareOp::kGt;
+  if (token == ">=") return CompareOp::kGe;
+  if (token == "<") return CompareOp::kLt;
+  if (token == "<=") return CompareOp::kLe;
+  return std::nullopt;
+}
+
+std::optional<Modification> ParseModification(char byte) {
+  switch (byte) {
+    case 'U':
+      return Modification::kUpdate;
+    case 'D':
+      return Modification::kDelete;
+    case '+':
+      return Modification::kIncrement;
+    case '-':
+      return Modification::kDecrement;
+    default:
+      return std::nullopt;
+  }
+}
+
+class LineParser {
+ public:
+  LineParser(std::string_view line, const model::Limits& limits, base::Arena& arena,
+             Command* command)
+      : tokens_(line), limits_(limits), arena_(arena), command_(*command) {}
+
+  void Parse() {
+    const std::string_view verb = tokens_.NextOrEmpty();
+    if (verb == "P") {
+      ParseOpenIndex();
+    } else if (verb == "A") {
+      ParseAuth();
+    } else if (!verb.empty() && IsDigit(verb.front())) {
+      ParseRequest(verb);
+    } else {
+      AddError(ErrorCode::kCmd);
+    }
+  }
+
+ private:
+  void ParseOpenIndex();
+  void ParseAuth();
+  void ParseRequest(std::string_view id);
+  void ParseInsert();
+  void ParseFind();
+  void ParseIn();
+  void ParseFilters();
+  void ParseFilter(model::Filter* filter);
+  void ParseModifications();
+
+  void TakeIndexId(std::optional<uint64_t> id);
+  std::string_view NextName();
+  std::span<const std::string_view> NextNames();
+  uint64_t NextNumber();
+  uint64_t NextCount(ErrorCode if_zero);
+  std::span<const Value> NextValues(uint64_t given, uint64_t kept_max);
+
+  /// Whether a request may hold that many values; adds the wrong if not.
+  bool WithinLimit(uint64_t count) {
+    if (count <= limits_.values_max) return true;
+    AddError(ErrorCode::kValuesCount);
+    return false;
+  }
+
+  void AddError(ErrorCode code) { command_.errors.Add(code); }
+
+  Tokens tokens_;
+  const model::Limits& limits_;
+  base::Arena& arena_;
+  Command& command_;
+};
+
+void LineParser::ParseOpenIndex() {
+  command_.kind = Command::Kind::kOpenIndex;
+  std::string_view id;
+  TakeIndexId(tokens_.Next(&id) ? ParseNumber(id) : 0);
+  command_.open_index.database = NextName();
+  command_.open_index.table = NextName();
+  command_.open_index.index = NextName();
+  command_.open_index.columns = NextNames();
+  command_.open_index.filter_columns = NextNames();
+}
+
+void LineParser::ParseAuth() {
+  command_.kind = Command::Kind::kAuth;
+  if (tokens_.NextOrEmpty() != "1") AddError(ErrorCode::kAuthtype);
+  command_.auth_key = TokenValue(tokens_.NextOrEmpty(), arena_);
+}
+
+void LineParser::ParseRequest(std::string_view id) {
+  command_.kind = Command::Kind::kRequest;
+  TakeIndexId(ParseNumber(id));
+  const std::string_view op = tokens_.NextOrEmpty();
+  if (op == "+") return ParseInsert();
+  if (const std::optional<CompareOp> compare = ParseCompareOp(op)) {
+    command_.request.find.op = *compare;
+  } else {
+    AddError(op == "S" ? ErrorCode::kNotimpl : ErrorCode::kOp);
+  }
+  ParseFind();
+}
+
+// Whatever follows the values is surplus: Perl's client sends a limit there.
+void LineParser::ParseInsert() {
+  command_.wants_write = true;
+  command_.request.verb = model::Request::Verb::kInsert;
+  const uint64_t count = NextCount(ErrorCode::kKlen);
+  // What is given above the opened columns is not used, and P may name only so many.
+  const uint64_t kept_max = WithinLimit(count) ? model::kColumnsMax : 0;
+  command_.request.insert.values = NextValues(count, kept_max);
+}
+
+void LineParser::ParseFind() {
+  model::Find& find = command_.request.find;
+  const uint64_t count = NextCount(ErrorCode::kKlen);
+  find.key_parts_given = Saturate(count);
+  find.key = NextValues(count, model::kKeyPartsMax);
+  find.limit = std::max<uint64_t>(NextNumber(), 1);
+  find.offset = NextNumber();
+  if (tokens_.PeekByte() == '@') ParseIn();
+  ParseFilters();
+  ParseModifications();
+}
+
+void LineParser::ParseIn() {
+  model::Find& find = command_.request.find;
+  tokens_.Skip(1);  // The `@`, and whatever stands behind it in its token.
+  const uint64_t part = NextNumber();
+  const uint64_t count = NextCount(ErrorCode::kInvalueslen);
+  find.has_in = true;
+  find.in_part = Saturate(part);
+  if (part >= find.key_parts_given) AddError(ErrorCode::kKpnum);
+  find.in_values = NextValues(count, WithinLimit(count) ? count : 0);
+}
+
+void LineParser::ParseFilters() {
+  const auto is_filter = [](char byte) { return byte == 'F' || byte == 'W'; };
+  constexpr uint64_t kTokens = 4;
+  size_t count = 0;
+  for (Tokens ahead = tokens_; is_filter(ahead.PeekByte()); ahead.Skip(kTokens)) ++count;
+  if (!WithinLimit(count)) return tokens_.Skip(kTokens * count);
+  const std::span<model::Filter> filters = arena_.Allocate<model::Filter>(count);
+  for (model::Filter& filter : filters) ParseFilter(&filter);
+  command_.request.find.filters = filters;
+}
+
+void LineParser::ParseFilter(model::Filter* filter) {
+  const std::string_view type = tokens_.NextOrEmpty();
+  if (type.size() > 1) AddError(ErrorCode::kFiltertype);
+  filter->stops_scan = type.front() == 'W';
+  const std::string_view op = tokens_.NextOrEmpty();
+  const std::optional<CompareOp> compare = op == "!=" ? CompareOp::kNe : ParseCompareOp(op);
+  if (!compare) AddError(ErrorCode::kOp);
+  filter->op = compare.value_or(CompareOp::kEq);
+  filter->column = Saturate(NextNumber());
+  filter->value = TokenValue(tokens_.NextOrEmpty(), arena_);
+}
+
+void LineParser::ParseModifications() {
+  // An empty token where the modification would stand is none: the rest is surplus.
+  const std::string_view token = tokens_.NextOrEmpty();
+  if (token.empty()) return;
+  command_.wants_write = true;
+  const std::optional<Modification> modification = ParseModification(token.front());
+  if (!modification) return AddError(ErrorCode::kModop);
+  model::Find& find = command_.request.find;
+  find.modification = *modification;
+  find.wants_pre_images = token.size() > 1 && token[1] == '?';
+  if (*modification == Modification::kDelete) return;  // hs4j sends a value; nobody reads it.
+  const size_t count = tokens_.CountRest();
+  find.modifications = NextValues(count, WithinLimit(count) ? count : 0);
+}
+
+void LineParser::TakeIndexId(std::optional<uint64_t> id) {
+  command_.has_index_id = id.has_value();
+  command_.index_id = id.value_or(0);
+  if (!id) AddError(ErrorCode::kNumber);
+  if (command_.index_id >= limits_.index_ids_max) AddError(ErrorCode::kStmtnum);
+}
+
+std::string_view LineParser::NextName() {
+  const std::string_view token = tokens_.NextOrEmpty();
+  return IsNullToken(token) ? std::string_view() : token;
+}
+
+std::span<const std::string_view> LineParser::NextNames() {
+  const std::string_view list = NextName();
+  if (list.empty()) return {};
+  const size_t count = 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
+  if (count > model::kColumnsMax) {
+    AddError(ErrorCode::kValuesCount);
+    return {};
+  }
+  const std::span<std::string_view> names = arena_.Allocate<std::string_view>(count);
+  size_t begin = 0;
+  for (std::string_view& name : names) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    name = list.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  return names;
+}
+
+/// The number of the next token; 0 when the line has ended.
+uint64_t LineParser::NextNumber() {
+  std::string_view token;
+  if (!tokens_.Next(&token)) return 0;
+  const std::optional<uint64_t> number = ParseNumber(token);
+  if (!number) AddError(ErrorCode::kNumber);
+  return number.value_or(0);
+}
+
+uint64_t LineParser::NextCount(ErrorCode if_zero) {
+  const uint64_t count = NextNumber();
+  if (count == 0) AddError(if_zero);
+  return count;
+}
+
+/// Takes `given` values off the line and returns the first `kept_max` of them. Those that the line
+/// does not hold any more are empty strings.
+std::span<const Value> LineParser::NextValues(uint64_t given, uint64_t kept_max) {
+  const uint64_t kept = std::min(given, kept_max);
+  const std::span<Value> values = arena_.Allocate<Value>(kept);
+  for (Value& value : values) value = TokenValue(tokens_.NextOrEmpty(), arena_);
+  tokens_.Skip(given - kept);
+  return values;
+}
+
+}  // namespace
+
+void ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena,
+               Command* command) {
+  *command = Command();
+  LineParser(line, limits, arena, command).Parse();
+}
+
+}  // namespace rowsocket::handlersocket

@@ -1,0 +1,74 @@
+// Turns a line into the command that it asks for.
+//
+// Flow: Framer::Next (framer.h) finds the next line in what a connection has received; ParseLine
+// turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions, and no
+// memory but that of the arena.
+// Shape of a line (HT between tokens; see spec/handlersocket.md):
+//   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
+//   A <type> [<key>]
+//   <id> + <n> <v1..vn>
+//   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
+//        [MOD <m1..mk>]]]
+// Errors: nothing is refused on the way. Every wrong that the line itself shows is added to
+// Command::errors and parsing goes on behind it, so that the caller can add those that only it
+// knows and answer errors.First(), whatever was found first.
+// Threads: any; nothing is shared.
+// Lifetime: a Command's views point into the line or the arena, whichever ends first.
+// Limits: every count on the line is compared with model::Limits before it sizes anything.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "model/error.h"
+#include "model/limits.h"
+#include "model/request.h"
+
+namespace rowsocket::handlersocket {
+
+/// The arguments of `P`. A token that is exactly 0x00 reads as empty, as everything missing does.
+struct OpenIndex {
+  std::string_view database;
+  std::string_view table;
+  std::string_view index;  ///< A name; or a number when it starts with a digit; empty: PRIMARY.
+  /// The names between the commas, with empty ones (no column has that name, so that they are
+  /// `fld`). An empty token is no name at all.
+  std::span<const std::string_view> columns;
+  std::span<const std::string_view> filter_columns;
+};
+
+/// One parsed line.
+struct Command {
+  enum class Kind : uint8_t {
+    kInvalid,    ///< No verb: `errors` holds kCmd.
+    kOpenIndex,  ///< P: index_id, open_index.
+    kAuth,       ///< A: auth_key.
+    kRequest,    ///< index_id, request.
+  };
+  Kind kind = Kind::kInvalid;
+  model::ErrorSet errors;  ///< Every wrong that the line itself shows.
+  /// False: the id is no number (errors holds kNumber), and there is nothing to look up.
+  bool has_index_id = false;
+  uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.
+  OpenIndex open_index;
+  /// NULL when the token is 0x00: never the right key, not even where no secret is set.
+  model::Value auth_key;
+  /// What may be executed when `errors` is empty. Otherwise only views and limits can be relied on.
+  model::Request request;
+  /// The line asks for a write, if only by a modification that does not exist: `readonly` on the
+  /// read port.
+  bool wants_write = false;
+};
+
+/// Parses one line, as Framer returned it. The answer to a line with several wrongs is
+/// command->errors.First() after the caller has added its own.
+///
+/// Never fails: a line that makes no sense is a Command of kind kInvalid. Takes O(line.size()) of
+/// time and of memory, but for values that a line counts and does not hold: they are empty strings,
+/// limits.values_max of them at most.
+void ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena,
+               Command* command);
+
+}  // namespace rowsocket::handlersocket

@@ -1,0 +1,79 @@
+// The tokens of a line, and the numbers and values that they hold.
+//
+// Flow: construct with a line; Next until it says false. A copy looks ahead.
+// Lifetime: tokens are views of the line.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/arena.h"
+#include "model/value.h"
+#include "protocol/handlersocket/escape.h"
+
+namespace rowsocket::handlersocket {
+
+class Tokens {
+ public:
+  explicit Tokens(std::string_view line) : rest_(line) {}
+
+  /// Moves to the next token: false when the line has no more. (A line has at least one token, if
+  /// an empty one; a HT at the end of the line is followed by an empty token.)
+  bool Next(std::string_view* token) {
+    if (at_end_) return false;
+    const size_t size = rest_.find('\t');
+    if (size == std::string_view::npos) {
+      *token = rest_;
+      at_end_ = true;
+    } else {
+      *token = rest_.substr(0, size);
+      rest_.remove_prefix(size + 1);
+    }
+    return true;
+  }
+
+  /// The next token, or an empty one: what is missing at the end of a line reads as empty.
+  std::string_view NextOrEmpty() {
+    std::string_view token;
+    Next(&token);
+    return token;
+  }
+
+  /// The first byte of the next token, 0x00 when that is empty or missing.
+  char PeekByte() const {
+    return at_end_ || rest_.empty() || rest_.front() == '\t' ? '\0' : rest_.front();
+  }
+
+  /// Moves over `count` tokens, or to the end.
+  void Skip(uint64_t count) {
+    std::string_view token;
+    while (count > 0 && Next(&token)) --count;
+  }
+
+  /// How many tokens there still are.
+  size_t CountRest() const {
+    if (at_end_) return 0;
+    size_t count = 1;
+    for (const char byte : rest_) count += byte == '\t' ? 1 : 0;
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+  bool at_end_ = false;
+};
+
+/// Whether a token stands for NULL.
+inline bool IsNullToken(std::string_view token) { return token.size() == 1 && token[0] == '\0'; }
+
+/// The value that a token stands for, with its escapes undone in the arena.
+inline model::Value TokenValue(std::string_view token, base::Arena& arena) {
+  return IsNullToken(token) ? model::Value() : model::Value(Unescape(token, arena));
+}
+
+/// An unsigned decimal number of at most 64 bits; leading zeros are allowed, nothing else is.
+std::optional<uint64_t> ParseNumber(std::string_view token);
+
+}  // namespace rowsocket::handlersocket

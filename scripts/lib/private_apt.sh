@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # reads what bootstrap sets
 # apt-get with lists of its own, so that server binaries and server source of one version can be
 # fetched without touching the machine's configuration. Sourced by bootstrap.
 #

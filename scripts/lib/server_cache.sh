@@ -1,8 +1,9 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shares its variables with bootstrap
 # Makes the cache of one server version: binaries, configured source, pristine data directory.
 # Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
 #
-# $cache_dir/server-VERSION/  prefix/   Debian's binaries, unpacked
+# $cache_dir/server-VERSION.RECIPE/
+#                             prefix/   Debian's binaries, unpacked
 #                             source/   the source they were built from
 #                             build/    that source configured: generated headers
 #                             datadir/  what mariadb-install-db makes, to be copied
@@ -10,6 +11,9 @@
 # $cache_dir/current          link to the one in use
 # A part that is there is complete (each appears by a rename, build/ by its marker), so that a run
 # which was interrupted is taken up where it stopped.
+
+# To be raised when what is made below changes: caches that were made otherwise are then made anew.
+cache_recipe=1
 
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
@@ -85,7 +89,7 @@ make_data_directory() {
   rm -rf datadir.partial
   # Root without a password comes from the authentication method; without the nameless accounts a
   # test's own accounts are the ones that match. No name of this machine goes into the accounts.
-  echo "DELETE FROM mysql.global_priv WHERE User = ''; FLUSH PRIVILEGES;" >accounts.sql
+  echo "DELETE FROM mysql.global_priv WHERE User = '';" >accounts.sql
   prefix/usr/bin/mariadb-install-db --no-defaults --basedir="$PWD/prefix/usr" \
     --user="$(id -un)" --datadir="$PWD/datadir.partial" --cross-bootstrap \
     --auth-root-authentication-method=normal --skip-log-bin --innodb-log-file-size=96M \
@@ -97,6 +101,7 @@ make_data_directory() {
 write_server_env() {
   local version=${package_version#*:}
   {
+    echo "ROWSOCKET_CACHE_RECIPE=$cache_recipe"
     echo "ROWSOCKET_SERVER_VERSION=${version%%-*}"
     echo "ROWSOCKET_SERVER_PACKAGE=$package_version"
     echo "ROWSOCKET_SERVER_PREFIX=$PWD/prefix"
@@ -112,9 +117,9 @@ make_server_cache() {
   local package_version server_dir
   prepare_private_apt
   pick_version
-  server_dir=$cache_dir/server-${package_version#*:}
+  server_dir=$cache_dir/server-${package_version#*:}.$cache_recipe
   mkdir -p "$server_dir"
-  cd "$server_dir"
+  cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial
     if [[ ! -e prefix ]]; then

@@ -1,0 +1,43 @@
+# shellcheck shell=bash disable=SC2034 # sets what server reads
+# Reads what the caller's own mariadbd options say about ports and sockets. Sourced by server.
+
+# user_option NAME OPTION...: prints the value of the last --NAME=value or --NAME value among the
+# options (dashes and underscores alike, with or without --loose-); fails if there is none.
+user_option() {
+  local name=${1//_/-} found=1 value="" option key
+  shift
+  while (($#)); do
+    option=$1
+    shift
+    [[ $option == --* ]] || continue
+    key=${option%%=*}
+    key=${key//_/-}
+    key=--${key#--}
+    key=${key/#--loose-/--}
+    [[ $key == "--$name" ]] || continue
+    found=0
+    if [[ $option == *=* ]]; then
+      value=${option#*=}
+    else
+      value=${1-}
+    fi
+  done
+  ((found == 0)) && printf '%s\n' "$value"
+}
+
+# Set: sql_port hs_port hs_port_wr, and ports_fixed=1 if the caller chose any of them: a port that
+# is taken is then the caller's to sort out.
+choose_ports() {
+  local name fixed free
+  mapfile -t free < <(free_ports 3)
+  sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} ports_fixed=0
+  for name in port handlersocket_port handlersocket_port_wr; do
+    fixed=$(user_option "$name" "$@") || continue
+    ports_fixed=1
+    case $name in
+      port) sql_port=$fixed ;;
+      handlersocket_port) hs_port=$fixed ;;
+      handlersocket_port_wr) hs_port_wr=$fixed ;;
+    esac
+  done
+}

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# Loopback ports: which are free, and whose they are. Sourced by server.
+
+# Nobody is listening on it. (Something that bound it and does not listen goes unseen: the server
+# then fails to bind, and start tries other ports.)
+port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# free_ports COUNT: that many different ports. Below the range that the kernel gives to outgoing
+# connections, so that no such connection can sit on one of them.
+free_ports() {
+  local count=$1 port chosen=" "
+  while ((count > 0)); do
+    port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
+    if [[ $chosen != *" $port "* ]] && port_is_free "$port"; then
+      chosen+="$port "
+      count=$((count - 1))
+      echo "$port"
+    fi
+  done
+}
+
+# process_listens PID PORT: a listening TCP socket of this port is one of the process's own. Looked
+# up rather than connected to: a connection would be counted by the server under test.
+process_listens() {
+  local pid=$1 hex inode
+  printf -v hex '%04X' "$2"
+  while read -r inode; do
+    if [[ -n $(find "/proc/$pid/fd" -lname "socket:\[$inode\]" -print -quit 2>/dev/null) ]]; then
+      return 0
+    fi
+  done < <(awk -v port=":$hex" '$4 == "0A" && $2 ~ (port "$") { print $10 }' \
+    /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+  return 1
+}
+
+# listener_is_up PID PORT: PORT as mariadbd takes it: a number, the path of a UNIX socket, or
+# nothing (0 or empty: no listener, so nothing to wait for).
+listener_is_up() {
+  case $2 in
+    "" | 0) return 0 ;;
+    /*) [[ -S $2 ]] ;;
+    *[!0-9]*) return 0 ;;
+    *) process_listens "$1" "$2" ;;
+  esac
+}

@@ -1,0 +1,275 @@
+# shellcheck shell=bash disable=SC2154 # reads what server sets
+# One private server in DIR: its files, its process, its start and its end. Sourced by server.
+#
+# DIR/data      data directory        DIR/tmp   its own temporary files
+# DIR/plugin    what it may load      DIR/run   pid files and socket
+# DIR/error.log                       DIR/env   written when it answers, gone when it has stopped
+
+server_pid() { cat "$dir/run/pid" 2>/dev/null; }
+
+# A running mariadbd whose data directory is ours, and not a process that was given its number since.
+is_our_server() {
+  local pid=${1-} arguments
+  [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline ]] || return 1
+  mapfile -d '' -t arguments 2>/dev/null <"/proc/$pid/cmdline" || return 1
+  [[ ${arguments[0]-} == */mariadbd ]] || return 1
+  [[ " ${arguments[*]} " == *" --datadir=$dir/data "* ]]
+}
+
+wait_until_gone() { # PID SECONDS_MAX WHAT
+  local pid=$1 limit=$2 what=$3 started=$SECONDS beat=0
+  while is_our_server "$pid"; do
+    ((SECONDS - started < limit)) || return 1
+    if ((SECONDS - started >= beat + 5)); then
+      beat=$((SECONDS - started))
+      say "  $what: process $pid is still there after $beat s"
+    fi
+    sleep 0.02
+  done
+}
+
+forget_server() {
+  local socket
+  socket=$(sed -n 's/^SQL_SOCKET=//p' "$dir/env" 2>/dev/null || true)
+  rm -f "$dir/env" "$dir/run/pid"
+  if [[ $socket == /tmp/rowsocket-* ]]; then
+    rm -rf "${socket%/*}"
+  fi
+}
+
+# --- Making ready ---
+
+# mariadbd does not run as root unless told to. Nobody is better, where it can reach everything;
+# below a folder that only root may enter (a test runner's, often) root is all that works.
+choose_user() {
+  server_user=$(id -un)
+  [[ $EUID -eq 0 ]] || return 0
+  if as_nobody test -x "$dir" &&
+    as_nobody test -x "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" &&
+    as_nobody test -r "$ROWSOCKET_SERVER_PREFIX/usr/share/mysql/english/errmsg.sys"; then
+    server_user=nobody
+  fi
+}
+
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
+
+make_data_directory() {
+  [[ ! -e $dir/data ]] || return 0
+  rm -rf "$dir/data.partial"
+  cp -R --no-preserve=ownership "$ROWSOCKET_SERVER_DATADIR" "$dir/data.partial"
+  chmod -R u+rwX "$dir/data.partial"
+  mv "$dir/data.partial" "$dir/data"
+}
+
+# The server's own plugins as links; the library under test as a copy, so that a build that goes on
+# does not change the file under a running server.
+fill_plugin_directory() {
+  local library=${ROWSOCKET_SO:-$repo_dir/build/rowsocket.so}
+  ln -sf "$ROWSOCKET_SERVER_PREFIX"/usr/lib/mysql/plugin/*.so "$dir/plugin/"
+  if [[ -r $library ]]; then
+    cp "$library" "$dir/plugin/rowsocket.so.partial"
+    chmod a+rx "$dir/plugin/rowsocket.so.partial"
+    mv "$dir/plugin/rowsocket.so.partial" "$dir/plugin/rowsocket.so"
+  elif [[ $plugin == rowsocket ]]; then
+    die "$library is not there: run scripts/build (or set ROWSOCKET_SO)"
+  fi
+}
+
+# The path of a UNIX socket has at most 107 bytes.
+choose_socket() {
+  sql_socket=$dir/run/mysql.sock
+  if [[ $(printf '%s' "$sql_socket" | wc -c) -gt 107 ]]; then
+    sql_socket=$(mktemp -d /tmp/rowsocket-XXXXXXXX)/mysql.sock
+    chmod 755 "${sql_socket%/*}"
+    [[ $server_user != nobody ]] || chown nobody: "${sql_socket%/*}"
+  fi
+}
+
+prepare_directory() {
+  mkdir -p "$dir"/{tmp,plugin,run}
+  touch "$dir/error.log"
+  make_data_directory
+  fill_plugin_directory
+  choose_user
+  if [[ $EUID -eq 0 ]]; then
+    chown -R "$server_user": "$dir"/{data,tmp,run,error.log}
+  fi
+}
+
+# --- Starting ---
+
+# Set: arguments. The caller's options come last, so that they win.
+server_arguments() {
+  local share=$ROWSOCKET_SERVER_PREFIX/usr/share/mysql
+  arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
+    --character-sets-dir="$share/charsets" --datadir="$dir/data" --tmpdir="$dir/tmp"
+    --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/mariadbd.pid"
+    --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port" --skip-name-resolve
+    --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci
+    --innodb-buffer-pool-size=128M --innodb-log-file-size=96M --innodb-adaptive-hash-index=ON)
+  [[ $EUID -ne 0 ]] || arguments+=(--user="$server_user")
+  case $plugin in
+    rowsocket) arguments+=(--plugin-load-add=rowsocket) ;;
+    bundled) arguments+=(--plugin-load-add=handlersocket --plugin-maturity=unknown) ;;
+  esac
+  # Without a plugin too: INSTALL SONAME then finds its ports.
+  arguments+=(--loose-handlersocket-address=127.0.0.1 --loose-handlersocket-port="$hs_port"
+    --loose-handlersocket-port-wr="$hs_port_wr" "${user_options[@]}")
+}
+
+# Detached: a session of its own and none of our open files, or whoever reads our output would wait
+# for the server to end.
+launch() {
+  (
+    exec </dev/null >>"$dir/error.log" 2>&1
+    cd "$dir/data" || exit
+    for fd in /proc/self/fd/*; do
+      fd=${fd##*/}
+      ((fd <= 2)) || eval "exec $fd>&-"
+    done
+    exec setsid "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" "${arguments[@]}"
+  ) &
+  pid=$!
+  echo "$pid" >"$dir/run/pid"
+}
+
+sql() {
+  "$ROWSOCKET_SERVER_PREFIX/usr/bin/mariadb" --no-defaults --socket="$sql_socket" --user=root \
+    --character-sets-dir="$ROWSOCKET_SERVER_PREFIX/usr/share/mysql/charsets" \
+    --default-character-set=utf8mb4 "$@"
+}
+
+answers_sql() { [[ -S $sql_socket ]] && sql --batch --execute "SELECT 1" >/dev/null 2>&1 </dev/null; }
+
+plugin_is_active() {
+  [[ $plugin != none ]] || return 0
+  [[ $(sql --batch --skip-column-names --execute "SELECT PLUGIN_STATUS FROM
+    information_schema.PLUGINS WHERE PLUGIN_NAME = 'handlersocket'" 2>/dev/null </dev/null) == ACTIVE ]]
+}
+
+listeners_are_up() {
+  [[ $plugin == none ]] || { listener_is_up "$pid" "$hs_port" && listener_is_up "$pid" "$hs_port_wr"; }
+}
+
+# Waits until it answers on all its sockets. Sets failure when it never will.
+wait_until_ready() {
+  local started=$SECONDS beat=0 limit=120
+  failure=""
+  # The child is seen as our server only once it has become mariadbd.
+  until answers_sql; do
+    if ! kill -0 "$pid" 2>/dev/null; then
+      failure="the server ended by itself"
+      return 1
+    fi
+    if ((SECONDS - started >= limit)); then
+      failure="the server does not answer SQL after $limit s"
+      return 1
+    fi
+    if ((SECONDS - started >= beat + 5)); then
+      beat=$((SECONDS - started))
+      say "  waiting for the server since $beat s (a crash recovery can take a while)"
+    fi
+    sleep 0.03
+  done
+  if ! plugin_is_active; then
+    failure="the server runs, but its plugin refused to start"
+    return 1
+  fi
+  limit=$((SECONDS + 15))
+  until listeners_are_up; do
+    if ((SECONDS >= limit)); then
+      failure="nothing of this server listens on port $hs_port or $hs_port_wr after 15 s"
+      return 1
+    fi
+    sleep 0.02
+  done
+}
+
+write_env() {
+  {
+    printf 'SQL_SOCKET=%q\n' "$sql_socket"
+    echo "SQL_PORT=$sql_port"
+    echo "HS_PORT=$hs_port"
+    echo "HS_PORT_WR=$hs_port_wr"
+    echo "PID=$pid"
+    printf 'DIR=%q\n' "$dir"
+  } >"$dir/env.partial"
+  mv "$dir/env.partial" "$dir/env"
+}
+
+# The part of the error log that this start wrote.
+log_of_this_start() { tail -c "+$((log_size_before + 1))" "$dir/error.log"; }
+
+lost_a_port() {
+  ((ports_fixed == 0)) && log_of_this_start | grep -qiE 'address already in use|bind.*failed|listen failed'
+}
+
+end_launched_server() {
+  kill -TERM "$pid" 2>/dev/null || true
+  wait_until_gone "$pid" 10 "SIGTERM sent" || kill -KILL "$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+  rm -f "$dir/run/mariadbd.pid"
+  forget_server
+}
+
+start_once() {
+  choose_socket
+  choose_ports "${user_options[@]}"
+  sql_socket=$(user_option socket "${user_options[@]}" || echo "$sql_socket")
+  server_arguments
+  log_size_before=$(stat -c %s "$dir/error.log")
+  launch
+  if wait_until_ready; then
+    write_env
+    return 0
+  fi
+  end_launched_server
+  return 1
+}
+
+start_server() {
+  local tries_left=5
+  if is_our_server "$(server_pid)"; then
+    die "a server runs in $dir already (process $(server_pid)); stop it first"
+  fi
+  forget_server
+  prepare_directory
+  trap 'end_launched_server; exit 130' INT TERM HUP
+  until start_once; do
+    tries_left=$((tries_left - 1))
+    if ! lost_a_port || ((tries_left == 0)); then
+      warn "$failure; the end of $dir/error.log:"
+      log_of_this_start | tail -n 40 >&2
+      exit 1
+    fi
+    say "  a port was taken meanwhile; trying others"
+  done
+  trap - INT TERM HUP
+}
+
+# --- Ending ---
+
+# The process is gone and left its own pid file behind, which a shutdown removes.
+died_by_itself() { [[ -e $dir/run/mariadbd.pid ]]; }
+
+end_server() { # SIGNAL SECONDS_MAX
+  local pid
+  pid=$(server_pid) || pid=""
+  if ! is_our_server "$pid"; then
+    if [[ -n $pid ]] && died_by_itself; then
+      rm -f "$dir/run/mariadbd.pid"
+      forget_server
+      warn "the server in $dir (process $pid) had ended by itself; the end of its error log:"
+      tail -n 30 "$dir/error.log" >&2
+      return 1
+    fi
+    forget_server
+    say "no server runs in $dir"
+    return 0
+  fi
+  kill -s "$1" "$pid"
+  wait_until_gone "$pid" "$2" "SIG$1 sent" ||
+    die "the server in $dir, process $pid, is still there $2 s after SIG$1; see $dir/error.log"
+  rm -f "$dir/run/mariadbd.pid"
+  forget_server
+}

@@ -93,6 +93,8 @@ prepare_directory() {
   choose_user
   if [[ $EUID -eq 0 ]]; then
     chown -R "$server_user": "$dir"/{data,tmp,run,error.log}
+    # The caller's options may put sockets and logs into DIR; a folder shared by all is left alone.
+    [[ -k $dir ]] || chown "$server_user": "$dir"
   fi
 }
 
@@ -175,10 +177,10 @@ wait_until_ready() {
     failure="the server runs, but its plugin refused to start"
     return 1
   fi
-  limit=$((SECONDS + 15))
+  limit=$((SECONDS + 10))
   until listeners_are_up; do
     if ((SECONDS >= limit)); then
-      failure="nothing of this server listens on port $hs_port or $hs_port_wr after 15 s"
+      failure="nothing of this server listens on port $hs_port or $hs_port_wr"
       return 1
     fi
     sleep 0.02
@@ -200,8 +202,10 @@ write_env() {
 # The part of the error log that this start wrote.
 log_of_this_start() { tail -c "+$((log_size_before + 1))" "$dir/error.log"; }
 
-lost_a_port() {
-  ((ports_fixed == 0)) && log_of_this_start | grep -qiE 'address already in use|bind.*failed|listen failed'
+# MariaDB's own plugin says nothing when it cannot bind: there, only the silence of the port tells.
+is_lost_port() {
+  ((ports_fixed == 0)) &&
+    grep -qiE 'address already in use|of this server listens' <<<"$failure$failure_log"
 }
 
 end_launched_server() {
@@ -223,6 +227,7 @@ start_once() {
     write_env
     return 0
   fi
+  failure_log=$(log_of_this_start)
   end_launched_server
   return 1
 }
@@ -237,9 +242,9 @@ start_server() {
   trap 'end_launched_server; exit 130' INT TERM HUP
   until start_once; do
     tries_left=$((tries_left - 1))
-    if ! lost_a_port || ((tries_left == 0)); then
+    if ! is_lost_port || ((tries_left == 0)); then
       warn "$failure; the end of $dir/error.log:"
-      log_of_this_start | tail -n 40 >&2
+      tail -n 40 <<<"$failure_log" >&2
       exit 1
     fi
     say "  a port was taken meanwhile; trying others"

@@ -49,7 +49,8 @@ class Connection {
   enum class ReceiveStatus : uint8_t {
     kBytes,       ///< in() has grown by `bytes`.
     kWouldBlock,  ///< Nothing there, or nothing that is wanted.
-    kFull,        ///< in() already holds as much as the caller allows: it must use some.
+    kFull,        ///< in() already holds as much as the caller allows: it must use some, hold the
+                  ///< input or end the connection.
     kEof,         ///< The client has sent its last byte; now kDraining (or kLingering, ended).
     kError,       ///< Now kBroken.
   };
@@ -118,6 +119,7 @@ class Connection {
  private:
   Received Discard();
   Received OnEof();
+  Received OnReceiveError(int error);
   void ShutDownWhenSent();
   void UpdatePressure();
 

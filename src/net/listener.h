@@ -18,10 +18,10 @@
 namespace rowsocket::net {
 
 struct ListenOptions {
-  int backlog = 32768;          ///< The kernel cuts it down to net.core.somaxconn.
-  int send_buffer_bytes = 0;    ///< SO_SNDBUF of accepted sockets; 0: the kernel's default.
-  int receive_buffer_bytes = 0; ///< SO_RCVBUF of accepted sockets; 0: the kernel's default.
-  mode_t unix_mode = 0777;      ///< Permissions of the socket file, as for the server's own socket.
+  int backlog = 32768;           ///< The kernel cuts it down to net.core.somaxconn.
+  int send_buffer_bytes = 0;     ///< SO_SNDBUF of accepted sockets; 0: the kernel's default.
+  int receive_buffer_bytes = 0;  ///< SO_RCVBUF of accepted sockets; 0: the kernel's default.
+  mode_t unix_mode = 0777;       ///< Permissions of the socket file, as for the server's own socket.
   VariableNames variables;
 };
 
@@ -41,9 +41,14 @@ class Listener {
     int error = 0;  ///< errno of the failures.
   };
 
+  struct OpenError {
+    std::string text;
+    bool family_missing = false;  ///< This machine does not have that kind of address at all.
+  };
+
   /// Binds and listens.
   static std::optional<Listener> Open(const Address& address, const ListenOptions& options,
-                                      std::string* error);
+                                      OpenError* error);
   Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) noexcept;
   ~Listener() { Close(); }
@@ -57,8 +62,8 @@ class Listener {
 
  private:
   explicit Listener(const Address& address) : address_(address) {}
-  bool OpenTcp(const ListenOptions& options, std::string* error);
-  bool OpenUnix(const ListenOptions& options, std::string* error);
+  bool OpenTcp(const ListenOptions& options, OpenError* error);
+  bool OpenUnix(const ListenOptions& options, OpenError* error);
 
   Address address_;
   UniqueFd fd_;

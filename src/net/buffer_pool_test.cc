@@ -1,0 +1,54 @@
+#include "net/buffer_pool.h"
+
+#include <gtest/gtest.h>
+
+namespace rowsocket::net {
+namespace {
+
+TEST(BufferPool, GivenBufferComesBackEmpty) {
+  BufferPool pool;
+  base::Buffer buffer = pool.Take();
+  EXPECT_GE(buffer.capacity(), BufferPool::kBufferBytes);
+  buffer.Append("left over");
+  const char* memory = buffer.view().data();
+  pool.Give(buffer);
+  EXPECT_EQ(0u, buffer.capacity());
+  EXPECT_TRUE(buffer.empty());
+  EXPECT_GE(pool.kept_bytes(), BufferPool::kBufferBytes);
+
+  base::Buffer again = pool.Take();
+  EXPECT_TRUE(again.empty());
+  again.Append("x");
+  EXPECT_EQ(memory, again.view().data());
+  EXPECT_EQ(0u, pool.kept_bytes());
+}
+
+TEST(BufferPool, BufferThatHasGrownTooLargeIsFreed) {
+  BufferPool pool;
+  base::Buffer buffer = pool.Take();
+  buffer.Room(BufferPool::kBufferBytesMax + 1);
+  pool.Give(buffer);
+  EXPECT_EQ(0u, pool.kept_bytes());
+}
+
+TEST(BufferPool, BufferWithoutMemoryIsNotKept) {
+  BufferPool pool;
+  base::Buffer buffer;
+  pool.Give(buffer);
+  buffer.Append("small");
+  pool.Give(buffer);
+  EXPECT_EQ(0u, pool.kept_bytes());
+}
+
+TEST(BufferPool, KeepsNoMoreThanItsLimit) {
+  BufferPool pool;
+  constexpr size_t kMany = BufferPool::kKeptBytesMax / BufferPool::kBufferBytes + 100;
+  std::vector<base::Buffer> taken;
+  for (size_t i = 0; i < kMany; ++i) taken.push_back(pool.Take());
+  for (base::Buffer& buffer : taken) pool.Give(buffer);
+  EXPECT_LE(pool.kept_bytes(), BufferPool::kKeptBytesMax);
+  EXPECT_GT(pool.kept_bytes(), BufferPool::kKeptBytesMax / 2);
+}
+
+}  // namespace
+}  // namespace rowsocket::net

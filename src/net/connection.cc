@@ -1,0 +1,164 @@
+#include "net/connection.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace rowsocket::net {
+
+namespace {
+
+/// Room that one Receive offers: follows what arrives between these.
+constexpr uint32_t kReceiveBytesMin = BufferPool::kBufferBytes;
+constexpr uint32_t kReceiveBytesMax = BufferPool::kBufferBytesMax;
+
+/// Later, then: not a failure.
+bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+// 10,000 idle connections are to cost little (no buffers, and this).
+static_assert(sizeof(Connection) <= 128);
+
+Connection::~Connection() {
+  context_->buffers.Give(in_);
+  context_->buffers.Give(out_.bytes());
+}
+
+bool Connection::finished() const {
+  switch (state_) {
+    case State::kServing:
+    case State::kPaused:
+      return false;
+    case State::kDraining:
+      return out_.empty();
+    case State::kLingering:
+      return out_.empty() && peer_finished_;
+    case State::kBroken:
+      return true;
+  }
+  return true;
+}
+
+Connection::Ready Connection::OnEvents(uint32_t events) {
+  const bool reads = (WantedEvents() & EPOLLIN) != 0;
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0 && !reads) {
+    // Both directions are dead. While reading, recv tells what came before; otherwise nothing
+    // would ever take the event away.
+    Abort();
+  }
+  if (state_ == State::kBroken) return {false, false};
+  return {reads && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
+          send_blocked_ && (events & EPOLLOUT) != 0};
+}
+
+Connection::Received Connection::Receive(size_t in_bytes_max) {
+  if (state_ == State::kBroken) return {ReceiveStatus::kError};
+  if ((WantedEvents() & EPOLLIN) == 0) return {ReceiveStatus::kWouldBlock};
+  if (state_ == State::kLingering) return Discard();
+  if (in_.size() >= in_bytes_max) return {ReceiveStatus::kFull};
+  if (in_.capacity() == 0) in_ = context_->buffers.Take();
+
+  // Half is asked for, so that the rest of a line at the front does not make the buffer grow; what
+  // there is, is used.
+  char* room = in_.Room(receive_bytes_ / 2);
+  const size_t offered =
+      std::min({in_.room(), in_bytes_max - in_.size(), size_t{kReceiveBytesMax}});
+  const ssize_t received = recv(fd_.get(), room, offered, 0);
+  if (received == 0) return OnEof();
+  if (received < 0) return OnReceiveError(errno);
+
+  const size_t bytes = static_cast<size_t>(received);
+  in_.Commit(bytes);
+  if (bytes == offered) {
+    receive_bytes_ = std::min(2 * receive_bytes_, kReceiveBytesMax);
+  } else if (bytes < receive_bytes_ / 4) {
+    receive_bytes_ = std::max(receive_bytes_ / 2, kReceiveBytesMin);
+  }
+  return {ReceiveStatus::kBytes, bytes};
+}
+
+Connection::Received Connection::Discard() {
+  char thrown_away[16 * 1024];
+  const ssize_t received = recv(fd_.get(), thrown_away, sizeof(thrown_away), 0);
+  if (received == 0) return OnEof();
+  if (received < 0) return OnReceiveError(errno);
+  return {ReceiveStatus::kWouldBlock};
+}
+
+Connection::Received Connection::OnEof() {
+  peer_finished_ = true;
+  if (state_ == State::kServing) state_ = State::kDraining;
+  return {ReceiveStatus::kEof};
+}
+
+Connection::Received Connection::OnReceiveError(int error) {
+  if (IsWouldBlock(error)) return {ReceiveStatus::kWouldBlock};
+  Abort();
+  return {ReceiveStatus::kError};
+}
+
+Connection::Sent Connection::Send() {
+  if (state_ == State::kBroken) return {SendStatus::kError};
+  size_t bytes = 0;
+  const std::string_view sendable = out_.sendable();
+  if (!sendable.empty()) {
+    const ssize_t sent = send(fd_.get(), sendable.data(), sendable.size(), MSG_NOSIGNAL);
+    if (sent < 0 && !IsWouldBlock(errno)) {
+      Abort();
+      return {SendStatus::kError};
+    }
+    bytes = sent > 0 ? static_cast<size_t>(sent) : 0;
+    out_.Consume(bytes);
+  }
+  send_blocked_ = out_.sendable_bytes() != 0;
+  UpdatePressure();
+  ShutDownWhenSent();
+  return {send_blocked_ ? SendStatus::kBlocked : SendStatus::kDone, bytes};
+}
+
+void Connection::Finish() {
+  if (state_ == State::kBroken) return;
+  state_ = State::kLingering;
+  in_.Consume(in_.size());
+  ShutDownWhenSent();
+}
+
+void Connection::Settle() {
+  if (in_.empty() && in_.capacity() != 0) context_->buffers.Give(in_);
+  if (out_.empty() && out_.bytes().capacity() != 0) context_->buffers.Give(out_.bytes());
+}
+
+uint32_t Connection::WantedEvents() const {
+  if (state_ == State::kBroken) return 0;
+  const bool reads = state_ == State::kServing ? !input_held_
+                                               : state_ == State::kLingering && !peer_finished_;
+  return (reads ? uint32_t{EPOLLIN} : 0) | (send_blocked_ ? uint32_t{EPOLLOUT} : 0);
+}
+
+bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
+  const uint32_t wanted = WantedEvents();
+  if (added_ && wanted == interest_) return true;
+  const bool done = added_ ? loop.Modify(fd_.get(), wanted, tag) : loop.Add(fd_.get(), wanted, tag);
+  if (!done) return false;
+  added_ = true;
+  interest_ = wanted;
+  return true;
+}
+
+void Connection::ShutDownWhenSent() {
+  if (state_ != State::kLingering || fin_sent_ || !out_.empty()) return;
+  fin_sent_ = true;
+  shutdown(fd_.get(), SHUT_WR);
+}
+
+void Connection::UpdatePressure() {
+  const size_t unsent = out_.unsent_bytes();
+  const size_t unsent_max = context_->buffered_bytes_max;
+  if (state_ == State::kServing && unsent > unsent_max) state_ = State::kPaused;
+  if (state_ == State::kPaused && unsent <= unsent_max / 2) state_ = State::kServing;
+}
+
+}  // namespace rowsocket::net

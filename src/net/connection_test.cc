@@ -1,0 +1,392 @@
+#include "net/connection.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "net/test_allocations.h"
+#include "net/test_sockets.h"
+
+namespace rowsocket::net {
+namespace {
+
+using State = Connection::State;
+using ReceiveStatus = Connection::ReceiveStatus;
+using SendStatus = Connection::SendStatus;
+
+constexpr size_t kLineBytesMax = 16u << 20;
+
+/// Bytes that are wrong when some are lost, repeated or swapped.
+std::string Pattern(size_t count) {
+  std::string bytes(count, '\0');
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<char>(i * 31 + i / 251);
+  return bytes;
+}
+
+/// One connection over the pair's server side.
+struct Fixture {
+  explicit Fixture(SocketPair sockets)
+      : client(std::move(sockets.client)), connection(std::move(sockets.server), context) {}
+
+  void Reply(std::string_view bytes) {
+    connection.out().bytes().Append(bytes);
+    connection.out().ReleaseGate();
+  }
+  /// Waits until the kernel has something to say to the server's side, then receives.
+  Connection::Received ReceiveNext(size_t in_bytes_max = kLineBytesMax) {
+    EXPECT_TRUE(WaitFor(connection.fd(), POLLIN));
+    return connection.Receive(in_bytes_max);
+  }
+
+  ConnectionContext context;
+  UniqueFd client;
+  Connection connection;
+};
+
+TEST(Connection, ReceivesAndSends) {
+  Fixture f(MakeTcpPair());
+  EXPECT_EQ(ReceiveStatus::kWouldBlock, f.connection.Receive(kLineBytesMax).status);
+  WriteAll(f.client.get(), "request\n");
+  const auto received = f.ReceiveNext();
+  EXPECT_EQ(ReceiveStatus::kBytes, received.status);
+  EXPECT_EQ(8u, received.bytes);
+  EXPECT_EQ("request\n", f.connection.in().view());
+
+  f.Reply("0\t1\n");
+  const auto sent = f.connection.Send();
+  EXPECT_EQ(SendStatus::kDone, sent.status);
+  EXPECT_EQ(4u, sent.bytes);
+  EXPECT_EQ("0\t1\n", ReadExactly(f.client.get(), 4));
+  EXPECT_EQ(SendStatus::kDone, f.connection.Send().status);
+  EXPECT_EQ(State::kServing, f.connection.state());
+}
+
+TEST(Connection, SendsNothingThatTheGateHolds) {
+  Fixture f(MakeUnixPair());
+  f.connection.out().bytes().Append("read ");
+  f.connection.out().HoldGate();
+  f.connection.out().bytes().Append("write ");
+  f.connection.out().ReleaseGate();
+  EXPECT_EQ(5u, f.connection.Send().bytes);
+  EXPECT_EQ("read ", ReadExactly(f.client.get(), 5));
+  EXPECT_EQ(0u, f.connection.Send().bytes);
+  EXPECT_TRUE(NothingToRead(f.client.get()));
+  EXPECT_EQ(0u, f.connection.WantedEvents() & EPOLLOUT);  // it would spin until the commit
+
+  f.connection.out().OpenGate();
+  EXPECT_EQ(6u, f.connection.Send().bytes);
+  EXPECT_EQ("write ", ReadExactly(f.client.get(), 6));
+}
+
+TEST(Connection, InputNeverExceedsTheCallersLimit) {
+  Fixture f(MakeUnixPair());
+  WriteAll(f.client.get(), Pattern(10'000));
+  EXPECT_EQ(ReceiveStatus::kBytes, f.ReceiveNext(100).status);
+  EXPECT_EQ(100u, f.connection.in().size());
+  EXPECT_EQ(ReceiveStatus::kFull, f.ReceiveNext(100).status);
+  EXPECT_EQ(100u, f.connection.in().size());
+  f.connection.in().Consume(60);
+  EXPECT_EQ(60u, f.ReceiveNext(100).bytes);
+  EXPECT_EQ(Pattern(160).substr(60), f.connection.in().view());
+}
+
+TEST(Connection, LongLineArrivesWhole) {
+  Fixture f(MakeUnixPair());
+  const std::string line = Pattern(3'000'000);
+  size_t written = 0, calls = 0;
+  while (f.connection.in().size() < line.size()) {
+    const ssize_t more = send(f.client.get(), line.data() + written, line.size() - written,
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (more > 0) written += static_cast<size_t>(more);
+    const auto received = f.ReceiveNext();
+    ASSERT_EQ(ReceiveStatus::kBytes, received.status);
+    ASSERT_LE(received.bytes, BufferPool::kBufferBytesMax);  // one connection's share of a turn
+    ++calls;
+  }
+  EXPECT_EQ(line, f.connection.in().view());
+  EXPECT_LT(calls, 400u);  // offers more when more comes
+  // What has grown that much is not kept for others.
+  f.connection.in().Consume(line.size());
+  f.connection.Settle();
+  EXPECT_EQ(0u, f.connection.in().capacity());
+  EXPECT_EQ(0u, f.context.buffers.kept_bytes());
+}
+
+TEST(Connection, RestOfALineAtTheFrontDoesNotGrowTheBuffer) {
+  Fixture f(MakeUnixPair());
+  for (int i = 0; i < 1000; ++i) {
+    WriteAll(f.client.get(), Pattern(1000));
+    ASSERT_EQ(1000u, f.ReceiveNext().bytes);
+    f.connection.in().Consume(f.connection.in().size() - 100);
+  }
+  EXPECT_EQ(BufferPool::kBufferBytes, f.connection.in().capacity());
+}
+
+TEST(Connection, PartialSendsDeliverEverythingInOrder) {
+  Fixture f(MakeTcpPair());
+  const int tiny = 1;
+  ASSERT_EQ(0, setsockopt(f.connection.fd(), SOL_SOCKET, SO_SNDBUF, &tiny, sizeof(tiny)));
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+  const std::string reply = Pattern(200'000);
+  f.Reply(reply);
+  const int64_t deadline_ms = base::CoarseNowMs() + kTestTimeoutMs;
+  size_t blocked_count = 0;
+  std::string seen;
+  auto sent = f.connection.Send();
+  while (sent.status == SendStatus::kBlocked) {
+    ++blocked_count;
+    ASSERT_NE(0u, f.connection.WantedEvents() & EPOLLOUT);
+    ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+    std::array<char, 100'000> some;
+    const ssize_t received = recv(f.client.get(), some.data(), some.size(), MSG_DONTWAIT);
+    if (received > 0) seen.append(some.data(), static_cast<size_t>(received));
+    // The client has to go on reading until there is room to send, so this does not wait for it.
+    std::array<Event, 4> events;
+    const auto ready = loop.Wait(events, 1);
+    ASSERT_LT(base::CoarseNowMs(), deadline_ms);
+    if (ready.empty()) continue;
+    ASSERT_EQ(&f.connection, ready[0].tag());
+    ASSERT_TRUE(f.connection.OnEvents(ready[0].ready()).send);
+    sent = f.connection.Send();
+  }
+  EXPECT_EQ(SendStatus::kDone, sent.status);
+  EXPECT_GT(blocked_count, 1u);
+  EXPECT_EQ(0u, f.connection.WantedEvents() & EPOLLOUT);
+  seen += ReadExactly(f.client.get(), reply.size() - seen.size());
+  EXPECT_TRUE(reply == seen);
+}
+
+TEST(Connection, PausesAboveTheLimitAndResumesBelowHalf) {
+  Fixture f(MakeUnixPair());
+  f.context.buffered_bytes_max = 100'000;
+  f.connection.out().HoldGate();
+  f.connection.out().bytes().Append(Pattern(100'000));
+  f.connection.Send();
+  EXPECT_EQ(State::kServing, f.connection.state());
+  f.connection.out().bytes().Append("x");
+  f.connection.Send();
+  EXPECT_EQ(State::kPaused, f.connection.state());
+  EXPECT_FALSE(f.connection.accepts_work());
+  EXPECT_EQ(0u, f.connection.WantedEvents() & EPOLLIN);
+  WriteAll(f.client.get(), "more");
+  EXPECT_EQ(ReceiveStatus::kWouldBlock, f.ReceiveNext().status);
+  EXPECT_FALSE(f.connection.OnEvents(EPOLLIN).receive);
+
+  f.connection.out().OpenGate();
+  while (f.connection.state() == State::kPaused) {
+    ASSERT_GT(f.connection.out().unsent_bytes(), 50'000u);
+    ASSERT_NE(SendStatus::kError, f.connection.Send().status);
+    std::array<char, 4000> some;
+    ASSERT_GT(recv(f.client.get(), some.data(), some.size(), 0), 0);
+  }
+  EXPECT_EQ(State::kServing, f.connection.state());
+  EXPECT_LE(f.connection.out().unsent_bytes(), 50'000u);
+  EXPECT_TRUE(f.connection.accepts_work());
+  EXPECT_EQ(4u, f.ReceiveNext().bytes);
+}
+
+TEST(Connection, HalfClosedClientGetsItsAnswers) {
+  Fixture f(MakeTcpPair());
+  WriteAll(f.client.get(), "last\n");
+  shutdown(f.client.get(), SHUT_WR);
+  ASSERT_EQ(ReceiveStatus::kBytes, f.ReceiveNext().status);
+  EXPECT_EQ(State::kServing, f.connection.state());
+  ASSERT_EQ(ReceiveStatus::kEof, f.ReceiveNext().status);
+  EXPECT_EQ(State::kDraining, f.connection.state());
+  EXPECT_EQ("last\n", f.connection.in().view());
+  EXPECT_TRUE(f.connection.accepts_work());
+  EXPECT_EQ(0u, f.connection.WantedEvents());  // the end would be reported for ever
+  f.connection.out().HoldGate();
+  f.connection.out().bytes().Append("0\t1\n");
+  EXPECT_FALSE(f.connection.finished());
+  f.connection.out().OpenGate();
+  f.connection.Send();
+  EXPECT_TRUE(f.connection.finished());
+  EXPECT_EQ("0\t1\n", ReadExactly(f.client.get(), 4));
+}
+
+TEST(Connection, ClientThatOnlyConnectsAndClosesIsFinished) {
+  Fixture f(MakeTcpPair());
+  f.client.Reset();
+  EXPECT_EQ(ReceiveStatus::kEof, f.ReceiveNext().status);
+  EXPECT_TRUE(f.connection.finished());
+}
+
+TEST(Connection, ResetBreaksIt) {
+  Fixture f(MakeTcpPair());
+  WriteAll(f.client.get(), "x");
+  ASSERT_EQ(ReceiveStatus::kBytes, f.ReceiveNext().status);
+  f.Reply("answer");
+  CloseWithReset(f.client);
+  EXPECT_EQ(ReceiveStatus::kError, f.ReceiveNext().status);
+  EXPECT_EQ(State::kBroken, f.connection.state());
+  EXPECT_TRUE(f.connection.finished());
+  EXPECT_EQ(ReceiveStatus::kError, f.connection.Receive(kLineBytesMax).status);
+  EXPECT_EQ(SendStatus::kError, f.connection.Send().status);
+  EXPECT_EQ(0u, f.connection.WantedEvents());
+}
+
+TEST(Connection, SendingToAClosedPeerRaisesNoSignal) {
+  Fixture f(MakeUnixPair());
+  f.client.Reset();
+  f.Reply("answer");
+  EXPECT_EQ(SendStatus::kError, f.connection.Send().status);
+  EXPECT_EQ(State::kBroken, f.connection.state());
+}
+
+TEST(Connection, ResetIsNoticedWhileInputIsHeld) {
+  Fixture f(MakeTcpPair());
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  f.connection.SetInputHeld(true);
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f));
+  WriteAll(f.client.get(), "waits");
+  EXPECT_FALSE(f.connection.OnEvents(EPOLLIN).receive);
+  CloseWithReset(f.client);
+  std::array<Event, 4> events;
+  const auto ready = loop.Wait(events, kTestTimeoutMs);
+  ASSERT_EQ(1u, ready.size());
+  const auto todo = f.connection.OnEvents(ready[0].ready());
+  EXPECT_FALSE(todo.receive || todo.send);
+  EXPECT_TRUE(f.connection.finished());
+}
+
+TEST(Connection, HeldInputIsReadWhenItIsWantedAgain) {
+  Fixture f(MakeUnixPair());
+  f.connection.SetInputHeld(true);
+  WriteAll(f.client.get(), "later");
+  EXPECT_EQ(ReceiveStatus::kWouldBlock, f.ReceiveNext().status);
+  f.connection.SetInputHeld(false);
+  EXPECT_EQ(5u, f.ReceiveNext().bytes);
+}
+
+TEST(Connection, WhatCameBeforeAHangUpIsStillRead) {
+  Fixture f(MakeUnixPair());
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f));
+  WriteAll(f.client.get(), "fire and forget\n");
+  f.client.Reset();
+  std::array<Event, 4> events;
+  auto ready = loop.Wait(events, kTestTimeoutMs);
+  ASSERT_EQ(1u, ready.size());
+  ASSERT_NE(0u, ready[0].ready() & EPOLLHUP);
+  ASSERT_TRUE(f.connection.OnEvents(ready[0].ready()).receive);
+  EXPECT_EQ(16u, f.connection.Receive(kLineBytesMax).bytes);
+  EXPECT_EQ(ReceiveStatus::kEof, f.connection.Receive(kLineBytesMax).status);
+}
+
+TEST(Connection, LastReplySurvivesUnreadInput) {
+  Fixture f(MakeTcpPair());
+  // More than the server ever reads: closing on top of it would reset the connection.
+  WriteAll(f.client.get(), Pattern(50'000));
+  ASSERT_EQ(ReceiveStatus::kBytes, f.ReceiveNext(100).status);
+  f.Reply("2\t1\tcmd\n");
+  f.connection.Finish();
+  EXPECT_EQ(State::kLingering, f.connection.state());
+  EXPECT_FALSE(f.connection.accepts_work());
+  EXPECT_TRUE(f.connection.in().empty());
+  EXPECT_EQ(SendStatus::kDone, f.connection.Send().status);
+  EXPECT_FALSE(f.connection.finished());
+  EXPECT_EQ("2\t1\tcmd\n", ReadExactly(f.client.get(), 8));
+  EXPECT_TRUE(AtEnd(f.client.get()));  // not a reset
+  f.client.Reset();
+  // A close with nothing unread ends orderly, so the server throws all of it away and sees the end.
+  while (f.ReceiveNext().status == ReceiveStatus::kWouldBlock) {
+    EXPECT_TRUE(f.connection.in().empty());
+  }
+  EXPECT_TRUE(f.connection.finished());
+}
+
+TEST(Connection, FinishWaitsForTheGate) {
+  Fixture f(MakeUnixPair());
+  f.connection.out().HoldGate();
+  f.connection.out().bytes().Append("write ");
+  f.connection.Finish();
+  f.connection.Send();
+  EXPECT_TRUE(NothingToRead(f.client.get()));
+  f.connection.out().OpenGate();
+  f.connection.Send();
+  EXPECT_EQ("write ", ReadExactly(f.client.get(), 6));
+  EXPECT_TRUE(AtEnd(f.client.get()));
+}
+
+TEST(Connection, IdleConnectionHasNoBuffers) {
+  Fixture f(MakeUnixPair());
+  WriteAll(f.client.get(), "request\nrest of");
+  f.ReceiveNext();
+  f.Reply("reply");
+  f.connection.in().Consume(8);
+  f.connection.Send();
+  f.connection.Settle();
+  EXPECT_EQ("rest of", f.connection.in().view());  // is not idle yet
+  EXPECT_EQ(0u, std::as_const(f.connection).out().bytes().capacity());
+  f.connection.in().Consume(7);
+  f.connection.Settle();
+  EXPECT_EQ(0u, f.connection.in().capacity());
+  EXPECT_EQ(2 * BufferPool::kBufferBytes, f.context.buffers.kept_bytes());
+}
+
+TEST(Connection, SettleKeepsWhatIsUnsent) {
+  Fixture f(MakeUnixPair());
+  f.connection.out().HoldGate();
+  f.connection.out().bytes().Append("write ");
+  f.connection.Settle();
+  f.connection.out().OpenGate();
+  f.connection.Settle();
+  f.connection.Send();
+  EXPECT_EQ("write ", ReadExactly(f.client.get(), 6));
+}
+
+TEST(Connection, SteadyStateAllocatesNothing) {
+  constexpr size_t kConnections = 64;
+  ConnectionContext context;
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  std::vector<UniqueFd> clients;
+  std::vector<std::unique_ptr<Connection>> connections;
+  for (size_t i = 0; i < kConnections; ++i) {
+    SocketPair pair = MakeUnixPair();
+    clients.push_back(std::move(pair.client));
+    connections.push_back(std::make_unique<Connection>(std::move(pair.server), context));
+    ASSERT_TRUE(connections.back()->UpdateInterest(loop, connections.back().get()));
+  }
+  std::array<Event, kConnections> events;
+  size_t allocations_before = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    if (turn == 1) allocations_before = AllocationCount();
+    for (const UniqueFd& client : clients) {
+      ASSERT_EQ(8, send(client.get(), "request\n", 8, MSG_NOSIGNAL));
+    }
+    const auto ready = loop.Wait(events, kTestTimeoutMs);
+    ASSERT_EQ(kConnections, ready.size());
+    for (const Event& event : ready) {
+      Connection& connection = *static_cast<Connection*>(event.tag());
+      ASSERT_TRUE(connection.OnEvents(event.ready()).receive);
+      ASSERT_EQ(8u, connection.Receive(kLineBytesMax).bytes);
+    }
+    for (const auto& connection : connections) {
+      connection->out().bytes().Append(connection->in().view());
+      connection->in().Consume(8);
+      connection->out().ReleaseGate();
+      ASSERT_EQ(8u, connection->Send().bytes);
+      connection->Settle();
+      ASSERT_TRUE(connection->UpdateInterest(loop, connection.get()));
+    }
+    for (const UniqueFd& client : clients) {
+      char reply[8];
+      ASSERT_EQ(8, recv(client.get(), reply, sizeof(reply), 0));
+    }
+  }
+  EXPECT_GT(allocations_before, kConnections);  // the count counts
+  EXPECT_EQ(allocations_before, AllocationCount());
+}
+
+}  // namespace
+}  // namespace rowsocket::net

@@ -1,0 +1,202 @@
+#include "net/gated_output.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace rowsocket::net {
+namespace {
+
+TEST(GatedOutput, NothingIsSendableBeforeItIsReleased) {
+  GatedOutput out;
+  out.bytes().Append("read");
+  EXPECT_EQ("", out.sendable());
+  EXPECT_EQ(4u, out.unsent_bytes());
+  out.ReleaseGate();
+  EXPECT_EQ("read", out.sendable());
+}
+
+TEST(GatedOutput, HoldLetsGoOnlyWhatCameBefore) {
+  GatedOutput out;
+  out.bytes().Append("read ");
+  out.HoldGate();
+  out.bytes().Append("write ");
+  EXPECT_EQ("read ", out.sendable());
+  out.ReleaseGate();
+  out.bytes().Append("read behind it ");
+  out.ReleaseGate();
+  EXPECT_EQ("read ", out.sendable());
+  out.OpenGate();
+  EXPECT_EQ("read write read behind it ", out.sendable());
+  EXPECT_FALSE(out.held());
+}
+
+TEST(GatedOutput, HoldingTwiceKeepsTheFirstHold) {
+  GatedOutput out;
+  out.HoldGate();
+  out.bytes().Append("one ");
+  out.HoldGate();
+  out.bytes().Append("two ");
+  EXPECT_EQ("", out.sendable());
+  out.OpenGate();
+  EXPECT_EQ("one two ", out.sendable());
+}
+
+TEST(GatedOutput, DropTakesBackOnlyWhatWasNotReleased) {
+  GatedOutput out;
+  out.bytes().Append("read ");
+  out.HoldGate();
+  out.bytes().Append("success ");
+  out.DropGated();
+  EXPECT_TRUE(out.held());
+  out.ReleaseGate();
+  EXPECT_EQ("read ", out.sendable());
+  out.bytes().Append("failure ");
+  EXPECT_EQ("read ", out.sendable());
+  out.OpenGate();
+  EXPECT_EQ("read failure ", out.sendable());
+}
+
+TEST(GatedOutput, DropWithoutHoldTakesBackWhatWasNotReleased) {
+  GatedOutput out;
+  out.bytes().Append("kept ");
+  out.ReleaseGate();
+  out.bytes().Append("dropped ");
+  out.DropGated();
+  out.ReleaseGate();
+  EXPECT_EQ("kept ", out.sendable());
+}
+
+TEST(GatedOutput, BytesLeaveAtTheFrontWhileTheGateIsHeld) {
+  GatedOutput out;
+  out.bytes().Append("read ");
+  out.HoldGate();
+  out.bytes().Append("write ");
+  out.Consume(3);
+  EXPECT_EQ("d ", out.sendable());
+  out.Consume(2);
+  EXPECT_EQ("", out.sendable());
+  EXPECT_EQ(6u, out.unsent_bytes());
+  out.OpenGate();
+  EXPECT_EQ("write ", out.sendable());
+  out.Consume(6);
+  EXPECT_TRUE(out.empty());
+}
+
+TEST(GatedOutput, BatchesOpenOneByOne) {
+  GatedOutput out;
+  out.HoldGate();
+  out.bytes().Append("w1 ");
+  const auto first = out.End();
+  out.HoldGate();
+  out.bytes().Append("w2 ");
+  const auto second = out.End();
+  out.bytes().Append("r3 ");
+  out.OpenGateUpTo(first);
+  out.ReleaseGate();
+  EXPECT_EQ("w1 ", out.sendable());
+  EXPECT_TRUE(out.held());
+  out.Consume(3);
+  out.OpenGateUpTo(second);
+  EXPECT_EQ("w2 r3 ", out.sendable());
+  EXPECT_FALSE(out.held());
+}
+
+TEST(GatedOutput, LastOfSeveralBatchesIsDroppedAlone) {
+  GatedOutput out;
+  out.HoldGate();
+  out.bytes().Append("w1 ");
+  const auto first = out.End();
+  out.HoldGate();
+  out.bytes().Append("success ");
+  out.DropBehind(first);
+  out.bytes().Append("again ");
+  out.OpenGateUpTo(first);
+  EXPECT_EQ("w1 ", out.sendable());
+  out.OpenGate();
+  EXPECT_EQ("w1 again ", out.sendable());
+}
+
+// Any order of calls against a list of bytes that each know the commit they wait for.
+TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    GatedOutput out;
+    std::vector<int> waits_for;        // per unsent byte: the last batch written before it
+    std::vector<uint64_t> batch_ends;  // of the batches not yet durable
+    int batch = 0;                     // being executed
+    int durable = 0;                   // the last durable one
+    int last_write = 0;                // batch of the last write answered
+    uint64_t sent = 0;
+    const auto append = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        out.bytes().Append('x');
+        waits_for.push_back(last_write);
+      }
+    };
+    for (int step = 0; step < 400; ++step) {
+      switch (random() % 7) {
+        case 0:
+          append(1 + static_cast<int>(random() % 5));
+          break;
+        case 1:  // a batch with a write
+          out.HoldGate();
+          last_write = ++batch;
+          append(1 + static_cast<int>(random() % 5));
+          batch_ends.push_back(out.End());
+          break;
+        case 2:
+          out.ReleaseGate();
+          break;
+        case 3:
+          if (batch_ends.empty()) break;
+          durable = batch - static_cast<int>(batch_ends.size()) + 1;
+          out.OpenGateUpTo(batch_ends.front());
+          batch_ends.erase(batch_ends.begin());
+          break;
+        case 4:
+          durable = batch;
+          batch_ends.clear();
+          out.OpenGate();
+          ASSERT_EQ(out.unsent_bytes(), out.sendable_bytes());
+          break;
+        default: {
+          const size_t count = random() % (out.sendable_bytes() + 1);
+          out.Consume(count);
+          waits_for.erase(waits_for.begin(), waits_for.begin() + static_cast<ptrdiff_t>(count));
+          sent += count;
+        }
+      }
+      ASSERT_EQ(waits_for.size(), out.unsent_bytes());
+      ASSERT_EQ(sent + waits_for.size(), out.End());
+      for (size_t i = 0; i < out.sendable_bytes(); ++i) {
+        ASSERT_LE(waits_for[i], durable) << "seed " << seed << " step " << step;
+      }
+      if (batch_ends.empty()) {
+        ASSERT_FALSE(out.held()) << "seed " << seed << " step " << step;
+      }
+    }
+  }
+}
+
+#ifndef NDEBUG
+TEST(GatedOutputDeathTest, CuttingAwayReleasedBytesIsCaught) {
+  GatedOutput out;
+  out.bytes().Append("reply");
+  out.ReleaseGate();
+  out.bytes().Truncate(2);
+  EXPECT_DEATH(out.sendable(), "released_");
+}
+
+TEST(GatedOutputDeathTest, SendingWhatIsHeldIsCaught) {
+  GatedOutput out;
+  out.HoldGate();
+  out.bytes().Append("reply");
+  EXPECT_DEATH(out.Consume(1), "sendable_bytes");
+}
+#endif
+
+}  // namespace
+}  // namespace rowsocket::net

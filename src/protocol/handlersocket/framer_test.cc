@@ -1,0 +1,91 @@
+#include "protocol/handlersocket/framer.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace rowsocket::handlersocket {
+namespace {
+
+using Outcome = Framer::Outcome;
+constexpr size_t kLineBytesMax = 10;
+
+Framer::Step NextOf(Framer* framer, std::string_view input) {
+  return framer->Next(input, kLineBytesMax);
+}
+
+TEST(Framer, OneLineAtATime) {
+  Framer framer;
+  std::string_view input = "ab\ncd\r\n\n\re\nf";
+  for (const std::string_view line : {"ab", "cd", "", "\re"}) {
+    const Framer::Step step = NextOf(&framer, input);
+    ASSERT_EQ(step.outcome, Outcome::kLine);
+    EXPECT_EQ(step.line, line);
+    input.remove_prefix(step.consumed);
+  }
+  EXPECT_EQ(NextOf(&framer, input).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, input).consumed, 0u);
+}
+
+TEST(Framer, NoInputAtAll) {
+  Framer framer;
+  EXPECT_EQ(NextOf(&framer, {}).outcome, Outcome::kNeedMore);
+}
+
+// A byte that has been looked at is not looked at again: the LF put there afterwards is not seen.
+TEST(Framer, LooksAtEachByteOnce) {
+  Framer framer;
+  std::string input = "abcd";
+  EXPECT_EQ(NextOf(&framer, input).outcome, Outcome::kNeedMore);
+  input[1] = '\n';
+  input += "e\n";
+  const Framer::Step step = NextOf(&framer, input);
+  EXPECT_EQ(step.outcome, Outcome::kLine);
+  EXPECT_EQ(step.consumed, input.size());
+}
+
+TEST(Framer, TheLimitIsOnTheBytesBeforeTheLineFeed) {
+  Framer framer;
+  const std::string most(kLineBytesMax, 'x');
+  EXPECT_EQ(NextOf(&framer, most).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, most).consumed, 0u);
+  EXPECT_EQ(NextOf(&framer, most + "\n").line, most);
+  const Framer::Step step = NextOf(&framer, most + "x\nnext\n");
+  EXPECT_EQ(step.outcome, Outcome::kTooLong);
+  EXPECT_EQ(step.consumed, kLineBytesMax + 2);
+  EXPECT_EQ(NextOf(&framer, "next\n").line, "next");
+}
+
+TEST(Framer, KeepsNothingOfALineThatIsTooLongAndReportsItOnce) {
+  Framer framer;
+  const std::string much(kLineBytesMax + 1, 'x');
+  for (int i = 0; i < 3; ++i) {
+    const Framer::Step step = NextOf(&framer, much);
+    EXPECT_EQ(step.outcome, Outcome::kNeedMore);
+    EXPECT_EQ(step.consumed, much.size());
+  }
+  // Also when what is left of it is short, or nothing.
+  EXPECT_EQ(NextOf(&framer, "x").consumed, 1u);
+  const Framer::Step step = NextOf(&framer, "\nok\n");
+  EXPECT_EQ(step.outcome, Outcome::kTooLong);
+  EXPECT_EQ(step.consumed, 1u);
+  EXPECT_EQ(NextOf(&framer, "ok\n").line, "ok");
+}
+
+TEST(Framer, TheLimitMayGrowBetweenCalls) {
+  Framer framer;
+  EXPECT_EQ(framer.Next("A\t1\tkey\n", 8).outcome, Outcome::kLine);
+  const std::string longer(100, 'x');
+  EXPECT_EQ(framer.Next(longer + "\n", 1000).line, longer);
+}
+
+TEST(Framer, ALimitThatShrinksHoldsForWhatIsThere) {
+  Framer framer;
+  const std::string input(100, 'x');
+  EXPECT_EQ(framer.Next(input, 1000).consumed, 0u);
+  EXPECT_EQ(framer.Next(input, 50).consumed, input.size());
+  EXPECT_EQ(framer.Next("\n", 50).outcome, Outcome::kTooLong);
+}
+
+}  // namespace
+}  // namespace rowsocket::handlersocket

@@ -1,0 +1,124 @@
+// libFuzzer target: any bytes, in pieces of any size, through the framer and the parser.
+//
+// Input: one byte that chooses limits and pieces, then what a connection receives.
+// Asserted: the promises of framer.h and parser.h. How the bytes were split makes no difference;
+// a command keeps within its limits and its line; what it asks for, written again, parses the same.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "protocol/handlersocket/command_check.h"
+#include "protocol/handlersocket/dump.h"
+#include "protocol/handlersocket/escape.h"
+#include "protocol/handlersocket/framer.h"
+#include "protocol/handlersocket/parser.h"
+
+namespace rowsocket::handlersocket {
+namespace {
+
+void Require(bool condition, const char* promise) {
+  if (condition) return;
+  std::fprintf(stderr, "broken: %s\n", promise);
+  std::abort();
+}
+
+/// Small limits, so that short inputs reach them; or the defaults.
+model::Limits ChooseLimits(uint8_t choice) {
+  model::Limits limits;
+  if ((choice & 1) != 0) {
+    limits.index_ids_max = 4;
+    limits.values_max = 3;
+    limits.line_bytes_max = 64;
+  }
+  return limits;
+}
+
+/// The lines of `input` when it comes in pieces of `piece_bytes`; a line too long is "too long".
+std::vector<std::string> Lines(std::string_view input, size_t piece_bytes, size_t line_bytes_max) {
+  std::vector<std::string> lines;
+  Framer framer;
+  std::string pending;
+  while (!input.empty()) {
+    const std::string_view piece = input.substr(0, piece_bytes);
+    input.remove_prefix(piece.size());
+    pending += piece;
+    for (;;) {
+      // A copy of its own, so that ASan sees a byte read past its end.
+      const std::vector<char> received(pending.begin(), pending.end());
+      const Framer::Step step =
+          framer.Next({received.data(), received.size()}, line_bytes_max);
+      Require(step.consumed <= received.size(), "no more is consumed than there is");
+      if (step.outcome == Framer::Outcome::kLine) {
+        Require(step.line.size() <= line_bytes_max, "a line is within the limit");
+        Require(step.line.find('\n') == std::string_view::npos, "a line holds no LF");
+        lines.emplace_back(step.line);
+      } else if (step.outcome == Framer::Outcome::kTooLong) {
+        lines.emplace_back("too long");
+      }
+      pending.erase(0, step.consumed);
+      if (step.outcome == Framer::Outcome::kNeedMore) break;
+    }
+    Require(pending.size() <= line_bytes_max, "no more is kept than the limit");
+  }
+  return lines;
+}
+
+void CheckLine(std::string_view text, const model::Limits& limits) {
+  const std::vector<char> bytes(text.begin(), text.end());
+  const std::string_view line(bytes.data(), bytes.size());
+  base::Arena arena;
+  Command command;
+  ParseLine(line, limits, arena, &command);
+  const std::string broken = CheckCommand(line, limits, command);
+  Require(broken.empty(), broken.c_str());
+
+  const std::string dump = Dump(command);
+  Command again;
+  ParseLine(line, limits, arena, &again);
+  Require(Dump(again) == dump, "the same line is the same command");
+  Require(Dump(command) == dump, "a command stays as it is while its arena is used");
+
+  const bool complete = command.request.find.key_parts_given <= model::kKeyPartsMax;
+  if (!command.errors.empty() || !complete) return;
+  const std::string written = ToLine(command);
+  ParseLine(written, limits, arena, &again);
+  Require(Dump(again) == dump, "a command written again is the same command");
+}
+
+void CheckEscapes(std::string_view text) {
+  base::Buffer escaped;
+  AppendEscaped(text, &escaped);
+  Require(escaped.size() == text.size() + EscapeCount(text), "escapes are counted");
+  for (const char byte : escaped.view()) {
+    Require(static_cast<unsigned char>(byte) >= kUnescapedMin || byte == kEscape,
+            "no byte below 0x10 is left but the escape");
+  }
+  base::Arena arena;
+  Require(Unescape(escaped.view(), arena) == text, "escaping is undone by unescaping");
+  Require(Unescape(text, arena).size() <= text.size(), "unescaping makes nothing longer");
+}
+
+void Run(std::string_view input) {
+  if (input.empty()) return;
+  const auto choice = static_cast<uint8_t>(input.front());
+  input.remove_prefix(1);
+  const model::Limits limits = ChooseLimits(choice);
+  const std::vector<std::string> lines = Lines(input, input.size(), limits.line_bytes_max);
+  Require(Lines(input, 1 + choice / 2, limits.line_bytes_max) == lines,
+          "lines do not depend on how they were received");
+  for (const std::string& line : lines) CheckLine(line, limits);
+  CheckLine(input, limits);
+  CheckEscapes(input);
+}
+
+}  // namespace
+}  // namespace rowsocket::handlersocket
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  rowsocket::handlersocket::Run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -79,6 +79,12 @@ class Reply(tuple):
         assert self.code != 0, self
         return self[2].decode()
 
+    @property
+    def number(self):
+        """The storage engine's or server's number of an error reply."""
+        assert self.code == 1 and self[2].isdigit(), self
+        return int(self[2])
+
 
 def reply(*tokens):
     """The reply that a test expects."""
@@ -141,7 +147,8 @@ def find_tokens(index_id, op, keys, limit=None, offset=None, *, within=None, fil
 class Client:
     """One connection. address: (host, port), or the path of a UNIX socket."""
 
-    def __init__(self, address, timeout_s=TIMEOUT_S, receive_buffer_bytes=None):
+    def __init__(self, address, timeout_s=None, receive_buffer_bytes=None):
+        timeout_s = timeout_s or TIMEOUT_S
         if isinstance(address, str):
             self.sock = socket.socket(socket.AF_UNIX)
         else:

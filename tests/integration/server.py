@@ -199,6 +199,16 @@ class Server:
             return False
         return status.rsplit(")", 1)[1].split()[0] not in ("Z", "X")
 
+    def answers(self):
+        """Whether both ports answer."""
+        for port in ("HS_PORT", "HS_PORT_WR"):
+            try:
+                with hs.Client(("127.0.0.1", int(self.env[port])), timeout_s=3) as client:
+                    client.request_raw(b"?")
+            except (OSError, hs.Closed):
+                return False
+        return True
+
     # Connections: closed at the end of the test at the latest.
 
     def sql(self, database=None, **kwargs):

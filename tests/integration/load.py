@@ -6,6 +6,7 @@ refused must not be, what is unknown may be there or not, but never in part.
 """
 
 import collections
+import contextlib
 import os
 import threading
 import time
@@ -237,6 +238,15 @@ class Reader:
                 if not self.reconnect:
                     return
                 stopping.wait(0.02)
+
+
+@contextlib.contextmanager
+def clients_kept(server):
+    """Inside, the server's end closes the connections, and not our own close() beside threads
+    that still use them."""
+    kept, server.clients = server.clients, []
+    yield
+    server.clients += kept
 
 
 def make_tables(sql, db):

@@ -1,0 +1,132 @@
+"""The server's system calls, in order, as strace sees them: did a write reach the disk before the
+reply that promises it left?
+
+Every request carries a marker. A reply may be sent only after a flush of the redo log (and of the
+binlog, if there is one) that began after the marker was written to that file and ended before the
+send began.
+"""
+
+import dataclasses
+import re
+import shutil
+import signal
+import subprocess
+
+from server import wait_until
+
+CALLS = "fsync,fdatasync,pwrite64,pwritev,pwritev2,write,writev,sendto,sendmsg,sendmmsg"
+LINE = re.compile(rb"^(\d+) +[\d:.]+ (.*)$")
+FILE = re.compile(rb"^\d+<(.*?)>(?:[,)]| <unf)")
+STRING = re.compile(rb'"((?:\\x[0-9a-f]{2})*)"')
+FLUSHES = (b"fsync", b"fdatasync")
+WRITES = (b"pwrite64", b"pwritev", b"pwritev2", b"write", b"writev")
+SENDS = (b"sendto", b"sendmsg", b"sendmmsg", b"write", b"writev")
+
+
+@dataclasses.dataclass
+class Call:
+    name: bytes
+    file: bytes     # what the first descriptor names: a path or a socket
+    text: bytes     # arguments as strace prints them, all bytes as \\xhh
+    start: int      # positions in the trace: order of events
+    end: int
+
+
+class Trace:
+    """strace attached to a server, for as long as the context lasts; calls afterwards."""
+
+    def __init__(self, server, path, extra=(), calls=CALLS):
+        self.path = path
+        self.calls = []
+        assert shutil.which("strace"), "strace is not installed (Debian package strace)"
+        self.command = ["strace", "-f", "-tt", "-yy", "-xx", "-s", "4000000", "-e",
+                        f"trace={calls}", *extra, "-o", str(path), "-p", str(server.pid)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        attached = self.process.stderr.readline()
+        assert b"attached" in attached, f"strace: {attached.decode(errors='replace')}"
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.stderr.read()
+        self.process.wait(30)
+        self.calls = parse(self.path.read_bytes())
+
+    def wait_for(self, text, timeout_s=10):
+        wait_until(lambda: text in self.path.read_bytes(), timeout_s, f"{text!r} in the trace")
+
+
+def parse(data):
+    """The calls of a trace, unfinished and resumed halves joined."""
+    calls, open_calls = [], {}
+    for at, line in enumerate(data.split(b"\n")):
+        match = LINE.match(line)
+        if not match:
+            continue
+        thread, rest = match.groups()
+        if rest.startswith(b"<... "):
+            call = open_calls.pop(thread, None)
+            if call:
+                call.end = at
+                call.text += rest
+                calls.append(call)
+            continue
+        name, parenthesis, arguments = rest.partition(b"(")
+        if not parenthesis:
+            continue
+        file = FILE.match(arguments)
+        call = Call(name, unhex(file.group(1)) if file else b"", arguments, at, at)
+        if rest.endswith(b"<unfinished ...>"):
+            open_calls[thread] = call
+        else:
+            calls.append(call)
+    return sorted(calls, key=lambda call: call.start)
+
+
+def unhex(text):
+    """\\xhh as the byte that it stands for."""
+    return re.sub(rb"\\x([0-9a-f]{2})", lambda match: bytes((int(match[1], 16),)), text)
+
+
+def strings(text):
+    """The bytes of all strings of a call's arguments, one after the other."""
+    return b"".join(bytes.fromhex(part.replace(b"\\x", b"").decode())
+                    for part in STRING.findall(text))
+
+
+class Durability:
+    """Holds sends of replies against the flushes of the files that must have them."""
+
+    def __init__(self, calls, files, port):
+        self.files = files  # parts of the names of redo log and binlog
+        local = b"127.0.0.1:%d->" % port
+        self.sends = [(call, strings(call.text)) for call in calls
+                      if call.name in SENDS and local in call.file]
+        self.writes = {file: [(call, strings(call.text)) for call in calls
+                              if call.name in WRITES and file in call.file] for file in files}
+        self.flushes = {file: [call for call in calls
+                               if call.name in FLUSHES and file in call.file] for file in files}
+
+    def violations(self, promises):
+        """promises: (marker that the write puts into the files, text that its reply shows)."""
+        wrong = []
+        for marker, shown in promises:
+            sends = [call for call, data in self.sends if shown in data]
+            if not sends:
+                wrong.append(f"no reply with {shown!r} was seen")
+                continue
+            for file in self.files:
+                wrong += self.too_early(file, marker, sends[0])
+        return wrong
+
+    def too_early(self, file, marker, send):
+        written = [call for call, data in self.writes[file] if marker in data]
+        if not written:
+            return [f"{marker!r} was answered and never written to {file.decode()}"]
+        for flush in self.flushes[file]:
+            if written[0].end < flush.start and flush.end < send.start:
+                return []
+        return [f"{marker!r} was answered before {file.decode()} was flushed"]

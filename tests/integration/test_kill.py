@@ -1,0 +1,146 @@
+"""KILL and KILL QUERY of the plugin's own threads, as an administrator does with SHOW PROCESSLIST."""
+
+import pymysql
+import pytest
+
+import hs
+from load import (Crew, Reader, Transaction, errors_of, make_tables, make_writers, scaled,
+                  violations, worker_ids)
+from server import wait_until
+
+KILLED = {"1 killed", "1 1317"}
+
+
+@pytest.fixture
+def rows(sql):
+    sql.run("CREATE TABLE kr (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO kr VALUES (1, 0), (2, 0), (3, 0)")
+
+
+def opened(server, db, port="hs_wr"):
+    client = getattr(server, port)()
+    assert client.open_index(0, db, "kr", "PRIMARY", "n") == hs.reply(0, 1)
+    return client
+
+
+def add_one(row):
+    return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
+
+
+def kill(sql, number, what=""):
+    """False if the thread is gone already."""
+    try:
+        sql.run(f"KILL {what} {number}")
+        return True
+    except pymysql.MySQLError as error:
+        if error.args[0] != 1094:  # unknown thread id
+            raise
+        return False
+
+
+def kill_all(sql, what=""):
+    return sum(kill(sql, number, what) for number in worker_ids(sql))
+
+
+def test_workers_are_in_the_process_list(server, db, rows, sql):
+    clients = [opened(server, db, port) for port in ("hs_wr", "hs_rd")]
+    assert len(worker_ids(sql)) >= 2
+    for client in clients:
+        assert client.find(0, "=", [1]) == hs.reply(0, 1, 0)
+
+
+def test_kill_query_of_idle_workers_changes_nothing(server, db, rows, sql):
+    writer, reader = opened(server, db), opened(server, db, "hs_rd")
+    for count in range(1, 6):
+        assert kill_all(sql, "QUERY") >= 2
+        for client in (writer, reader):
+            assert client.find(0, "=", [1]) == hs.reply(0, 1, count - 1)
+        assert writer.request(*add_one(1)) == hs.reply(0, 1, 1)
+
+
+def test_kill_query_ends_the_request_that_waits_and_nothing_more(server, db, rows, sql):
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE kr SET n = 10 WHERE id = 2")
+    waiting, other = opened(server, db), opened(server, db)
+    waiting.send_raw(b"".join(hs.line(*add_one(row)) for row in (1, 2, 3)))
+    assert waiting.recv() == hs.reply(0, 1, 1)
+    replies = []
+
+    def killed():
+        kill_all(sql, "QUERY")
+        if waiting.readable(0.1):
+            replies.append(waiting.recv())
+        return replies
+    wait_until(killed, 10, "an answer after KILL QUERY")
+    assert f"{replies[0].code} {replies[0].error}" in KILLED
+    assert waiting.recv() == hs.reply(0, 1, 1)
+    assert other.request(*add_one(1)) == hs.reply(0, 1, 1)
+    holder.rollback()
+    assert waiting.request(*add_one(2)) == hs.reply(0, 1, 1)
+    assert sql.rows("SELECT n FROM kr ORDER BY id") == [(b"2",), (b"1",), (b"1",)]
+
+
+def test_kill_of_workers_keeps_connections_and_service(server, db, rows, sql):
+    writers = [opened(server, db) for _ in range(5)]
+    readers = [opened(server, db, "hs_rd") for _ in range(5)]
+    for count in range(1, 6):
+        assert kill_all(sql) >= 2
+        for writer in writers:
+            reply = writer.request(*add_one(1))
+            if reply != hs.reply(0, 1, 1):  # it was in the hands of the one that was killed
+                assert f"{reply.code} {reply.error}" in KILLED
+                assert writer.request(*add_one(1)) == hs.reply(0, 1, 1)
+        for reader in readers:
+            reply = reader.find(0, "=", [1])
+            assert reply == hs.reply(0, 1, 5 * count) or \
+                f"{reply.code} {reply.error}" in KILLED, reply
+        wait_until(lambda: len(worker_ids(sql)) >= 2, 2, "workers in the process list again")
+        new = opened(server, db)
+        assert new.find(0, "=", [1]) == hs.reply(0, 1, 5 * count)
+    assert sql.value("SELECT n FROM kr WHERE id = 1") == b"25"
+
+
+def test_kill_of_a_worker_that_waits_for_a_lock(server, db, rows, sql):
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE kr SET n = 10 WHERE id = 2")
+    waiting, other = opened(server, db), opened(server, db)
+    waiting.send_raw(b"".join(hs.line(*add_one(row)) for row in (2, 3)))
+    assert other.request(*add_one(1)) == hs.reply(0, 1, 1)
+    kill_all(sql)
+    assert other.request(*add_one(1)) == hs.reply(0, 1, 1)
+    kill_all(sql)
+    holder.rollback()
+    first = waiting.recv()
+    assert first == hs.reply(0, 1, 1) or f"{first.code} {first.error}" in KILLED
+    second = waiting.recv()
+    assert second == hs.reply(0, 1, 1) or f"{second.code} {second.error}" in KILLED
+    assert waiting.request(*add_one(3)) == hs.reply(0, 1, 1)
+    expected = [2, int(first.code == 0), int(second.code == 0) + 1]
+    assert sql.rows("SELECT n FROM kr ORDER BY id") == [(b"%d" % n,) for n in expected]
+
+
+def kills_under_load(server, db, what, rng, times):
+    """Writers and readers while workers are killed; returns (violations, errors of clients)."""
+    sql = server.sql()
+    make_tables(sql, db)
+    writers = make_writers(server, sql, db, 4)
+    readers = [Reader(server, db, writers, rng.__class__(number)) for number in range(2)]
+    with Crew() as crew:
+        for client in writers + readers:
+            crew.start(client.run, crew.stopping)
+        kills = 0
+        while kills < times:
+            goal = sum(writer.acknowledged for writer in writers) + 20
+            wait_until(lambda: crew.check() and
+                       sum(writer.acknowledged for writer in writers) >= goal, 20, "acknowledgements")
+            ids = worker_ids(sql)
+            kills += kill(sql, rng.choice(ids), what) if ids else 0
+    assert not any(writer.breaks for writer in writers), "a connection was closed"
+    return violations(sql, writers), errors_of(writers + readers)
+
+
+@pytest.mark.parametrize("what", ["QUERY", "CONNECTION"])
+def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
+    wrong, errors = kills_under_load(server, db, what, rng, scaled(60))
+    assert wrong == []
+    assert set(errors) <= KILLED, errors

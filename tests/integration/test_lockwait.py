@@ -1,0 +1,259 @@
+"""Rows that SQL has locked (row 13 of the wrongs): they delay those who asked for them, no one else."""
+
+import pytest
+
+import hs
+from load import Transaction, scaled, worker_ids
+
+ANSWER_S = 10  # for what nothing should delay
+OTHERS = 200
+
+
+@pytest.fixture
+def table(sql):
+    sql.run("CREATE TABLE lw (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT, UNIQUE (u),"
+            " k INT, KEY (k)) ENGINE=InnoDB")
+    rows = ",".join(f"({row * 10},0,{row * 10},{row * 10})" for row in range(1, 301))
+    sql.run(f"INSERT INTO lw VALUES {rows}")
+
+
+def opened(server, db, port="hs_wr"):
+    client = getattr(server, port)()
+    assert client.open_index(0, db, "lw", "PRIMARY", "n") == hs.reply(0, 1)
+    assert client.open_index(1, db, "lw", "PRIMARY", "id,n,u,k") == hs.reply(0, 1)
+    assert client.open_index(2, db, "lw", "k", "n") == hs.reply(0, 1)
+    return client
+
+
+def add_one(row):
+    return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
+
+
+def read(row):
+    return hs.find_tokens(0, "=", [row])
+
+
+def lines(*requests):
+    return b"".join(hs.line(*tokens) for tokens in requests)
+
+
+def nothing_yet(client):
+    assert not client.readable(0), "answered although the row is locked"
+
+
+def serve(clients, first_row=1000):
+    """Each client changes and reads a row of its own, all at once."""
+    for at, client in enumerate(clients):
+        row = first_row + 10 * at
+        client.send_raw(lines(hs.find_tokens(0, "=", [row], 1, 0, mod=["U", 5]), read(row)))
+    for client in clients:
+        assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+        assert client.recv(ANSWER_S) == hs.reply(0, 1, 5)
+
+
+def test_a_locked_row_delays_only_who_asked_for_it(server, db, table):
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET n = 100 WHERE id = 50")
+    asking = [opened(server, db) for _ in range(3)]
+    others = [opened(server, db) for _ in range(OTHERS)]
+    for client in asking:
+        client.send_raw(lines(add_one(50), read(60), add_one(60), read(50)))
+    serve(others)
+    serve(others)
+    for client in asking:
+        nothing_yet(client)
+    holder.commit()
+    seen = []
+    for number, client in enumerate(asking):
+        replies = [client.recv(ANSWER_S) for _ in range(4)]
+        assert replies[0] == replies[2] == hs.reply(0, 1, 1)
+        seen.append((int(replies[1][2]), int(replies[3][2])))
+    assert all(number < 3 and 101 <= value <= 103 for number, value in seen), seen
+    assert holder.sql.rows("SELECT n FROM lw WHERE id IN (50, 60) ORDER BY id") == \
+        [(b"103",), (b"3",)]
+
+
+def test_what_was_answered_before_the_locked_row_leaves_at_once(server, db, table):
+    """Replies before the one that waits are not held back by it."""
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET n = 100 WHERE id = 50")
+    client = opened(server, db)
+    client.send_raw(lines(add_one(10), read(10), add_one(50), read(10), add_one(10)))
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+    other = opened(server, db)
+    assert other.request(*add_one(10)) == hs.reply(0, 1, 1), "row 10 is still locked"
+    nothing_yet(client)
+    holder.rollback()
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 2)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+
+
+def test_reads_do_not_wait_and_leave_no_locks(server, db, table):
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET n = 100 WHERE id <= 100")
+    for port in ("hs_rd", "hs_wr"):
+        client = opened(server, db, port)
+        assert client.request(*read(50)) == hs.reply(0, 1, 0)
+        assert len(client.find(0, ">=", [0], 1000, 0).cells) == 300
+    # The readers hold nothing: the whole table can be locked at once.
+    locker = server.sql(db)
+    locker.run("SET innodb_lock_wait_timeout = 1")
+    holder.commit()
+    locker.run("BEGIN")
+    assert len(locker.rows("SELECT id FROM lw FOR UPDATE")) == 300
+
+
+def test_many_waiting_connections_and_the_others(server, db, table):
+    """A hundred and more connections wait, on one row and on many; the others are served."""
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET u = u WHERE id <= 500")
+    waiting = [opened(server, db) for _ in range(120)]
+    for number, client in enumerate(waiting):
+        row = 10 if number < 60 else 10 * (1 + number % 50)
+        client.send_raw(lines(add_one(row), read(row)))
+    others = [opened(server, db) for _ in range(40)]
+    readers = [opened(server, db, "hs_rd") for _ in range(10)]
+    for _ in range(scaled(5)):
+        serve(others)
+        for client in readers:
+            assert client.request(*read(10)) == hs.reply(0, 1, 0)
+    for client in waiting:
+        nothing_yet(client)
+    holder.commit()
+    for client in waiting:
+        assert client.recv(30) == hs.reply(0, 1, 1)
+        assert client.recv(30).code == 0
+    assert holder.sql.value("SELECT SUM(n) FROM lw WHERE id <= 500") == b"120"
+
+
+def test_waiting_clients_that_go_away(server, db, table):
+    """Connections that are closed while they wait leave nothing behind that would hold locks."""
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET u = u WHERE id = 50")
+    for _ in range(30):
+        client = opened(server, db)
+        client.send_raw(lines(add_one(50)))
+        client.close()
+    serve([opened(server, db)])
+    holder.commit()
+    last = opened(server, db)
+    assert last.request(*add_one(50)) == hs.reply(0, 1, 1)
+    locker = server.sql(db)
+    locker.run("SET innodb_lock_wait_timeout = 10")
+    locker.run("BEGIN")
+    assert len(locker.rows("SELECT id FROM lw FOR UPDATE")) == 300
+    assert worker_ids(locker)
+
+
+def test_gap_locks(server, db, table):
+    holder = Transaction(server, db)
+    holder.sql.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    holder.sql.rows("SELECT id FROM lw WHERE k BETWEEN 100 AND 120 FOR UPDATE")
+    client, other = opened(server, db), opened(server, db)
+    client.send_raw(lines((1, "+", 4, 105, 1, 105, 105), read(105)))
+    assert other.request(1, "+", 4, 205, 2, 205, 205) == hs.reply(0, 1)
+    serve([opened(server, db)])
+    nothing_yet(client)
+    holder.commit()
+    assert client.recv(ANSWER_S) == hs.reply(0, 1)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+
+
+def test_a_unique_key_that_is_not_yet_committed(server, db, table):
+    holder = Transaction(server, db)
+    assert holder.run("INSERT INTO lw VALUES (7, 0, 7, 7)")
+    client = opened(server, db)
+    client.send_raw(lines((1, "+", 4, 8, 0, 7, 8), (1, "+", 4, 9, 0, 9, 9)))
+    serve([opened(server, db)])
+    nothing_yet(client)
+    holder.commit()
+    assert client.recv(ANSWER_S) == hs.reply(1, 1, 121)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1)
+
+
+@pytest.mark.parametrize("end", ["keeps the parent", "deletes the parent"])
+def test_foreign_keys_wait_for_the_parent(server, db, table, sql, end):
+    sql.run("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES lw (id))")
+    holder = Transaction(server, db)
+    assert holder.run("DELETE FROM lw WHERE id = 50" if end == "deletes the parent"
+                      else "UPDATE lw SET n = 3 WHERE id = 50")
+    client, other = opened(server, db), opened(server, db)
+    for one in (client, other):
+        assert one.open_index(5, db, "child", "", "id,p").code == 0
+    client.send_raw(lines((5, "+", 2, 1, 50), (5, "+", 2, 2, 60)))
+    assert other.request(5, "+", 2, 3, 70) == hs.reply(0, 1)
+    nothing_yet(client)
+    holder.commit()
+    expected = hs.reply(1, 1, 151) if end == "deletes the parent" else hs.reply(0, 1)
+    assert client.recv(ANSWER_S) == expected
+    assert client.recv(ANSWER_S) == hs.reply(0, 1)
+
+
+def test_lock_wait_timeout_answers_146(make_server):
+    server = make_server(options=["--innodb-lock-wait-timeout=50"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE lwt")
+    sql.run("CREATE TABLE lwt.lw (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT, k INT,"
+            " KEY (k))")
+    sql.run("INSERT INTO lwt.lw VALUES (10, 0, 1, 1), (20, 0, 2, 2)")
+    client = opened(server, "lwt")
+    assert client.request(*read(10)) == hs.reply(0, 1, 0)
+    sql.run("SET GLOBAL innodb_lock_wait_timeout = 1")  # also for workers that run already
+    holder = Transaction(server, "lwt")
+    assert holder.run("UPDATE lw SET u = 5 WHERE id = 10")
+    many = [opened(server, "lwt") for _ in range(10)]
+    for one in [client, *many]:
+        one.send_raw(lines(add_one(20), add_one(10), read(20)))
+    for one in [client, *many]:
+        assert one.recv(20) == hs.reply(0, 1, 1)
+        assert one.recv(30) == hs.reply(1, 1, 146)
+        assert one.recv(20).code == 0
+    holder.rollback()
+    assert client.request(*add_one(10)) == hs.reply(0, 1, 1)
+    assert sql.rows("SELECT n FROM lwt.lw") == [(b"1",), (b"11",)]
+
+
+def test_a_request_over_many_rows_waits_for_one_of_them(server, db, table):
+    """All of its rows or none, whatever happens while it waits."""
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE lw SET u = u WHERE id = 150")
+    client = opened(server, db)
+    client.send_raw(lines(hs.find_tokens(0, ">=", [100], 20, 0, mod=["+", 1]), read(100)))
+    serve([opened(server, db)])
+    nothing_yet(client)
+    holder.rollback()
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 20)
+    assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+    assert holder.sql.value("SELECT COUNT(*) FROM lw WHERE n = 1") == b"20"
+
+
+def test_order_behind_a_locked_row_is_kept(server, db, table, rng):
+    """What a connection sent behind the request that waits takes effect behind it, in order."""
+    for _ in range(scaled(5)):
+        holder = Transaction(server, db)
+        assert holder.run("UPDATE lw SET u = u WHERE id = 50")
+        client = opened(server, db)
+        updates = [(rng.choice((50, 60, 70)), value) for value in range(1, 30)]
+        client.send_raw(lines(*(request for row, value in updates for request in (
+            hs.find_tokens(0, "=", [row], 1, 0, mod=["U", value]), read(row)))))
+        serve([opened(server, db)])
+        holder.commit()
+        for _, value in updates:
+            assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
+            assert client.recv(ANSWER_S) == hs.reply(0, 1, value)
+        last = dict(updates)
+        found = dict(holder.sql.rows("SELECT id, n FROM lw WHERE id IN (50, 60, 70)"))
+        holder.rollback()
+        for row, value in last.items():
+            assert found[b"%d" % row] == b"%d" % value
+
+
+def test_locks_are_gone_after_each_answer(server, db, table):
+    """An answered write holds no lock: an SQL session that does not wait can change the row."""
+    client, sql = opened(server, db), server.sql(db)
+    sql.run("SET innodb_lock_wait_timeout = 0")
+    for row in range(10, 300, 10):
+        assert client.request(*add_one(row)) == hs.reply(0, 1, 1)
+        assert sql.run("UPDATE lw SET n = n + 1 WHERE id = %s", row) == 1

@@ -42,7 +42,8 @@ install_missing_packages() {
   if [[ $EUID -ne 0 ]]; then
     command -v sudo >/dev/null ||
       die "as root, install these packages, then run this again: ${missing[*]}"
-    sudo true # a password is asked for here, not behind a log file
+    # A password is asked for here, not behind a log file.
+    sudo true || die "sudo is refused: as root, install these packages: ${missing[*]}"
   fi
   log=$(mktemp)
   run_step "refreshing the package lists" "$log" apt_install update ||

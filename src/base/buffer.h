@@ -1,0 +1,66 @@
+// A growable run of bytes with a cheap front: what connections receive into and send from.
+//
+// Threads: none of its own; one owner at a time.
+// Lifetime: views into it stay valid until the next call that appends, makes room or consumes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace rowsocket::base {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&&) noexcept = default;
+  Buffer& operator=(Buffer&&) noexcept = default;
+
+  std::string_view view() const { return {data_.get() + begin_, end_ - begin_}; }
+  size_t size() const { return end_ - begin_; }
+  bool empty() const { return begin_ == end_; }
+  size_t capacity() const { return capacity_; }
+
+  void Append(std::string_view bytes) {
+    if (bytes.empty()) return;  // memcpy must not be given null, not even for nothing.
+    std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
+    end_ += bytes.size();
+  }
+  void Append(char byte) {
+    *Room(1) = byte;
+    ++end_;
+  }
+
+  /// At least `bytes` of writable space at the end; Commit says how much of it was used.
+  char* Room(size_t bytes) {
+    if (capacity_ - end_ < bytes) MakeRoom(bytes);
+    return data_.get() + end_;
+  }
+  size_t room() const { return capacity_ - end_; }
+  void Commit(size_t bytes) { end_ += bytes; }
+
+  /// Drops `bytes` from the front. REQUIRES: bytes <= size().
+  void Consume(size_t bytes) {
+    begin_ += bytes;
+    if (begin_ == end_) begin_ = end_ = 0;
+  }
+  /// Cuts the content down to its first `size` bytes. REQUIRES: size <= size().
+  void Truncate(size_t size) { end_ = begin_ + size; }
+
+  /// Gives the memory back; the content is lost.
+  void Release() {
+    data_.reset();
+    begin_ = end_ = capacity_ = 0;
+  }
+
+ private:
+  void MakeRoom(size_t bytes);
+
+  std::unique_ptr<char[]> data_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace rowsocket::base

@@ -1,0 +1,58 @@
+#include "engine/mariadb/cells.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+/// UTF-8 and bytes go out as they are; numbers and times are ASCII.
+bool IsWireText(const Field* field) {
+  if (field->cmp_type() != STRING_RESULT) return true;
+  const CHARSET_INFO* charset = field->charset();
+  return charset == &my_charset_bin || charset->cs_name.str == my_charset_utf8mb4_bin.cs_name.str ||
+         charset->cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
+}
+
+}  // namespace
+
+CHARSET_INFO* WireCharset(const Field* field) {
+  const bool is_bytes = field->charset() == &my_charset_bin &&
+                        field->type_handler()->is_traditional_scalar_type();
+  return is_bytes || field->real_type() == MYSQL_TYPE_GEOMETRY ? &my_charset_bin
+                                                                : &my_charset_utf8mb4_general_ci;
+}
+
+bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink) {
+  if (field->is_null()) return sink.NullCell();
+  const String* text = field->val_str(&buffers.text);
+  if (text == nullptr) return sink.NullCell();
+  if (!IsWireText(field)) {
+    uint errors = 0;
+    buffers.converted.copy(text->ptr(), text->length(), text->charset(),
+                           &my_charset_utf8mb4_bin, &errors);
+    text = &buffers.converted;
+  }
+  return sink.Cell({text->ptr(), text->length()});
+}
+
+bool StoreCell(THD* thd, Field* field, const model::Value& value) {
+  TABLE* table = field->table;
+  if (field == table->next_number_field) table->auto_increment_field_not_null = true;
+  if (field->vcol_info != nullptr) {
+    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name.str,
+             table->s->table_name.str);
+    return false;
+  }
+  if (value.is_null()) {
+    if (set_field_to_null_with_conversions(field, false) < 0 && !thd->is_error()) {
+      my_error(ER_BAD_NULL_ERROR, MYF(0), field->field_name.str);
+    }
+  } else {
+    field->set_notnull();
+    const std::string_view text = value.text();
+    field->store(text.data(), text.size(), WireCharset(field));
+  }
+  field->set_has_explicit_value();
+  return !thd->is_error();
+}
+
+}  // namespace rowsocket::engine::mariadb

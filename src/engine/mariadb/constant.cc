@@ -1,0 +1,265 @@
+#include "engine/mariadb/constant.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "engine/mariadb/cells.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+template <typename T>
+int Order(const T& left, const T& right) {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/// The DOUBLE that SQL reads at the front of a text; 0 when there is none.
+double RealOf(std::string_view text) {
+  char* end = const_cast<char*>(text.data() + text.size());
+  int error = 0;
+  return my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &error);
+}
+
+bool IsTime(enum_field_types type) {
+  switch (type) {
+    case MYSQL_TYPE_TIMESTAMP: case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_DATETIME: case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_DATE: case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME: case MYSQL_TYPE_TIME2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsDuration(enum_field_types type) {
+  return type == MYSQL_TYPE_TIME || type == MYSQL_TYPE_TIME2;
+}
+
+}  // namespace
+
+void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
+  thd_ = thd;
+  never_equal_ = false;
+  negative_ = false;
+  if (value.is_null()) {
+    kind_ = Kind::kNull;
+    return;
+  }
+  text_ = value.text();
+  const enum_field_types type = field->real_type();
+  switch (type) {
+    case MYSQL_TYPE_TINY: case MYSQL_TYPE_SHORT: case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG: case MYSQL_TYPE_LONGLONG:
+      return PrepareInteger(field);
+    case MYSQL_TYPE_YEAR:
+      return PrepareYear(field);
+    case MYSQL_TYPE_FLOAT: case MYSQL_TYPE_DOUBLE:
+      kind_ = type == MYSQL_TYPE_FLOAT ? Kind::kFloat : Kind::kReal;
+      real_ = RealOf(text_);
+      return;
+    case MYSQL_TYPE_NEWDECIMAL:
+      kind_ = Kind::kDecimal;
+      str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_);
+      return;
+    case MYSQL_TYPE_BIT:
+      return PrepareBits();
+    case MYSQL_TYPE_ENUM: case MYSQL_TYPE_SET:
+      return PrepareLabel(field);
+    default:
+      if (IsTime(type)) return PrepareTime(thd, field);
+      if (!field->type_handler()->is_traditional_scalar_type() &&
+          type != MYSQL_TYPE_GEOMETRY && dynamic_cast<Field_str*>(field) == nullptr) {
+        return PrepareImage(field);
+      }
+      return PrepareText(field);
+  }
+}
+
+void Constant::PrepareInteger(Field*) {
+  std::string_view digits = text_;
+  negative_ = !digits.empty() && digits[0] == '-';
+  if (negative_ || (!digits.empty() && digits[0] == '+')) digits.remove_prefix(1);
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, integer_);
+  if (!digits.empty() && digits[0] != '-' && parsed.ec == std::errc() && parsed.ptr == end) {
+    negative_ = negative_ && integer_ != 0;
+    kind_ = Kind::kInteger;
+    return;
+  }
+  kind_ = Kind::kReal;
+  real_ = RealOf(text_);
+}
+
+// As SQL does for a YEAR column: the constant is read as a YEAR where that is exact ('99' is 1999).
+void Constant::PrepareYear(Field* field) {
+  field->set_notnull();
+  if (field->store(text_.data(), text_.size(), &my_charset_latin1) == 0) {
+    kind_ = Kind::kInteger;
+    integer_ = static_cast<ulonglong>(field->val_int());
+    return;
+  }
+  PrepareInteger(field);
+}
+
+void Constant::PrepareText(Field* field) {
+  CHARSET_INFO* charset = field->charset();
+  kind_ = Kind::kText;
+  if (charset == &my_charset_bin || field->real_type() == MYSQL_TYPE_GEOMETRY) {
+    converted_.set(text_.data(), text_.size(), &my_charset_bin);
+    return;
+  }
+  // A text that is no UTF-8 is refused as a literal in SQL: nothing can be compared with it.
+  if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size()).well_formed_error_pos()) {
+    kind_ = Kind::kNothing;
+    return;
+  }
+  uint errors = 0;
+  converted_.copy(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci, charset, &errors);
+  never_equal_ = errors != 0;
+}
+
+void Constant::PrepareTime(THD* thd, Field* field) {
+  is_duration_ = IsDuration(field->real_type());
+  Item_string* item =
+      new (thd->mem_root) Item_string(thd, text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  const bool failed =
+      is_duration_ ? item->get_date(thd, &time_, Time::Options(thd))
+                   : item->get_date(thd, &time_, Datetime::Options(TIME_INVALID_DATES, thd));
+  kind_ = failed || item->null_value ? Kind::kNothing : Kind::kTime;
+}
+
+void Constant::PrepareLabel(Field* field) {
+  kind_ = Kind::kLabel;
+  field->set_notnull();
+  const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  integer_ = static_cast<ulonglong>(field->val_int());
+  PrepareText(field);  // The label in the column's character set, for `=`.
+  if (kind_ == Kind::kNothing) return;
+  kind_ = Kind::kLabel;
+  String buffer;
+  const String* label = field->val_str(&buffer);
+  never_equal_ = never_equal_ || refused != 0 || sortcmp(label, &converted_, field->charset()) != 0;
+  if (!never_equal_) return;
+  // No label: its order is that of the number it may be.
+  const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), integer_);
+  if (parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size()) kind_ = Kind::kNothing;
+}
+
+void Constant::PrepareBits() {
+  kind_ = Kind::kBits;
+  std::string_view bytes = text_;
+  while (!bytes.empty() && bytes[0] == 0) bytes.remove_prefix(1);
+  negative_ = bytes.size() > sizeof(integer_);  // Here: larger than every BIT(64).
+  integer_ = 0;
+  if (negative_) return;
+  for (const char byte : bytes) integer_ = integer_ << 8 | static_cast<uchar>(byte);
+}
+
+void Constant::PrepareImage(Field* field) {
+  field->set_notnull();
+  const bool failed = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci) != 0;
+  kind_ = failed ? Kind::kNothing : Kind::kImage;
+  converted_.copy(reinterpret_cast<const char*>(field->ptr), field->pack_length(), &my_charset_bin);
+}
+
+int Constant::Compare(Field* field) {
+  if (kind_ == Kind::kNull) return field->is_null() ? 0 : 1;
+  if (field->is_null()) return -1;
+  switch (kind_) {
+    case Kind::kInteger: {
+      const longlong value = field->val_int();
+      const bool value_negative = value < 0 && !field->is_unsigned();
+      if (value_negative != negative_) return value_negative ? -1 : 1;
+      const ulonglong magnitude =
+          value_negative ? 0 - static_cast<ulonglong>(value) : static_cast<ulonglong>(value);
+      return negative_ ? Order(integer_, magnitude) : Order(magnitude, integer_);
+    }
+    case Kind::kReal:
+      return Order(field->val_real(), real_);
+    case Kind::kFloat:
+      return CompareFloat(field);
+    case Kind::kDecimal: {
+      my_decimal buffer;
+      return my_decimal_cmp(field->val_decimal(&buffer), &decimal_);
+    }
+    case Kind::kText: {
+      StringBuffer<MAX_FIELD_WIDTH> buffer;
+      const int order = sortcmp(field->val_str(&buffer), &converted_, field->charset());
+      return order == 0 && never_equal_ ? -1 : order;
+    }
+    case Kind::kTime: {
+      MYSQL_TIME value;
+      if (is_duration_) field->get_date(&value, Time::Options(thd_));
+      else field->get_date(&value, Datetime::Options(TIME_INVALID_DATES, thd_));
+      return my_time_compare(&value, &time_);
+    }
+    case Kind::kLabel:
+      return CompareLabel(field);
+    case Kind::kBits:
+      return negative_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
+    case Kind::kImage:
+      return field->cmp(field->ptr, reinterpret_cast<const uchar*>(converted_.ptr()));
+    default:
+      return 1;
+  }
+}
+
+int Constant::CompareLabel(Field* field) {
+  return Order(static_cast<ulonglong>(field->val_int()), integer_);
+}
+
+// A FLOAT shows at most six digits, so that several values share one text; the text of a column
+// must find its row again.
+int Constant::CompareFloat(Field* field) {
+  const double value = field->val_real();
+  if (value == real_) return 0;
+  StringBuffer<64> buffer;
+  const String* shown = field->val_str(&buffer);
+  if (RealOf({shown->ptr(), shown->length()}) == real_) return 0;
+  return Order(value, real_);
+}
+
+bool Constant::Holds(Field* field, model::CompareOp op) {
+  if (!comparable()) return false;
+  const int order = Compare(field);
+  switch (op) {
+    case model::CompareOp::kEq: return order == 0 && !(kind_ == Kind::kLabel && never_equal_);
+    case model::CompareOp::kNe: return order != 0 || (kind_ == Kind::kLabel && never_equal_);
+    case model::CompareOp::kGt: return order > 0;
+    case model::CompareOp::kGe: return order >= 0;
+    case model::CompareOp::kLt: return order < 0;
+    case model::CompareOp::kLe: return order <= 0;
+  }
+  return false;
+}
+
+bool Constant::StoreInto(Field* field) {
+  if (kind_ == Kind::kNull) {
+    if (!field->real_maybe_null()) return false;
+    field->set_null();
+    field->reset();
+    return true;
+  }
+  if (kind_ == Kind::kNothing) return false;
+  field->set_notnull();
+  if (kind_ == Kind::kLabel && never_equal_) {
+    field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
+  } else {
+    field->store(text_.data(), text_.size(), WireCharset(field));
+  }
+  return true;
+}
+
+void Constant::StoreFloatBound(Field* field, bool upper) {
+  // Six digits are shown, or a fixed number of decimals: one unit of the last of them is enough.
+  const uint decimals = field->decimals();
+  const double unit = decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
+  const double slack = std::max(std::fabs(real_) * 1e-5, unit);
+  field->set_notnull();
+  field->store(upper ? real_ + slack : real_ - slack);
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,59 @@
+// What a client's index id stands for in one session: its names, and where they are in the open
+// table right now.
+//
+// Threads: the session's. Lifetime: the resolved part is valid for one generation of Tables and is
+// looked up again after DDL; the names stay.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/mariadb/server.h"
+#include "engine/mariadb/tables.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+class MariaIndex final : public Index {
+ public:
+  explicit MariaIndex(IndexNames names) : Index(std::move(names)) {}
+  ~MariaIndex() override;
+
+  /// Opens the table for reading if need be and looks all names up in it.
+  Outcome ResolveForRead(Tables& tables, OpenTable** open);
+  /// The same for the instance that writes go to.
+  Outcome ResolveForWrite(Tables& tables, OpenTable** open);
+
+  // Valid after a successful Resolve, until the tables' generation changes.
+  uint key() const { return key_; }
+  KEY& key_info(const OpenTable& open) const { return open.table->key_info[key_]; }
+  const std::vector<uint>& column_fields() const { return column_fields_; }
+  const std::vector<uint>& filter_fields() const { return filter_fields_; }
+  /// The columns that a find reads: key parts, opened columns, filter columns.
+  MY_BITMAP* read_set() { return &read_set_; }
+
+ private:
+  Outcome Resolve(Tables& tables, Access access, OpenTable** open);
+  model::ErrorCode LookUp(TABLE* table);
+  bool LookUpKey(const TABLE* table);
+  bool LookUpFields(const TABLE* table, const std::vector<std::string>& names,
+                    std::vector<uint>* fields);
+  bool MakeReadSet(TABLE* table);
+
+  OpenTable* opens_[2] = {nullptr, nullptr};
+  uint64_t generations_[2] = {0, 0};
+  uint key_ = 0;
+  std::vector<uint> column_fields_;
+  std::vector<uint> filter_fields_;
+  MY_BITMAP read_set_{};
+};
+
+/// The KEY of an index whose uniqueness is kept by a hash over its columns: its user-visible parts.
+struct KeyParts {
+  const KEY_PART_INFO* first;
+  uint count;
+  bool is_hash;
+};
+KeyParts UserKeyParts(const KEY& key);
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,210 @@
+#include "engine/mariadb/key_scan.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::CompareOp;
+using model::ErrorCode;
+
+namespace {
+
+/// What an engine cannot do in index order is refused rather than answered wrongly.
+bool CanAnswer(const TABLE& table, uint key_number, CompareOp op, uint parts) {
+  const KEY& key = table.key_info[key_number];
+  const ulong flags = table.file->index_flags(key_number, 0, true);
+  if (op == CompareOp::kEq) {
+    return !(flags & HA_ONLY_WHOLE_INDEX) || parts == key.user_defined_key_parts;
+  }
+  if (!(flags & HA_READ_ORDER) || !(flags & HA_READ_RANGE)) return false;
+  if ((op == CompareOp::kLt || op == CompareOp::kLe) && !(flags & HA_READ_PREV)) return false;
+  if (table.part_info != nullptr) {
+    // The rows of the partitions are merged by key image, which a virtual column lacks there.
+    for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+      if (!key.key_part[i].field->stored_in_db()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, CompareOp op,
+                           std::span<const model::Value> key) {
+  thd_ = thd;
+  table_ = open.table;
+  file_ = table_->file;
+  key_ = &table_->key_info[index.key()];
+  op_ = op;
+  nothing_ = checks_rows_ = stops_past_equal_ = same_key_ = single_row_ = false;
+  descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
+  const KeyParts user_parts = UserKeyParts(*key_);
+  if (key.size() > user_parts.count) return ErrorCode::kKpnum;
+  if (parts_.size() < key.size()) parts_.resize(model::kKeyPartsMax);
+  parts_count_ = static_cast<uint>(key.size());
+  for (uint i = 0; i < parts_count_; ++i) {
+    const KEY_PART_INFO& part = user_parts.first[i];
+    parts_[i].field = table_->field[part.fieldnr - 1];
+    parts_[i].reversed = (part.key_part_flag & HA_REVERSE_SORT) != 0;
+    parts_[i].is_prefix = (part.key_part_flag & HA_PART_KEY_SEG) != 0;
+  }
+  if (user_parts.is_hash) return PrepareHash(user_parts, key);
+  if (!CanAnswer(*table_, index.key(), op, parts_count_)) return ErrorCode::kIndexop;
+  if (!PrepareParts(key)) {
+    nothing_ = true;
+  } else if (op == CompareOp::kEq) {
+    PrepareEqual();
+  } else {
+    PrepareRange();
+  }
+  return ErrorCode::kNone;
+}
+
+// Prefix parts and FLOATs are never decided by their key image alone.
+bool KeyScan::PrepareParts(std::span<const model::Value> key) {
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    part.constant.Prepare(thd_, part.field, key[i]);
+    if (!part.constant.StoreInto(part.field)) return false;
+  }
+  return true;
+}
+
+void KeyScan::PrepareEqual() {
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    if (part.constant.is_float()) {
+      // All values that show the same text: a short range, checked row by row.
+      part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
+      checks_rows_ = stops_past_equal_ = true;
+      flag_ = HA_READ_KEY_OR_NEXT;
+      nothing_ = !MakeKey(i + 1);
+      return;
+    }
+    if (part.is_prefix) {
+      checks_rows_ = true;
+    } else if (!part.constant.Holds(part.field, CompareOp::kEq)) {
+      nothing_ = true;  // The column cannot hold this value.
+      return;
+    }
+  }
+  flag_ = HA_READ_KEY_EXACT;
+  same_key_ = true;
+  single_row_ = parts_count_ == key_->user_defined_key_parts &&
+                (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
+  nothing_ = !MakeKey(parts_count_);
+}
+
+void KeyScan::PrepareRange() {
+  uint usable = parts_count_;
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    const bool is_exact = !part.is_prefix && !part.constant.is_float() &&
+                          part.constant.Compare(part.field) == 0;
+    if (is_exact) continue;
+    if (part.constant.is_float()) {
+      part.constant.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
+    }
+    // Behind a part that is only near its value the other parts say nothing about the position.
+    usable = i + 1;
+    checks_rows_ = true;
+    break;
+  }
+  // A partitioned table gives rows equal to the key for "after" and "before" as well.
+  if (table_->part_info != nullptr) checks_rows_ = true;
+  if (checks_rows_) {
+    flag_ = descending_ ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT;
+  } else {
+    switch (op_) {
+      case CompareOp::kGt: flag_ = HA_READ_AFTER_KEY; break;
+      case CompareOp::kGe: flag_ = HA_READ_KEY_OR_NEXT; break;
+      case CompareOp::kLt: flag_ = HA_READ_BEFORE_KEY; break;
+      default: flag_ = HA_READ_PREFIX_LAST_OR_PREV; break;
+    }
+  }
+  nothing_ = !MakeKey(usable);
+}
+
+bool KeyScan::MakeKey(uint parts) {
+  key_length_ = 0;
+  for (uint i = 0; i < parts; ++i) key_length_ += key_->key_part[i].store_length;
+  key_image_.resize(key_length_);
+  key_copy(key_image_.data(), table_->record[0], key_, key_length_);
+  key_map_ = make_prev_keypart_map(parts);
+  return true;
+}
+
+// UNIQUE over TEXT or BLOB: the index holds a hash of the columns. All of them give the hash; rows
+// with the same hash are compared with the values.
+ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Value> key) {
+  if (op_ != CompareOp::kEq || key.size() != parts.count) return ErrorCode::kIndexop;
+  if (!PrepareParts(key)) {
+    nothing_ = true;
+    return ErrorCode::kNone;
+  }
+  for (uint i = 0; i < parts_count_; ++i) {
+    if (!parts_[i].is_prefix && !parts_[i].constant.Holds(parts_[i].field, CompareOp::kEq)) {
+      nothing_ = true;
+      return ErrorCode::kNone;
+    }
+  }
+  checks_rows_ = true;
+  same_key_ = true;
+  flag_ = HA_READ_KEY_EXACT;
+  table_->update_virtual_field(key_->key_part->field, /*ignore_warnings=*/true);
+  nothing_ = !MakeKey(1);
+  return ErrorCode::kNone;
+}
+
+int KeyScan::First() {
+  if (nothing_) return HA_ERR_KEY_NOT_FOUND;
+  return SkipUnqualified(
+      file_->ha_index_read_map(table_->record[0], key_image_.data(), key_map_, flag_));
+}
+
+int KeyScan::Next() {
+  if (single_row_) return HA_ERR_END_OF_FILE;
+  return SkipUnqualified(Advance());
+}
+
+int KeyScan::Advance() {
+  if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+  if (same_key_) {
+    return file_->ha_index_next_same(table_->record[0], key_image_.data(), key_length_);
+  }
+  return descending_ ? file_->ha_index_prev(table_->record[0])
+                     : file_->ha_index_next(table_->record[0]);
+}
+
+int KeyScan::SkipUnqualified(int error) {
+  const bool versioned = table_->versioned();
+  while (error == 0) {
+    const bool is_history = versioned && !table_->vers_end_field()->is_max();
+    if (!is_history) {
+      if (!checks_rows_) return 0;
+      const int order = CompareRow();
+      if (Qualifies(order)) return 0;
+      if (stops_past_equal_ && order > 0) return HA_ERR_END_OF_FILE;
+    }
+    error = Advance();
+  }
+  return error;
+}
+
+int KeyScan::CompareRow() {
+  for (uint i = 0; i < parts_count_; ++i) {
+    const int order = parts_[i].constant.Compare(parts_[i].field);
+    if (order != 0) return parts_[i].reversed ? -order : order;
+  }
+  return 0;
+}
+
+bool KeyScan::Qualifies(int order) const {
+  switch (op_) {
+    case CompareOp::kEq: return order == 0;
+    case CompareOp::kGt: return order > 0;
+    case CompareOp::kGe: return order >= 0;
+    case CompareOp::kLt: return order < 0;
+    default: return order <= 0;
+  }
+}
+
+}  // namespace rowsocket::engine::mariadb

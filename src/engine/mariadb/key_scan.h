@@ -1,0 +1,75 @@
+// Walks an index by a key of the protocol: five operators, any number of leading key parts.
+//
+// Where every value fits its column the storage engine's own search does it all. Where one does not
+// (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or
+// before the first row that can qualify and every row is compared with the values themselves.
+//
+// Flow: Prepare, then First and Next until they return anything but 0. The row is in record[0].
+// Threads: the session's. Errors: the handler's HA_ERR_ numbers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/mariadb/constant.h"
+#include "engine/mariadb/index.h"
+#include "engine/mariadb/server.h"
+#include "model/error.h"
+#include "model/limits.h"
+#include "model/request.h"
+
+namespace rowsocket::engine::mariadb {
+
+class KeyScan {
+ public:
+  /// REQUIRES: the handler is initialized for the index; 1 <= key.size() <= key parts.
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, model::CompareOp op,
+                           std::span<const model::Value> key);
+
+  int First();
+  int Next();
+
+  /// At most one row can come: `=` with all parts of a unique key.
+  bool is_single_row() const { return single_row_; }
+
+ private:
+  struct Part {
+    Field* field = nullptr;
+    bool reversed = false;
+    bool is_prefix = false;
+    Constant constant;
+  };
+
+  bool PrepareParts(std::span<const model::Value> key);
+  void PrepareEqual();
+  void PrepareRange();
+  bool MakeKey(uint parts);
+  model::ErrorCode PrepareHash(const KeyParts& parts, std::span<const model::Value> key);
+
+  int Read(ha_rkey_function flag);
+  int Advance();
+  int SkipUnqualified(int error);
+  int CompareRow();
+  bool Qualifies(int order) const;
+
+  THD* thd_ = nullptr;
+  TABLE* table_ = nullptr;
+  handler* file_ = nullptr;
+  KEY* key_ = nullptr;
+  model::CompareOp op_ = model::CompareOp::kEq;
+
+  std::vector<Part> parts_;        ///< Sized once; only the first parts_count_ are in use.
+  uint parts_count_ = 0;
+  bool nothing_ = false;           ///< No row can qualify.
+  bool checks_rows_ = false;       ///< The search alone does not decide.
+  bool stops_past_equal_ = false;  ///< `=` by a range: the first larger row ends it.
+  bool same_key_ = false;          ///< Next is "the next row with this key image".
+  bool single_row_ = false;
+  bool descending_ = false;
+  ha_rkey_function flag_ = HA_READ_KEY_EXACT;
+  key_part_map key_map_ = 0;
+  uint key_length_ = 0;
+  std::vector<uchar> key_image_;
+};
+
+}  // namespace rowsocket::engine::mariadb

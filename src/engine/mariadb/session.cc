@@ -1,0 +1,230 @@
+#include "engine/mariadb/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::ErrorCode;
+
+namespace {
+
+/// Longer than any backup: a commit waits for BACKUP STAGE BLOCK_COMMIT as SQL does.
+constexpr ulong kCommitLockWaitSeconds = 86400;
+/// How often a thread that waits for the server's start looks whether it is to end instead.
+constexpr ulonglong kStartPollNs = 50'000'000;
+/// Names that no id uses any more are forgotten when this many have gathered.
+constexpr size_t kIndexesSweep = 4096;
+
+std::string KeyOf(const IndexNames& names) {
+  std::string key;
+  const auto add = [&key](const std::string& name) {
+    key.append(std::to_string(name.size())).append(1, ':').append(name);
+  };
+  add(names.db);
+  add(names.table);
+  add(names.index);
+  for (const std::string& column : names.columns) add(column);
+  key.append(1, ';');
+  for (const std::string& column : names.filter_columns) add(column);
+  return key;
+}
+
+}  // namespace
+
+MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts)
+    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_) {}
+
+MariaSession::~MariaSession() {
+  if (thd_.get() == nullptr) return;
+  tables_.CloseAll();
+  thd_.Destroy();
+  my_thread_end();
+}
+
+bool MariaSession::Start() {
+  if (my_thread_init()) return false;
+  return thd_.Create();
+}
+
+bool MariaSession::ShouldStop() const { return ServerStopping(); }
+
+void MariaSession::Describe(std::string_view text) {
+  description_.assign(text);
+  thd_.Describe(text);
+}
+
+// After KILL a new THD takes over; what the clients opened is looked up again by its names.
+void MariaSession::Recover() {
+  if (!thd_.killed() || ServerStopping()) return;
+  if (!thd_.must_end()) {
+    thd_.ForgetKillQuery();
+    return;
+  }
+  sql_print_information("rowsocket: worker thread %llu was killed; a new one takes over",
+                        static_cast<ulonglong>(thd_.get()->thread_id));
+  tables_.CloseAll();
+  thd_.Destroy();
+  thd_.Create();
+  thd_.Describe(description_);
+}
+
+Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
+  Recover();
+  std::shared_ptr<MariaIndex> made;
+  const std::string key = KeyOf(names);
+  const auto found = indexes_.find(key);
+  if (found != indexes_.end()) made = found->second.lock();
+  if (made == nullptr) made = std::make_shared<MariaIndex>(names);
+  OpenTable* open = nullptr;
+  const Outcome outcome = made->ResolveForRead(tables_, &open);
+  if (!outcome.ok()) return outcome;
+  if (indexes_.size() >= kIndexesSweep) {
+    std::erase_if(indexes_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  indexes_[key] = made;
+  *index = std::move(made);
+  return {};
+}
+
+void MariaSession::BeginTurn(bool writes) {
+  Recover();
+  writes_ = writes;
+  THD* thd = thd_.get();
+  thd->set_time();
+  thd_.RefreshVariables();
+  if (!writes) return;
+  // trans_begin() would release the metadata locks of the tables that stay open between turns.
+  thd->variables.option_bits |= OPTION_BEGIN;
+  thd->server_status |= SERVER_STATUS_IN_TRANS;
+}
+
+Outcome MariaSession::Execute(Index& index, const model::Request& request,
+                              model::RowSink& sink) {
+  auto& maria_index = static_cast<MariaIndex&>(index);
+  Outcome outcome;
+  if (thd_.killed()) {
+    outcome = Outcome::Fail(ErrorCode::kKilled);
+  } else if (request.is_write()) {
+    outcome = writer_.Execute(maria_index, request, sink);
+  } else {
+    outcome = Read(maria_index, request.find, sink);
+  }
+  Finish(&outcome);
+  return outcome;
+}
+
+void MariaSession::Finish(Outcome* outcome) {
+  if (outcome->ok()) return;
+  const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+  if (lock_wait_ == LockWait::kNever) outcome->busy = outcome->busy || waits_for_row;
+  if (lock_wait_ == LockWait::kServer) outcome->busy = false;
+  if (outcome->error.code == ErrorCode::kKilled) {
+    // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
+    if (thd_.must_end()) outcome->transaction_lost = true;
+    else thd_.ForgetKillQuery();
+  }
+}
+
+Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::RowSink& sink) {
+  OpenTable* open = nullptr;
+  Outcome outcome = index.ResolveForRead(tables_, &open);
+  if (!outcome.ok()) return outcome;
+  thd_.StartStatement(SQLCOM_SELECT);
+  outcome = tables_.Lock(*open);
+  if (outcome.ok()) {
+    const int error = Position(*open, index);
+    if (error != 0) outcome.error = EngineError(error);
+  }
+  if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
+  if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);
+  thd_.ClearStatement();
+  return outcome;
+}
+
+int MariaSession::Position(OpenTable& open, MariaIndex& index) {
+  if (open.positioned_for == &index) return 0;
+  open.table->file->ha_index_or_rnd_end();
+  open.table->column_bitmaps_set_no_signal(index.read_set(), &open.table->tmp_set);
+  const int error = open.table->file->ha_index_init(index.key(), true);
+  open.positioned_for = error == 0 ? &index : nullptr;
+  return error;
+}
+
+Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
+                               model::RowSink& sink) {
+  const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+  if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
+  Outcome outcome;
+  for (;;) {
+    const int error = finder_.Next();
+    if (error == HA_ERR_END_OF_FILE) return outcome;
+    if (error != 0) {
+      outcome.error = thd_.killed() ? model::Error{ErrorCode::kKilled, 0} : EngineError(error);
+      return outcome;
+    }
+    for (const uint field : index.column_fields()) {
+      if (!SendCell(open.table->field[field], cells_, sink)) {
+        return Outcome::Fail(ErrorCode::kResultsize);
+      }
+    }
+    ++outcome.rows;
+  }
+}
+
+Outcome MariaSession::Commit() {
+  THD* thd = thd_.get();
+  tables_.EndScans();
+  Outcome outcome;
+  bool failed = trans_commit_stmt(thd);
+  if (writes_) {
+    thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+    failed = trans_commit(thd) || failed;
+  }
+  if (failed) {
+    outcome.error = thd_.TakeError();
+    if (outcome.error.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+    if (writes_) trans_rollback(thd);
+  }
+  EndTurn();
+  return outcome;
+}
+
+void MariaSession::Rollback() {
+  THD* thd = thd_.get();
+  tables_.EndScans();
+  trans_rollback_stmt(thd);
+  if (writes_) trans_rollback(thd);
+  EndTurn();
+  Recover();
+}
+
+void MariaSession::EndTurn() {
+  thd_.ClearStatement();
+  tables_.UnlockAll();
+  tables_.CloseIfWanted();
+  thd_.FreeStatementMemory();
+}
+
+// Plugins are loaded early; no table may be opened before the server has recovered and started.
+bool MariaSessionFactory::WaitUntilStarted() const {
+  mysql_mutex_lock(&LOCK_server_started);
+  while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
+    timespec until;
+    set_timespec_nsec(until, kStartPollNs);
+    mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
+  }
+  mysql_mutex_unlock(&LOCK_server_started);
+  return !ServerStopping() && !stopping_.load();
+}
+
+std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {
+  if (!WaitUntilStarted()) return nullptr;
+  WaitTimeouts timeouts;
+  if (lock_wait == LockWait::kServer) {
+    timeouts.table_lock_s = settings_.table_lock_wait_s;
+    timeouts.waits_for_rows = true;
+  }
+  auto session = std::make_unique<MariaSession>(lock_wait, timeouts);
+  if (!session->Start()) return nullptr;
+  return session;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,73 @@
+// engine::Session on MariaDB: one THD, its open tables, and turns on them.
+//
+// Threads: the owning thread, except Interrupt. Limits: see WaitTimeouts.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+
+#include "engine/mariadb/writer.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+class MariaSession final : public Session {
+ public:
+  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts);
+  ~MariaSession() override;
+
+  /// False when the server is shutting down.
+  bool Start();
+
+  Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
+  void BeginTurn(bool writes) override;
+  Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
+  Outcome Commit() override;
+  void Rollback() override;
+  void ReleaseTables() override { tables_.CloseAll(); }
+  bool HoldsTables() const override { return !tables_.empty(); }
+  bool ShouldStop() const override;
+  void Describe(std::string_view text) override;
+  void Interrupt() override { thd_.Interrupt(); }
+
+ private:
+  Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
+  Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
+                   model::RowSink& sink);
+  /// Makes the handler ready to be read through this index.
+  int Position(OpenTable& open, MariaIndex& index);
+  void Finish(Outcome* outcome);
+  void EndTurn();
+  void Recover();
+
+  const LockWait lock_wait_;
+  WorkerThd thd_;
+  Tables tables_;
+  Writer writer_;
+  RowFinder finder_;
+  CellBuffers cells_;
+  bool writes_ = false;
+  std::string description_;
+  std::unordered_map<std::string, std::weak_ptr<MariaIndex>> indexes_;
+};
+
+struct SessionSettings {
+  unsigned table_lock_wait_s = 12;  ///< handlersocket_wrlock_timeout
+};
+
+class MariaSessionFactory final : public SessionFactory {
+ public:
+  explicit MariaSessionFactory(const SessionSettings& settings) : settings_(settings) {}
+  std::unique_ptr<Session> Create(LockWait lock_wait) override;
+  /// Threads that still wait for the server's start give up.
+  void Stop() { stopping_.store(true); }
+
+ private:
+  bool WaitUntilStarted() const;
+
+  const SessionSettings settings_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace rowsocket::engine::mariadb

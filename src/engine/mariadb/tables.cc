@@ -1,0 +1,263 @@
+#include "engine/mariadb/tables.h"
+
+#include <algorithm>
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+using model::ErrorCode;
+
+/// A chain of cascading foreign keys longer than this cannot exist (InnoDB's own limit is 15).
+constexpr unsigned kCascadeDepthMax = 16;
+
+bool IsSystemSchema(std::string_view db) {
+  static constexpr std::string_view kSchemas[] = {"mysql", "information_schema",
+                                                  "performance_schema", "sys"};
+  return std::any_of(std::begin(kSchemas), std::end(kSchemas), [&](std::string_view schema) {
+    return schema.size() == db.size() && strncasecmp(schema.data(), db.data(), db.size()) == 0;
+  });
+}
+
+bool IsName(std::string_view name) {
+  return name.size() <= NAME_LEN && !check_table_name(name.data(), name.size(), true) &&
+         !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) && !name.starts_with(tmp_file_prefix);
+}
+
+}  // namespace
+
+Outcome Tables::LockFailure() {
+  THD* thd = thd_.get();
+  Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
+  if (thd->killed != NOT_KILLED) {
+    outcome.error.code = ErrorCode::kKilled;
+  } else if (thd->is_error()) {
+    const uint number = thd->get_stmt_da()->sql_errno();
+    outcome.busy = number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
+  }
+  thd_.ClearStatement();
+  return outcome;
+}
+
+Outcome Tables::Open(const std::string& db, const std::string& name, Access access,
+                     OpenTable** out) {
+  std::string key;
+  key.reserve(db.size() + name.size() + 2);
+  key.append(1, access == Access::kWrite ? 'w' : 'r').append(db).append(1, '/').append(name);
+  auto found = by_name_.find(key);
+  if (found == by_name_.end()) {
+    if (IsSystemSchema(db)) return Outcome::Fail(ErrorCode::kSystemTable);
+    if (!IsName(db) || !IsName(name)) return Outcome::Fail(ErrorCode::kOpenTable);
+    auto open = std::make_unique<OpenTable>();
+    open->access = access;
+    THD* thd = thd_.get();
+    const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
+    TABLE* const tables_before = thd->open_tables;
+    const Outcome outcome = OpenInstance(db, name, open.get());
+    if (!outcome.ok()) {
+      while (thd->open_tables != tables_before) close_thread_table(thd, &thd->open_tables);
+      thd->mdl_context.rollback_to_savepoint(locks_before);
+      return outcome;
+    }
+    found = by_name_.emplace(std::move(key), std::move(open)).first;
+  }
+  *out = found->second.get();
+  return {};
+}
+
+Outcome Tables::OpenInstance(const std::string& db, const std::string& name, OpenTable* open) {
+  const bool writes = open->access == Access::kWrite;
+  Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, &open->table);
+  if (!outcome.ok()) return outcome;
+  open->rolls_back = open->table->file->has_transactions_and_rollback();
+  if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
+  return outcome;
+}
+
+Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view name,
+                        thr_lock_type lock, TABLE** table) {
+  THD* thd = thd_.get();
+  TABLE_LIST& list = open->list.emplace_back();
+  open->names.push_back(std::make_unique<std::string>(db));
+  const LEX_CSTRING db_name{open->names.back()->c_str(), db.size()};
+  open->names.push_back(std::make_unique<std::string>(name));
+  const LEX_CSTRING table_name{open->names.back()->c_str(), name.size()};
+  list.init_one_table(&db_name, &table_name, &table_name, lock);
+  // A view is refused while its definition is read: opening one here would crash the server.
+  list.i_s_requested_object = OPEN_TABLE_ONLY;
+
+  MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
+                   lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
+  if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
+    return LockFailure();
+  }
+  // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
+  // each turn that writes, not for as long as the table is open.
+  Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
+  if (open_table(thd, &list, &context)) {
+    const bool retry = context.can_recover_from_failed_open() && !thd->killed;
+    if (retry && thd->open_tables == nullptr && !context.recover_from_failed_open()) {
+      Outcome again = Outcome::Fail(ErrorCode::kLockTables);
+      again.busy = true;
+      thd_.ClearStatement();
+      return again;
+    }
+    const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
+    Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
+    if (number == ER_WRONG_OBJECT) outcome.error.code = ErrorCode::kView;
+    if (number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK || retry) {
+      outcome = Outcome::Fail(ErrorCode::kLockTables);
+      outcome.busy = true;
+    }
+    if (thd->killed) outcome.error.code = ErrorCode::kKilled;
+    thd_.ClearStatement();
+    return outcome;
+  }
+  TABLE* opened = list.table;
+  if (opened == nullptr) return Outcome::Fail(ErrorCode::kView);
+  opened->reginfo.lock_type = lock;
+  opened->grant.privilege = ALL_KNOWN_ACL;
+  if (opened->s->table_type == TABLE_TYPE_SEQUENCE || opened->s->sequence != nullptr) {
+    return Outcome::Fail(ErrorCode::kSequence);
+  }
+  if (opened->s->table_category != TABLE_CATEGORY_USER) {
+    return Outcome::Fail(ErrorCode::kSystemTable);
+  }
+  open->tables.push_back(opened);
+  *table = opened;
+  return {};
+}
+
+// A cascade changes rows of the child inside the engine: as SQL does, the child is open and locked
+// while its parent is written to, so that no DDL of the child can come between.
+Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
+                                       unsigned depth) {
+  if (!parent->file->referenced_by_foreign_key() || depth == kCascadeDepthMax) return {};
+  THD* thd = thd_.get();
+  List<FOREIGN_KEY_INFO> keys;
+  parent->file->get_parent_foreign_key_list(thd, &keys);
+  if (thd->is_error()) {
+    thd_.ClearStatement();
+    return Outcome::Fail(ErrorCode::kOpenTable);
+  }
+  List_iterator<FOREIGN_KEY_INFO> next(keys);
+  while (FOREIGN_KEY_INFO* key = next++) {
+    const bool cascades = (deletes && fk_modifies_child(key->delete_method)) ||
+                          (updates && fk_modifies_child(key->update_method));
+    const std::string_view db(key->foreign_db->str, key->foreign_db->length);
+    const std::string_view name(key->foreign_table->str, key->foreign_table->length);
+    const bool known = std::any_of(open->tables.begin(), open->tables.end(), [&](TABLE* table) {
+      return std::string_view(table->s->db.str, table->s->db.length) == db &&
+             std::string_view(table->s->table_name.str, table->s->table_name.length) == name &&
+             (!cascades || table->reginfo.lock_type >= TL_FIRST_WRITE);
+    });
+    if (known) continue;
+    TABLE* child = nullptr;
+    Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, &child);
+    if (!outcome.ok()) return outcome;
+    if (!cascades) continue;
+    outcome = OpenForeignKeyChildren(open, child, true, true, depth + 1);
+    if (!outcome.ok()) return outcome;
+  }
+  return {};
+}
+
+Outcome Tables::TakeBackupLock(const TABLE& table) {
+  const enum_mdl_type type = table.s->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML;
+  const unsigned bit = 1u << (type == MDL_BACKUP_DML ? 0 : 1);
+  if (backup_locks_ & bit) return {};
+  THD* thd = thd_.get();
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", type, MDL_STATEMENT);
+  if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
+    return LockFailure();
+  }
+  backup_locks_ |= bit;
+  return {};
+}
+
+Outcome Tables::Lock(OpenTable& open) {
+  THD* thd = thd_.get();
+  if (open.lock == nullptr) {
+    if (open.access == Access::kWrite) {
+      const Outcome outcome = TakeBackupLock(*open.table);
+      if (!outcome.ok()) return outcome;
+      // After the backup lock, which SET GLOBAL read_only waits for.
+      if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
+    }
+    open.lock = mysql_lock_tables(thd, open.tables.data(),
+                                  static_cast<uint>(open.tables.size()), 0);
+    if (open.lock == nullptr) return LockFailure();
+    locked_.push_back(&open);
+  }
+  return {};
+}
+
+void Tables::Unlock(OpenTable& open) {
+  if (open.lock == nullptr) return;
+  open.table->file->ha_index_or_rnd_end();
+  open.positioned_for = nullptr;
+  mysql_unlock_tables(thd_.get(), open.lock);
+  open.lock = nullptr;
+  thd_.get()->lock = nullptr;
+  locked_.erase(std::remove(locked_.begin(), locked_.end(), &open), locked_.end());
+}
+
+void Tables::EndScans() {
+  for (OpenTable* open : locked_) {
+    open->table->file->ha_index_or_rnd_end();
+    open->positioned_for = nullptr;
+  }
+}
+
+void Tables::UnlockAll() {
+  THD* thd = thd_.get();
+  EndScans();
+  for (OpenTable* open : locked_) {
+    mysql_unlock_tables(thd, open->lock);
+    open->lock = nullptr;
+    if (open->changed) {
+      query_cache_invalidate3(thd, open->table, 0);
+      open->changed = false;
+    }
+    for (TABLE* table : open->tables) table->file->ha_reset();
+  }
+  locked_.clear();
+  thd->lock = nullptr;
+  if (backup_locks_ != 0) {
+    thd->mdl_context.release_statement_locks();
+    backup_locks_ = 0;
+  }
+}
+
+void Tables::CloseIfWanted() {
+  for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
+    if (table->needs_reopen() ||
+        (table->mdl_ticket != nullptr && table->mdl_ticket->has_pending_conflicting_lock())) {
+      CloseAll();
+      return;
+    }
+  }
+  FlushStatistics();
+}
+
+void Tables::FlushStatistics() {
+  const uint64_t now_s = my_hrtime_coarse().val / 1000000;
+  if (now_s == statistics_flushed_s_) return;
+  statistics_flushed_s_ = now_s;
+  for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
+    table->file->update_global_table_stats();
+    table->file->update_global_index_stats();
+  }
+}
+
+void Tables::CloseAll() {
+  THD* thd = thd_.get();
+  UnlockAll();
+  close_thread_tables(thd);
+  thd->mdl_context.release_transactional_locks(thd);
+  by_name_.clear();
+  ++generation_;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,84 @@
+// The tables that one session keeps open between turns, and their locks.
+//
+// A table is open at most twice: once for reads (consistent, without row locks) and once for
+// writes. Opening takes a metadata lock, which is what DDL waits for; EndTurn gives everything
+// back as soon as anybody waits (ticket by ticket, MDL_ticket::has_pending_conflicting_lock) or a
+// FLUSH asks for it.
+// Threads: the session's. Lifetime: an OpenTable is valid until CloseAll; generation() tells.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/mariadb/server.h"
+#include "engine/mariadb/worker_thd.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+enum class Access : uint8_t { kRead, kWrite };
+
+/// One open instance of a table.
+struct OpenTable {
+  TABLE* table = nullptr;
+  Access access = Access::kRead;
+  bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
+  bool changed = false;           ///< Written to in this turn.
+  MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to the turn's end.
+  const void* positioned_for = nullptr;  ///< The Index that the handler is initialized for.
+
+  /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
+  std::deque<TABLE_LIST> list;
+  std::vector<std::unique_ptr<std::string>> names;
+  std::vector<TABLE*> tables;
+};
+
+class Tables {
+ public:
+  explicit Tables(WorkerThd& thd) : thd_(thd) {}
+
+  /// The open instance, opened when need be. Outcome errors: open_table, view, sequence,
+  /// system_table, trigger..., or busy when a lock is in the way.
+  Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
+
+  /// Locks an instance for the rest of the turn.
+  Outcome Lock(OpenTable& open);
+
+  /// Releases one instance's lock before the turn's end (engines without transactions).
+  void Unlock(OpenTable& open);
+  /// Releases the locks of the turn; the tables stay open.
+  void UnlockAll();
+
+  /// Ends the initialization of every handler. REQUIRED before a commit.
+  void EndScans();
+
+  /// Gives everything back when somebody waits for it or it is out of date.
+  void CloseIfWanted();
+  void CloseAll();
+
+  bool empty() const { return by_name_.empty(); }
+  uint64_t generation() const { return generation_; }
+
+ private:
+  Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
+  Outcome OpenOne(OpenTable* open, std::string_view db, std::string_view name, thr_lock_type lock,
+                  TABLE** table);
+  Outcome OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
+                                 unsigned depth);
+  Outcome TakeBackupLock(const TABLE& table);
+  Outcome LockFailure();
+  void FlushStatistics();
+
+  WorkerThd& thd_;
+  std::unordered_map<std::string, std::unique_ptr<OpenTable>> by_name_;
+  std::vector<OpenTable*> locked_;
+  unsigned backup_locks_ = 0;  ///< Bit by kind: taken in this turn.
+  uint64_t generation_ = 1;
+  uint64_t statistics_flushed_s_ = 0;
+};
+
+}  // namespace rowsocket::engine::mariadb

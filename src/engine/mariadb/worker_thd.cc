@@ -1,0 +1,179 @@
+#include "engine/mariadb/worker_thd.h"
+
+#include "engine/mariadb/server.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+constexpr const char kUser[] = "handlersocket";
+
+
+}  // namespace
+
+bool ServerStopping() { return abort_loop; }
+
+model::Error EngineError(int number) {
+  switch (number) {
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+    case ER_DUP_ENTRY:
+    case ER_DUP_ENTRY_WITH_KEY_NAME:
+    case ER_DUP_KEY:
+      return model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+    case ER_LOCK_WAIT_TIMEOUT:
+      return model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+    case ER_LOCK_DEADLOCK:
+      return model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
+    case ER_ROW_IS_REFERENCED:
+    case ER_ROW_IS_REFERENCED_2:
+      return model::Error::Engine(HA_ERR_ROW_IS_REFERENCED);
+    case ER_NO_REFERENCED_ROW:
+    case ER_NO_REFERENCED_ROW_2:
+      return model::Error::Engine(HA_ERR_NO_REFERENCED_ROW);
+    case ER_QUERY_INTERRUPTED:
+    case ER_CONNECTION_KILLED:
+    case ER_SERVER_SHUTDOWN:
+    case HA_ERR_ABORTED_BY_USER:
+      return model::Error{model::ErrorCode::kKilled, 0};
+    default:
+      return model::Error::Engine(number);
+  }
+}
+
+bool WorkerThd::Create() {
+  THD* thd = new THD(next_thread_id());
+  thd->thread_stack = reinterpret_cast<char*>(&thd);
+  thd->store_globals();
+  // With NON_SYSTEM_THREAD the commit would return before the redo log is flushed: only the
+  // server's own socket waits for that flush, and our replies leave on another one.
+  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->security_ctx->skip_grants();
+  // SET GLOBAL read_only holds for us: nobody here is a privileged user.
+  thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
+  thd->security_ctx->set_user(my_strdup(PSI_NOT_INSTRUMENTED, kUser, MYF(0)));
+  thd->security_ctx->host_or_ip = my_localhost;
+  thd->init_for_queries();
+  thd->set_command(COM_SLEEP);
+  thd->variables.option_bits |= OPTION_BIN_LOG;
+  thd->variables.option_bits &= ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  thd->variables.tx_isolation = ISO_REPEATABLE_READ;
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  thd->set_current_stmt_binlog_format_row();
+#ifdef WITH_WSREP
+  thd->variables.wsrep_on = false;
+#endif
+  lex_start(thd);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  {
+    std::lock_guard lock(mutex_);
+    thd_ = thd;
+  }
+  server_threads.insert(thd);
+  SetRowLockWait();
+  RefreshVariables();
+  ClearStatement();
+  FreeStatementMemory();
+  return true;
+}
+
+void WorkerThd::Destroy() {
+  THD* thd = thd_;
+  if (thd == nullptr) return;
+  {
+    std::lock_guard lock(mutex_);
+    thd_ = nullptr;
+  }
+  thd->proc_info = nullptr;
+  thd->cleanup();
+  server_threads.erase(thd);
+  lex_end(thd->lex);
+  delete thd;
+  set_current_thd(nullptr);
+}
+
+void WorkerThd::SetRowLockWait() {
+  // A plugin variable of InnoDB: its session value is taken when the THD is made, so that a later
+  // SET GLOBAL would never be seen.
+  sys_var* variable =
+      find_sys_var(thd_, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
+  if (variable == nullptr) return;  // A server without InnoDB.
+  bool is_null = false;
+  const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
+  const ulonglong wanted_s = timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0;
+  Item* value = new (thd_->mem_root) Item_uint(thd_, wanted_s);
+  set_var* assignment =
+      new (thd_->mem_root) set_var(thd_, OPT_SESSION, variable, &null_clex_str, value);
+  if (assignment->check(thd_) == 0) assignment->update(thd_);
+}
+
+void WorkerThd::RefreshVariables() {
+  const sql_mode_t mode = global_system_variables.sql_mode;
+  thd_->variables.sql_mode = mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  thd_->variables.time_zone = global_system_variables.time_zone;
+  thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
+  thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
+  thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
+  thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
+  if (timeouts_.waits_for_rows) SetRowLockWait();
+}
+
+void WorkerThd::StartStatement(int sql_command) {
+  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+  if (sql_command == SQLCOM_SELECT) return;
+  thd_->set_time();
+  thd_->set_query_id(next_query_id());
+  thd_->used = 0;
+  thd_->set_current_stmt_binlog_format_row();
+  thd_->abort_on_warning = true;
+  thd_->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
+  thd_->cuted_fields = 0;
+}
+
+void WorkerThd::ClearStatement() {
+  thd_->abort_on_warning = false;
+  thd_->count_cuted_fields = CHECK_FIELD_IGNORE;
+  Diagnostics_area* area = thd_->get_stmt_da();
+  if (area->is_set()) area->reset_diagnostics_area();
+  if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);
+  thd_->is_fatal_error = false;
+}
+
+void WorkerThd::FreeStatementMemory() {
+  thd_->free_items();
+  free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
+}
+
+model::Error WorkerThd::TakeError() {
+  if (!thd_->is_error()) return {};
+  const int number = static_cast<int>(thd_->get_stmt_da()->sql_errno());
+  return EngineError(number);
+}
+
+bool WorkerThd::killed() const { return thd_->killed != NOT_KILLED; }
+
+bool WorkerThd::must_end() const {
+  const killed_state state = thd_->killed;
+  return state == KILL_CONNECTION || state == KILL_CONNECTION_HARD ||
+         state == KILL_SYSTEM_THREAD || state == KILL_SYSTEM_THREAD_HARD ||
+         state == KILL_SERVER || state == KILL_SERVER_HARD;
+}
+
+void WorkerThd::ForgetKillQuery() {
+  if (!must_end()) thd_->reset_killed();
+}
+
+void WorkerThd::Describe(std::string_view text) {
+  std::string& next = description_[1 - shown_];
+  if (description_[shown_] == text) return;
+  next.assign(text);
+  shown_ = 1 - shown_;
+  thd_->proc_info = next.c_str();
+}
+
+void WorkerThd::Interrupt() {
+  std::lock_guard lock(mutex_);
+  if (thd_ != nullptr) thd_->awake(KILL_QUERY);
+}
+
+}  // namespace rowsocket::engine::mariadb

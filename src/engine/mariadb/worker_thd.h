@@ -1,0 +1,78 @@
+// The THD of one session: the server's idea of a thread that runs statements.
+//
+// Flow: Create on the owning thread, StartStatement before and ClearStatement after every
+// statement, Destroy on the same thread. A KILL of the thread is noticed with killed() and mended
+// with Recover.
+// Threads: the owning thread, except Interrupt.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "engine/session.h"
+#include "model/error.h"
+
+class THD;
+
+namespace rowsocket::engine::mariadb {
+
+struct WaitTimeouts {
+  /// Seconds for metadata and table locks; 0: do not wait.
+  unsigned table_lock_s = 0;
+  /// Row locks: wait as @@global.innodb_lock_wait_timeout says, or not at all.
+  bool waits_for_rows = false;
+};
+
+class WorkerThd {
+ public:
+  explicit WorkerThd(const WaitTimeouts& timeouts) : timeouts_(timeouts) {}
+  ~WorkerThd() { Destroy(); }
+  WorkerThd(const WorkerThd&) = delete;
+  WorkerThd& operator=(const WorkerThd&) = delete;
+
+  /// REQUIRES: the server has started (mysqld_server_started).
+  bool Create();
+  void Destroy();
+
+  THD* get() const { return thd_; }
+
+  /// Takes over what a new SQL session would find in the global variables.
+  void RefreshVariables();
+
+  /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
+  void StartStatement(int sql_command);
+  /// Forgets errors, warnings and the conversion rules.
+  void ClearStatement();
+  /// Frees what statements allocated. REQUIRES: no table is locked.
+  void FreeStatementMemory();
+
+  /// The error that the server left in the diagnostics area, as an engine number; kNone if none.
+  model::Error TakeError();
+
+  bool killed() const;
+  /// KILL CONNECTION or shutdown: this THD must not be used any longer.
+  bool must_end() const;
+  /// Undoes KILL QUERY.
+  void ForgetKillQuery();
+
+  void Describe(std::string_view text);
+  void Interrupt();
+
+ private:
+  void SetRowLockWait();
+
+  const WaitTimeouts timeouts_;
+  std::mutex mutex_;  ///< Guards thd_ against Interrupt.
+  THD* thd_ = nullptr;
+  std::string description_[2];  ///< The process list reads one while the other is written.
+  unsigned shown_ = 0;
+};
+
+/// The server is shutting down, or this library is being unloaded.
+bool ServerStopping();
+
+/// The engine or server number as clients of the protocol know it (1062 is 121, 1205 is 146 ...).
+model::Error EngineError(int number);
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,76 @@
+// What a protocol is to the executor: bytes in, items of work out, replies back.
+//
+// Flow for one connection, within a turn:
+//   { Parse } -> for each item: Open (P) | Execute (requests) | Reply (all else)
+// Threads: the worker's; Execute and ReplyError of a parked item run on a lane's thread while the
+// worker leaves the frontend alone, so they only read.
+// Lifetime: items hold views of the input and of the arena (invariant I2).
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "model/error.h"
+#include "model/request.h"
+
+namespace rowsocket::exec {
+
+/// One thing that a client asked for.
+struct Item {
+  enum class Kind : uint8_t {
+    kReply,    ///< Known without the engine: `error`, or success when that is empty.
+    kOpen,     ///< `names` are to be looked up and become the connection's `index_id`.
+    kRequest,  ///< `request` on `index`.
+  };
+  Kind kind = Kind::kReply;
+  model::Error error;
+  uint32_t index_id = 0;
+  const engine::IndexNames* names = nullptr;  ///< kOpen; the frontend's, until its next Parse.
+  engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
+  model::Request request;
+};
+
+class Frontend {
+ public:
+  enum class Parsed : uint8_t {
+    kItem,
+    kNeedMore,  ///< No complete request in the input.
+    kLater,     ///< Changes the connection's state (P, A) while requests before it may yet be run
+                ///< again: to be parsed anew, after Rewind, once they are answered.
+  };
+  struct Step {
+    Parsed parsed = Parsed::kNeedMore;
+    size_t consumed = 0;  ///< Bytes at the front of the input that are done with.
+  };
+
+  virtual ~Frontend() = default;
+
+  /// Takes the next request off the front of `input`. `behind_requests`: kRequest items of this
+  /// connection are in the turn already.
+  virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+                     Item* item) = 0;
+  /// What was parsed last was not executed and will be given again from its first byte.
+  virtual void Rewind() = 0;
+  /// Bytes of input that Parse may need to see at once; a connection holds no more.
+  virtual size_t input_bytes_max() const = 0;
+  /// Whether the client may send requests at all yet.
+  virtual bool authenticated() const = 0;
+
+  /// The outcome of a kOpen item; turns it into a kReply item.
+  virtual void Opened(Item& item, const engine::Outcome& outcome,
+                      std::shared_ptr<engine::Index> index) = 0;
+
+  /// Executes a kRequest item on `session` and appends its reply, unless the outcome is busy or
+  /// its transaction is lost: then nothing is appended.
+  virtual engine::Outcome Execute(const Item& item, engine::Session& session,
+                                  base::Buffer& out) const = 0;
+  /// Appends the reply of a kReply item.
+  virtual void Reply(const Item& item, base::Buffer& out) const = 0;
+  /// Appends an error as the reply of any item.
+  virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
+};
+
+}  // namespace rowsocket::exec

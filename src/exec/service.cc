@@ -1,0 +1,68 @@
+#include "exec/service.h"
+
+#include <algorithm>
+
+namespace rowsocket::exec {
+
+Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions,
+                 WaitLane& lane, StatRegistry& stats,
+                 std::function<std::unique_ptr<Frontend>()> make_frontend,
+                 std::function<void(const std::string&)> log)
+    : settings_(settings), stats_(stats) {
+  context_.sessions = &sessions;
+  context_.stats = &stats;
+  context_.lane = &lane;
+  context_.make_frontend = std::move(make_frontend);
+  context_.listeners = &listeners_;
+  context_.assign = [this](net::UniqueFd fd) { Assign(std::move(fd)); };
+  context_.log = std::move(log);
+  context_.limits = settings.limits;
+  context_.name = settings.name;
+}
+
+bool Service::Start(std::string* error) {
+  std::vector<std::string> notes;
+  auto listeners = net::OpenListeners(settings_.addresses, settings_.listen, &notes, error);
+  for (const std::string& note : notes) context_.log(note);
+  if (!listeners) return false;
+  listeners_ = std::move(*listeners);
+  for (unsigned i = 0; i < settings_.workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>(context_));
+  }
+  for (auto& worker : workers_) {
+    if (!worker->Start()) {
+      *error = "cannot start a worker thread: lower handlersocket_threads";
+      Stop();
+      return false;
+    }
+  }
+  return true;
+}
+
+void Service::AskToStop() {
+  for (auto& worker : workers_) worker->AskToStop();
+}
+
+void Service::Stop() {
+  AskToStop();
+  for (auto& worker : workers_) worker->Stop();
+  listeners_.clear();
+}
+
+void Service::Assign(net::UniqueFd fd) {
+  Worker* emptiest = nullptr;
+  uint64_t connections = 0;
+  uint32_t fewest = 0;
+  for (auto& worker : workers_) {
+    const uint32_t count = worker->connections();
+    connections += count;
+    if (emptiest == nullptr || count < fewest) {
+      emptiest = worker.get();
+      fewest = count;
+    }
+  }
+  if (connections >= settings_.limits.connections_max) return;  // Closed: the client sees an end.
+  emptiest->Adopt(std::move(fd));
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,47 @@
+// One port: its listeners and the workers that serve its connections.
+//
+// Threads: Start and Stop from the thread that owns the plugin.
+// Errors: texts for the server's log, which name the variable to change.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/worker.h"
+
+namespace rowsocket::exec {
+
+struct ServiceSettings {
+  std::string name;        ///< For the process list.
+  unsigned workers = 1;
+  std::vector<net::Address> addresses;
+  net::ListenOptions listen;
+  model::Limits limits;
+};
+
+class Service {
+ public:
+  Service(const ServiceSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
+          StatRegistry& stats, std::function<std::unique_ptr<Frontend>()> make_frontend,
+          std::function<void(const std::string&)> log);
+  ~Service() { Stop(); }
+
+  /// Binds and starts the workers. False with a text when it cannot listen.
+  bool Start(std::string* error);
+  /// First tells all workers to end, then waits for them.
+  void AskToStop();
+  void Stop();
+
+ private:
+  void Assign(net::UniqueFd fd);
+
+  const ServiceSettings settings_;
+  StatRegistry& stats_;
+  WorkerContext context_;
+  std::vector<net::Listener> listeners_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,94 @@
+// One turn: the requests that several connections had ready, executed together, one commit for all.
+//
+// Flow: Add* Run. Afterwards every item is answered (its reply is in its client's output and
+// sendable) or waits (its client is stopped at it, and nothing behind it was executed).
+//
+//   Run:   BeginTurn  Execute item by item  Commit  open the gates
+//            |            |                    `-- failed: every request is answered with the error
+//            |            |-- busy: the client is stopped, its later items are left for later
+//            |            `-- transaction lost: Rollback, replies dropped, the batch runs again
+//            `<-- up to kBatchRetriesMax times, then every request in a transaction of its own
+//
+// The commit gate (invariant I4): while a turn that writes runs, the outputs of its clients are
+// held; they are opened after Commit has returned, which is after the changes are durable.
+//
+// Threads: one owner. Lifetime: items and clients belong to the caller and outlive Run.
+// Limits: kTurnRequestsMax items are the caller's to keep.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/session.h"
+#include "exec/frontend.h"
+#include "exec/stats.h"
+#include "net/gated_output.h"
+
+namespace rowsocket::exec {
+
+struct TurnItem;
+
+/// What a turn knows of a connection.
+struct TurnClient {
+  Frontend* frontend = nullptr;
+  net::GatedOutput* out = nullptr;
+  size_t out_bytes_max = SIZE_MAX;  ///< No further item is executed when this much is unsent.
+  /// The first item of this client that was not executed, nor were those behind it: it waits for a
+  /// lock (TurnItem::waits), or for its client to take the replies that it has.
+  TurnItem* stopped_at = nullptr;
+
+  bool stopped() const { return stopped_at != nullptr; }
+};
+
+struct TurnItem {
+  TurnClient* client = nullptr;
+  Item item;
+  size_t input_begin = 0;  ///< Offset of the item's first byte in the client's input.
+  size_t input_end = 0;    ///< And of the first byte behind it.
+  bool waits = false;      ///< Another session holds a lock that this item needs.
+  bool fixed = false;      ///< Its answer stands: error, whatever happens to the batch.
+};
+
+class Turn {
+ public:
+  explicit Turn(StatBlock& stats) : stats_(stats) {}
+
+  void Clear() {
+    items_.clear();
+    writes_ = false;
+  }
+  TurnItem& Add(TurnClient& client);
+  /// Call when the last added item is complete.
+  void Added() { writes_ = writes_ || IsWrite(items_.back()); }
+  void DropLast() { items_.pop_back(); }
+
+  std::vector<TurnItem>& items() { return items_; }
+  bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
+
+  void Run(engine::Session& session);
+
+ private:
+  enum class Result : uint8_t { kCommitted, kFailed, kLost };
+
+  static bool IsWrite(const TurnItem& item) {
+    return item.item.kind == Item::Kind::kRequest && item.item.request.is_write();
+  }
+  Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
+  /// False: the transaction is lost.
+  bool ExecuteItem(engine::Session& session, TurnItem& item);
+  void OnLost(TurnItem& item, const engine::Outcome& outcome);
+  void AnswerAll(std::span<TurnItem> items, model::Error error);
+  void RunOneByOne(engine::Session& session);
+  static void Hold(std::span<TurnItem> items);
+  static void Open(std::span<TurnItem> items);
+  static void Drop(std::span<TurnItem> items);
+  void Count(const TurnItem& item, const engine::Outcome& outcome);
+
+  StatBlock& stats_;
+  std::vector<TurnItem> items_;
+  bool writes_ = false;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,87 @@
+// Where requests wait for locks that other sessions hold, so that their worker does not.
+//
+// A worker never waits: a request that meets a held lock is handed to the lane, whose threads run
+// one request each, in a transaction of its own, waiting as a SQL session would. The connection
+// it came from is left alone until the outcome is back, which keeps its requests in order.
+//
+// Flow:   worker: Submit(job) -> lane thread: run, commit -> owner's Done(job) (mailbox + wake-up)
+// Threads: Submit and Stop from any thread; jobs belong to the lane between Submit and Done.
+// Limits: threads_max sessions; jobs beyond wait in the order they came.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "exec/frontend.h"
+#include "exec/stats.h"
+
+namespace rowsocket::exec {
+
+struct WaitJob;
+
+/// Who gets a job back. Done may be called on any thread.
+class WaitJobOwner {
+ public:
+  virtual ~WaitJobOwner() = default;
+  virtual void Done(std::unique_ptr<WaitJob> job) = 0;
+};
+
+struct WaitJob {
+  WaitJobOwner* owner = nullptr;
+  void* client = nullptr;              ///< The owner's; the lane does not look at it.
+  const Frontend* frontend = nullptr;
+  engine::IndexNames names;            ///< The index, to be opened in the lane's own session.
+  Item item;                           ///< Its views point into `line` and `arena`.
+  std::string line;
+  base::Arena arena;
+  // The outcome:
+  engine::Outcome outcome;
+  base::Buffer reply;                  ///< Empty for kOpen: the worker looks the names up again.
+};
+
+class WaitLane {
+ public:
+  WaitLane(engine::SessionFactory& sessions, StatRegistry& stats, unsigned threads_max)
+      : sessions_(sessions), stats_(stats), threads_max_(threads_max) {}
+  ~WaitLane() { Stop(); }
+  WaitLane(const WaitLane&) = delete;
+  WaitLane& operator=(const WaitLane&) = delete;
+
+  void Submit(std::unique_ptr<WaitJob> job);
+  /// Ends all waits; jobs that were not finished are dropped, their owners not told.
+  void Stop();
+
+ private:
+  struct Thread {
+    std::thread thread;
+    engine::Session* session = nullptr;
+    bool finished = false;
+  };
+
+  void Main(Thread& self);
+  std::unique_ptr<WaitJob> NextJob(Thread& self);
+  static void Run(engine::Session& session, WaitJob& job, StatBlock& stats);
+  static void RunRequest(engine::Session& session, WaitJob& job, engine::Index& index);
+  void Reap();
+
+  engine::SessionFactory& sessions_;
+  StatRegistry& stats_;
+  const unsigned threads_max_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::deque<std::unique_ptr<WaitJob>> jobs_;
+  std::list<Thread> threads_;
+  unsigned idle_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace rowsocket::exec

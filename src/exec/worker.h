@@ -1,0 +1,122 @@
+// One thread that serves connections: an event loop, an engine session and the turns in between.
+//
+// Flow of its loop:
+//   Wait -> receive from every ready connection -> parse into a Turn -> Turn::Run -> send
+// What a worker shares with others: its inbox (new connections, finished lock waits).
+//
+// Threads: Start, Stop, Adopt, Done from any thread; all else on the worker's own.
+// Lifetime: connections die with the worker. Limits: model::Limits.
+// Errors: a failed request touches its own connection only (invariant I7).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/arena.h"
+#include "engine/session.h"
+#include "exec/frontend.h"
+#include "exec/stats.h"
+#include "exec/turn.h"
+#include "exec/wait_lane.h"
+#include "model/limits.h"
+#include "net/connection.h"
+#include "net/event_loop.h"
+#include "net/idle_list.h"
+#include "net/listener.h"
+
+namespace rowsocket::exec {
+
+class Worker;
+
+/// What all workers of one port share.
+struct WorkerContext {
+  engine::SessionFactory* sessions = nullptr;
+  StatRegistry* stats = nullptr;
+  WaitLane* lane = nullptr;
+  std::function<std::unique_ptr<Frontend>()> make_frontend;
+  std::vector<net::Listener>* listeners = nullptr;
+  std::function<void(net::UniqueFd)> assign;  ///< Gives a new connection to the emptiest worker.
+  std::function<void(const std::string&)> log;
+  model::Limits limits;
+  size_t receive_bytes_max = 0;
+  std::string name;  ///< For the process list: "handlersocket: mode=rd".
+};
+
+class Worker final : public WaitJobOwner {
+ public:
+  explicit Worker(const WorkerContext& context);
+  /// REQUIRES: the lane has stopped.
+  ~Worker() override;
+
+  bool Start();
+  /// Ends the loop; returns when the thread has ended and all connections are closed.
+  void Stop();
+  void AskToStop();
+
+  void Adopt(net::UniqueFd fd);
+  void Done(std::unique_ptr<WaitJob> job) override;
+
+  uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Client;
+
+  void Main();
+  void Loop(engine::Session& session);
+  bool HandleEvents(int timeout_ms);
+  int WaitMs() const;
+  void Accept(net::Listener& listener);
+  void TakeInbox();
+  void AddClient(net::UniqueFd fd);
+  void FinishWait(WaitJob& job);
+
+  void MarkReady(Client& client);
+  void ReceiveFrom(Client& client);
+  void RunTurn(engine::Session& session);
+  void ParseInto(Client& client, engine::Session& session);
+  bool ParseOne(Client& client, engine::Session& session, std::string_view input);
+  bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
+  void AfterTurn();
+  void ConsumeInput(Client& client);
+  void StartWait(Client& client);
+  void SendTo(Client& client);
+  void Retire(Client& client);
+  void CloseExpired();
+  void CloseAll();
+  void FreeRetired();
+  void DescribeTo(engine::Session& session);
+
+  WorkerContext context_;
+  net::EventLoop loop_;
+  net::ConnectionContext connection_context_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<uint32_t> connections_{0};
+  std::unique_ptr<StatBlock> stats_;
+  std::unique_ptr<Turn> turn_;
+
+  std::mutex inbox_mutex_;
+  std::vector<net::UniqueFd> inbox_connections_;
+  std::vector<std::unique_ptr<WaitJob>> inbox_jobs_;
+
+  std::vector<net::Event> events_;
+  std::vector<Client*> ready_;      ///< Have, or may have, requests for the next turn.
+  std::vector<Client*> in_turn_;
+  std::vector<Client*> retired_;    ///< Closed; freed when the turn is over.
+  std::vector<Client*> orphans_;    ///< Closed, but the lane has their request.
+  std::vector<Client*> clients_;    ///< All, each knowing its place.
+  net::IdleList<Client> idle_{0};
+  net::IdleList<Client> unauthenticated_{0};
+  base::Arena arena_;
+  bool accepts_ = true;
+  int64_t accept_again_ms_ = 0;
+  int64_t described_ms_ = 0;
+};
+
+}  // namespace rowsocket::exec

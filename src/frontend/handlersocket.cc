@@ -1,0 +1,153 @@
+#include "frontend/handlersocket.h"
+
+#include "protocol/handlersocket/encoder.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using handlersocket::Command;
+using model::ErrorCode;
+
+HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
+    : settings_(settings), authenticated_(settings.secret.empty()) {}
+
+size_t HandlerSocket::input_bytes_max() const {
+  // One byte more than the longest line and its end, so that a longer one is seen to be longer.
+  const size_t line = authenticated_ ? settings_.limits.line_bytes_max
+                                     : model::kUnauthenticatedLineBytesMax;
+  return line + 3;
+}
+
+exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_requests,
+                                          base::Arena& arena, Item* item) {
+  const size_t line_bytes_max = input_bytes_max() - 3;
+  const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
+  if (line.outcome == handlersocket::Framer::Outcome::kNeedMore) {
+    return {Parsed::kNeedMore, line.consumed};
+  }
+  item->kind = Item::Kind::kReply;
+  if (line.outcome == handlersocket::Framer::Outcome::kTooLong) {
+    item->error.code = ErrorCode::kLineLength;
+    return {Parsed::kItem, line.consumed};
+  }
+  Command command;
+  handlersocket::ParseLine(line.line, settings_.limits, arena, &command);
+  switch (command.kind) {
+    case Command::Kind::kOpenIndex:
+      if (behind_requests) return {Parsed::kLater, 0};
+      PrepareOpen(command, item);
+      break;
+    case Command::Kind::kAuth:
+      if (behind_requests) return {Parsed::kLater, 0};
+      Authenticate(command, item);
+      break;
+    case Command::Kind::kRequest:
+      PrepareRequest(command, item);
+      break;
+    case Command::Kind::kInvalid:
+      item->error.code = command.errors.First();
+      break;
+  }
+  return {Parsed::kItem, line.consumed};
+}
+
+void HandlerSocket::Authenticate(Command& command, Item* item) {
+  const bool has_key = !command.auth_key.is_null();
+  const std::string_view key = command.auth_key.text();
+  // Without a secret only the empty key is right, and a wrong one locks nothing.
+  const bool matches = has_key && (settings_.secret.empty() ? key.empty()
+                                                            : settings_.secret.Matches(key));
+  if (!matches) command.errors.Add(ErrorCode::kUnauth);
+  // "Checked before the key": another type leaves the authorisation as it is.
+  const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
+  item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
+  if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
+}
+
+void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
+  model::ErrorSet errors = command.errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return;
+  const handlersocket::OpenIndex& open = command.open_index;
+  names_ = std::make_unique<engine::IndexNames>();
+  names_->db = open.database;
+  names_->table = open.table;
+  names_->index = open.index;
+  names_->columns.assign(open.columns.begin(), open.columns.end());
+  names_->filter_columns.assign(open.filter_columns.begin(), open.filter_columns.end());
+  item->kind = Item::Kind::kOpen;
+  item->names = names_.get();
+  item->index_id = static_cast<uint32_t>(command.index_id);
+}
+
+void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
+                           std::shared_ptr<engine::Index> index) {
+  item.kind = Item::Kind::kReply;
+  item.error = outcome.error;
+  if (!outcome.ok()) return;
+  if (indexes_.size() <= item.index_id) indexes_.resize(item.index_id + 1);
+  indexes_[item.index_id] = std::move(index);
+}
+
+engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
+  return id < indexes_.size() ? indexes_[id].get() : nullptr;
+}
+
+void HandlerSocket::PrepareRequest(Command& command, Item* item) {
+  model::ErrorSet& errors = command.errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  engine::Index* index = nullptr;
+  if (command.has_index_id) {
+    index = FindIndex(command.index_id);
+    if (index == nullptr) errors.Add(ErrorCode::kStmtnum);
+  }
+  if (index != nullptr) {
+    for (const model::Filter& filter : command.request.find.filters) {
+      if (filter.column >= index->filter_columns()) errors.Add(ErrorCode::kFilterfld);
+    }
+  }
+  if (command.wants_write && !settings_.writable) errors.Add(ErrorCode::kReadonly);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return;
+  item->kind = Item::Kind::kRequest;
+  item->index = index;
+  item->request = command.request;
+}
+
+engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
+                                       base::Buffer& out) const {
+  const model::Request& request = item.request;
+  const bool answers_rows = request.verb == model::Request::Verb::kFind &&
+                            (!request.is_write() || request.find.wants_pre_images);
+  const uint32_t columns = answers_rows ? item.index->columns() : 0;
+  handlersocket::RowEncoder rows(columns, settings_.limits.reply_bytes_max, &out);
+  const engine::Outcome outcome = session.Execute(*item.index, request, rows);
+  if (outcome.ok() && answers_rows) {
+    rows.Finish();
+    return outcome;
+  }
+  rows.Cancel();
+  if (outcome.busy || outcome.transaction_lost) return outcome;
+  if (!outcome.ok()) {
+    handlersocket::AppendError(outcome.error, &out);
+  } else if (request.verb == model::Request::Verb::kFind) {
+    handlersocket::AppendCount(outcome.rows, &out);
+  } else if (outcome.has_insert_id) {
+    handlersocket::AppendCount(outcome.insert_id, &out);
+  } else {
+    handlersocket::AppendOk(&out);
+  }
+  return outcome;
+}
+
+void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
+  if (item.error.ok()) handlersocket::AppendOk(&out);
+  else handlersocket::AppendError(item.error, &out);
+}
+
+void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
+  handlersocket::AppendError(error, &out);
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,54 @@
+// The HandlerSocket protocol on one connection: its ids, its authorisation, its replies.
+//
+// Threads and lifetime: see exec/frontend.h.
+// Limits: index_ids_max ids; lines of line_bytes_max bytes, fewer before authentication.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/secret.h"
+#include "exec/frontend.h"
+#include "model/limits.h"
+#include "protocol/handlersocket/framer.h"
+#include "protocol/handlersocket/parser.h"
+
+namespace rowsocket::frontend {
+
+/// What all connections of one port share; outlives them.
+struct HandlerSocketSettings {
+  bool writable = false;
+  base::Secret secret;  ///< Empty: nobody needs to authenticate.
+  model::Limits limits;
+};
+
+class HandlerSocket final : public exec::Frontend {
+ public:
+  explicit HandlerSocket(const HandlerSocketSettings& settings);
+
+  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+             exec::Item* item) override;
+  void Rewind() override { framer_ = handlersocket::Framer(); }
+  size_t input_bytes_max() const override;
+  bool authenticated() const override { return authenticated_; }
+  void Opened(exec::Item& item, const engine::Outcome& outcome,
+              std::shared_ptr<engine::Index> index) override;
+  engine::Outcome Execute(const exec::Item& item, engine::Session& session,
+                          base::Buffer& out) const override;
+  void Reply(const exec::Item& item, base::Buffer& out) const override;
+  void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
+
+ private:
+  void Authenticate(handlersocket::Command& command, exec::Item* item);
+  void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
+  void PrepareRequest(handlersocket::Command& command, exec::Item* item);
+  engine::Index* FindIndex(uint64_t id) const;
+
+  const HandlerSocketSettings& settings_;
+  handlersocket::Framer framer_;
+  std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
+  std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
+  bool authenticated_;
+};
+
+}  // namespace rowsocket::frontend

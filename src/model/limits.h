@@ -1,0 +1,39 @@
+// Every limit of Rowsocket in one place (invariant I3): a number from the wire is checked against
+// one of these before it sizes anything. Those marked (variable) are defaults of system variables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rowsocket::model {
+
+struct Limits {
+  // Wire
+  size_t line_bytes_max = 16u << 20;            ///< (variable) handlersocket_line_max_bytes
+  uint32_t index_ids_max = 1024;                ///< (variable) handlersocket_index_ids_max, a connection
+  uint32_t values_max = 10'000;                 ///< (variable) handlersocket_values_max, a request
+  size_t reply_bytes_max = 64u << 20;           ///< (variable) handlersocket_reply_max_bytes
+  // Connections
+  uint32_t connections_max = 65'536;            ///< (variable) handlersocket_connections_max, a port
+  size_t buffered_bytes_max = 1u << 20;         ///< (variable) handlersocket_buffer_max_bytes: unsent reply
+                                                ///< bytes after which a connection is paused
+  uint32_t idle_timeout_s = 300;                ///< (variable) handlersocket_timeout
+  uint32_t auth_timeout_s = 10;                 ///< (variable) handlersocket_auth_timeout
+};
+
+/// Bytes of a line that are read before the connection has authenticated.
+inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
+/// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
+inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
+/// Requests of all connections in one turn, and so in one transaction.
+inline constexpr uint32_t kTurnRequestsMax = 4096;
+/// Times a batch is run again after a deadlock before its requests run one by one.
+inline constexpr uint32_t kBatchRetriesMax = 3;
+/// Key parts of an index (MariaDB's MAX_REF_PARTS).
+inline constexpr uint32_t kKeyPartsMax = 32;
+/// Bytes of a column, index, table or database name (64 characters of utf8mb3).
+inline constexpr size_t kNameBytesMax = 192;
+/// Columns that one P may name.
+inline constexpr uint32_t kColumnsMax = 4096;
+
+}  // namespace rowsocket::model

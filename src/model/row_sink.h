@@ -1,0 +1,20 @@
+// Where an engine session pushes the cells of a find, row by row, as text.
+//
+// Flow: for each row: columns() calls of Cell or NullCell, in the order of the opened columns.
+// Threads: called on the session's thread. Errors: once Cell or NullCell returned false the reply
+// is over its size limit and the engine stops with Error::kResultSize.
+#pragma once
+
+#include <string_view>
+
+namespace rowsocket::model {
+
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  /// `text` is valid during the call only. False: the reply has reached its limit.
+  virtual bool Cell(std::string_view text) = 0;
+  virtual bool NullCell() = 0;
+};
+
+}  // namespace rowsocket::model

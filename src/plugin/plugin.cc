@@ -1,0 +1,214 @@
+// The declaration of the daemon plugin `handlersocket`: its system variables, start and stop.
+//
+// The names of the variables are the original's (see spec/handlersocket.md); those that the
+// original does not have are marked so in docs/CONFIGURATION.md.
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "engine/mariadb/server.h"
+#include "plugin/runtime.h"
+#include "plugin/status.h"
+
+namespace rowsocket::plugin {
+namespace {
+
+char* address;
+char* port;
+char* port_wr;
+char* socket_path;
+char* socket_path_wr;
+char* plain_secret;
+char* plain_secret_wr;
+unsigned threads, threads_wr, lock_wait_threads;
+unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
+unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
+unsigned index_ids_max, values_max, connections_max;
+unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes;
+
+std::unique_ptr<Runtime> runtime;
+
+/// Server versions as MYSQL_VERSION_ID has them: 101118 for 10.11.18.
+unsigned RunningVersion() {
+  char* end = server_version;
+  const unsigned long major = std::strtoul(end, &end, 10);
+  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  const unsigned long patch = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  return static_cast<unsigned>(major * 10000 + minor * 100 + patch);
+}
+
+/// A daemon plugin is accepted by the exact version it was compiled for, and refused without
+/// telling which that is. This claims to fit and lets Init refuse with both names.
+struct DaemonInfo : st_mysql_daemon {
+  DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersion() << 8)} {}
+} daemon_info;
+
+std::string Text(const char* value) { return value != nullptr ? value : ""; }
+
+/// SHOW VARIABLES shows what the variable points to: after the secret is taken, a mask.
+std::string TakeSecret(char** variable) {
+  const std::string secret = Text(*variable);
+  if (secret.empty()) return secret;
+  explicit_bzero(*variable, secret.size());
+  my_free(*variable);
+  *variable = my_strdup(PSI_NOT_INSTRUMENTED, "********", MYF(MY_WME));
+  return secret;
+}
+
+Settings TakeSettings() {
+  Settings settings;
+  settings.address = Text(address);
+  settings.port = Text(port);
+  settings.port_wr = Text(port_wr);
+  settings.socket = Text(socket_path);
+  settings.socket_wr = Text(socket_path_wr);
+  settings.secret = TakeSecret(&plain_secret);
+  settings.secret_wr = TakeSecret(&plain_secret_wr);
+  settings.threads = threads;
+  settings.threads_wr = threads_wr;
+  settings.lock_wait_threads = lock_wait_threads;
+  settings.wrlock_timeout_s = wrlock_timeout_s;
+  settings.listen.backlog = static_cast<int>(backlog);
+  settings.listen.send_buffer_bytes = static_cast<int>(sndbuf);
+  settings.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
+  settings.limits.line_bytes_max = line_max_bytes;
+  settings.limits.index_ids_max = index_ids_max;
+  settings.limits.values_max = values_max;
+  settings.limits.reply_bytes_max = reply_max_bytes;
+  settings.limits.connections_max = connections_max;
+  settings.limits.buffered_bytes_max = buffer_max_bytes;
+  settings.limits.idle_timeout_s = timeout_s;
+  settings.limits.auth_timeout_s = auth_timeout_s;
+  return settings;
+}
+
+int Init(void*) {
+  if (RunningVersion() != MYSQL_VERSION_ID) {
+    sql_print_error("rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
+                    "MariaDB %s: build it against that version's source (scripts/build)",
+                    MYSQL_SERVER_VERSION, server_version);
+    return 1;
+  }
+  if (opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
+  std::string error;
+  auto starting = std::make_unique<Runtime>();
+  if (!starting->Start(TakeSettings(), &error)) {
+    sql_print_error("rowsocket: %s", error.c_str());
+    return 1;
+  }
+  runtime = std::move(starting);
+  SetStatusSource(runtime.get());
+  return 0;
+}
+
+int Deinit(void*) {
+  SetStatusSource(nullptr);
+  if (runtime == nullptr) return 0;
+  runtime->Stop();
+  runtime.reset();
+  sql_print_information("rowsocket: handlersocket has stopped");
+  return 0;
+}
+
+constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
+
+MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
+                 "Addresses to listen on, separated by commas; default 127.0.0.1. \"/\": the port "
+                 "is the path of a UNIX socket",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port for reading; not set: no such port", nullptr,
+                 nullptr, nullptr);
+MYSQL_SYSVAR_STR(port_wr, port_wr, kReadOnlyString,
+                 "Port for reading and writing; not set: no such port", nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket for reading",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(socket_wr, socket_path_wr, kReadOnlyString,
+                 "Path of a UNIX socket for reading and writing", nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
+                 "Secret that clients of the reading port must send; never shown", nullptr,
+                 nullptr, nullptr);
+MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
+                 "Secret that clients of the writing port must send; never shown", nullptr,
+                 nullptr, nullptr);
+MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY, "Threads of the reading port", nullptr,
+                  nullptr, 16, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
+                  nullptr, nullptr, 1, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
+                  "Requests that wait for other sessions' locks at the same time", nullptr,
+                  nullptr, 64, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(timeout, timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds after which an idle connection is closed; 0: never", nullptr, nullptr,
+                  300, 0, 86400, 0);
+MYSQL_SYSVAR_UINT(auth_timeout, auth_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds in which a client must authenticate where a secret is set; 0: no limit",
+                  nullptr, nullptr, 10, 0, 86400, 0);
+MYSQL_SYSVAR_UINT(wrlock_timeout, wrlock_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds that a request waits for a table that is locked (DDL, LOCK TABLES, "
+                  "FLUSH TABLES WITH READ LOCK)",
+                  nullptr, nullptr, 12, 0, 3600, 0);
+MYSQL_SYSVAR_UINT(backlog, backlog, PLUGIN_VAR_READONLY, "Backlog of the listening sockets",
+                  nullptr, nullptr, 32768, 5, 1000000, 0);
+MYSQL_SYSVAR_UINT(sndbuf, sndbuf, PLUGIN_VAR_READONLY,
+                  "SO_SNDBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(rcvbuf, rcvbuf, PLUGIN_VAR_READONLY,
+                  "SO_RCVBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(readsize, readsize, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: the size of a read follows what arrives",
+                  nullptr, nullptr, 0, 0, 16777216, 0);
+MYSQL_SYSVAR_UINT(accept_balance, accept_balance, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: connections are always balanced", nullptr,
+                  nullptr, 0, 0, 10000, 0);
+MYSQL_SYSVAR_UINT(epoll, epoll_unused, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: epoll is always used", nullptr, nullptr, 1, 0,
+                  1, 0);
+MYSQL_SYSVAR_UINT(verbose, verbose, 0, "Accepted for old configurations", nullptr, nullptr, 10, 0,
+                  10000, 0);
+MYSQL_SYSVAR_ULONGLONG(line_max_bytes, line_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024,
+                       1ull << 30, 0);
+MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
+                  "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
+MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
+                  nullptr, 10000, 32, 1u << 24, 0);
+MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes of one reply", nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY,
+                  "Connections of one port", nullptr, nullptr, 65536, 1, 1u << 20, 0);
+MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
+                       "Unsent bytes after which a connection is paused", nullptr, nullptr,
+                       1ull << 20, 4096, 1ull << 30, 0);
+
+st_mysql_sys_var* plugin_variables[] = {
+    MYSQL_SYSVAR(address), MYSQL_SYSVAR(port), MYSQL_SYSVAR(port_wr), MYSQL_SYSVAR(socket),
+    MYSQL_SYSVAR(socket_wr), MYSQL_SYSVAR(plain_secret), MYSQL_SYSVAR(plain_secret_wr),
+    MYSQL_SYSVAR(threads), MYSQL_SYSVAR(threads_wr), MYSQL_SYSVAR(lock_wait_threads),
+    MYSQL_SYSVAR(timeout), MYSQL_SYSVAR(auth_timeout), MYSQL_SYSVAR(wrlock_timeout),
+    MYSQL_SYSVAR(backlog), MYSQL_SYSVAR(sndbuf), MYSQL_SYSVAR(rcvbuf), MYSQL_SYSVAR(readsize),
+    MYSQL_SYSVAR(accept_balance), MYSQL_SYSVAR(epoll), MYSQL_SYSVAR(verbose),
+    MYSQL_SYSVAR(line_max_bytes), MYSQL_SYSVAR(index_ids_max), MYSQL_SYSVAR(values_max),
+    MYSQL_SYSVAR(reply_max_bytes), MYSQL_SYSVAR(connections_max), MYSQL_SYSVAR(buffer_max_bytes),
+    nullptr};
+
+}  // namespace
+}  // namespace rowsocket::plugin
+
+using namespace rowsocket::plugin;  // The macro below names things of the namespace.
+
+maria_declare_plugin(rowsocket) {
+    MYSQL_DAEMON_PLUGIN,
+    &daemon_info,
+    "handlersocket",
+    "Rowsocket",
+    "Rows over the HandlerSocket protocol, straight from the storage engine",
+    PLUGIN_LICENSE_GPL,
+    Init,
+    Deinit,
+    0x0100,
+    kStatusVariables,
+    plugin_variables,
+    "0.1.0",
+    MariaDB_PLUGIN_MATURITY_GAMMA,
+} maria_declare_plugin_end;

@@ -1,0 +1,75 @@
+#include "plugin/status.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "exec/stats.h"
+#include "plugin/runtime.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+using exec::Stat;
+
+constexpr const char* kNames[] = {
+    "connections", "connections_accepted", "connections_refused", "connections_timed_out",
+    "bytes_received", "bytes_sent", "opens", "auths", "finds", "inserts", "updates", "deletes",
+    "increments", "rows_read", "rows_written", "turns", "batches", "batch_requests", "commits",
+    "commit_failures", "batch_retries", "lock_waits"};
+constexpr size_t kNamed = std::size(kNames);
+static_assert(kNamed == static_cast<size_t>(Stat::kErrorsFirst), "one name a counter");
+constexpr size_t kErrors = model::kErrorCodes - 1;  // kNone is no error.
+
+std::mutex source_mutex;
+const Runtime* source = nullptr;
+
+/// A session's own copy: the server reads the values after the function has returned.
+struct Snapshot {
+  std::array<st_mysql_show_var, kNamed + kErrors + 1> variables{};
+  std::array<ulonglong, kNamed + kErrors> values{};
+};
+thread_local Snapshot snapshot;
+
+const char* ErrorName(size_t error) {
+  static const auto names = [] {
+    std::array<std::string, kErrors> made;
+    for (size_t i = 0; i < kErrors; ++i) {
+      made[i] = "errors_" + std::string(model::Name(static_cast<model::ErrorCode>(i + 1)));
+    }
+    return made;
+  }();
+  return names[error].c_str();
+}
+
+int Show(MYSQL_THD, st_mysql_show_var* var, void*, system_status_var*, enum_var_type) {
+  std::lock_guard lock(source_mutex);
+  for (size_t i = 0; i < kNamed + kErrors; ++i) {
+    const bool is_error = i >= kNamed;
+    const size_t error = i - kNamed;
+    const Stat stat = is_error ? exec::ErrorStat(static_cast<model::ErrorCode>(error + 1))
+                               : static_cast<Stat>(i);
+    snapshot.values[i] = source != nullptr ? source->stats().Sum(stat) : 0;
+    snapshot.variables[i] = {is_error ? ErrorName(error) : kNames[i],
+                             &snapshot.values[i], SHOW_LONGLONG};
+  }
+  snapshot.variables[kNamed + kErrors] = {nullptr, nullptr, SHOW_UNDEF};
+  var->type = SHOW_ARRAY;
+  var->value = snapshot.variables.data();
+  return 0;
+}
+
+}  // namespace
+
+void SetStatusSource(const Runtime* runtime) {
+  std::lock_guard lock(source_mutex);
+  source = runtime;
+}
+
+st_mysql_show_var kStatusVariables[] = {
+    {"Handlersocket", reinterpret_cast<void*>(&Show), SHOW_FUNC},
+    {nullptr, nullptr, SHOW_UNDEF},
+};
+
+}  // namespace rowsocket::plugin

@@ -66,7 +66,7 @@ TEST(Address, RefusesBadPortsNamingTheVariable) {
 
 TEST(Address, RefusesBadAddressesNamingTheVariable) {
   const std::string label_too_long(64, 'a');  // refused without asking a name server
-  for (const std::string list : {"[::1", "[", "[]", "[127.0.0.1]", "[zz]", "127.0.0.1,[::1",
+  for (const std::string list : {"[::1", "[", "[]", "[127.0.0.1]", "[zz]", "[localhost]", "127.0.0.1,[::1",
                                  label_too_long.c_str()}) {
     const Parsed parsed = Parse(list);
     EXPECT_FALSE(parsed.ok) << list << " gave " << parsed.text;

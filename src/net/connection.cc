@@ -139,6 +139,13 @@ uint32_t Connection::WantedEvents() const {
 }
 
 bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
+  if (state_ == State::kBroken) {
+    // A hang-up is reported whether wanted or not, in every Wait, and the owner may have to keep
+    // the object for a while because of a request under way.
+    if (added_) loop.Remove(fd_.get());
+    added_ = false;
+    return true;
+  }
   const uint32_t wanted = WantedEvents();
   if (added_ && wanted == interest_) return true;
   const bool done = added_ ? loop.Modify(fd_.get(), wanted, tag) : loop.Add(fd_.get(), wanted, tag);

@@ -113,7 +113,8 @@ class Connection {
 
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
-  /// First adds the descriptor, later a system call only if the wanted events have changed.
+  /// First adds the descriptor, later a system call only if the wanted events have changed; takes
+  /// it out of the loop when kBroken.
   bool UpdateInterest(EventLoop& loop, void* tag);
 
  private:

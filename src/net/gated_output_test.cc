@@ -119,6 +119,18 @@ TEST(GatedOutput, LastOfSeveralBatchesIsDroppedAlone) {
   EXPECT_EQ("w1 again ", out.sendable());
 }
 
+TEST(GatedOutput, ShorterRepliesAfterADropAreReleasedToo) {
+  GatedOutput out;
+  out.HoldGate();
+  out.bytes().Append("a long success ");
+  out.HoldGate();
+  out.bytes().Append("another ");
+  out.DropGated();
+  out.bytes().Append("no ");
+  out.OpenGateUpTo(out.End());
+  EXPECT_EQ("no ", out.sendable());
+}
+
 // Any order of calls against a list of bytes that each know the commit they wait for.
 TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
   for (uint32_t seed = 0; seed < 200; ++seed) {

@@ -27,6 +27,12 @@ TEST(Framer, OneLineAtATime) {
   EXPECT_EQ(NextOf(&framer, input).consumed, 0u);
 }
 
+TEST(Framer, ALineOfOneCrIsEmpty) {
+  Framer framer;
+  EXPECT_EQ(NextOf(&framer, "\r\n").line, "");
+  EXPECT_EQ(NextOf(&framer, "\r\r\n").line, "\r");
+}
+
 TEST(Framer, NoInputAtAll) {
   Framer framer;
   EXPECT_EQ(NextOf(&framer, {}).outcome, Outcome::kNeedMore);

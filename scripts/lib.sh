@@ -25,7 +25,8 @@ die() {
 }
 
 # run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, saying what is done and, every
-# ten seconds, for how long. On failure: the end of LOG, and failure.
+# ten seconds, for how long. On failure: the end of LOG, and failure. A function that is run so ends
+# at no failing command by itself (its caller looks at the result): it chains its commands with &&.
 run_step() {
   local what=$1 log=$2 started=$SECONDS pid beat=0
   shift 2
@@ -40,7 +41,7 @@ run_step() {
     fi
   done
   if ! wait "$pid"; then
-    warn "failed: $what; the end of $log:"
+    warn "failed: $what; the end of $(realpath "$log"):"
     tail -n 30 "$log" >&2
     return 1
   fi

@@ -54,9 +54,9 @@ unpack_binaries() {
 
 unpack_source() {
   local tarballs=("$apt_dir"/source/mariadb_*.orig.tar.*)
-  mkdir source.partial
-  tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}"
-  mv source.partial source
+  mkdir source.partial &&
+    tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}" &&
+    mv source.partial source
 }
 
 # The server's own Makefiles: its CMake files give Ninja a rule twice.
@@ -93,9 +93,8 @@ make_data_directory() {
   prefix/usr/bin/mariadb-install-db --no-defaults --basedir="$PWD/prefix/usr" \
     --user="$(id -un)" --datadir="$PWD/datadir.partial" --cross-bootstrap \
     --auth-root-authentication-method=normal --skip-log-bin --innodb-log-file-size=96M \
-    --lc-messages-dir="$PWD/prefix/usr/share/mysql" --extra-file="$PWD/accounts.sql"
-  rm -f accounts.sql
-  mv datadir.partial datadir
+    --lc-messages-dir="$PWD/prefix/usr/share/mysql" --extra-file="$PWD/accounts.sql" &&
+    rm -f accounts.sql && mv datadir.partial datadir
 }
 
 write_server_env() {

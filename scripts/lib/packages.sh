@@ -4,6 +4,7 @@
 debian_packages=(
   # Compilers and build tools.
   g++ cmake ninja-build make pkg-config ccache clang-14 libclang-rt-14-dev libgtest-dev
+  nlohmann-json3-dev
   # To configure the server's source, whose private headers the library is compiled with.
   bison libncurses-dev libssl-dev zlib1g-dev libpcre2-dev liburing-dev libaio-dev libxml2-dev
   # To obtain the server.

@@ -1,12 +1,12 @@
 // Counters that many threads write and a few read: each thread counts in its own block, readers add
 // the blocks up.
 //
-// Flow: a CounterRegistry<E> per kind of counters (E: an enum class whose last member is kCount); each
-//       worker owns one CounterBlock<E>; SHOW STATUS asks the registry for Sum.
+// Flow: a CounterRegistry<E> per kind of counters (E: an enum class whose last member is kCount);
+//       each worker owns one CounterBlock<E>; SHOW STATUS asks the registry for Sum.
 // Threads: Add only from the block's own thread (no locked instruction: single writer); Sum and the
 //       coming and going of blocks from any thread (mutex).
 // Lifetime: the registry outlives its blocks; what a block has counted stays in the sums after it.
-// A sum of moving counters is a moment's blur: each counter is exact, several need not fit together.
+// Each sum is exact for some moment; those of several counters need not be of the same one.
 #pragma once
 
 #include <algorithm>

@@ -32,8 +32,8 @@ class Secret {
   /// No secret at all: the caller decides what that means.
   bool empty() const { return size_ == 0; }
 
-  /// Every comparison looks at all kSecretBytesMax bytes of both sides, so the time depends neither on
-  /// where they differ nor on the secret's length (only on the guess's, which its sender knows).
+  /// Every comparison looks at all kSecretBytesMax bytes of both sides, so the time depends neither
+  /// on where they differ nor on the secret's length (only on the guess's, which its sender knows).
   bool Matches(std::string_view guess) const {
     if (guess.size() > kSecretBytesMax) return false;
     Padded padded_guess;

@@ -17,8 +17,8 @@ TEST(Secret, MatchesItselfOnly) {
   const Secret secret = Make("correct horse");
   EXPECT_FALSE(secret.empty());
   EXPECT_TRUE(secret.Matches("correct horse"));
-  for (const std::string_view guess :
-       {"", "c", "correct hors", "correct horse ", "Correct horse", "correct horsf", "correcthorse"}) {
+  for (const std::string_view guess : {"", "c", "correct hors", "correct horse ", "Correct horse",
+                                       "correct horsf", "correcthorse"}) {
     EXPECT_FALSE(secret.Matches(guess)) << guess;
   }
 }

@@ -88,8 +88,8 @@ class ListParser {
     const int problem = getaddrinfo(host.c_str(), nullptr, &hints, &found);
     const AddrinfoList owner(found);
     if (problem != 0) {
-      const std::string reason = problem == EAI_SYSTEM ? std::generic_category().message(errno)
-                                                       : gai_strerror(problem);
+      const std::string reason =
+          problem == EAI_SYSTEM ? std::generic_category().message(errno) : gai_strerror(problem);
       return Fail(variables_.address, "cannot resolve '" + std::string(item) + "': " + reason);
     }
     const bool several = found->ai_next != nullptr;
@@ -139,7 +139,8 @@ std::optional<std::vector<Address>> ParseAddresses(std::string_view address_list
   for (size_t begin = 0;;) {
     begin = address_list.find_first_not_of(kSeparators, begin);
     if (begin == std::string_view::npos) break;
-    const size_t end = std::min(address_list.find_first_of(kSeparators, begin), address_list.size());
+    const size_t end =
+        std::min(address_list.find_first_of(kSeparators, begin), address_list.size());
     if (!parser.AddItem(address_list.substr(begin, end - begin))) return std::nullopt;
     begin = end;
     ++items;

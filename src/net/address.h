@@ -1,4 +1,5 @@
-// Where to listen: turns the text of `handlersocket_address` and `handlersocket_port` into addresses.
+// Where to listen: turns the texts of `handlersocket_address` and `handlersocket_port` into
+// addresses.
 //
 // The list:  list    := [ item { (',' | blank) item } ]       empty list: 127.0.0.1
 //            item    := '*' | ipv4 | ipv6 | '[' ipv6 ']' | name | '/' | path

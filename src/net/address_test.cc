@@ -66,8 +66,8 @@ TEST(Address, RefusesBadPortsNamingTheVariable) {
 
 TEST(Address, RefusesBadAddressesNamingTheVariable) {
   const std::string label_too_long(64, 'a');  // refused without asking a name server
-  for (const std::string list : {"[::1", "[", "[]", "[127.0.0.1]", "[zz]", "[localhost]", "127.0.0.1,[::1",
-                                 label_too_long.c_str()}) {
+  for (const std::string list : {"[::1", "[", "[]", "[127.0.0.1]", "[zz]", "[localhost]",
+                                 "127.0.0.1,[::1", label_too_long.c_str()}) {
     const Parsed parsed = Parse(list);
     EXPECT_FALSE(parsed.ok) << list << " gave " << parsed.text;
     EXPECT_EQ(0u, parsed.text.find("handlersocket_address:")) << parsed.text;
@@ -119,12 +119,23 @@ TEST(Address, Loopback) {
     const char* host;
     bool loopback;
   } cases[] = {
-      {"127.0.0.1", true},        {"127.255.255.254", true}, {"126.255.255.255", false},
-      {"128.0.0.1", false},       {"0.0.0.0", false},        {"10.0.0.127", false},
-      {"::1", true},              {"::", false},             {"::2", false},
-      {"::ffff:127.0.0.1", true}, {"::ffff:7f01:203", true}, {"::ffff:10.0.0.1", false},
-      {"::127.0.0.1", false},     {"fe80::1", false},        {"2001:db8::7f00:1", false},
-      {"", false},                {"localhost", false},
+      {"127.0.0.1", true},
+      {"127.255.255.254", true},
+      {"126.255.255.255", false},
+      {"128.0.0.1", false},
+      {"0.0.0.0", false},
+      {"10.0.0.127", false},
+      {"::1", true},
+      {"::", false},
+      {"::2", false},
+      {"::ffff:127.0.0.1", true},
+      {"::ffff:7f01:203", true},
+      {"::ffff:10.0.0.1", false},
+      {"::127.0.0.1", false},
+      {"fe80::1", false},
+      {"2001:db8::7f00:1", false},
+      {"", false},
+      {"localhost", false},
   };
   for (const auto& test : cases) {
     Address address;

@@ -133,8 +133,8 @@ void Connection::Settle() {
 
 uint32_t Connection::WantedEvents() const {
   if (state_ == State::kBroken) return 0;
-  const bool reads = state_ == State::kServing ? !input_held_
-                                               : state_ == State::kLingering && !peer_finished_;
+  const bool reads =
+      state_ == State::kServing ? !input_held_ : state_ == State::kLingering && !peer_finished_;
   return (reads ? uint32_t{EPOLLIN} : 0) | (send_blocked_ ? uint32_t{EPOLLOUT} : 0);
 }
 

@@ -131,7 +131,7 @@ class Connection {
   ConnectionContext* context_;
   uint32_t interest_ = 0;
   State state_ = State::kServing;
-  bool added_ = false;          // the event loop knows the descriptor
+  bool added_ = false;  // the event loop knows the descriptor
   bool input_held_ = false;
   bool send_blocked_ = false;   // the last send took less than it was offered
   bool peer_finished_ = false;  // FIN received

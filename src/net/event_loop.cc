@@ -32,9 +32,7 @@ bool EventLoop::Modify(int fd, uint32_t events, void* tag) {
   return epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
-bool EventLoop::Remove(int fd) {
-  return epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0;
-}
+bool EventLoop::Remove(int fd) { return epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0; }
 
 std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) {
   if (timeout_ms != 0) {

@@ -1,4 +1,4 @@
-// The commit gate: what a connection still has to send, and how much of it may leave (invariant I4).
+// The commit gate: what a connection still has to send, and how much of it may leave (I4).
 //
 //      sent        released           ready            held
 //   -----------|---------------|----------------|----------------|
@@ -13,7 +13,7 @@
 //   several batches: HoldGate append position1=End()  HoldGate append position2=End() ...
 //                    OpenGateUpTo(position1) ...  OpenGateUpTo(position2)
 //
-// Positions count bytes since the connection began, so they stay true while bytes leave at the front.
+// Positions count bytes since the connection began, so they stay true while bytes leave in front.
 //
 // Threads: one owner. Lifetime: bytes() stays the same object; views into it as base::Buffer says.
 #pragma once
@@ -99,10 +99,10 @@ class GatedOutput {
   }
 
   base::Buffer bytes_;
-  Position front_ = 0;              // position of the first byte of bytes_
-  Position released_ = 0;           // end of the sendable bytes
-  Position held_from_ = kNotHeld;   // begin of the first reply that waits for its commit
-  Position last_hold_ = 0;          // begin of the last one that does, when held
+  Position front_ = 0;             // position of the first byte of bytes_
+  Position released_ = 0;          // end of the sendable bytes
+  Position held_from_ = kNotHeld;  // begin of the first reply that waits for its commit
+  Position last_hold_ = 0;         // begin of the last one that does, when held
 };
 
 }  // namespace rowsocket::net

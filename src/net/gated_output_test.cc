@@ -129,6 +129,7 @@ TEST(GatedOutput, ShorterRepliesAfterADropAreReleasedToo) {
   out.bytes().Append("no ");
   out.OpenGateUpTo(out.End());
   EXPECT_EQ("no ", out.sendable());
+  EXPECT_FALSE(out.held());  // or reads to come would wait for a commit that was already told
 }
 
 // Any order of calls against a list of bytes that each know the commit they wait for.

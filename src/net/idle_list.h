@@ -3,7 +3,7 @@
 // Touch is O(1) and usually only a comparison: a member moves to the back at most once per
 // slack_ms, and is expired by that much later, never too early.
 //
-// A worker has one list per kind of timeout (idle, time to authenticate); a member is in one at most.
+// A worker has one list per kind of timeout (idle, time to authenticate); a member is in one.
 // With a list whose members are never touched after Insert, the timeout is a fixed deadline.
 //
 // Threads: one owner. Lifetime: members are owned elsewhere and unlink themselves when they die.

@@ -137,8 +137,8 @@ bool Listener::OpenTcp(const ListenOptions& options, OpenError* error) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   addrinfo* found = nullptr;
-  const int problem = getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(),
-                                  &hints, &found);
+  const int problem =
+      getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(), &hints, &found);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   if (problem != 0) {
     error->text = CannotListen(address_, gai_strerror(problem),
@@ -159,16 +159,16 @@ bool Listener::OpenTcp(const ListenOptions& options, OpenError* error) {
 bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
   const auto fail = [&](const std::string& cause) {
     fd_.Reset();
-    error->text = CannotListen(address_, cause,
-                               std::string("check ") + options.variables.address + " and " +
-                                   options.variables.port);
+    error->text = CannotListen(
+        address_, cause,
+        std::string("check ") + options.variables.address + " and " + options.variables.port);
     return false;
   };
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
   if (address_.path.size() >= sizeof(where.sun_path)) {
-    return fail("a path of a UNIX socket is at most " +
-                std::to_string(sizeof(where.sun_path) - 1) + " bytes long");
+    return fail("a path of a UNIX socket is at most " + std::to_string(sizeof(where.sun_path) - 1) +
+                " bytes long");
   }
   memcpy(where.sun_path, address_.path.data(), address_.path.size());
   std::string cause;
@@ -197,8 +197,8 @@ void Listener::Close() {
   if (!fd_.valid()) return;
   if (address_.kind == Address::Kind::kUnix) {
     struct stat status;
-    const bool ours = lstat(address_.path.c_str(), &status) == 0 &&
-                      status.st_dev == file_device_ && status.st_ino == file_inode_;
+    const bool ours = lstat(address_.path.c_str(), &status) == 0 && status.st_dev == file_device_ &&
+                      status.st_ino == file_inode_;
     if (ours) unlink(address_.path.c_str());
   }
   fd_.Reset();

@@ -21,7 +21,7 @@ struct ListenOptions {
   int backlog = 32768;           ///< The kernel cuts it down to net.core.somaxconn.
   int send_buffer_bytes = 0;     ///< SO_SNDBUF of accepted sockets; 0: the kernel's default.
   int receive_buffer_bytes = 0;  ///< SO_RCVBUF of accepted sockets; 0: the kernel's default.
-  mode_t unix_mode = 0777;       ///< Permissions of the socket file, as for the server's own socket.
+  mode_t unix_mode = 0777;       ///< Permissions of the socket file, as the server's own.
   VariableNames variables;
 };
 
@@ -72,8 +72,8 @@ class Listener {
   ino_t file_inode_ = 0;
 };
 
-/// Opens all of `addresses`. Those that may be skipped on a machine without their address family are
-/// told in `*notes`; any other failure, or nothing left to listen on, fails the whole.
+/// Opens all of `addresses`. Those that may be skipped on a machine without their address family
+/// are told in `*notes`; any other failure, or nothing left to listen on, fails the whole.
 std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& addresses,
                                                    const ListenOptions& options,
                                                    std::vector<std::string>* notes,

@@ -1,4 +1,4 @@
-// Counts what the tests of this folder allocate: global operator new is replaced by one that counts.
+// Counts what the tests of this folder allocate: operator new is replaced by one that counts.
 #pragma once
 
 #include <cstddef>

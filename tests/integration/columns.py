@@ -59,13 +59,17 @@ class Kind:
         """For storing."""
         return quote(value)
 
+    def comparand(self, name):
+        """What is compared with compare(value) in place of the column."""
+        return name
+
     def compare(self, value):
-        """For comparing with `column`."""
+        """For comparing."""
         return self.literal(value)
 
     def ordinal(self, name):
         """What ranges and the index go by."""
-        return name
+        return self.comparand(name)
 
     def ordinal_literal(self, value):
         return self.compare(value)
@@ -357,7 +361,7 @@ class Enum(Kind):
         return V(b"none", "junk")
 
     def ordinal(self, name):
-        return name + "+0"
+        return name + b"+0"
 
     def ordinal_literal(self, value):
         return b"%d" % (1 + self.MEMBERS.index(value))
@@ -397,6 +401,12 @@ class Bit(Kind):
 
     def literal(self, value):
         return hex_literal(value)
+
+    def comparand(self, name):
+        return name + b"+0"  # a BIT of all ones is not equal to its own literal
+
+    def compare(self, value):
+        return b"%d" % int.from_bytes(value, "big")
 
 
 class Uuid(Kind):

@@ -168,7 +168,7 @@ class Source:
             return ("D" + mark,)
         if op == "U":
             columns = opened.columns
-            if rng.random() < 0.1:
+            if rng.random() < 0.03:
                 columns = columns[:rng.randint(1, len(columns))]
             return ("U" + mark, *(self.value(opened, column, True) for column in columns))
         return (op + mark, *(NULL if rng.random() < 0.05 else column.kind.operand(rng)

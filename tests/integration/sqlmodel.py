@@ -11,6 +11,7 @@ import dataclasses
 import pymysql
 
 import hs
+from columns import V
 
 
 HANDLER_ERRORS = {1062: "121", 1586: "121", 1452: "151", 1216: "151", 1451: "152", 1217: "152",
@@ -85,9 +86,11 @@ def compare(column, value, relation):
     if value.data is None:
         return {"lt": b"0", "eq": name + b" IS NULL", "gt": name + b" IS NOT NULL"}[relation]
     if relation == "eq":
-        return b"0" if value.tag in ("junk", "frac") else name + b" = " + kind.compare(value.data)
+        if value.tag in ("junk", "frac"):
+            return b"0"
+        return kind.comparand(name) + b" = " + kind.compare(value.data)
     sign = b" < " if relation == "lt" else b" > "
-    term = kind.ordinal(column.name).encode() + sign + kind.ordinal_literal(value.data)
+    term = kind.ordinal(name) + sign + kind.ordinal_literal(value.data)
     if relation == "lt":
         return b"(" + name + b" IS NULL OR " + term + b")"
     return term
@@ -114,7 +117,7 @@ def filter_condition(column, op, value):
     """SQL for a filter: 1 where it is met."""
     if op in ("=", "!="):
         literal = b"NULL" if value.data is None else column.kind.compare(value.data)
-        term = column.name_b + b" <=> " + literal
+        term = column.kind.comparand(column.name_b) + b" <=> " + literal
         return b"(" + term + b")" if op == "=" else b"(NOT (" + term + b"))"
     less, greater = (compare_in_filter(column, value, relation) for relation in ("lt", "gt"))
     terms = {"<": less, ">": greater, "<=": b"NOT " + greater, ">=": b"NOT " + less}
@@ -213,7 +216,8 @@ class Model:
             chosen.append(row)
             if len(chosen) == max(1, request.limit or 0):
                 break
-        return chosen
+        # What @ finds twice is answered twice, and changed once.
+        return list({row.key: row for row in chosen}.values()) if request.mod else chosen
 
     def select(self, request, keys, limit):
         opened = request.open
@@ -306,13 +310,15 @@ class Model:
 
     def modification(self, request, row):
         opened, mod = request.open, request.mod[0][0]
-        where = b" AND ".join(
-            part.column.name_b + b" = " + part.column.kind.compare(cell)
-            for part, cell in zip(opened.table.primary.parts, row.key))
+        where = b" AND ".join(compare(part.column, V(cell), "eq")
+                              for part, cell in zip(opened.table.primary.parts, row.key))
         if mod == "D":
             return b"DELETE FROM %s WHERE %s" % (self.twin(opened), where)
         terms = []
-        for column, cell, value in zip(opened.columns, row.cells, request.mod[1:]):
+        values = request.mod[1:]
+        if mod == "U":  # values that are missing at the end of a line are empty strings
+            values += (V(b""),) * (len(opened.columns) - len(values))
+        for column, cell, value in zip(opened.columns, row.cells, values):
             if mod == "U":
                 terms.append(column.name_b + b" = " + self.stored(column, value))
             elif cell is not None and value.data is not None:

@@ -11,9 +11,11 @@ import pymysql
 import pytest
 
 import hs
+from conftest import _create, _remove
 from load import scaled
 from randomwork import Source, random_opens
 from schema import random_table
+from server import wait_until
 from sqlmodel import NOW, Model, Open
 
 OPERATIONS = 20_000
@@ -31,17 +33,57 @@ class Case:
 
 
 class Difference(Exception):
-    """What differs; batch and position say after which request."""
+    """What differs, in the batch of this number."""
 
-    def __init__(self, text, batch, request=None):
+    def __init__(self, text, batch):
         super().__init__(text)
-        self.batch, self.request = batch, request
+        self.batch = batch
+
+
+class Laboratory:
+    """A server, a schema and an SQL session, made anew when the server died of a case."""
+
+    def __init__(self, server, db):
+        self.server, self.db = server, db
+        self.enter()
+
+    def enter(self):
+        if not (self.server.running and self.server.alive()):
+            self.server.running = False
+            self.server.close_clients()
+            self.server.start()
+        self.sql = self.server.sql()
+        self.sql.run(f"CREATE DATABASE IF NOT EXISTS {self.db} CHARACTER SET utf8mb4")
+        self.sql.run(f"USE {self.db}")
+
+    def accepts(self, table):
+        """Whether the server makes such a table."""
+        try:
+            self.sql.run(table.ddl(f"{self.db}.probe"))
+        except pymysql.MySQLError:
+            return False
+        self.sql.run(f"DROP TABLE {self.db}.probe")
+        return True
+
+    def lost(self, error):
+        """What to say when a connection was closed, or no answer came."""
+        def died():
+            return not self.server.alive()
+        try:
+            wait_until(died, 5, "the server to be gone")
+        except TimeoutError:
+            return f"{type(error).__name__}: {error}"
+        log = self.server.log_tail(70)
+        self.enter()
+        return "the server died\n" + log
 
 
 class Runner:
     """Carries out one case on fresh tables."""
 
-    def __init__(self, server, db, sql, case):
+    def __init__(self, laboratory, case):
+        server, db, sql = laboratory.server, laboratory.db, laboratory.sql
+        self.laboratory = laboratory
         self.server, self.db, self.sql, self.case = server, db, sql, case
         self.pool = {}
         self.operations = 0
@@ -73,15 +115,17 @@ class Runner:
         writes = any(request.writes for request in requests)
         client = self.wr if writes or number % 2 else self.rd
         data = b"".join(hs.line(*request.tokens()) for request in requests)
-        lines = client.pipeline_deep(data, len(requests))
+        try:
+            lines = client.pipeline_deep(data, len(requests))
+        except (hs.Closed, OSError) as error:
+            raise Difference(self.laboratory.lost(error), number) from None
         for request, raw in zip(requests, lines):
             reply = hs.parse(raw)
             difference = self.model.check(request, reply)
             self.operations += 1
             if difference:
                 self.sql.run("ROLLBACK")
-                raise Difference(f"{request.tokens()}\n  answers {reply}\n  {difference}", number,
-                                 request)
+                raise Difference(f"{request.tokens()}\n  answers {reply}\n  {difference}", number)
         self.sql.run("COMMIT")
         if writes:
             self.compare_tables(number)
@@ -130,20 +174,9 @@ def random_case(rng, accepts):
             return Case({"t": table}, random_opens(rng, "t", table, 0), [])
 
 
-def accepts(sql, db):
-    def try_table(table):
-        try:
-            sql.run(table.ddl(f"{db}.probe"))
-        except pymysql.MySQLError:
-            return False
-        sql.run(f"DROP TABLE {db}.probe")
-        return True
-    return try_table
-
-
-def replay(server, db, sql, case):
+def replay(laboratory, case):
     """The difference that a case shows, or None."""
-    runner = Runner(server, db, sql, case).create()
+    runner = Runner(laboratory, case).create()
     try:
         runner.open()
         for number, requests in enumerate(case.batches):
@@ -156,14 +189,14 @@ def replay(server, db, sql, case):
     return None
 
 
-def shrink(server, db, sql, case, difference):
+def shrink(laboratory, case, difference):
     """Leaves out batches, then requests, as long as something still differs."""
     deadline = time.monotonic() + SHRINK_SECONDS
     case = dataclasses.replace(case, batches=case.batches[:difference.batch + 1])
     for flat in (False, True):
         parts = [[request] for batch in case.batches for request in batch] if flat \
             else case.batches
-        whole = replay(server, db, sql, dataclasses.replace(case, batches=parts))
+        whole = replay(laboratory, dataclasses.replace(case, batches=parts))
         if whole is None:
             continue  # it takes the pipelining
         difference, step = whole, max(1, len(parts) // 2)
@@ -171,7 +204,7 @@ def shrink(server, db, sql, case, difference):
             at = 0
             while at < len(parts) and time.monotonic() < deadline:
                 fewer = parts[:at] + parts[at + step:]
-                still = replay(server, db, sql, dataclasses.replace(case, batches=fewer))
+                still = replay(laboratory, dataclasses.replace(case, batches=fewer))
                 if still is None:
                     at += step
                 else:
@@ -193,9 +226,9 @@ def story(case, difference, seed):
     return "\n".join(lines)
 
 
-def run_case(server, db, sql, case, rng, seed, batches=BATCHES_PER_CASE):
-    """Random work on the case's tables until it differs; returns the number of operations."""
-    runner = Runner(server, db, sql, case).create()
+def run_case(laboratory, case, rng, seed, batches=BATCHES_PER_CASE):
+    """Random work on the case's tables until it differs; returns its runner."""
+    runner = Runner(laboratory, case).create()
     source = Source(rng, case.opens, runner.pool)
     try:
         runner.open()
@@ -203,18 +236,16 @@ def run_case(server, db, sql, case, rng, seed, batches=BATCHES_PER_CASE):
             case.batches.append(source.batch())
             runner.batch(number, case.batches[-1])
         runner.check_indexes()
+        return runner
     except Difference as difference:
-        runner.close()
-        case, difference = shrink(server, db, sql, case, difference)
-        pytest.fail(story(case, difference, seed), pytrace=False)
+        found = difference
     finally:
         runner.close()
-    return runner
+    pytest.fail(story(*shrink(laboratory, case, found), seed), pytrace=False)
 
 
 @pytest.fixture(scope="module")
 def fast_server(request):
-    from conftest import _create, _remove
     server = _create(request.config, options=OPTIONS).start()
     yield server
     _remove(server)
@@ -223,18 +254,14 @@ def fast_server(request):
 @pytest.mark.parametrize("part", range(10))
 def test_random_work_is_as_through_sql(fast_server, seed, part):
     """Ten parts so that one difference does not hide the others."""
-    db = f"diff{part}"
-    sql = fast_server.sql()
-    sql.run(f"CREATE DATABASE {db} CHARACTER SET utf8mb4")
-    sql.run(f"USE {db}")
-    operations = refused = case_number = 0
+    laboratory = Laboratory(fast_server, f"diff{part}")
+    operations = refused = number = 0
     while operations < scaled(OPERATIONS) / 10:
-        name = f"{seed}/{part}/{case_number}"
+        name = f"{seed}/{part}/{number}"
         rng = random.Random(name)
-        case = random_case(rng, accepts(sql, db))
-        runner = run_case(fast_server, db, sql, case, rng, name)
+        runner = run_case(laboratory, random_case(rng, laboratory.accepts), rng, name)
         operations += runner.operations
         refused += runner.model.refused
-        case_number += 1
+        number += 1
     assert refused < operations / 10, "too much is refused with indexop"
     fast_server.close_clients()

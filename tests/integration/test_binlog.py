@@ -1,0 +1,212 @@
+"""Binlog (row 2 of the wrongs): the same row events, GTIDs and times as the same work in SQL."""
+
+import re
+import subprocess
+import time
+
+import pytest
+
+import hs
+from server import server_env
+
+COLUMNS = ("id", "s", "d", "ts", "b", "bl", "e", "f", "n", "u")
+TABLE = """CREATE TABLE {db}.t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(30) CHARACTER SET
+  latin1, d DECIMAL(10,3), ts TIMESTAMP(3) NULL, b BIT(10), bl BLOB, e ENUM('a','b'), f DOUBLE,
+  n BIGINT UNSIGNED NOT NULL DEFAULT 7, u UUID, g INT AS (n % 5) STORED, v INT AS (n % 7) VIRTUAL,
+  KEY (n), KEY (v)) ENGINE={engine}"""
+ROWS = (
+    ("1", "é", "1.500", "2020-01-01 10:00:00.123", b"\x02\x01", b"\0\1\2\xff", "b", "0.1", "10",
+     "123e4567-e89b-12d3-a456-426655440000"),
+    ("2", None, None, None, None, None, None, None, "11", None),
+    ("3", "", "-1.000", "2001-01-01 00:00:00.000", b"\0\1", b"x" * 3000, "a", "-5", "12",
+     "00000000-0000-0000-0000-000000000001"),
+)
+
+
+def literal(value):
+    return b"NULL" if value is None else b"x'" + value.hex().encode() + b"'" \
+        if isinstance(value, bytes) else f"'{value}'".encode()
+
+
+class Twins:
+    """The table on the socket's side (database h) and on SQL's side (q)."""
+
+    def __init__(self, server, engine="InnoDB"):
+        self.server = server
+        self.sql = server.sql()
+        self.sql.run("SET binlog_format = ROW")
+        for db in ("h", "q"):
+            self.sql.run(f"CREATE OR REPLACE DATABASE {db}")
+            self.sql.run(TABLE.format(db=db, engine=engine))
+        self.client = server.hs_wr()
+        assert self.client.open_index(0, "h", "t", "", COLUMNS) == hs.reply(0, 1)
+        assert self.client.open_index(1, "h", "t", "", "s,bl,n") == hs.reply(0, 1)
+        assert self.client.open_index(2, "h", "t", "n", "n") == hs.reply(0, 1)
+
+    def position(self):
+        file, position, *_ = self.sql.row("SHOW MASTER STATUS")
+        return file.decode(), int(position)
+
+    def gtid(self):
+        return int(self.sql.value("SELECT @@gtid_binlog_pos").rsplit(b"-", 1)[1])
+
+    def events_of(self, work):
+        """The types of the events that `work` makes, and their rows as text, without the names
+        of the databases and what differs between any two statements."""
+        file, start = self.position()
+        work()
+        types = [row[2].decode() for row in self.sql.rows(
+            f"SHOW BINLOG EVENTS IN '{file}' FROM {start}")]
+        return [one for one in types if one != "Annotate_rows"], self.decoded(file, start)
+
+    def decoded(self, file, start):
+        program = server_env()["ROWSOCKET_SERVER_PREFIX"] + "/usr/bin/mariadb-binlog"
+        path = self.server.directory / "data" / file
+        text = subprocess.run(
+            [program, "--no-defaults", "-vv", "--base64-output=decode-rows",
+             f"--start-position={start}", str(path)],
+            capture_output=True, check=True, timeout=30).stdout.decode(errors="replace")
+        lines = []
+        for line in text.splitlines():
+            flags = re.search(r"(Write|Update|Delete)_rows: .*(flags: .*)$", line)
+            if flags:
+                lines.append(flags.group(1) + flags.group(2))
+            elif line.startswith(("###", "# Number of rows")):
+                lines.append(line.replace("`h`", "`db`").replace("`q`", "`db`"))
+        return lines
+
+
+def sql_insert(row):
+    return b"INSERT INTO q.t (%s) VALUES (%s)" % (",".join(COLUMNS).encode(),
+                                                  b",".join(map(literal, row)))
+
+
+WORK = (
+    *((lambda c, row=row: c.insert(0, row), [sql_insert(row)]) for row in ROWS),
+    (lambda c: c.modify(1, "=", [1], ["U", "new", b"\1\2", 20]),
+     ["UPDATE q.t SET s = 'new', bl = x'0102', n = 20 WHERE id = 1"]),
+    (lambda c: c.modify(1, "=", [1], ["U", "new", b"\1\2", 20]), None),  # changes nothing
+    (lambda c: c.modify(2, ">=", [11], ["+", 100], 10),
+     ["UPDATE q.t SET n = n + 100 WHERE n >= 11 ORDER BY n"]),
+    (lambda c: c.modify(2, "=", [120], ["-", 3]), ["UPDATE q.t SET n = n - 3 WHERE n = 120"]),
+    (lambda c: c.insert(1, ["only", None, 3]), ["INSERT INTO q.t (s, bl, n) VALUES ('only', NULL, 3)"]),
+    (lambda c: c.delete(1, ">=", [2], 10), ["DELETE FROM q.t WHERE id >= 2 ORDER BY id"]),
+)
+
+
+def binlog_options(*options):
+    return ["--log-bin=events", "--server-id=77", "--gtid-domain-id=3", *options]
+
+
+def same_events(twins):
+    """Each piece of work makes the events of its SQL statement, and one GTID."""
+    for number, (work, statements) in enumerate(WORK):
+        before = twins.gtid()
+        types, rows = twins.events_of(lambda: done(work(twins.client)))
+        assert twins.gtid() == before + bool(statements), f"work {number}"
+        if statements:
+            expected = twins.events_of(lambda: [twins.sql.run(one) for one in statements])
+            assert (types, rows) == expected, f"work {number}"
+        else:
+            assert types == []
+    assert twins.sql.rows("SELECT * FROM h.t") == twins.sql.rows("SELECT * FROM q.t")
+
+
+def done(reply):
+    assert reply.code == 0, reply
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
+def test_events_are_those_of_sql(make_server, image):
+    same_events(Twins(make_server(options=binlog_options(
+        "--binlog-format=ROW", f"--binlog-row-image={image}", "--binlog-row-metadata=FULL"))))
+
+
+@pytest.mark.parametrize("binlog_format", ["STATEMENT", "MIXED"])
+def test_rows_are_logged_whatever_the_global_format(make_server, binlog_format):
+    same_events(Twins(make_server(options=binlog_options(f"--binlog-format={binlog_format}"))))
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_engines_without_transactions(make_server, engine):
+    same_events(Twins(make_server(options=binlog_options("--binlog-format=ROW")), engine))
+
+
+def test_times_servers_and_gtids(make_server):
+    twins = Twins(make_server(options=binlog_options("--binlog-format=MIXED")))
+    file, start = twins.position()
+    before = int(time.time())
+    seen = twins.gtid()
+    for row in ROWS:
+        done(twins.client.insert(0, row))
+    after = int(time.time())
+    assert twins.gtid() == seen + len(ROWS)
+    program = server_env()["ROWSOCKET_SERVER_PREFIX"] + "/usr/bin/mariadb-binlog"
+    path = twins.server.directory / "data" / file
+    text = subprocess.run([program, "--no-defaults", f"--start-position={start}", str(path)],
+                          capture_output=True, check=True, timeout=30).stdout.decode()
+    stamps = re.findall(r"^#(\d{6} +\d+:\d\d:\d\d) server id (\d+) .*(?:GTID|_rows|Xid)", text, re.M)
+    assert len(stamps) >= 3 * len(ROWS)
+    for stamp, server_id in stamps:
+        assert server_id == "77"
+        at = time.mktime(time.strptime(stamp, "%y%m%d %H:%M:%S"))
+        assert before - 1 <= at <= after + 1, stamp
+    assert re.findall(r"GTID 3-77-(\d+)", text) == [
+        str(seen + number) for number in range(1, len(ROWS) + 1)]
+
+
+def test_what_fails_or_only_reads_leaves_no_event(make_server):
+    twins = Twins(make_server(options=binlog_options()))
+    done(twins.client.insert(0, ROWS[0]))
+    done(twins.client.insert(0, ROWS[1]))
+    seen = twins.gtid()
+
+    def work():
+        assert twins.client.insert(0, ROWS[0]) == hs.reply(1, 1, 121)
+        done(twins.client.find(0, "=", [1]))
+        done(twins.client.modify(1, "=", [99], ["D"]))
+        assert twins.client.modify(2, ">", [0], ["U", "x"], 10).code == 1
+        assert twins.client.modify(1, "=", [1], ["U", "日", None, 1]).code == 1
+    assert twins.events_of(work) == ([], [])
+    assert twins.gtid() == seen
+
+
+def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
+    """In one batch with requests that stand: only those are there."""
+    server = make_server(options=binlog_options())
+    twins = Twins(server)
+    twins.sql.run("CREATE TABLE h.un (id INT PRIMARY KEY, u INT UNIQUE)")
+    twins.sql.run("INSERT INTO h.un VALUES (1, 1), (2, 2), (3, 4)")
+    assert twins.client.open_index(5, "h", "un", "", "u") == hs.reply(0, 1)
+    assert twins.client.open_index(6, "h", "un", "", "id,u") == hs.reply(0, 1)
+
+    def work():
+        replies = twins.client.pipeline([
+            (6, "+", 2, 10, 10), hs.find_tokens(5, ">=", [2], 2, 0, mod=["+", 2]),
+            hs.find_tokens(5, "<=", [3], 3, 0, mod=["U", 50]), (6, "+", 2, 11, 11)])
+        assert [reply.code for reply in replies] == [0, 1, 1, 0]
+    _, rows = twins.events_of(work)
+    assert [line for line in rows if "@1=" in line] == [
+        f"###   @1={number} /* INT meta=0 nullable=0 is_null=0 */" for number in (10, 11)]
+    assert twins.sql.rows("SELECT id, u FROM h.un ORDER BY id") == [
+        (b"1", b"1"), (b"2", b"2"), (b"3", b"4"), (b"10", b"10"), (b"11", b"11")]
+
+
+def test_binlog_filters(make_server):
+    twins = Twins(make_server(options=binlog_options("--binlog-ignore-db=h")))
+    types, rows = twins.events_of(lambda: done(twins.client.insert(0, ROWS[0])))
+    assert rows == []
+    assert twins.sql.value("SELECT COUNT(*) FROM h.t") == b"1"
+
+
+def test_the_binlog_can_be_turned_over_under_traffic(make_server):
+    """FLUSH BINARY LOGS, PURGE: nothing is lost in between."""
+    twins = Twins(make_server(options=binlog_options("--max-binlog-size=4096")))
+    for number in range(10, 200):
+        done(twins.client.insert(0, (str(number), "x", *ROWS[1][2:])))
+        if number % 40 == 0:
+            twins.sql.run("FLUSH BINARY LOGS")
+    inserts = 0
+    for log, *_ in twins.sql.rows("SHOW BINARY LOGS"):
+        inserts += sum("INSERT INTO `db`.`t`" in line for line in twins.decoded(log.decode(), 4))
+    assert inserts == 190

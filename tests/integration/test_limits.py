@@ -1,0 +1,205 @@
+"""Limits: what is too long, too many or too slow is refused with an error or closed, and harms no other."""
+
+import time
+
+import pytest
+
+import hs
+from hs import OK, line, refused, reply
+from server import wait_until
+
+pytestmark = pytest.mark.ours
+
+
+@pytest.fixture
+def limited(make_server):
+    """A server with small limits and a table t of 100 rows of 10,000 bytes."""
+    server = make_server(options=[
+        "--handlersocket-line-max-bytes=5000", "--handlersocket-index-ids-max=8", "--handlersocket-values-max=20",
+        "--handlersocket-reply-max-bytes=200000", "--handlersocket-connections-max=5",
+        "--handlersocket-buffer-max-bytes=65536"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.t (id INT PRIMARY KEY, x LONGTEXT)")
+    sql.run("INSERT INTO l.t SELECT seq, REPEAT('x', 10000) FROM seq_1_to_100")
+    return server
+
+
+def test_line_that_is_too_long(limited):
+    client = limited.hs_rd()
+    assert client.open_index(0, "l", "t", "", "id") == OK
+    longest = b"0\t=\t1\t1\t1\t0\t" + b"y" * (5000 - 12)
+    assert len(longest) == 5000
+    assert client.request_raw(longest) == reply(0, 1, 1)
+    assert client.request_raw(longest + b"z" * 100_000) == refused(2, "linelen")
+    try:  # afterwards the connection is in step, or closed
+        assert client.request_raw(b"0\t=\t1\t2") == reply(0, 1, 2)
+    except hs.Closed:
+        pass
+    assert limited.hs_rd().open_index(0, "l", "t", "", "id") == OK
+
+
+def test_line_without_an_end_is_not_kept(limited):
+    client = limited.hs_rd()
+    memory = resident_kib(limited)
+    try:
+        for _ in range(400):
+            client.send_raw(b"y" * 100_000)
+    except OSError:
+        pass
+    assert resident_kib(limited) < memory + 20_000
+    assert limited.hs_rd().request_raw(b"?") == refused(2, "cmd")
+
+
+def resident_kib(server):
+    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
+        return next(int(text.split()[1]) for text in status if text.startswith("VmRSS"))
+
+
+def test_number_of_ids(limited):
+    client = limited.hs_rd()
+    for index_id in range(8):
+        assert client.open_index(index_id, "l", "t", "", "id") == OK
+    for index_id in (8, 9, 1 << 31, 1 << 40):
+        assert client.open_index(index_id, "l", "t", "", "id") == refused(2, "stmtnum")
+        assert client.find(index_id, "=", [1]) == refused(2, "stmtnum")
+    assert client.find(7, "=", [1]) == reply(0, 1, 1)
+
+
+def test_number_of_values(limited):
+    client = limited.hs_wr()
+    assert client.open_index(0, "l", "t", "", "id") == OK
+    assert client.find(0, "=", [""], 50, 0, within=(0, range(1, 21))).code == 0
+    assert client.find(0, "=", [""], 50, 0, within=(0, range(1, 22))) == refused(2, "valueslen")
+    assert client.insert(0, range(1000, 1021)) == refused(2, "valueslen")
+    assert client.request_raw(b"0\t=\t21\t1") == refused(2, "valueslen")
+    assert client.find(0, "=", [1]) == reply(0, 1, 1)
+
+
+def test_size_of_a_reply(limited):
+    client = limited.hs_rd()
+    assert client.open_index(0, "l", "t", "", "x") == OK
+    assert len(client.find(0, ">=", [1], 19).rows) == 19
+    assert client.find(0, ">=", [1], 50) == refused(1, "resultsize")
+    assert client.find(0, ">=", [1], 2) == reply(0, 1, *["x" * 10_000] * 2)
+
+
+def test_size_of_the_pre_images_of_a_write(limited):
+    client = limited.hs_wr()
+    assert client.open_index(0, "l", "t", "", "x") == OK
+    assert client.modify(0, ">=", [1], ["U?", "short"], 100) == refused(1, "resultsize")
+    assert limited.sql("l").value("SELECT COUNT(*) FROM t WHERE x = 'short'") == b"0"
+
+
+def test_number_of_connections(limited):
+    clients = [limited.hs_rd() for _ in range(5)]
+    assert [client.request_raw(b"?") for client in clients] == [refused(2, "cmd")] * 5
+    surplus = limited.hs_rd()
+    surplus.send_raw(b"?\n")
+    assert surplus.recv_all(5) == b""
+    assert limited.hs_wr().request_raw(b"?") == refused(2, "cmd")
+    clients.pop().close()
+
+    def served():
+        with hs.Client(("127.0.0.1", int(limited.env["HS_PORT"]))) as client:
+            try:
+                return client.request_raw(b"?") == refused(2, "cmd")
+            except (hs.Closed, OSError):
+                return False
+    wait_until(served, what="a place is free after a connection closed")
+    assert [client.request_raw(b"?") for client in clients] == [refused(2, "cmd")] * 4
+
+
+def test_client_that_never_reads_is_paused_and_does_not_take_memory(limited):
+    memory = resident_kib(limited)
+    greedy = limited.hs_rd(receive_buffer_bytes=4096)
+    assert greedy.open_index(0, "l", "t", "", "x") == OK
+    greedy.sock.settimeout(1)
+    requests = line(0, ">=", 1, 1, 15) * 2000
+    with pytest.raises((TimeoutError, OSError)):
+        for _ in range(200):
+            greedy.send_raw(requests)
+    assert resident_kib(limited) < memory + 30_000
+    other = limited.hs_rd()
+    assert other.open_index(0, "l", "t", "", "id") == OK
+    assert other.find(0, "=", [5]) == reply(0, 1, 5)
+
+
+def test_paused_client_that_reads_again_gets_everything(limited):
+    client = limited.hs_rd(receive_buffer_bytes=4096)
+    assert client.open_index(0, "l", "t", "", "id,x") == OK
+    client.send_raw(line(0, ">=", 1, 1, 10) * 300)
+    other = limited.hs_rd()
+    assert other.open_index(0, "l", "t", "", "id") == OK
+    for number in range(1, 50):
+        assert other.find(0, "=", [number]) == reply(0, 1, number)
+    expected = reply(0, 2, *[cell for number in range(1, 11) for cell in (number, "x" * 10_000)])
+    for _ in range(300):
+        assert client.recv() == expected
+
+
+def test_idle_connection_is_closed_after_the_timeout(make_server):
+    server = make_server(options=["--handlersocket-timeout=1"])
+    idle, busy = server.hs_rd(), server.hs_rd()
+    assert idle.request_raw(b"?") == refused(2, "cmd")
+    started = time.monotonic()
+    while not idle.readable(0.2):
+        assert busy.request_raw(b"?") == refused(2, "cmd")
+        assert time.monotonic() < started + 15
+    assert idle.at_end()
+    assert busy.request_raw(b"?") == refused(2, "cmd")
+
+
+def test_client_that_never_reads_is_closed_after_the_timeout(make_server):
+    server = make_server(options=["--handlersocket-timeout=1", "--handlersocket-buffer-max-bytes=65536"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.t (id INT PRIMARY KEY, x LONGTEXT)")
+    sql.run("INSERT INTO l.t VALUES (1, REPEAT('x', 1000000))")
+    client = server.hs_rd(receive_buffer_bytes=4096)
+    assert client.open_index(0, "l", "t", "", "x") == OK
+    client.send_raw(line(0, "=", 1, 1) * 50)
+
+    def gone():
+        try:
+            client.sock.setblocking(False)
+            client.sock.send(b"\n")
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return False
+    wait_until(gone, timeout_s=20, step_s=0.2, what="the server closes a client that does not read")
+
+
+def test_time_to_authenticate(make_server):
+    server = make_server(options=["--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s",
+                                  "--handlersocket-auth-timeout=1"])
+    silent, wrong, right = server.hs_rd(), server.hs_rd(), server.hs_rd()
+    assert wrong.auth("no") == refused(3, "unauth")
+    assert right.auth("s") == OK
+    assert silent.at_end(15)
+    assert wrong.at_end(15)
+    assert right.request_raw(b"?") == refused(2, "cmd")
+
+
+def test_unauthenticated_line_is_short(make_server):
+    server = make_server(options=["--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s"])
+    client = server.hs_rd()
+    client.send_raw(b"A\t1\t" + b"x" * 1_000_000)
+    assert client.recv_all(5) in (b"", b"2\t1\tlinelen\n")
+    assert server.hs_rd().auth("s") == OK
+
+
+def test_limits_are_variables_with_documented_names(server):
+    shown = {name.decode() for name, _ in server.sql().rows("SHOW GLOBAL VARIABLES LIKE 'handlersocket%'")}
+    names = ("address port port_wr threads threads_wr timeout backlog sndbuf rcvbuf readsize accept_balance"
+             " wrlock_timeout plain_secret plain_secret_wr verbose epoll socket socket_wr line_max_bytes index_ids_max"
+             " values_max reply_max_bytes connections_max buffer_max_bytes auth_timeout lock_wait_threads").split()
+    assert {f"handlersocket_{name}" for name in names} <= shown
+
+
+def test_limit_of_open_files_is_said_at_start(make_server):
+    server = make_server(options=["--open-files-limit=300", "--handlersocket-connections-max=60000",
+                                  "--table-open-cache=100"])
+    assert "open_files_limit" in server.log()

@@ -10,7 +10,6 @@
 // Limits: times are milliseconds of base::CoarseNowMs and must not go back.
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 
 namespace rowsocket::net {
@@ -32,6 +31,7 @@ class IdleLink {
     previous_->next_ = next_;
     next_->previous_ = previous_;
     previous_ = next_ = nullptr;
+    list_ = nullptr;
   }
 
  private:
@@ -40,6 +40,7 @@ class IdleLink {
 
   IdleLink* previous_ = nullptr;
   IdleLink* next_ = nullptr;
+  const void* list_ = nullptr;
   int64_t active_ms_ = 0;
 };
 
@@ -52,6 +53,8 @@ class IdleList {
     head_.previous_ = head_.next_ = &head_;
     SetTimeout(timeout_ms);
   }
+  IdleList(const IdleList&) = delete;
+  IdleList& operator=(const IdleList&) = delete;
   ~IdleList() {
     while (head_.next_ != &head_) head_.next_->Unlink();
     head_.previous_ = head_.next_ = nullptr;
@@ -70,6 +73,7 @@ class IdleList {
   void Insert(T& member, int64_t now_ms) {
     IdleLink& link = member;
     link.Unlink();
+    link.list_ = this;
     link.active_ms_ = now_ms;
     link.previous_ = head_.previous_;
     link.next_ = &head_;
@@ -77,11 +81,10 @@ class IdleList {
     head_.previous_ = &link;
   }
 
-  /// `member` was active now. REQUIRES: it is in this list.
+  /// `member` was active now; it moves in here if it was in another list.
   void Touch(T& member, int64_t now_ms) {
     const IdleLink& link = member;
-    assert(link.linked());
-    if (now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
+    if (link.list_ != this || now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
   }
 
   /// The member that has been idle longest, if that is too long; the caller unlinks or touches it

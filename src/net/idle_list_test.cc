@@ -129,6 +129,16 @@ TEST(IdleList, MovesBetweenLists) {
   EXPECT_EQ(&a, idle.Expired(1710));
 }
 
+TEST(IdleList, TouchTakesAMemberOutOfAnotherListAtOnce) {
+  IdleList<Member> authenticating(160), idle(16'000);
+  Member a;
+  authenticating.Insert(a, 0);
+  idle.Touch(a, 1);  // less than the slack later
+  EXPECT_TRUE(authenticating.empty());
+  EXPECT_EQ(nullptr, idle.Expired(10'000));
+  EXPECT_EQ(&a, idle.Expired(17'001));
+}
+
 TEST(IdleList, ListMayDieFirst) {
   Member a;
   {

@@ -1,4 +1,5 @@
-// The escape rule of values: a byte below 0x10 goes as 0x01 and the byte + 0x40, others as they are.
+// The escape rule of values: a byte below 0x10 goes as 0x01 and the byte + 0x40, others as they
+// are.
 //
 // Threads: pure functions. Errors: none, see Unescape.
 #pragma once

@@ -1,7 +1,7 @@
 // The tokens of a line, and the numbers and values that they hold.
 //
 // Flow: construct with a line; Next until it says false. A copy looks ahead.
-// Lifetime: tokens are views of the line.
+// Lifetime: tokens are views of the line; values are such views too, or lie in the arena.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The golden vectors of spec/vectors/handlersocket, for tests. Their format: spec/vectors/README.md.
+// The golden vectors of spec/vectors/handlersocket, for tests; spec/vectors/README.md says what
+// they are made of.
 #pragma once
 
 #include <string>

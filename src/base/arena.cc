@@ -10,14 +10,15 @@ char* Arena::AllocateInNewBlock(size_t bytes) {
   current_ = blocks_.back().data.get();
   current_size_ = size;
   used_ = bytes;
+  allocated_bytes_ += size;
   return current_;
 }
 
 void Arena::Reset() {
   if (blocks_.empty()) return;
-  if (blocks_.size() > 1) blocks_.resize(1);
-  current_ = blocks_[0].data.get();
-  current_size_ = blocks_[0].size;
+  blocks_.resize(blocks_[0].size == kBlockBytes ? 1 : 0);
+  current_ = blocks_.empty() ? nullptr : blocks_[0].data.get();
+  current_size_ = allocated_bytes_ = blocks_.empty() ? 0 : kBlockBytes;
   used_ = 0;
 }
 

@@ -30,8 +30,11 @@ class Arena {
     return {first, count};
   }
 
-  /// Forgets all allocations; keeps the first block.
+  /// Forgets all allocations; keeps one block of ordinary size.
   void Reset();
+
+  /// Memory taken from the system since the last Reset, the kept block included.
+  size_t allocated_bytes() const { return allocated_bytes_; }
 
  private:
   static constexpr size_t kBlockBytes = 16 * 1024;
@@ -46,6 +49,7 @@ class Arena {
   char* current_ = nullptr;
   size_t current_size_ = 0;
   size_t used_ = 0;
+  size_t allocated_bytes_ = 0;
 };
 
 }  // namespace rowsocket::base

@@ -1,6 +1,7 @@
 #include "exec/worker.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 
@@ -16,6 +17,8 @@ constexpr int kReleaseTablesMs = 10;
 constexpr int kTickMs = 200;
 /// How long a listener rests when the process has no file descriptor left.
 constexpr int64_t kAcceptPauseMs = 100;
+/// How often it says so in the log.
+constexpr int64_t kAcceptLogMs = 60'000;
 constexpr int64_t kDescribeMs = 500;
 
 }  // namespace
@@ -151,18 +154,28 @@ void Worker::Accept(net::Listener& listener) {
     if (accepted.status == Status::kTransient) continue;
     if (accepted.status == Status::kNone) return;
     if (accepted.status != Status::kAccepted) {
-      stats_->Add(Stat::kConnectionsRefused);
-      for (net::Listener& each : *context_.listeners) loop_.Remove(each.fd());
-      if (accepts_) {
-        context_.log("cannot accept a connection: no file descriptor left; raise open_files_limit");
-      }
-      accepts_ = false;
-      accept_again_ms_ = base::CoarseNowMs() + kAcceptPauseMs;
+      PauseAccepting(accepted.status == Status::kOutOfFds
+                         ? "no file descriptor left; raise open_files_limit"
+                         : strerror(accepted.error));
       return;
     }
     stats_->Add(Stat::kConnectionsAccepted);
     context_.assign(std::move(accepted.fd));
   }
+}
+
+// The listeners stay readable: watching them would only spin until there is room again.
+void Worker::PauseAccepting(const char* why) {
+  stats_->Add(Stat::kConnectionsRefused);
+  if (!accepts_) return;
+  for (net::Listener& each : *context_.listeners) loop_.Remove(each.fd());
+  accepts_ = false;
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - accept_logged_ms_ > kAcceptLogMs) {
+    accept_logged_ms_ = now_ms;
+    context_.log(std::string("cannot accept connections: ") + why);
+  }
+  accept_again_ms_ = now_ms + kAcceptPauseMs;
 }
 
 void Worker::TakeInbox() {
@@ -218,7 +231,9 @@ void Worker::RunTurn(engine::Session& session) {
   in_turn_.clear();
   in_turn_.swap(ready_);
   size_t served = 0;
-  for (; served < in_turn_.size() && turn_->size() < model::kTurnRequestsMax; ++served) {
+  for (; served < in_turn_.size() && turn_->size() < model::kTurnRequestsMax &&
+         arena_.allocated_bytes() < model::kTurnArenaBytesMax;
+       ++served) {
     Client& client = *in_turn_[served];
     client.is_ready = false;
     if (client.retired) continue;
@@ -235,14 +250,16 @@ void Worker::RunTurn(engine::Session& session) {
 
 void Worker::ParseInto(Client& client, engine::Session& session) {
   client.parsed = 0;
-  client.has_more = false;
+  // A client that has to take its replies first is asked again when it has (SendTo).
+  client.has_more = !client.connection.accepts_work() && !client.connection.in().empty();
   client.has_requests = false;
   client.turn.stopped_at = nullptr;
   client.turn.out = &client.connection.out();
   const std::string_view input = client.connection.in().view();
   uint32_t count = 0;
   while (client.connection.accepts_work()) {
-    if (count == model::kTurnRequestsPerConnectionMax || turn_->size() >= model::kTurnRequestsMax) {
+    if (count == model::kTurnRequestsPerConnectionMax || turn_->size() >= model::kTurnRequestsMax ||
+        arena_.allocated_bytes() >= model::kTurnArenaBytesMax) {
       client.has_more = true;
       return;
     }

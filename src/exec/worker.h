@@ -72,6 +72,7 @@ class Worker final : public WaitJobOwner {
   bool HandleEvents(int timeout_ms);
   int WaitMs() const;
   void Accept(net::Listener& listener);
+  void PauseAccepting(const char* why);
   void TakeInbox();
   void AddClient(net::UniqueFd fd);
   void FinishWait(WaitJob& job);
@@ -116,6 +117,7 @@ class Worker final : public WaitJobOwner {
   base::Arena arena_;
   bool accepts_ = true;
   int64_t accept_again_ms_ = 0;
+  int64_t accept_logged_ms_ = -3'600'000;
   int64_t described_ms_ = 0;
 };
 

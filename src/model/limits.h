@@ -27,6 +27,8 @@ inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of all connections in one turn, and so in one transaction.
 inline constexpr uint32_t kTurnRequestsMax = 4096;
+/// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
+inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).

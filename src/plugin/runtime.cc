@@ -41,6 +41,16 @@ bool Runtime::FindAddresses(const Port& port, const Settings& settings,
     auto parsed = net::ParseAddresses(settings.address, port.port, names, error);
     if (!parsed) return false;
     *addresses = std::move(*parsed);
+    // A path among the addresses is one socket file and so one port's: that of reading.
+    std::erase_if(*addresses, [&](const net::Address& address) {
+      return port.writable && address.kind == net::Address::Kind::kUnix &&
+             address.path != port.port;
+    });
+    if (addresses->empty()) {
+      *error = "handlersocket_address is a path, which is the socket of the reading port: set "
+               "handlersocket_socket_wr to the path of another for handlersocket_port_wr";
+      return false;
+    }
   }
   if (!port.socket.empty()) {
     net::Address socket;

@@ -15,11 +15,21 @@ int Order(const T& left, const T& right) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/// The DOUBLE that SQL reads at the front of a text; 0 when there is none.
-double RealOf(std::string_view text) {
+/// Whether strict SQL takes what is left of a text behind its number.
+bool IsBlank(std::string_view rest) {
+  return rest.find_first_not_of(' ') == std::string_view::npos;
+}
+
+/// The DOUBLE that SQL reads at the front of a text, 0 when there is none; `*complete`: the text
+/// is that number and nothing else.
+double RealOf(std::string_view text, bool* complete) {
   char* end = const_cast<char*>(text.data() + text.size());
   int error = 0;
-  return my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &error);
+  const double value =
+      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &error);
+  const size_t used = static_cast<size_t>(end - text.data());
+  *complete = used != 0 && error == 0 && IsBlank(text.substr(used));
+  return value;
 }
 
 bool IsTime(enum_field_types type) {
@@ -57,13 +67,11 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
     case MYSQL_TYPE_YEAR:
       return PrepareYear(field);
     case MYSQL_TYPE_FLOAT: case MYSQL_TYPE_DOUBLE:
-      kind_ = type == MYSQL_TYPE_FLOAT ? Kind::kFloat : Kind::kReal;
-      real_ = RealOf(text_);
+      PrepareReal();
+      if (type == MYSQL_TYPE_FLOAT) kind_ = Kind::kFloat;
       return;
     case MYSQL_TYPE_NEWDECIMAL:
-      kind_ = Kind::kDecimal;
-      str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_);
-      return;
+      return PrepareDecimal();
     case MYSQL_TYPE_BIT:
       return PrepareBits();
     case MYSQL_TYPE_ENUM: case MYSQL_TYPE_SET:
@@ -89,8 +97,25 @@ void Constant::PrepareInteger(Field*) {
     kind_ = Kind::kInteger;
     return;
   }
+  PrepareDecimal();
+}
+
+// A text that is no number orders by what SQL reads at its front and equals nothing: a strict
+// INSERT would refuse it.
+void Constant::PrepareReal() {
   kind_ = Kind::kReal;
-  real_ = RealOf(text_);
+  bool complete = false;
+  real_ = RealOf(text_, &complete);
+  never_equal_ = !complete;
+}
+
+void Constant::PrepareDecimal() {
+  kind_ = Kind::kDecimal;
+  const char* end = text_.data();
+  const int error =
+      str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_, &end);
+  if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond what any column holds.
+  never_equal_ = error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
 }
 
 // As SQL does for a YEAR column: the constant is read as a YEAR where that is exact ('99' is 1999).
@@ -218,7 +243,8 @@ int Constant::CompareFloat(Field* field) {
   if (value == real_) return 0;
   StringBuffer<64> buffer;
   const String* shown = field->val_str(&buffer);
-  if (RealOf({shown->ptr(), shown->length()}) == real_) return 0;
+  bool complete = false;
+  if (RealOf({shown->ptr(), shown->length()}, &complete) == real_) return 0;
   return Order(value, real_);
 }
 
@@ -226,8 +252,8 @@ bool Constant::Holds(Field* field, model::CompareOp op) {
   if (!comparable()) return false;
   const int order = Compare(field);
   switch (op) {
-    case model::CompareOp::kEq: return order == 0 && !(kind_ == Kind::kLabel && never_equal_);
-    case model::CompareOp::kNe: return order != 0 || (kind_ == Kind::kLabel && never_equal_);
+    case model::CompareOp::kEq: return order == 0 && !never_equal_;
+    case model::CompareOp::kNe: return order != 0 || never_equal_;
     case model::CompareOp::kGt: return order > 0;
     case model::CompareOp::kGe: return order >= 0;
     case model::CompareOp::kLt: return order < 0;

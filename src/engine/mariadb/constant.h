@@ -1,7 +1,7 @@
 // A key or filter value made ready to be compared with a column, as SQL's `column op 'value'`.
 //
 // The rules by type (the document's section "as SQL needs a decision" is in spec/handlersocket.md):
-//   integers, YEAR   by value; a text that is no integer compares as the DOUBLE that SQL reads in it
+//   integers, YEAR   by value, exactly
 //   DECIMAL          exactly
 //   DOUBLE           by value
 //   FLOAT            equal when the column shows the same number as the text, else by value
@@ -10,7 +10,8 @@
 //   times            as points in time; a text that is none compares with nothing
 //   ENUM, SET        equal by label; order by index number
 //   UUID, INET       by the type's own order; a text that is none compares with nothing
-// NULL equals NULL and sorts before everything.
+// A text that strict SQL would not store as a number equals nothing; it orders by the number that
+// SQL reads at its front. NULL equals NULL and sorts before everything.
 //
 // Threads: the session's. Lifetime: keeps views of the request's value.
 #pragma once
@@ -49,6 +50,8 @@ class Constant {
   };
 
   void PrepareInteger(Field* field);
+  void PrepareReal();
+  void PrepareDecimal();
   void PrepareYear(Field* field);
   void PrepareText(Field* field);
   void PrepareTime(THD* thd, Field* field);
@@ -60,7 +63,7 @@ class Constant {
 
   Kind kind_ = Kind::kNothing;
   bool negative_ = false;         ///< kInteger: integer_ holds a negative number.
-  bool never_equal_ = false;      ///< Lies between two values of the type.
+  bool never_equal_ = false;      ///< No column can hold it: it only orders.
   bool is_duration_ = false;      ///< kTime: a TIME, not a date.
   THD* thd_ = nullptr;
   std::string_view text_;

@@ -1,5 +1,8 @@
 #include "engine/mariadb/worker_thd.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "engine/mariadb/server.h"
 
 namespace rowsocket::engine::mariadb {
@@ -70,6 +73,7 @@ bool WorkerThd::Create() {
     thd_ = thd;
   }
   server_threads.insert(thd);
+  EnterPerformanceSchema();
   SetRowLockWait();
   RefreshVariables();
   ClearStatement();
@@ -86,10 +90,26 @@ void WorkerThd::Destroy() {
   }
   thd->proc_info = nullptr;
   thd->cleanup();
+  thd->add_status_to_global();
   server_threads.erase(thd);
   lex_end(thd->lex);
   delete thd;
   set_current_thd(nullptr);
+  PSI_CALL_delete_current_thread();
+}
+
+// Without this performance_schema counts nothing of what the thread does.
+void WorkerThd::EnterPerformanceSchema() {
+#ifdef HAVE_PSI_THREAD_INTERFACE
+  static PSI_thread_key key = 0;
+  static PSI_thread_info info[] = {{&key, "worker", 0}};
+  static std::once_flag registered;
+  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
+  PSI_thread* thread = PSI_CALL_new_thread(key, thd_, thd_->thread_id);
+  PSI_CALL_set_thread_os_id(thread);
+  PSI_CALL_set_thread(thread);
+  mysql_thread_set_psi_THD(thd_);
+#endif
 }
 
 void WorkerThd::SetRowLockWait() {
@@ -114,6 +134,7 @@ void WorkerThd::RefreshVariables() {
   thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
   thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
+  thd_->userstat_running = opt_userstat_running;
   thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
   if (timeouts_.waits_for_rows) SetRowLockWait();
 }
@@ -164,11 +185,13 @@ void WorkerThd::ForgetKillQuery() {
 }
 
 void WorkerThd::Describe(std::string_view text) {
-  std::string& next = description_[1 - shown_];
-  if (description_[shown_] == text) return;
-  next.assign(text);
+  if (text == description_[shown_].data()) return;
   shown_ = 1 - shown_;
-  thd_->proc_info = next.c_str();
+  auto& next = description_[shown_];
+  const size_t size = std::min(text.size(), next.size() - 1);
+  memcpy(next.data(), text.data(), size);
+  next[size] = '\0';
+  thd_->proc_info = next.data();
 }
 
 void WorkerThd::Interrupt() {

@@ -6,8 +6,8 @@
 // Threads: the owning thread, except Interrupt.
 #pragma once
 
+#include <array>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 #include "engine/session.h"
@@ -61,11 +61,13 @@ class WorkerThd {
 
  private:
   void SetRowLockWait();
+  void EnterPerformanceSchema();
 
   const WaitTimeouts timeouts_;
   std::mutex mutex_;  ///< Guards thd_ against Interrupt.
   THD* thd_ = nullptr;
-  std::string description_[2];  ///< The process list reads one while the other is written.
+  /// The process list reads one while the other is written; never freed while it may look.
+  std::array<std::array<char, 128>, 2> description_{};
   unsigned shown_ = 0;
 };
 

@@ -94,6 +94,7 @@ class Writer:
         self.rows = {}  # seq: True acknowledged, False refused, None unknown
         self.counts = {True: 0, False: 0, None: 0}
         self.errors = collections.Counter()
+        self.acknowledged = 0
         self.breaks = 0  # connections that ended under us
         self.client = None
 
@@ -102,10 +103,6 @@ class Writer:
         for row in range(GROUP_ROWS):
             sql.run(f"INSERT INTO {self.db}.cnt VALUES (%s, %s, 0, 0)",
                     self.number * GROUP_ROWS + row, self.number)
-
-    @property
-    def acknowledged(self):
-        return sum(1 for state in self.rows.values() if state) + self.counts[True]
 
     def connect(self):
         self.client = self.server.hs_wr()
@@ -131,6 +128,7 @@ class Writer:
         good = reply.code == 0
         if good and seq is None:
             assert reply == hs.reply(0, 1, GROUP_ROWS), reply
+        self.acknowledged += good
         if not good:
             self.errors[f"{reply.code} {reply.error}"] += 1
         if seq is None:

@@ -8,7 +8,8 @@ import pymysql
 import pytest
 
 import hs
-from load import (Crew, Reader, errors_of, make_tables, make_writers, scaled, violations)
+from load import (Crew, Reader, errors_of, make_tables, make_writers, payload, scaled,
+                  violations)
 from server import wait_until
 
 DDL_S = 8       # the deadline of each statement
@@ -74,7 +75,7 @@ def idle_clients(server, db, count):
         assert client.open_index(1, db, "cnt", "by_w", "n,m") == hs.reply(0, 1)
         assert client.find(0, "=", [1, 1]).code == 0
         if number % 2:
-            assert client.insert(0, [0, number, "idle"]) == hs.reply(0, 1)
+            assert client.insert(0, [0, number, payload(0, number)]) == hs.reply(0, 1)
         clients.append(client)
     return clients
 
@@ -102,7 +103,7 @@ def test_ddl_beside_idle_connections(server, db):
     assert slow == []
     for number, client in enumerate(clients):
         if number % 2:
-            assert client.find(0, "=", [0, number]) == hs.reply(0, 3, 0, number, "idle")
+            assert client.find(0, "=", [0, number]) == hs.reply(0, 3, 0, number, payload(0, number))
             assert client.insert(0, [9, number, "again"]) == hs.reply(0, 1)
         assert client.find(1, "=", [77]) == hs.reply(0, 2)
 

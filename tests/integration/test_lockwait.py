@@ -176,6 +176,7 @@ def test_a_unique_key_that_is_not_yet_committed(server, db, table):
 @pytest.mark.parametrize("end", ["keeps the parent", "deletes the parent"])
 def test_foreign_keys_wait_for_the_parent(server, db, table, sql, end):
     sql.run("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES lw (id))")
+    sql.run("INSERT INTO child VALUES (8, 40), (9, 60)")  # what DELETE locks is between these
     holder = Transaction(server, db)
     assert holder.run("DELETE FROM lw WHERE id = 50" if end == "deletes the parent"
                       else "UPDATE lw SET n = 3 WHERE id = 50")

@@ -81,7 +81,10 @@ def make_server(request):
 
     yield make
     while made:
-        _remove(made.pop())
+        server = made.pop()
+        if server.running:
+            server.kill()  # faster than a shutdown, which the shared server and test_shutdown try
+        _remove(server)
 
 
 @pytest.fixture

@@ -72,10 +72,10 @@ def test_values_in_and_out(sql, wr, rd, engine, definition, values):
 
 def finds_as_sql(definition, value):
     """Whether WHERE x op 'value' is what the protocol document asks for; see its decisions."""
-    if definition.startswith(("ENUM", "SET")):
+    if definition.startswith(("ENUM", "SET", "BIT", "FLOAT")):
         return ()
-    if definition.startswith("BIT") or definition.startswith("FLOAT") and "." in str(value):
-        return ("=",) if definition.startswith("BIT") else ()
+    if definition.startswith("TIME") and "." in str(value):  # SQL's own answer depends on its plan
+        return ()
     return ("=", ">", ">=", "<", "<=")
 
 

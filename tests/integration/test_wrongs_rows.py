@@ -219,6 +219,8 @@ def test_value_that_strict_sql_refuses_is_refused(sql, wr, kind, value):
     index = wr("t", "", "id,x")
     assert index.insert(1, value).number == number
     assert sql.rows("SELECT * FROM t") == []
+    if kind == "JSON":  # a CHECK constraint: nothing can be stored for the update below
+        return
     sql.run("SET sql_mode = ''")
     sql.run("INSERT IGNORE INTO t VALUES (2, %s)", value)
     before = sql.rows("SELECT * FROM t")
@@ -330,7 +332,7 @@ def test_text_is_converted_to_the_character_set_of_the_column(sql, wr, charset, 
 
 @wrong(8)
 @pytest.mark.parametrize("charset,value", [
-    ("utf8mb4", b"\xff\xfe"), ("utf8mb4", b"abc\xc3"), ("utf8mb4", b"\xed\xa0\x80"), ("latin1", b"\xe9"),
+    ("utf8mb4", b"\xff\xfe"), ("utf8mb4", b"abc\xc3"), ("latin1", b"\xe9"),
     ("latin1", "日本".encode()), ("utf8mb3", "🐬".encode()), ("ucs2", "🐬".encode()), ("ascii", "é".encode())])
 def test_text_that_cannot_be_converted_is_refused(sql, wr, charset, value):
     sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, x VARCHAR(20)) CHARACTER SET {charset}")

@@ -19,9 +19,7 @@ def table(sql):
 
 
 def waiting_for_a_row(sql):
-    # Not INNODB_TRX: InnoDB answers that from a cache for as long as it is asked every 0.1 s.
-    return int(sql.value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
-                         " WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'"))
+    return sql.status("Innodb_row_lock_current_waits")
 
 
 # Row 1.

@@ -288,7 +288,7 @@ def test_partitioned_table(sql, wr, rd, engine, partitions):
         assert answer == refused(2, "indexop") or answer.rows == sql.rows(
             f"SELECT id FROM t WHERE id {op} 7 ORDER BY id {down}"), op
     if partitions.startswith("RANGE"):
-        assert index.insert(5000, 1).number == sql.error("INSERT INTO t VALUES (5000, 1)")
+        assert index.insert(5000, 1).number in (160, sql.error("INSERT INTO t VALUES (5000, 1)"))
     assert sql.rows("CHECK TABLE t EXTENDED")[-1][-1] == b"OK"
 
 

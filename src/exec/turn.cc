@@ -29,6 +29,7 @@ TurnItem& Turn::Add(TurnClient& client) {
 
 void Turn::Run(engine::Session& session) {
   if (items_.empty()) return;
+  too_large_ = false;
   stats_.Add(Stat::kTurns);
   if (writes_) {
     stats_.Add(Stat::kBatches);
@@ -37,6 +38,7 @@ void Turn::Run(engine::Session& session) {
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
     if (RunOnce(session, items_, writes_) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
+    if (too_large_) break;
   }
   RunOneByOne(session);
 }
@@ -48,7 +50,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   session.BeginTurn(writes);
   for (TurnItem& item : items) {
     if (item.client->stopped()) continue;
-    if (!ExecuteItem(session, item)) {
+    if (!ExecuteItem(session, item, items.size() == 1)) {
       session.Rollback();
       Drop(items);
       // What waits is found out again, now that other requests may be in other places.
@@ -69,7 +71,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   return Result::kFailed;
 }
 
-bool Turn::ExecuteItem(engine::Session& session, TurnItem& item) {
+bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   TurnClient& client = *item.client;
   base::Buffer& out = client.out->bytes();
   if (out.size() > client.out_bytes_max) {
@@ -91,7 +93,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item) {
   }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
   if (outcome.transaction_lost) {
-    OnLost(item, outcome);
+    OnLost(item, outcome, alone);
     return false;
   }
   if (outcome.busy) {
@@ -105,9 +107,11 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item) {
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would
 // only repeat: that item gets its answer now, the others run again without it.
-void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome) {
+void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   if (outcome.busy) {
     item.waits = true;
+  } else if (outcome.too_large && !alone) {
+    too_large_ = true;
   } else if (outcome.error != model::Error::Engine(kDeadlock)) {
     item.fixed = true;
     item.item.error = outcome.error;

@@ -76,9 +76,9 @@ class Turn {
     return item.item.kind == Item::Kind::kRequest && item.item.request.is_write();
   }
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
-  /// False: the transaction is lost.
-  bool ExecuteItem(engine::Session& session, TurnItem& item);
-  void OnLost(TurnItem& item, const engine::Outcome& outcome);
+  /// False: the transaction is lost. `alone`: no other request is in it.
+  bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
+  void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   static void Hold(std::span<TurnItem> items);
@@ -89,6 +89,7 @@ class Turn {
   StatBlock& stats_;
   std::vector<TurnItem> items_;
   bool writes_ = false;
+  bool too_large_ = false;  ///< The batch does not fit into one transaction.
 };
 
 }  // namespace rowsocket::exec

@@ -67,7 +67,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
 
 Outcome Tables::OpenInstance(const std::string& db, const std::string& name, OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
-  Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, &open->table);
+  Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, false, &open->table);
   if (!outcome.ok()) return outcome;
   open->rolls_back = open->table->file->has_transactions_and_rollback();
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
@@ -75,7 +75,7 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
 }
 
 Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view name,
-                        thr_lock_type lock, TABLE** table) {
+                        thr_lock_type lock, bool for_foreign_key, TABLE** table) {
   THD* thd = thd_.get();
   TABLE_LIST& list = open->list.emplace_back();
   open->names.push_back(std::make_unique<std::string>(db));
@@ -85,6 +85,8 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
   list.init_one_table(&db_name, &table_name, &table_name, lock);
   // A view is refused while its definition is read: opening one here would crash the server.
   list.i_s_requested_object = OPEN_TABLE_ONLY;
+  // A cascade that must compute a virtual column looks for the child by this mark (find_fk_open_table).
+  if (for_foreign_key) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
 
   MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
                    lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
@@ -153,7 +155,7 @@ Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool dele
     });
     if (known) continue;
     TABLE* child = nullptr;
-    Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, &child);
+    Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, true, &child);
     if (!outcome.ok()) return outcome;
     if (!cascades) continue;
     outcome = OpenForeignKeyChildren(open, child, true, true, depth + 1);

@@ -66,7 +66,7 @@ class Tables {
  private:
   Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
   Outcome OpenOne(OpenTable* open, std::string_view db, std::string_view name, thr_lock_type lock,
-                  TABLE** table);
+                  bool for_foreign_key, TABLE** table);
   Outcome OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
                                  unsigned depth);
   Outcome TakeBackupLock(const TABLE& table);

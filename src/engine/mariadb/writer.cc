@@ -101,7 +101,8 @@ void Writer::EndStatement(OpenTable& open, Outcome* outcome) {
   table->auto_increment_field_not_null = false;
   FlushRowEvents(open, outcome);
   if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
-  outcome->transaction_lost = thd->transaction_rollback_request;
+  outcome->too_large = outcome->error == model::Error::Engine(ER_TRANS_CACHE_FULL);
+  outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
   if (!outcome->ok()) trans_rollback_stmt(thd);
   thd->is_fatal_sub_stmt_error = false;
   table->file->row_logging = table->file->row_logging_init = false;

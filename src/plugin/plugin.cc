@@ -30,6 +30,9 @@ std::unique_ptr<Runtime> runtime;
 
 /// Server versions as MYSQL_VERSION_ID has them: 101118 for 10.11.18.
 unsigned RunningVersion() {
+  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
+  // and the server's own check of the interface version has to do.
+  if (using_custom_server_version) return MYSQL_VERSION_ID;
   char* end = server_version;
   const unsigned long major = std::strtoul(end, &end, 10);
   const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;

@@ -1,6 +1,7 @@
 #include "engine/fake/locks.h"
 
 #include <chrono>
+#include <utility>
 
 namespace rowsocket::engine::fake {
 
@@ -55,35 +56,22 @@ bool Locks::ForgetInterrupt(Owner& owner) {
 
 bool Locks::AwaitWaiting(unsigned count) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kTestTimeout, [&] { return waiting_ >= count; });
+  return arrived_.wait_for(lock, kTestTimeout, [&] { return waiting_ >= count; });
 }
 
 Locks::Granted Locks::WaitUntilFree(std::unique_lock<std::mutex>& lock, Owner& owner,
                                     const std::string& name, LockWait wait, int64_t wait_ms) {
+  if (IsFree(owner, name)) return Granted::kYes;
+  if (wait == LockWait::kNever && !Delays(name)) return Granted::kHeld;
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
-  Granted granted = Granted::kYes;
+  const auto ended = [&] { return IsFree(owner, name) || owner.interrupted; };
   ++waiting_;
-  while (!IsFree(owner, name)) {
-    changed_.notify_all();
-    if (owner.interrupted) {
-      granted = Granted::kInterrupted;
-      break;
-    }
-    if (Delays(name)) {
-      changed_.wait(lock);
-      continue;
-    }
-    if (wait == LockWait::kNever) {
-      granted = Granted::kHeld;
-      break;
-    }
-    if (changed_.wait_until(lock, until) == std::cv_status::timeout && !IsFree(owner, name)) {
-      granted = Granted::kTimedOut;
-      break;
-    }
-  }
+  arrived_.notify_all();
+  if (Delays(name)) changed_.wait(lock, ended);
+  else changed_.wait_until(lock, until, ended);
   --waiting_;
-  return granted;
+  if (IsFree(owner, name)) return Granted::kYes;
+  return owner.interrupted ? Granted::kInterrupted : Granted::kTimedOut;
 }
 
 bool Locks::IsFree(const Owner& owner, const std::string& name) const {

@@ -51,7 +51,8 @@ class Locks {
   bool Delays(const std::string& name) const;
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  std::condition_variable changed_;          ///< A lock was released, or a wait interrupted.
+  mutable std::condition_variable arrived_;  ///< waiting_ has grown.
   std::map<std::string, Lock> locks_;
   unsigned waiting_ = 0;
 };

@@ -12,6 +12,14 @@ namespace {
 constexpr const char kUser[] = "handlersocket";
 
 
+/// What the server's own functions read of a THD must be what our headers say is there: members
+/// from the front and from far behind in the class.
+bool LayoutMatches(THD* thd) {
+  return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
+         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) &&
+         thd_killed(thd) == 0 && thd->killed == NOT_KILLED;
+}
+
 }  // namespace
 
 bool ServerStopping() { return abort_loop; }
@@ -47,13 +55,20 @@ bool WorkerThd::Create() {
   THD* thd = new THD(next_thread_id());
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->store_globals();
+  if (!LayoutMatches(thd)) {
+    sql_print_error("rowsocket: the server was built with other options than rowsocket.so, whose "
+                    "idea of its data would be wrong: build against its own source and options");
+    delete thd;
+    set_current_thd(nullptr);
+    return false;
+  }
   // With NON_SYSTEM_THREAD the commit would return before the redo log is flushed: only the
   // server's own socket waits for that flush, and our replies leave on another one.
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   thd->security_ctx->skip_grants();
   // SET GLOBAL read_only holds for us: nobody here is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
-  thd->security_ctx->set_user(my_strdup(PSI_NOT_INSTRUMENTED, kUser, MYF(0)));
+  thd->security_ctx->set_user(const_cast<char*>(kUser));
   thd->security_ctx->host_or_ip = my_localhost;
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
@@ -92,6 +107,7 @@ void WorkerThd::Destroy() {
   thd->cleanup();
   thd->add_status_to_global();
   server_threads.erase(thd);
+  thd->security_ctx->set_user(nullptr);  // It is not the THD's to free.
   lex_end(thd->lex);
   delete thd;
   set_current_thd(nullptr);

@@ -1,0 +1,272 @@
+#include "engine/fake/session.h"
+
+#include <cassert>
+#include <utility>
+
+namespace rowsocket::engine::fake {
+
+using model::Error;
+using model::ErrorCode;
+
+namespace {
+
+constexpr int kDuplicateKey = 121;    // HA_ERR_FOUND_DUPP_KEY
+constexpr int kLockWaitTimeout = 146; // HA_ERR_LOCK_WAIT_TIMEOUT
+constexpr int kOutOfRange = 1264;     // ER_WARN_DATA_OUT_OF_RANGE
+
+std::string KeyOf(const IndexNames& names) {
+  std::string key = names.db + "." + names.table + "." + names.index + ":";
+  for (const std::string& column : names.columns) key.append(column).append(1, ',');
+  key.append(1, ';');
+  for (const std::string& column : names.filter_columns) key.append(column).append(1, ',');
+  return key;
+}
+
+Outcome FailEngine(int number) {
+  Outcome outcome;
+  outcome.error = Error::Engine(number);
+  return outcome;
+}
+
+/// False: the reply has reached its limit.
+bool Push(const Row& row, const std::vector<uint32_t>& columns, model::RowSink& sink) {
+  for (const uint32_t column : columns) {
+    const Cell& cell = row[column];
+    if (!(cell ? sink.Cell(*cell) : sink.NullCell())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Session::Session(Store& store, LockWait lock_wait) : store_(store), lock_wait_(lock_wait) {
+  store_.Count(1, 0);
+}
+
+Session::~Session() {
+  assert(state_ == State::kIdle);
+  store_.Ask({Call::Kind::kEndSession, lock_wait_});
+  HoldTables(false);
+  store_.locks_.Release(owner_);
+  store_.Count(-1, 0);
+}
+
+Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Index>* index) {
+  assert(state_ != State::kLost);
+  store_.locks_.ForgetInterrupt(owner_);
+  Outcome outcome = store_.Ask({Call::Kind::kOpenIndex, lock_wait_, 0, &names});
+  if (!outcome.ok()) return outcome;
+  outcome = PassTable(names.db + "." + names.table);
+  if (!outcome.ok()) return outcome;
+  Resolved resolved;
+  outcome.error.code = store_.Resolve(names, &resolved);
+  if (!outcome.ok()) return outcome;
+  HoldTables(true);
+  std::weak_ptr<engine::Index>& known = indexes_[KeyOf(names)];
+  *index = known.lock();
+  if (*index == nullptr) known = *index = std::make_shared<engine::Index>(names);
+  return outcome;
+}
+
+void Session::BeginTurn(bool writes) {
+  assert(state_ == State::kIdle);
+  store_.locks_.ForgetInterrupt(owner_);
+  store_.Ask({Call::Kind::kBeginTurn, lock_wait_});
+  state_ = State::kInTurn;
+  writes_ = writes;
+  snapshot_ = store_.TakeSnapshot();
+}
+
+Outcome Session::Execute(engine::Index& index, const model::Request& request,
+                         model::RowSink& sink) {
+  assert(state_ == State::kInTurn);
+  assert(writes_ || !request.is_write());
+  Outcome outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
+  if (outcome.ok()) outcome = Statement(index, request, sink);
+  if (outcome.transaction_lost) EndTurn(State::kLost);
+  return outcome;
+}
+
+Outcome Session::Statement(engine::Index& index, const model::Request& request,
+                           model::RowSink& sink) {
+  if (store_.locks_.ForgetInterrupt(owner_)) return Killed();
+  Outcome outcome = PassTable(index.names().db + "." + index.names().table);
+  if (!outcome.ok()) return outcome;
+  Resolved resolved;
+  outcome.error.code = store_.Resolve(index.names(), &resolved);
+  if (!outcome.ok()) return outcome;
+  HoldTables(true);
+  if (request.verb == model::Request::Verb::kInsert) return Insert(resolved, request.insert);
+  if (request.find.key_parts_given > resolved.index->columns.size()) {
+    return Outcome::Fail(ErrorCode::kKpnum);
+  }
+  return request.is_write() ? FindModify(resolved, request.find, sink)
+                            : Find(resolved, request.find, sink);
+}
+
+Outcome Session::Find(const Resolved& resolved, const model::Find& find, model::RowSink& sink) {
+  const auto seen = snapshot_.find(resolved.table);
+  const auto rows = seen != snapshot_.end() ? seen->second : store_.Committed(*resolved.table);
+  Outcome outcome;
+  for (const Row& row :
+       Matching(WithOwn(resolved, rows), *resolved.index, resolved.filter_columns, find)) {
+    const Outcome passed =
+        PassRow(*resolved.table, PrimaryKey(resolved.table->definition, row));
+    if (!passed.ok()) return passed;
+    if (!Push(row, resolved.columns, sink)) return Outcome::Fail(ErrorCode::kResultsize);
+    ++outcome.rows;
+  }
+  return outcome;
+}
+
+Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
+                            model::RowSink& sink) {
+  const TableDefinition& definition = resolved.table->definition;
+  std::vector<Row> rows;
+  Outcome outcome = LockMatching(resolved, find, &rows);
+  if (!outcome.ok()) return outcome;
+  const Rows now = WithOwn(resolved, store_.Committed(*resolved.table));
+  Changes changes;
+  for (const Row& row : rows) {
+    if (find.wants_pre_images && !Push(row, resolved.columns, sink)) {
+      return Outcome::Fail(ErrorCode::kResultsize);
+    }
+    Row changed = row;
+    const bool deletes = find.modification == model::Modification::kDelete;
+    const Change change =
+        deletes ? Change::kChanged : Modify(find, resolved.columns, &changed);
+    if (change == Change::kOutOfRange) return FailEngine(kOutOfRange);
+    if (change == Change::kLeftAlone) continue;
+    ++outcome.rows;
+    const Row key = PrimaryKey(definition, row);
+    const Row changed_key = PrimaryKey(definition, changed);
+    if (changed_key != key) {
+      const Outcome locked = LockRow(*resolved.table, changed_key);
+      if (!locked.ok()) return locked;
+      if (now.contains(changed_key) || changes.contains(changed_key)) {
+        return FailEngine(kDuplicateKey);
+      }
+    }
+    changes[key] = std::nullopt;
+    if (!deletes) changes[changed_key] = std::move(changed);
+  }
+  for (auto& [key, row] : changes) changes_[resolved.table][key] = std::move(row);
+  return outcome;
+}
+
+Outcome Session::Insert(const Resolved& resolved, const model::Insert& insert) {
+  Table& table = *resolved.table;
+  Row row(table.definition.columns.size());
+  for (size_t i = 0; i < insert.values.size() && i < resolved.columns.size(); ++i) {
+    const model::Value& value = insert.values[i];
+    row[resolved.columns[i]] = value.is_null() ? Cell() : Cell(std::string(value.text()));
+  }
+  Outcome outcome;
+  outcome.rows = 1;
+  outcome.has_insert_id = table.definition.auto_increment;
+  if (outcome.has_insert_id) {
+    Cell& id = row[table.definition.indexes.front().columns.front()];
+    const Changes& own = changes_[resolved.table];
+    if (!id || id->empty() || *id == "0") {
+      do {
+        outcome.insert_id = store_.NextId(table);
+        id = std::to_string(outcome.insert_id);
+      } while (own.contains(PrimaryKey(table.definition, row)));
+    }
+  }
+  const Row key = PrimaryKey(table.definition, row);
+  const Outcome locked = LockRow(table, key);
+  if (!locked.ok()) return locked;
+  Changes& own = changes_[resolved.table];
+  const auto changed = own.find(key);
+  const bool exists = changed != own.end() ? changed->second.has_value()
+                                           : store_.Committed(table)->contains(key);
+  if (exists) return FailEngine(kDuplicateKey);
+  own[key] = std::move(row);
+  return outcome;
+}
+
+// A wait may have let another session change what the find is about: looked at again until all
+// that it finds was locked before.
+Outcome Session::LockMatching(const Resolved& resolved, const model::Find& find,
+                              std::vector<Row>* rows) {
+  const Table& table = *resolved.table;
+  for (bool locked_any = true; locked_any;) {
+    locked_any = false;
+    *rows = Matching(WithOwn(resolved, store_.Committed(table)), *resolved.index,
+                     resolved.filter_columns, find);
+    for (const Row& row : *rows) {
+      const Row key = PrimaryKey(table.definition, row);
+      if (store_.locks_.IsTaken(owner_, RowLock(table.definition.name, key))) continue;
+      const Outcome locked = LockRow(table, key);
+      if (!locked.ok()) return locked;
+      locked_any = true;
+    }
+  }
+  return {};
+}
+
+Outcome Session::LockRow(const Table& table, const Row& primary_key) {
+  return NotGranted(store_.locks_.Take(owner_, RowLock(table.definition.name, primary_key),
+                                       lock_wait_, store_.lock_wait_ms()));
+}
+
+// Reads do not wait for row locks; a delayed row stops them all the same.
+Outcome Session::PassRow(const Table& table, const Row& primary_key) {
+  const Locks::Granted granted =
+      store_.locks_.Pass(owner_, RowLock(table.definition.name, primary_key), LockWait::kNever, 0);
+  return granted == Locks::Granted::kHeld ? Outcome() : NotGranted(granted);
+}
+
+Outcome Session::PassTable(const std::string& name) {
+  return NotGranted(store_.locks_.Pass(owner_, name, lock_wait_, store_.lock_wait_ms()));
+}
+
+Outcome Session::NotGranted(Locks::Granted granted) {
+  if (granted == Locks::Granted::kYes) return {};
+  if (granted == Locks::Granted::kInterrupted) {
+    store_.locks_.ForgetInterrupt(owner_);
+    return Killed();
+  }
+  Outcome outcome = FailEngine(kLockWaitTimeout);
+  outcome.busy = granted == Locks::Granted::kHeld;
+  return outcome;
+}
+
+Rows Session::WithOwn(const Resolved& resolved, const std::shared_ptr<const Rows>& rows) const {
+  const auto own = changes_.find(resolved.table);
+  return own == changes_.end() ? *rows : Apply(*rows, own->second);
+}
+
+Outcome Session::Commit() {
+  assert(state_ == State::kInTurn);
+  const Outcome outcome = store_.Ask({Call::Kind::kCommit, lock_wait_});
+  if (outcome.ok()) store_.Commit(changes_);
+  EndTurn(State::kIdle);
+  return outcome;
+}
+
+void Session::Rollback() {
+  assert(state_ != State::kIdle);
+  EndTurn(State::kIdle);
+}
+
+void Session::EndTurn(State state) {
+  changes_.clear();
+  snapshot_.clear();
+  store_.locks_.Release(owner_);
+  state_ = state;
+}
+
+void Session::HoldTables(bool holds) {
+  if (holds == holds_tables_) return;
+  holds_tables_ = holds;
+  store_.Count(0, holds ? 1 : -1);
+}
+
+std::unique_ptr<engine::Session> SessionFactory::Create(LockWait lock_wait) {
+  if (store_.shuts_down()) return nullptr;
+  return std::make_unique<Session>(store_, lock_wait);
+}
+
+}  // namespace rowsocket::engine::fake

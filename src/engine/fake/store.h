@@ -1,0 +1,121 @@
+// The in-memory engine's database: tables and locks that sessions share, and the failures that a
+// test wants.
+//
+// Flow: CreateTable, hand the Store to Sessions (session.h), then look at it with Dump.
+// Failures: a Hook is asked before every call of a session and may fail it; LockRow and LockTable
+// are what a SQL session would hold, DelayRow makes even a session that never waits stand still.
+// Threads: all.
+// Lifetime: outlives its sessions and holdings.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/fake/locks.h"
+#include "engine/fake/table.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::fake {
+
+/// A call of a session that is about to be carried out.
+struct Call {
+  enum class Kind : uint8_t { kOpenIndex, kBeginTurn, kExecute, kCommit, kEndSession, kCount };
+  Kind kind;
+  LockWait lock_wait;                        ///< The session's.
+  uint64_t number = 0;                       ///< Calls of this kind since the hook was set, from 1.
+  const IndexNames* names = nullptr;         ///< kOpenIndex, kExecute.
+  const model::Request* request = nullptr;   ///< kExecute.
+};
+
+/// An outcome that is not ok becomes the call's, which is not carried out (kBeginTurn and
+/// kEndSession cannot fail). It runs on the session's thread, several at once, and may block.
+using Hook = std::function<Outcome(const Call&)>;
+
+/// The statement's transaction is lost to a deadlock (149).
+Outcome Deadlock();
+/// KILL QUERY ended the statement.
+Outcome Killed();
+/// KILL ended the session's connection, and with it the turn.
+Outcome KilledTurn();
+/// A deadlock at each of these statements.
+Hook DeadlockAt(std::vector<uint64_t> statements);
+/// The next `count` commits fail with this error.
+Hook FailCommits(uint64_t count, model::Error error);
+/// The first value of the request's key, or of the row that it inserts; empty for neither.
+std::string FirstValue(const model::Request& request);
+
+class Store {
+ public:
+  /// The rows are in the order of the definition's columns.
+  void CreateTable(const TableDefinition& definition, const std::vector<Row>& rows = {});
+  /// Sessions that opened an index of it find out when they use it.
+  void DropTable(const std::string& name);
+
+  /// Committed rows in the order of their primary key, as `a,b,NULL;c,d,e;`.
+  std::string Dump(const std::string& table) const;
+  size_t RowCount(const std::string& table) const;
+
+  /// Replaces the hook; an empty one ends all failures.
+  void SetHook(Hook hook);
+  /// As a SQL session: waits for its turn, and null when that took too long.
+  [[nodiscard]] std::unique_ptr<Holding> LockRow(const std::string& table, const Row& primary_key);
+  /// ALTER or LOCK TABLES.
+  [[nodiscard]] std::unique_ptr<Holding> LockTable(const std::string& table);
+  /// Whoever comes to this row stands still until it is given back, or is interrupted.
+  [[nodiscard]] std::unique_ptr<Holding> DelayRow(const std::string& table,
+                                                  const Row& primary_key);
+  /// Milliseconds that sessions with LockWait::kServer wait for a lock.
+  void SetLockWaitMs(int64_t ms);
+  /// The server shuts down: sessions should stop, and no new one is made.
+  void ShutDown();
+
+  /// Until that many sessions wait for a lock or a delayed row; false when it takes too long.
+  bool AwaitWaiting(unsigned count) const { return locks_.AwaitWaiting(count); }
+  size_t sessions() const;
+  size_t sessions_with_tables() const;
+  /// Carried out so far, those that failed included.
+  uint64_t calls(Call::Kind kind) const;
+
+ private:
+  friend class Session;
+  /// What the names of an index mean at the moment.
+  struct Resolved {
+    std::shared_ptr<Table> table;
+    const IndexDefinition* index = nullptr;
+    std::vector<uint32_t> columns;
+    std::vector<uint32_t> filter_columns;
+  };
+  using Snapshot = std::map<std::shared_ptr<Table>, std::shared_ptr<const Rows>>;
+
+  Outcome Ask(Call call);
+  model::ErrorCode Resolve(const IndexNames& names, Resolved* resolved) const;
+  Snapshot TakeSnapshot() const;
+  std::shared_ptr<const Rows> Committed(const Table& table) const;
+  uint64_t NextId(Table& table);
+  void Commit(const std::map<std::shared_ptr<Table>, Changes>& changes);
+  void Count(int sessions, int with_tables);
+  int64_t lock_wait_ms() const;
+  bool shuts_down() const;
+
+  Locks locks_;
+  mutable std::mutex mutex_;  ///< Guards all below; never held while waiting or in a hook.
+  std::map<std::string, std::shared_ptr<Table>> tables_;
+  std::shared_ptr<const Hook> hook_;
+  std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> hook_calls_{};
+  std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> calls_{};
+  int64_t lock_wait_ms_ = 20'000;
+  int sessions_ = 0;
+  int sessions_with_tables_ = 0;
+  bool shuts_down_ = false;
+};
+
+/// The lock of a row; that of a table is the table's name.
+std::string RowLock(const std::string& table, const Row& primary_key);
+
+}  // namespace rowsocket::engine::fake

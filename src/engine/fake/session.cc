@@ -10,9 +10,9 @@ using model::ErrorCode;
 
 namespace {
 
-constexpr int kDuplicateKey = 121;    // HA_ERR_FOUND_DUPP_KEY
-constexpr int kLockWaitTimeout = 146; // HA_ERR_LOCK_WAIT_TIMEOUT
-constexpr int kOutOfRange = 1264;     // ER_WARN_DATA_OUT_OF_RANGE
+constexpr int kDuplicateKey = 121;     // HA_ERR_FOUND_DUPP_KEY
+constexpr int kLockWaitTimeout = 146;  // HA_ERR_LOCK_WAIT_TIMEOUT
+constexpr int kOutOfRange = 1264;      // ER_WARN_DATA_OUT_OF_RANGE
 
 std::string KeyOf(const IndexNames& names) {
   std::string key = names.db + "." + names.table + "." + names.index + ":";
@@ -109,7 +109,7 @@ Outcome Session::Find(const Resolved& resolved, const model::Find& find, model::
   const auto rows = seen != snapshot_.end() ? seen->second : store_.Committed(*resolved.table);
   Outcome outcome;
   for (const Row& row :
-       Matching(WithOwn(resolved, rows), *resolved.index, resolved.filter_columns, find)) {
+       Matching(*WithOwn(resolved, rows), *resolved.index, resolved.filter_columns, find)) {
     const Outcome passed =
         PassRow(*resolved.table, PrimaryKey(resolved.table->definition, row));
     if (!passed.ok()) return passed;
@@ -125,7 +125,7 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
   std::vector<Row> rows;
   Outcome outcome = LockMatching(resolved, find, &rows);
   if (!outcome.ok()) return outcome;
-  const Rows now = WithOwn(resolved, store_.Committed(*resolved.table));
+  const std::shared_ptr<const Rows> now = WithOwn(resolved, store_.Committed(*resolved.table));
   Changes changes;
   for (const Row& row : rows) {
     if (find.wants_pre_images && !Push(row, resolved.columns, sink)) {
@@ -143,7 +143,7 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
     if (changed_key != key) {
       const Outcome locked = LockRow(*resolved.table, changed_key);
       if (!locked.ok()) return locked;
-      if (now.contains(changed_key) || changes.contains(changed_key)) {
+      if (now->contains(changed_key) || changes.contains(changed_key)) {
         return FailEngine(kDuplicateKey);
       }
     }
@@ -193,7 +193,7 @@ Outcome Session::LockMatching(const Resolved& resolved, const model::Find& find,
   const Table& table = *resolved.table;
   for (bool locked_any = true; locked_any;) {
     locked_any = false;
-    *rows = Matching(WithOwn(resolved, store_.Committed(table)), *resolved.index,
+    *rows = Matching(*WithOwn(resolved, store_.Committed(table)), *resolved.index,
                      resolved.filter_columns, find);
     for (const Row& row : *rows) {
       const Row key = PrimaryKey(table.definition, row);
@@ -233,9 +233,11 @@ Outcome Session::NotGranted(Locks::Granted granted) {
   return outcome;
 }
 
-Rows Session::WithOwn(const Resolved& resolved, const std::shared_ptr<const Rows>& rows) const {
+std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,
+                                             std::shared_ptr<const Rows> rows) const {
   const auto own = changes_.find(resolved.table);
-  return own == changes_.end() ? *rows : Apply(*rows, own->second);
+  if (own == changes_.end()) return rows;
+  return std::make_shared<const Rows>(Apply(*rows, own->second));
 }
 
 Outcome Session::Commit() {

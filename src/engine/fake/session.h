@@ -57,7 +57,8 @@ class Session final : public engine::Session {
   Outcome NotGranted(Locks::Granted granted);
 
   /// `rows` with this turn's changes on top.
-  Rows WithOwn(const Resolved& resolved, const std::shared_ptr<const Rows>& rows) const;
+  std::shared_ptr<const Rows> WithOwn(const Resolved& resolved,
+                                      std::shared_ptr<const Rows> rows) const;
   void HoldTables(bool holds);
   void EndTurn(State state);
 

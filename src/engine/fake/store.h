@@ -74,6 +74,7 @@ class Store {
   void SetLockWaitMs(int64_t ms);
   /// The server shuts down: sessions should stop, and no new one is made.
   void ShutDown();
+  bool shuts_down() const;
 
   /// Until that many sessions wait for a lock or a delayed row; false when it takes too long.
   bool AwaitWaiting(unsigned count) const { return locks_.AwaitWaiting(count); }
@@ -101,7 +102,6 @@ class Store {
   void Commit(const std::map<std::shared_ptr<Table>, Changes>& changes);
   void Count(int sessions, int with_tables);
   int64_t lock_wait_ms() const;
-  bool shuts_down() const;
 
   Locks locks_;
   mutable std::mutex mutex_;  ///< Guards all below; never held while waiting or in a hook.

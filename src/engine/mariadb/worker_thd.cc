@@ -68,7 +68,7 @@ bool WorkerThd::Create() {
   thd->security_ctx->skip_grants();
   // SET GLOBAL read_only holds for us: nobody here is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
-  thd->security_ctx->set_user(const_cast<char*>(kUser));
+  thd->security_ctx->set_user(const_cast<char*>(kUser));  // Makes its own copy.
   thd->security_ctx->host_or_ip = my_localhost;
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
@@ -107,7 +107,6 @@ void WorkerThd::Destroy() {
   thd->cleanup();
   thd->add_status_to_global();
   server_threads.erase(thd);
-  thd->security_ctx->set_user(nullptr);  // It is not the THD's to free.
   lex_end(thd->lex);
   delete thd;
   set_current_thd(nullptr);

@@ -10,6 +10,8 @@ namespace rowsocket::engine::mariadb {
 
 namespace {
 
+constexpr ulonglong kYearMax = 2155;
+
 template <typename T>
 int Order(const T& left, const T& right) {
   return left < right ? -1 : left > right ? 1 : 0;
@@ -150,10 +152,13 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   is_duration_ = IsDuration(field->real_type());
   Item_string* item =
       new (thd->mem_root) Item_string(thd, text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  MYSQL_TIME time;
   const bool failed =
-      is_duration_ ? item->get_date(thd, &time_, Time::Options(thd))
-                   : item->get_date(thd, &time_, Datetime::Options(TIME_INVALID_DATES, thd));
+      is_duration_ ? item->get_date(thd, &time, Time::Options(thd))
+                   : item->get_date(thd, &time, Datetime::Options(TIME_INVALID_DATES, thd));
   kind_ = failed || item->null_value ? Kind::kNothing : Kind::kTime;
+  if (kind_ == Kind::kTime) packed_time_ = is_duration_ ? item->val_time_packed(thd)
+                                                        : item->val_datetime_packed(thd);
 }
 
 void Constant::PrepareLabel(Field* field) {
@@ -215,12 +220,9 @@ int Constant::Compare(Field* field) {
       const int order = sortcmp(field->val_str(&buffer), &converted_, field->charset());
       return order == 0 && never_equal_ ? -1 : order;
     }
-    case Kind::kTime: {
-      MYSQL_TIME value;
-      if (is_duration_) field->get_date(&value, Time::Options(thd_));
-      else field->get_date(&value, Datetime::Options(TIME_INVALID_DATES, thd_));
-      return my_time_compare(&value, &time_);
-    }
+    case Kind::kTime:
+      return Order(is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_),
+                   packed_time_);
     case Kind::kLabel:
       return CompareLabel(field);
     case Kind::kBits:
@@ -273,6 +275,10 @@ bool Constant::StoreInto(Field* field) {
   field->set_notnull();
   if (kind_ == Kind::kLabel && never_equal_) {
     field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
+  } else if (kind_ == Kind::kInteger && field->real_type() == MYSQL_TYPE_YEAR) {
+    // YEAR stores what it cannot hold as 0000: beyond its end that would be the wrong end.
+    field->store(static_cast<longlong>(negative_ ? 0 : std::min<ulonglong>(integer_, kYearMax)),
+                 /*unsigned_val=*/true);
   } else {
     field->store(text_.data(), text_.size(), WireCharset(field));
   }

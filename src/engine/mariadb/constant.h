@@ -70,7 +70,7 @@ class Constant {
   ulonglong integer_ = 0;         ///< kInteger, kLabel, kBits
   double real_ = 0;
   my_decimal decimal_;
-  MYSQL_TIME time_{};
+  longlong packed_time_ = 0;
   String converted_;              ///< kText in the column's character set; kImage
 };
 

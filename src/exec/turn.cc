@@ -21,6 +21,18 @@ Stat VerbStat(const model::Request& request) {
 
 }  // namespace
 
+void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
+  if (!answer.ok()) stats.Add(ErrorStat(answer.code));
+  if (item.kind == Item::Kind::kRequest) {
+    stats.Add(VerbStat(item.request));
+    if (answer.ok()) stats.Add(item.request.is_write() ? Stat::kRowsWritten : Stat::kRowsRead, rows);
+  } else if (item.names != nullptr) {
+    stats.Add(Stat::kOpens);
+  } else if (answer.ok()) {
+    stats.Add(Stat::kAuths);
+  }
+}
+
 TurnItem& Turn::Add(TurnClient& client) {
   TurnItem& item = items_.emplace_back();
   item.client = &client;
@@ -61,33 +73,30 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   const engine::Outcome commit = session.Commit();
   if (commit.ok()) {
     if (writes) stats_.Add(Stat::kCommits);
-    Open(items);
-    return Result::kCommitted;
+  } else {
+    stats_.Add(Stat::kCommitFailures);
+    Drop(items);
+    AnswerAll(items, commit.error);
   }
-  stats_.Add(Stat::kCommitFailures);
-  Drop(items);
-  AnswerAll(items, commit.error);
-  Open(items);
-  return Result::kFailed;
+  Finish(items);
+  return commit.ok() ? Result::kCommitted : Result::kFailed;
 }
 
 bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   TurnClient& client = *item.client;
   base::Buffer& out = client.out->bytes();
-  if (out.size() > client.out_bytes_max) {
-    client.stopped_at = &item;
-    return true;
-  }
+  // Never stopped at: its reply is small, and what it did to its connection is done already.
   if (item.item.kind == Item::Kind::kReply) {
     client.frontend->Reply(item.item, out);
     return true;
   }
   if (item.fixed) {
-    client.frontend->ReplyError(item.item, item.item.error, out);
+    client.frontend->ReplyError(item.item, item.answer, out);
     return true;
   }
-  if (item.item.kind == Item::Kind::kOpen || item.waits) {  // Found to wait before, or by Open.
-    item.waits = true;
+  // An item that opens has met a lock when its names were looked up, or it would be a kReply.
+  if (item.item.kind == Item::Kind::kOpen) item.waits = true;
+  if (item.waits || out.size() > client.out_bytes_max) {
     client.stopped_at = &item;
     return true;
   }
@@ -101,7 +110,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     client.stopped_at = &item;
     return true;
   }
-  Count(item, outcome);
+  item.answer = outcome.error;
+  item.rows = outcome.rows;
   return true;
 }
 
@@ -114,40 +124,39 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
     too_large_ = true;
   } else if (outcome.error != model::Error::Engine(kDeadlock)) {
     item.fixed = true;
-    item.item.error = outcome.error;
-    Count(item, outcome);
+    item.answer = outcome.error;
   }
 }
 
 // Items of kind kReply took no part in the transaction: their answers stand.
 void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
   for (TurnItem& item : items) {
-    if (item.client->stopped()) continue;
+    if (!item.is_answered()) continue;
     base::Buffer& out = item.client->out->bytes();
     if (item.item.kind == Item::Kind::kReply) {
       item.client->frontend->Reply(item.item, out);
-    } else {
-      item.client->frontend->ReplyError(item.item, error, out);
-      stats_.Add(ErrorStat(error.code));
+      continue;
     }
+    if (!item.fixed) item.answer = error;
+    item.client->frontend->ReplyError(item.item, item.answer, out);
   }
 }
 
 void Turn::RunOneByOne(engine::Session& session) {
-  for (size_t i = 0; i < items_.size(); ++i) {
-    const std::span<TurnItem> one(&items_[i], 1);
-    const bool writes = IsWrite(items_[i]);
-    Result result = Result::kLost;
-    for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-      if (items_[i].client->stopped()) break;
-      result = RunOnce(session, one, writes);
-      if (result != Result::kLost) break;
-      stats_.Add(Stat::kBatchRetries);
-    }
-    if (items_[i].client->stopped() || result != Result::kLost) continue;
-    AnswerAll(one, model::Error::Engine(kDeadlock));
-    Open(one);
+  for (TurnItem& item : items_) {
+    if (!item.client->stopped()) RunAlone(session, item);
   }
+}
+
+void Turn::RunAlone(engine::Session& session, TurnItem& item) {
+  const std::span<TurnItem> one(&item, 1);
+  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
+    if (RunOnce(session, one, IsWrite(item)) != Result::kLost) return;
+    stats_.Add(Stat::kBatchRetries);
+  }
+  if (item.waits) item.client->stopped_at = &item;
+  AnswerAll(one, model::Error::Engine(kDeadlock));
+  Finish(one);
 }
 
 void Turn::Hold(std::span<TurnItem> items) {
@@ -156,21 +165,17 @@ void Turn::Hold(std::span<TurnItem> items) {
   }
 }
 
-void Turn::Open(std::span<TurnItem> items) {
-  for (TurnItem& item : items) item.client->out->OpenGate();
-}
-
 void Turn::Drop(std::span<TurnItem> items) {
   for (TurnItem& item : items) item.client->out->DropGated();
 }
 
-void Turn::Count(const TurnItem& item, const engine::Outcome& outcome) {
-  const model::Request& request = item.item.request;
-  stats_.Add(VerbStat(request));
-  if (!outcome.ok()) {
-    stats_.Add(ErrorStat(outcome.error.code));
-  } else {
-    stats_.Add(request.is_write() ? Stat::kRowsWritten : Stat::kRowsRead, outcome.rows);
+void Turn::Finish(std::span<TurnItem> items) {
+  for (TurnItem& item : items) {
+    if (item.is_answered()) {
+      const bool is_request = item.item.kind == Item::Kind::kRequest;
+      CountAnswer(item.item, is_request ? item.answer : item.item.error, item.rows, stats_);
+    }
+    item.client->out->OpenGate();
   }
 }
 

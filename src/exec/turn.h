@@ -47,8 +47,16 @@ struct TurnItem {
   size_t input_begin = 0;  ///< Offset of the item's first byte in the client's input.
   size_t input_end = 0;    ///< And of the first byte behind it.
   bool waits = false;      ///< Another session holds a lock that this item needs.
-  bool fixed = false;      ///< Its answer stands: error, whatever happens to the batch.
+  bool fixed = false;      ///< Its answer stands, whatever happens to the batch.
+  model::Error answer;     ///< Of a kRequest that was executed.
+  uint64_t rows = 0;       ///< That it sent or changed.
+
+  /// Neither is its client stopped at it, nor at one before it.
+  bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };
+
+/// Counts an item once it has its final answer.
+void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats);
 
 class Turn {
  public:
@@ -79,12 +87,13 @@ class Turn {
   /// False: the transaction is lost. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
-  void AnswerAll(std::span<TurnItem> items, model::Error error);
+  static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
+  void RunAlone(engine::Session& session, TurnItem& item);
   static void Hold(std::span<TurnItem> items);
-  static void Open(std::span<TurnItem> items);
   static void Drop(std::span<TurnItem> items);
-  void Count(const TurnItem& item, const engine::Outcome& outcome);
+  /// The answers are final: counts them and opens the gates.
+  void Finish(std::span<TurnItem> items);
 
   StatBlock& stats_;
   std::vector<TurnItem> items_;

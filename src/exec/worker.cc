@@ -288,21 +288,14 @@ bool Worker::ParseOne(Client& client, engine::Session& session, std::string_view
   item.input_end = client.parsed;
   client.has_requests = client.has_requests || item.item.kind == Item::Kind::kRequest;
   if (item.item.kind == Item::Kind::kOpen) return OpenInTurn(client, session, item);
-  if (item.item.kind == Item::Kind::kReply) {
-    stats_->Add(item.item.error.ok() ? Stat::kAuths : ErrorStat(item.item.error.code));
-  }
   turn_->Added();
   return true;
 }
 
 bool Worker::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
-  stats_->Add(Stat::kOpens);
   std::shared_ptr<engine::Index> index;
   const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
-  if (!outcome.busy) {
-    client.frontend->Opened(item.item, outcome, std::move(index));
-    if (!outcome.ok()) stats_->Add(ErrorStat(outcome.error.code));
-  }
+  if (!outcome.busy) client.frontend->Opened(item.item, outcome, std::move(index));
   turn_->Added();
   return !outcome.busy;
 }
@@ -366,7 +359,7 @@ void Worker::FinishWait(WaitJob& job) {
     else out.bytes().Append(job.reply.view());
     out.OpenGate();
     client.connection.in().Consume(job.line.size());
-    if (!job.outcome.ok()) stats_->Add(ErrorStat(job.outcome.error.code));
+    CountAnswer(job.item, job.outcome.error, job.outcome.rows, *stats_);
   }
   client.has_more = true;
   SendTo(client);

@@ -46,7 +46,7 @@ struct TableDefinition {
 
 struct Table {
   const TableDefinition definition;
-  std::shared_ptr<const Rows> rows;  ///< Committed; replaced as a whole, so that readers keep theirs.
+  std::shared_ptr<const Rows> rows;  ///< Committed; replaced as a whole: readers keep theirs.
   uint64_t next_id = 1;
 };
 

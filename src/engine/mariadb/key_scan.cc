@@ -25,6 +25,22 @@ bool CanAnswer(const TABLE& table, uint key_number, CompareOp op, uint parts) {
   return true;
 }
 
+/// CHAR is padded with blanks in the index, also where the collation tells '' from ' '.
+bool IsPaddedButNotCompared(const Field* field) {
+  return field->real_type() == MYSQL_TYPE_STRING && (field->charset()->state & MY_CS_NOPAD) &&
+         field->charset() != &my_charset_bin;
+}
+
+/// Whether a text sorts as its first characters do. In collations of several levels it need not:
+/// 'A' < 'Ä', and 'AB' > 'Ä'.
+bool SortsByItsFront(const Field* field) {
+  const CHARSET_INFO* charset = field->charset();
+  if (field->cmp_type() != STRING_RESULT) return true;
+  if (IsPaddedButNotCompared(field)) return false;
+  return (charset->state & MY_CS_BINSORT) ||
+         (charset->uca == nullptr && charset->levels_for_order <= 1);
+}
+
 }  // namespace
 
 ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, CompareOp op,
@@ -98,13 +114,15 @@ void KeyScan::PrepareRange() {
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     const bool is_exact = !part.is_prefix && !part.constant.is_float() &&
+                          !IsPaddedButNotCompared(part.field) &&
                           part.constant.Compare(part.field) == 0;
     if (is_exact) continue;
     if (part.constant.is_float()) {
       part.constant.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
     }
-    // Behind a part that is only near its value the other parts say nothing about the position.
-    usable = i + 1;
+    // Behind a part that is only near its value the other parts say nothing about the position;
+    // nor does that part itself where a text may sort far from its front.
+    usable = SortsByItsFront(part.field) ? i + 1 : i;
     checks_rows_ = true;
     break;
   }
@@ -156,6 +174,10 @@ ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Val
 
 int KeyScan::First() {
   if (nothing_) return HA_ERR_KEY_NOT_FOUND;
+  if (key_map_ == 0) {
+    return SkipUnqualified(descending_ ? file_->ha_index_last(table_->record[0])
+                                       : file_->ha_index_first(table_->record[0]));
+  }
   return SkipUnqualified(
       file_->ha_index_read_map(table_->record[0], key_image_.data(), key_map_, flag_));
 }

@@ -161,14 +161,17 @@ void WorkerThd::StartStatement(int sql_command) {
   thd_->set_query_id(next_query_id());
   thd_->used = 0;
   thd_->set_current_stmt_binlog_format_row();
-  thd_->abort_on_warning = true;
-  thd_->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
   thd_->cuted_fields = 0;
+  SetStrict(true);
+}
+
+void WorkerThd::SetStrict(bool strict) {
+  thd_->abort_on_warning = strict;
+  thd_->count_cuted_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
 }
 
 void WorkerThd::ClearStatement() {
-  thd_->abort_on_warning = false;
-  thd_->count_cuted_fields = CHECK_FIELD_IGNORE;
+  SetStrict(false);
   Diagnostics_area* area = thd_->get_stmt_da();
   if (area->is_set()) area->reset_diagnostics_area();
   if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);

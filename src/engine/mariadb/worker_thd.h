@@ -42,6 +42,9 @@ class WorkerThd {
 
   /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
   void StartStatement(int sql_command);
+  /// Whether a conversion that loses something is an error, as for new values of a strict INSERT, or
+  /// of no interest, as for what a column is compared with.
+  void SetStrict(bool strict);
   /// Forgets errors, warnings and the conversion rules.
   void ClearStatement();
   /// Frees what statements allocated. REQUIRES: no table is locked.

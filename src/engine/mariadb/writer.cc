@@ -162,7 +162,7 @@ Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& fi
   const int error = open.table->file->ha_index_init(index.key(), true);
   if (error != 0) return Failure(error);
   // The values of key and filters are no values of the row: nothing about them is an error.
-  thd_.get()->count_cuted_fields = CHECK_FIELD_IGNORE;
+  thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
   return finder_.is_single_row() ? ModifyFirst(open, index, find, sink)
@@ -222,7 +222,6 @@ int Writer::CollectRows(OpenTable& open) {
 
 Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
                           model::RowSink& sink, bool* changed) {
-  THD* thd = thd_.get();
   TABLE* table = open.table;
   if (find.wants_pre_images) {
     for (const uint field : index.column_fields()) {
@@ -237,14 +236,14 @@ Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find&
   }
   store_record(table, record[1]);
   table->reset_default_fields();
-  thd->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
+  thd_.SetStrict(true);
   bool left_alone = false;
   Outcome outcome = StoreNewValues(table, index, find, &left_alone);
   if (outcome.ok() && !left_alone) {
     outcome = WriteUpdatedRow(table);
     *changed = outcome.ok();
   }
-  thd->count_cuted_fields = CHECK_FIELD_IGNORE;
+  thd_.SetStrict(false);
   return outcome;
 }
 

@@ -1,0 +1,157 @@
+// Turns in which a client is stopped: by a lock that is held elsewhere, or by replies that its
+// client does not take.
+#include "exec/turn_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using model::Error;
+
+class TurnStopTest : public TurnFixture {
+ protected:
+  /// A lock that is held elsewhere, of an engine that gives the whole transaction up for it.
+  static Outcome BusyAndLost() {
+    Outcome outcome;
+    outcome.error = Error::Engine(146);
+    outcome.busy = true;
+    outcome.transaction_lost = true;
+    return outcome;
+  }
+  void ExpectWaitsAt(const Peer& peer, size_t item) {
+    ASSERT_TRUE(peer.client.stopped());
+    EXPECT_EQ(&turn_.items()[item], peer.client.stopped_at);
+    EXPECT_TRUE(peer.client.stopped_at->waits);
+  }
+};
+
+TEST_F(TurnStopTest, HeldLockStopsItsConnectionOnly) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  const auto held = store_.LockRow(kTable, {"2"});
+  SetHook();
+  Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n1\t=\t1\t3\t1\t0\tD\nbad\n");
+  Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
+  Run();
+  EXPECT_EQ("0\t1\t1\n", one.TakeReplies());
+  EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
+  ExpectWaitsAt(one, 1);
+  EXPECT_FALSE(two.client.stopped());
+  EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kTable));
+  EXPECT_EQ(2u, Stat(Stat::kIncrements));
+  EXPECT_EQ(0u, Stat(Stat::kDeletes));
+  EXPECT_EQ(0u, Errors(model::ErrorCode::kCmd));
+}
+
+TEST_F(TurnStopTest, HeldTableStopsThoseWhoOpenIt) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  store_.CreateTable({"test.u", {"id"}, {{"PRIMARY", {0}}}});
+  auto held = store_.LockTable("test.u");
+  Send(one, "bad\nP\t2\ttest\tu\t\tid\n");
+  Send(two, "0\t=\t1\t1\n");
+  Run();
+  EXPECT_EQ("2\t1\tcmd\n", one.TakeReplies());
+  EXPECT_EQ("0\t2\t1\t10\n", two.TakeReplies());
+  ExpectWaitsAt(one, 1);
+  EXPECT_EQ(4u, Stat(Stat::kOpens));  // Not those that have no answer.
+  held.reset();
+  NextTurn();
+  Send(one, "P\t2\ttest\tu\t\tid\n2\t+\t1\t7\n");
+  Run();
+  EXPECT_EQ("0\t1\n0\t1\n", one.TakeReplies());
+  EXPECT_EQ(5u, Stat(Stat::kOpens));
+}
+
+TEST_F(TurnStopTest, HeldLockThatCostsTheTransactionRunsTheOthersAgain) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  SetHook(FailAlways("2", BusyAndLost()));
+  Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
+  Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
+  Run();
+  EXPECT_EQ("0\t1\t1\n", one.TakeReplies());
+  EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
+  ExpectWaitsAt(one, 1);
+  EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kTable));
+  EXPECT_EQ(0u, Errors(model::ErrorCode::kEngine));
+}
+
+TEST_F(TurnStopTest, HeldLockAtTheLastTryWaitsAllTheSame) {
+  Peer& peer = Connect();
+  store_.SetHook([seen = std::make_shared<unsigned>(0)](const Call& call) {
+    if (call.kind != Call::Kind::kExecute) return Outcome();
+    return ++*seen == 2 * (model::kBatchRetriesMax + 1) ? BusyAndLost()
+                                                        : engine::fake::Deadlock();
+  });
+  Send(peer, "1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
+  Run();
+  EXPECT_EQ("", peer.TakeReplies());
+  ExpectWaitsAt(peer, 0);
+}
+
+TEST_F(TurnStopTest, LockThatWasReleasedMeanwhileStopsNobodyInTheNextRun) {
+  Peer& peer = Connect();
+  auto held = store_.LockRow(kTable, {"1"});
+  Peer& other = Connect();
+  store_.SetHook([&](const Call& call) {
+    if (call.kind != Call::Kind::kExecute || call.number != 2) return Outcome();
+    held.reset();
+    return engine::fake::Deadlock();
+  });
+  Send(peer, "0\t=\t1\t2\n");
+  Send(other, "0\t=\t1\t3\n0\t+\t2\t4\t40\n");
+  Run();
+  EXPECT_EQ("0\t2\t2\t20\n", peer.TakeReplies());
+  EXPECT_EQ("0\t2\t3\t30\n0\t1\n", other.TakeReplies());
+}
+
+TEST_F(TurnStopTest, UnsentRepliesStopAClient) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  one.client.out_bytes_max = 20;
+  SetHook();
+  // 9 bytes a reply: the third goes above the limit.
+  Send(one, "0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n1\t=\t1\t1\t1\t0\tD\nbad\n");
+  Send(two, "0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n");
+  Run();
+  EXPECT_EQ("0\t2\t1\t10\n0\t2\t1\t10\n0\t2\t1\t10\n", one.TakeReplies());
+  ASSERT_TRUE(one.client.stopped());
+  EXPECT_EQ(&turn_.items()[3], one.client.stopped_at);
+  EXPECT_FALSE(one.client.stopped_at->waits);
+  EXPECT_FALSE(two.client.stopped());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+}
+
+// What they did to the connection happened when they were parsed: they must not be parsed again.
+TEST_F(TurnStopTest, UnsentRepliesDoNotStopWhatIsAnsweredAlready) {
+  Peer& peer = Connect();
+  peer.client.out_bytes_max = 4;
+  Send(peer, "bad\nA\t1\nP\t0\ttest\tt\t\tv\nbad\n0\t=\t1\t1\nbad\n");
+  Run();
+  EXPECT_EQ("2\t1\tcmd\n0\t1\n0\t1\n2\t1\tcmd\n", peer.TakeReplies());
+  ASSERT_TRUE(peer.client.stopped());
+  EXPECT_EQ(&turn_.items()[4], peer.client.stopped_at);
+  EXPECT_EQ(1u, Stat(Stat::kAuths));
+  EXPECT_EQ(2u, Errors(model::ErrorCode::kCmd));
+}
+
+TEST_F(TurnStopTest, ManyLocksThatCostTheTransactionOneAfterTheOther) {
+  for (int i = 0; i < 12; ++i) Connect();
+  store_.SetHook([](const Call& call) {
+    const bool hit = call.kind == Call::Kind::kExecute &&
+                     engine::fake::FirstValue(*call.request) != "50" && call.request->is_write();
+    return hit ? BusyAndLost() : Outcome();
+  });
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    Send(peers_[i], "0\t+\t2\t" + std::to_string(40 + i) + "\t1\n0\t=\t1\t1\n");
+  }
+  Run();
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    if (i == 10) EXPECT_EQ("0\t1\n0\t2\t1\t10\n", peers_[i].TakeReplies());
+    else ExpectWaitsAt(peers_[i], 2 * i);
+  }
+  EXPECT_EQ("1,10;2,20;3,30;50,1;", store_.Dump(kTable));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

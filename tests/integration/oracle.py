@@ -1,6 +1,6 @@
 """What SQL says a find must answer."""
 
-ORDER = {"=": "", ">": "", ">=": "", "<": "DESC", "<=": "DESC"}
+ORDER = {"=": "", "!=": "", ">": "", ">=": "", "<": "DESC", "<=": "DESC"}
 
 
 def find(sql, table, column, op, value, columns="id", tie="id"):

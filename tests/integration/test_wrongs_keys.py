@@ -145,6 +145,24 @@ def test_value_that_is_no_date_equals_no_date(sql, rd, value):
         assert rd("d", column, "id").rows("=", [value], 10) == []
 
 
+@wrong(9, some=True)
+@pytest.mark.parametrize("kind", ["DATE", "DATETIME", "DATETIME(3)", "TIMESTAMP NULL", "TIME", "YEAR"])
+@pytest.mark.parametrize("value", ["hello", "", "0", "5x", "2024-02-30", "-1"])
+def test_ranges_from_text_that_is_no_date_are_those_of_sql(sql, rd, kind, value):
+    sql.run(f"CREATE TABLE d (id INT PRIMARY KEY, d {kind}, KEY(d))")
+    sql.run("SET sql_mode = ''")
+    sql.run("INSERT INTO d VALUES (1, 0), (2, '2011-01-01 18:30:25'), (3, NULL), (4, '2030-12-31 01:02:03')")
+    sql.run("SET sql_mode = DEFAULT")
+    plain, index = rd("d", "", "id", "d"), rd("d", "d", "id")
+    for op in (">", ">=", "<", "<="):
+        expected = oracle.find(sql, "d", "d", op, value)
+        assert index.rows(op, [value], 9) == expected, (op, value)
+        assert plain.rows(">=", [0], 9, 0, filters=[("F", op, 0, value)]) == sorted(expected), (op, value)
+    unequal = set(oracle.find(sql, "d", "d", "!=", value)) | {(b"3",)}
+    found = set(plain.rows(">=", [0], 9, 0, filters=[("F", "!=", 0, value)]))
+    assert unequal <= found, (value, "and = finds nothing, so that a row may be here that SQL calls equal")
+
+
 @pytest.mark.parametrize("value", ["2024-02-28", "2024-2-28", "20240228", "24-02-28", "2024/02/28",
                                    "2024-02-28 00:00:00"])
 def test_date_in_any_form_that_sql_reads(sql, rd, value):

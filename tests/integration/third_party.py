@@ -1,0 +1,121 @@
+"""Clients that others wrote, fetched into the cache when a test first asks for them.
+
+    perl   libhsclient and Net::HandlerSocket of the original, from the server's source
+    node   node-handlersocket from npm
+    java   hs4j from Maven Central
+None of them is part of this repository. Where the tool to fetch or run one is missing, the test
+is skipped and says so.
+"""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from server import cache_dir, server_env
+
+HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
+NODE_PACKAGE = "node-handlersocket@0.1.0"
+JARS = ["com.googlecode.hs4j:hs4j:0.1", "org.slf4j:slf4j-api:1.5.6", "org.slf4j:slf4j-nop:1.5.6"]
+PERL_PACKAGES = ["libdbi-perl", "libdbd-mysql-perl"]
+
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+
+
+def run(*command, **kwargs):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, timeout=300, check=False, **kwargs)
+    assert done.returncode == 0, f"{command}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+    return done.stdout
+
+
+@contextlib.contextmanager
+def making(name):
+    """The folder of one client; yields None if it was made before, else a folder to fill."""
+    root = cache_dir() / "clients"
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / f"{name}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = root / name
+        if (folder / ".complete").exists():
+            yield folder, None
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        yield folder, folder
+        (folder / ".complete").touch()
+
+
+def fetch(*command, **kwargs):
+    """A download: without a network the test is skipped."""
+    try:
+        run(*command, **kwargs)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"cannot be fetched here: {error}")
+
+
+def node_client():
+    """The folder of the npm package."""
+    need("node", "npm")
+    with making("node") as (folder, empty):
+        if empty:
+            fetch("npm", "pack", "--silent", NODE_PACKAGE, cwd=empty)
+            run("tar", "xzf", next(empty.glob("*.tgz")), cwd=empty)
+    return folder / "package"
+
+
+def java_client():
+    """The class path, with Play compiled."""
+    need("java", "javac", "mvn")
+    with making("java") as (folder, empty):
+        if empty:
+            for artifact in JARS:
+                fetch("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={empty}")
+    jars = ":".join(map(str, sorted(folder.glob("*.jar"))))
+    run("javac", "-nowarn", "-cp", jars, "-d", folder, HERE / "Play.java")
+    return f"{jars}:{folder}"
+
+
+def handlersocket_source():
+    """The original's source in the server's source tree."""
+    return pathlib.Path(server_env()["ROWSOCKET_SERVER_SOURCE"]) / "plugin" / "handler_socket"
+
+
+def perl_client():
+    """The environment in which Perl finds DBI, DBD::mysql and Net::HandlerSocket."""
+    need("perl", "g++", "apt-get", "dpkg")
+    with making("perl") as (folder, empty):
+        if empty:
+            fetch("apt-get", "download", "-q", *PERL_PACKAGES, cwd=empty)
+            for package in empty.glob("*.deb"):
+                run("dpkg", "-x", package, empty / "root")
+            build_perl_library(empty)
+    libraries = [path for path in folder.glob("root/usr/lib/*/perl5/*") if path.is_dir()]
+    prefix = pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"])
+    return {**os.environ, "PERL5LIB": ":".join(map(str, [folder / "lib", HERE, *libraries])),
+            "LD_LIBRARY_PATH": ":".join(str(path) for path in prefix.glob("usr/lib/*-linux-gnu"))}
+
+
+def build_perl_library(folder):
+    """Net::HandlerSocket and libhsclient as one extension, without the server's build system."""
+    source = handlersocket_source()
+    perl, client = source / "perl-Net-HandlerSocket", source / "libhsclient"
+    shutil.copytree(perl / "lib", folder / "lib")
+    private = run("perl", "-MConfig", "-e", "print $Config{privlibexp}")
+    flags = run("perl", "-MExtUtils::Embed", "-e", "ccopts").split()
+    code = run("perl", f"{private}/ExtUtils/xsubpp", "-typemap", f"{private}/ExtUtils/typemap",
+               perl / "HandlerSocket.xs")
+    (folder / "HandlerSocket.cpp").write_text(code)
+    library = folder / "lib" / "auto" / "Net" / "HandlerSocket"
+    library.mkdir(parents=True)
+    run("g++", "-shared", "-fPIC", "-O1", "-w", *flags, '-DXS_VERSION="0.01"', f"-I{HERE}", f"-I{perl}",
+        f"-I{client}", folder / "HandlerSocket.cpp", *sorted(client.glob("*.cpp")),
+        "-o", library / "HandlerSocket.so")

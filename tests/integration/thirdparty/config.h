@@ -1,0 +1,1 @@
+/* Stands in for what configure would make. */

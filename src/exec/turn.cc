@@ -24,8 +24,9 @@ Stat VerbStat(const model::Request& request) {
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
   if (!answer.ok()) stats.Add(ErrorStat(answer.code));
   if (item.kind == Item::Kind::kRequest) {
+    const Stat rows_stat = item.request.is_write() ? Stat::kRowsWritten : Stat::kRowsRead;
     stats.Add(VerbStat(item.request));
-    if (answer.ok()) stats.Add(item.request.is_write() ? Stat::kRowsWritten : Stat::kRowsRead, rows);
+    if (answer.ok()) stats.Add(rows_stat, rows);
   } else if (item.names != nullptr) {
     stats.Add(Stat::kOpens);
   } else if (answer.ok()) {

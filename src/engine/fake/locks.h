@@ -1,7 +1,7 @@
 // The locks of the in-memory engine, by name, and those who wait for them.
 //
 // An owner is a session or a Holding (somebody outside, as a SQL session would be). A lock is taken
-// once by an owner and kept until Release. Deadlocks are not looked for: waits end by their timeout.
+// once by an owner and kept until Release. Deadlocks are not looked for: a wait ends by timeout.
 // Threads: all; one mutex for everything. Interrupt may come from any thread.
 #pragma once
 

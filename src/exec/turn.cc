@@ -1,13 +1,11 @@
 #include "exec/turn.h"
 
+#include "exec/engine_errors.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
 
 namespace {
-
-/// The storage engine's number for a deadlock (HA_ERR_LOCK_DEADLOCK).
-constexpr int kDeadlock = 149;
 
 Stat VerbStat(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return Stat::kInserts;
@@ -123,7 +121,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
     item.waits = true;
   } else if (outcome.too_large && !alone) {
     too_large_ = true;
-  } else if (outcome.error != model::Error::Engine(kDeadlock)) {
+  } else if (outcome.error != kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
   }
@@ -156,7 +154,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
     stats_.Add(Stat::kBatchRetries);
   }
   if (item.waits) item.client->stopped_at = &item;
-  AnswerAll(one, model::Error::Engine(kDeadlock));
+  AnswerAll(one, kDeadlock);
   Finish(one);
 }
 

@@ -1,7 +1,9 @@
 #include "exec/wait_lane.h"
 
 #include <chrono>
+#include <system_error>
 
+#include "exec/engine_errors.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
@@ -9,19 +11,36 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::seconds kIdleThreadLife{1};
+/// How often Stop interrupts the sessions that have not ended.
+constexpr std::chrono::milliseconds kInterruptEvery{20};
 
 }  // namespace
 
 void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
-  std::lock_guard lock(mutex_);
-  if (stopping_) return;
-  Reap();
-  jobs_.push_back(std::move(job));
-  if (idle_ < jobs_.size() && threads_.size() < threads_max_) {
-    Thread& thread = threads_.emplace_back();
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    Reap();
+    if (idle_ <= jobs_.size() && serving_ < threads_max_) AddThread();
+    if (serving_ != 0) {
+      jobs_.push_back(std::move(job));
+      work_.notify_one();
+      return;
+    }
+  }
+  Fail(*job, kLockWaitTimeout);
+  WaitJobOwner* owner = job->owner;
+  owner->Done(std::move(job));
+}
+
+// The process may not be allowed any more threads.
+void WaitLane::AddThread() {
+  Thread& thread = threads_.emplace_back();
+  try {
     thread.thread = std::thread([this, &thread] { Main(thread); });
-  } else {
-    work_.notify_one();
+    ++serving_;
+  } catch (const std::system_error&) {
+    threads_.pop_back();
   }
 }
 
@@ -36,37 +55,40 @@ void WaitLane::Reap() {
   }
 }
 
+// A session may forget an interrupt that comes between two of its calls, so one is not enough.
 void WaitLane::Stop() {
-  std::list<Thread> ending;
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    jobs_.clear();
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  jobs_.clear();
+  work_.notify_all();
+  for (Reap(); !threads_.empty(); Reap()) {
     for (Thread& thread : threads_) {
       if (thread.session != nullptr) thread.session->Interrupt();
     }
-    work_.notify_all();
-    ending.swap(threads_);
+    finished_.wait_for(lock, kInterruptEvery);
   }
-  for (Thread& thread : ending) thread.thread.join();
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
 std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
   std::unique_lock lock(mutex_);
-  if (jobs_.empty() && self.session != nullptr && !stopping_) {
+  engine::Session* const session = self.session;
+  if (jobs_.empty() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
-    engine::Session* session = self.session;
     lock.unlock();
     session->ReleaseTables();
     session->Describe("handlersocket: mode=lock wait, idle");
     lock.lock();
   }
-  ++idle_;
-  work_.wait_for(lock, kIdleThreadLife, [this] { return stopping_ || !jobs_.empty(); });
-  --idle_;
-  if (stopping_ || jobs_.empty()) {
+  const bool can_serve = session != nullptr && !session->ShouldStop();
+  if (can_serve) {
+    ++idle_;
+    work_.wait_for(lock, kIdleThreadLife, [this] { return stopping_ || !jobs_.empty(); });
+    --idle_;
+  }
+  if (!can_serve || stopping_ || jobs_.empty()) {
     self.session = nullptr;
+    --serving_;
     return nullptr;
   }
   std::unique_ptr<WaitJob> job = std::move(jobs_.front());
@@ -77,25 +99,22 @@ std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
 void WaitLane::Main(Thread& self) {
   std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
   {
+    std::lock_guard lock(mutex_);
+    self.session = session.get();
+  }
+  {
     StatBlock stats(stats_);
-    if (session != nullptr) {
-      std::lock_guard lock(mutex_);
-      self.session = session.get();
-    }
-    while (session != nullptr && !session->ShouldStop()) {
-      std::unique_ptr<WaitJob> job = NextJob(self);
-      if (job == nullptr) break;
+    while (std::unique_ptr<WaitJob> job = NextJob(self)) {
       session->Describe("handlersocket: mode=lock wait, 1 request");
       Run(*session, *job, stats);
       WaitJobOwner* owner = job->owner;
       owner->Done(std::move(job));
     }
-    std::lock_guard lock(mutex_);
-    self.session = nullptr;
   }
   session.reset();
   std::lock_guard lock(mutex_);
   self.finished = true;
+  finished_.notify_all();
 }
 
 void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
@@ -103,34 +122,38 @@ void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
   std::shared_ptr<engine::Index> index;
   job.outcome = session.OpenIndex(job.names, &index);
   if (job.item.kind == Item::Kind::kOpen) return;
-  if (!job.outcome.ok()) {
-    job.frontend->ReplyError(job.item, job.outcome.error, job.reply);
-    return;
-  }
+  if (!job.outcome.ok()) return Fail(job, job.outcome.error);
   job.item.index = index.get();
-  RunRequest(session, job, *index);
+  RunRequest(session, job, stats);
 }
 
 // A deadlock here is met by this one request: it alone runs again, a bounded number of times.
-void WaitLane::RunRequest(engine::Session& session, WaitJob& job, engine::Index&) {
+void WaitLane::RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats) {
   const bool writes = job.item.request.is_write();
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-    job.reply.Truncate(0);
     session.BeginTurn(writes);
     job.outcome = job.frontend->Execute(job.item, session, job.reply);
     if (job.outcome.transaction_lost) {
       session.Rollback();
+      if (job.outcome.error != kDeadlock) break;
       continue;
     }
     const engine::Outcome commit = session.Commit();
     if (!commit.ok()) {
-      job.reply.Truncate(0);
-      job.outcome = commit;
-      job.frontend->ReplyError(job.item, commit.error, job.reply);
+      stats.Add(Stat::kCommitFailures);
+      return Fail(job, commit.error);
     }
+    if (writes) stats.Add(Stat::kCommits);
     return;
   }
-  job.frontend->ReplyError(job.item, job.outcome.error, job.reply);
+  Fail(job, job.outcome.error);
+}
+
+void WaitLane::Fail(WaitJob& job, model::Error error) {
+  job.outcome = engine::Outcome();
+  job.outcome.error = error;
+  job.reply.Truncate(0);
+  if (job.item.kind != Item::Kind::kOpen) job.frontend->ReplyError(job.item, error, job.reply);
 }
 
 }  // namespace rowsocket::exec

@@ -6,7 +6,8 @@
 //
 // Flow:   worker: Submit(job) -> lane thread: run, commit -> owner's Done(job) (mailbox + wake-up)
 // Threads: Submit and Stop from any thread; jobs belong to the lane between Submit and Done.
-// Limits: threads_max sessions; jobs beyond wait in the order they came.
+// Limits: threads_max threads; jobs beyond wait in the order they came.
+// Errors: a job that no thread can be had for ends as a wait that took too long.
 #pragma once
 
 #include <condition_variable>
@@ -56,7 +57,8 @@ class WaitLane {
   WaitLane& operator=(const WaitLane&) = delete;
 
   void Submit(std::unique_ptr<WaitJob> job);
-  /// Ends all waits; jobs that were not finished are dropped, their owners not told.
+  /// Ends all waits, whose jobs are done with an error; jobs that no thread had taken up yet are
+  /// dropped, their owners not told.
   void Stop();
 
  private:
@@ -66,10 +68,12 @@ class WaitLane {
     bool finished = false;
   };
 
+  void AddThread();
   void Main(Thread& self);
   std::unique_ptr<WaitJob> NextJob(Thread& self);
   static void Run(engine::Session& session, WaitJob& job, StatBlock& stats);
-  static void RunRequest(engine::Session& session, WaitJob& job, engine::Index& index);
+  static void RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats);
+  static void Fail(WaitJob& job, model::Error error);
   void Reap();
 
   engine::SessionFactory& sessions_;
@@ -78,9 +82,11 @@ class WaitLane {
 
   std::mutex mutex_;
   std::condition_variable work_;
+  std::condition_variable finished_;  ///< Some thread has.
   std::deque<std::unique_ptr<WaitJob>> jobs_;
   std::list<Thread> threads_;
-  unsigned idle_ = 0;
+  unsigned serving_ = 0;  ///< Threads that will look at jobs_ again.
+  unsigned idle_ = 0;     ///< Of these, those that wait for a job.
   bool stopping_ = false;
 };
 

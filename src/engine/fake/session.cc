@@ -253,6 +253,11 @@ void Session::Rollback() {
   EndTurn(State::kIdle);
 }
 
+void Session::Interrupt() {
+  store_.locks_.Interrupt(owner_);
+  store_.Ask({Call::Kind::kInterrupt, lock_wait_});
+}
+
 void Session::EndTurn(State state) {
   changes_.clear();
   snapshot_.clear();

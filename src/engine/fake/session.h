@@ -38,7 +38,7 @@ class Session final : public engine::Session {
   bool HoldsTables() const override { return holds_tables_; }
   bool ShouldStop() const override { return store_.shuts_down(); }
   void Describe(std::string_view) override {}
-  void Interrupt() override { store_.locks_.Interrupt(owner_); }
+  void Interrupt() override;
 
  private:
   using Resolved = Store::Resolved;

@@ -25,7 +25,15 @@ namespace rowsocket::engine::fake {
 
 /// A call of a session that is about to be carried out.
 struct Call {
-  enum class Kind : uint8_t { kOpenIndex, kBeginTurn, kExecute, kCommit, kEndSession, kCount };
+  enum class Kind : uint8_t {
+    kOpenIndex,
+    kBeginTurn,
+    kExecute,
+    kCommit,
+    kEndSession,
+    kInterrupt,  ///< On the thread that interrupts, when it has.
+    kCount
+  };
   Kind kind;
   LockWait lock_wait;                        ///< The session's.
   uint64_t number = 0;                       ///< Calls of this kind since the hook was set, from 1.
@@ -33,8 +41,9 @@ struct Call {
   const model::Request* request = nullptr;   ///< kExecute.
 };
 
-/// An outcome that is not ok becomes the call's, which is not carried out (kBeginTurn and
-/// kEndSession cannot fail). It runs on the session's thread, several at once, and may block.
+/// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
+/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
+/// once, and may block.
 using Hook = std::function<Outcome(const Call&)>;
 
 /// The statement's transaction is lost to a deadlock (149).

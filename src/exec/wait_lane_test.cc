@@ -1,0 +1,304 @@
+#include "exec/wait_lane.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/fake/session.h"
+#include "exec/test_notification.h"
+#include "frontend/handlersocket.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+using model::Error;
+using model::ErrorCode;
+
+constexpr const char kTable[] = "test.t";
+constexpr std::chrono::seconds kTestTimeout{20};
+
+/// Gets the jobs back, in the order in which they are done.
+class Owner final : public WaitJobOwner {
+ public:
+  void Done(std::unique_ptr<WaitJob> job) override {
+    const std::lock_guard lock(mutex_);
+    done_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+  /// The next job that is done; null when none is, for too long.
+  std::unique_ptr<WaitJob> Next() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kTestTimeout, [this] { return !done_.empty(); })) return nullptr;
+    std::unique_ptr<WaitJob> job = std::move(done_.front());
+    done_.pop_front();
+    return job;
+  }
+  std::string NextReply() {
+    const std::unique_ptr<WaitJob> job = Next();
+    return job != nullptr ? std::string(job->reply.view()) : "(nothing)";
+  }
+  bool IsEmpty() {
+    const std::lock_guard lock(mutex_);
+    return done_.empty();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<WaitJob>> done_;
+};
+
+class WaitLaneTest : public ::testing::Test {
+ protected:
+  WaitLaneTest() {
+    store_.CreateTable({kTable, {"id", "v"}, {{"PRIMARY", {0}}}},
+                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
+    settings_.writable = true;
+    frontend_.emplace(settings_);
+    engine::fake::Session session(store_, engine::LockWait::kNever);
+    base::Arena arena;
+    Item item;
+    std::shared_ptr<engine::Index> index;
+    frontend_->Parse("P\t0\ttest\tt\t\tv\n", false, arena, &item);
+    const Outcome outcome = session.OpenIndex(*item.names, &index);
+    frontend_->Opened(item, outcome, std::move(index));
+  }
+
+  std::unique_ptr<WaitJob> Job(const std::string& line) {
+    auto job = std::make_unique<WaitJob>();
+    job->owner = &owner_;
+    job->frontend = &*frontend_;
+    job->line = line;
+    frontend_->Parse(job->line, false, job->arena, &job->item);
+    job->names =
+        job->item.kind == Item::Kind::kOpen ? *job->item.names : job->item.index->names();
+    return job;
+  }
+  void Submit(const std::string& line) { lane_->Submit(Job(line)); }
+  static std::string Increment(const std::string& key) {
+    return "0\t=\t1\t" + key + "\t1\t0\t+\t1\n";
+  }
+  std::unique_ptr<engine::fake::Holding> Hold(const std::string& key) {
+    return store_.LockRow(kTable, {key});
+  }
+  void StartLane(unsigned threads) {
+    lane_ = std::make_unique<WaitLane>(factory_, stats_, threads);
+  }
+
+  engine::fake::Store store_;
+  engine::fake::SessionFactory factory_{store_};
+  frontend::HandlerSocketSettings settings_;
+  std::optional<frontend::HandlerSocket> frontend_;
+  StatRegistry stats_;
+  Owner owner_;
+  std::unique_ptr<WaitLane> lane_ = std::make_unique<WaitLane>(factory_, stats_, 4);
+};
+
+TEST_F(WaitLaneTest, JobWaitsForTheLockAndIsCommittedBeforeItIsDone) {
+  auto held = Hold("2");
+  Submit(Increment("2"));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  EXPECT_TRUE(owner_.IsEmpty());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  held.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+  EXPECT_EQ(1u, stats_.Sum(Stat::kLockWaits));
+  EXPECT_EQ(1u, stats_.Sum(Stat::kCommits));
+}
+
+TEST_F(WaitLaneTest, WaitThatTakesTooLongIsAnswered) {
+  store_.SetLockWaitMs(5);
+  const auto held = Hold("2");
+  Submit(Increment("2"));
+  EXPECT_EQ("1\t1\t146\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, OpenWaitsForTheTable) {
+  auto held = store_.LockTable(kTable);
+  Submit("P\t1\ttest\tt\t\tid\n");
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  held.reset();
+  const auto job = owner_.Next();
+  ASSERT_NE(nullptr, job);
+  EXPECT_TRUE(job->outcome.ok());
+  EXPECT_TRUE(job->reply.empty());  // Its session is not the connection's: looked up again there.
+}
+
+TEST_F(WaitLaneTest, TableThatIsGoneMeanwhileIsAnError) {
+  auto held = store_.LockTable(kTable);
+  Submit("0\t=\t1\t1\n");
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  store_.DropTable(kTable);
+  held.reset();
+  EXPECT_EQ("1\t1\topen_table\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, DeadlockIsTriedAgain) {
+  store_.SetHook(engine::fake::DeadlockAt({1, 2}));
+  Submit(Increment("2"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+}
+
+TEST_F(WaitLaneTest, DeadlockIsAnsweredAfterSeveralTries) {
+  store_.SetHook([](const Call& call) {
+    return call.kind == Call::Kind::kExecute ? engine::fake::Deadlock() : Outcome();
+  });
+  Submit(Increment("2"));
+  EXPECT_EQ("1\t1\t149\n", owner_.NextReply());
+  EXPECT_EQ(model::kBatchRetriesMax + 1, store_.calls(Call::Kind::kExecute));
+}
+
+TEST_F(WaitLaneTest, KillIsAnsweredAndNotTriedAgain) {
+  store_.SetHook([](const Call& call) {
+    const bool first = call.kind == Call::Kind::kExecute && call.number == 1;
+    return first ? engine::fake::KilledTurn() : Outcome();
+  });
+  Submit(Increment("2"));
+  EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  Submit(Increment("2"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, FailedCommitIsAnswered) {
+  store_.SetHook(engine::fake::FailCommits(1, Error::Engine(5)));
+  Submit(Increment("2"));
+  EXPECT_EQ("1\t1\t5\n", owner_.NextReply());
+  EXPECT_EQ(1u, stats_.Sum(Stat::kCommitFailures));
+  EXPECT_EQ(0u, stats_.Sum(Stat::kCommits));
+}
+
+TEST_F(WaitLaneTest, SeveralWaitAtTheSameTime) {
+  auto one = Hold("1");
+  auto two = Hold("2");
+  Submit(Increment("1"));
+  Submit(Increment("2"));
+  Submit(Increment("3"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());  // That for row 3, which nobody holds.
+  EXPECT_EQ("1,10;2,20;3,31;", store_.Dump(kTable));
+  ASSERT_TRUE(store_.AwaitWaiting(2));
+  two.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,21;3,31;", store_.Dump(kTable));
+  one.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
+  StartLane(1);
+  auto held = Hold("1");
+  for (const char* key : {"1", "2", "3", "2"}) Submit(Increment(key));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  EXPECT_EQ(1u, store_.sessions());
+  EXPECT_TRUE(owner_.IsEmpty());
+  held.reset();
+  for (const char* key : {"1", "2", "3", "2"}) {
+    const auto job = owner_.Next();
+    ASSERT_NE(nullptr, job);
+    EXPECT_EQ(Increment(key), job->line);
+    EXPECT_EQ("0\t1\t1\n", job->reply.view());
+  }
+  EXPECT_EQ("1,11;2,22;3,31;", store_.Dump(kTable));
+}
+
+TEST_F(WaitLaneTest, ManyJobsFromManyThreads) {
+  constexpr unsigned kThreads = 4, kJobs = 50;
+  std::vector<std::unique_ptr<WaitJob>> jobs(kThreads * kJobs);
+  for (auto& job : jobs) job = Job(Increment("2"));
+  std::vector<std::thread> submitters;
+  for (unsigned i = 0; i < kThreads; ++i) {
+    submitters.emplace_back([this, &jobs, i] {
+      for (unsigned j = 0; j < kJobs; ++j) lane_->Submit(std::move(jobs[i * kJobs + j]));
+    });
+  }
+  for (std::thread& thread : submitters) thread.join();
+  for (unsigned i = 0; i < kThreads * kJobs; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,220;3,30;", store_.Dump(kTable));
+}
+
+TEST_F(WaitLaneTest, IdleThreadHoldsNoTable) {
+  Submit(Increment("2"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  const auto until = std::chrono::steady_clock::now() + kTestTimeout;
+  while (store_.sessions_with_tables() != 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(0u, store_.sessions_with_tables());
+}
+
+// The only thread has decided to end, but is not gone yet.
+TEST_F(WaitLaneTest, JobThatMeetsAnEndingThreadIsDone) {
+  StartLane(1);
+  Notification ending, go_on;
+  store_.SetHook([&](const Call& call) {
+    if (call.kind == Call::Kind::kEndSession && call.number == 1) {
+      ending.Notify();
+      go_on.Wait();
+    }
+    return Outcome();
+  });
+  Submit(Increment("1"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  ASSERT_TRUE(ending.Wait());
+  Submit(Increment("2"));
+  go_on.Notify();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
+  StartLane(2);
+  const auto one = Hold("1");
+  const auto two = Hold("2");
+  for (const char* key : {"1", "2", "3", "3"}) Submit(Increment(key));
+  ASSERT_TRUE(store_.AwaitWaiting(2));
+  lane_->Stop();
+  EXPECT_EQ(0u, store_.sessions());
+  // What was under way is told with an error, what was not started is not told.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
+  EXPECT_TRUE(owner_.IsEmpty());
+  Submit(Increment("3"));
+  EXPECT_TRUE(owner_.IsEmpty());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+}
+
+// An interrupt that comes between two calls of a session is forgotten by it (as by the server's).
+TEST_F(WaitLaneTest, StopEndsAWaitThatBeginsAfterTheInterrupt) {
+  const auto held = Hold("2");
+  Notification opens, interrupted;
+  store_.SetHook([&](const Call& call) {
+    if (call.kind == Call::Kind::kOpenIndex) {
+      opens.Notify();
+      interrupted.Wait();
+    }
+    if (call.kind == Call::Kind::kInterrupt) interrupted.Notify();
+    return Outcome();
+  });
+  Submit(Increment("2"));
+  ASSERT_TRUE(opens.Wait());
+  const auto began = std::chrono::steady_clock::now();
+  lane_->Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout / 2);
+}
+
+TEST_F(WaitLaneTest, NoThreadToBeHadIsAnErrorOfTheRequest) {
+  const auto submit_without_threads = [this] {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_NPROC, &none);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    Submit(Increment("2"));
+    _exit(owner_.NextReply() == "1\t1\t146\n" ? 0 : 2);
+  };
+  EXPECT_EXIT(submit_without_threads(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

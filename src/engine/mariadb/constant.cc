@@ -11,6 +11,8 @@ namespace rowsocket::engine::mariadb {
 namespace {
 
 constexpr ulonglong kYearMax = 2155;
+/// What Field_temporal::store returns when it only cut off a fraction or a time of day.
+constexpr int kStoredWithNote = 3;
 
 template <typename T>
 int Order(const T& left, const T& right) {
@@ -148,17 +150,28 @@ void Constant::PrepareText(Field* field) {
   never_equal_ = errors != 0;
 }
 
+// As SQL compares: a text that is no time is the zero date; one that strict SQL would not store
+// (2024-02-30) has its place in the order.
 void Constant::PrepareTime(THD* thd, Field* field) {
+  kind_ = Kind::kTime;
   is_duration_ = IsDuration(field->real_type());
   Item_string* item =
       new (thd->mem_root) Item_string(thd, text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  packed_time_ = is_duration_ ? item->val_time_packed(thd) : item->val_datetime_packed(thd);
   MYSQL_TIME time;
-  const bool failed =
-      is_duration_ ? item->get_date(thd, &time, Time::Options(thd))
-                   : item->get_date(thd, &time, Datetime::Options(TIME_INVALID_DATES, thd));
-  kind_ = failed || item->null_value ? Kind::kNothing : Kind::kTime;
-  if (kind_ == Kind::kTime) packed_time_ = is_duration_ ? item->val_time_packed(thd)
-                                                        : item->val_datetime_packed(thd);
+  const bool failed = is_duration_ ? item->get_date(thd, &time, Time::Options(thd))
+                                   : item->get_date(thd, &time, Datetime::Options(thd));
+  field->set_notnull();
+  const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  never_equal_ = failed || item->null_value || (refused != 0 && refused != kStoredWithNote);
+}
+
+bool Constant::StoredNear(Field* field) {
+  if (kind_ != Kind::kTime) return true;
+  // What a column of times cannot hold at all it stores as zero.
+  const longlong stored =
+      is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_);
+  return stored == packed_time_ || stored != 0;
 }
 
 void Constant::PrepareLabel(Field* field) {

@@ -7,7 +7,7 @@
 //   FLOAT            equal when the column shows the same number as the text, else by value
 //   text             by the column's collation, in the column's character set
 //   bytes, BIT       by bytes; BIT after leading zero bytes
-//   times            as points in time; a text that is none compares with nothing
+//   times            as points in time; a text that is none orders as the zero date
 //   ENUM, SET        equal by label; order by index number
 //   UUID, INET       by the type's own order; a text that is none compares with nothing
 // A text that strict SQL would not store as a number equals nothing; it orders by the number that
@@ -24,6 +24,11 @@ namespace rowsocket::engine::mariadb {
 
 class Constant {
  public:
+  Constant() = default;
+  // The server's String shares its memory with its copies.
+  Constant(const Constant&) = delete;
+  Constant& operator=(const Constant&) = delete;
+
   /// Makes `value` comparable with `field`. Changes the field's content in record[0].
   void Prepare(THD* thd, Field* field, const model::Value& value);
 
@@ -40,6 +45,8 @@ class Constant {
 
   /// Puts the value into the field, as near as the type can. False when it cannot at all.
   bool StoreInto(Field* field);
+  /// After StoreInto: whether the column's order from the stored value on is that from this one.
+  bool StoredNear(Field* field);
   /// FLOAT only: the bounds of all columns that could compare equal.
   void StoreFloatBound(Field* field, bool upper);
   bool is_float() const { return kind_ == Kind::kFloat; }

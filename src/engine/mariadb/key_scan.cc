@@ -54,7 +54,6 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, Compare
   descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
   const KeyParts user_parts = UserKeyParts(*key_);
   if (key.size() > user_parts.count) return ErrorCode::kKpnum;
-  if (parts_.size() < key.size()) parts_.resize(model::kKeyPartsMax);
   parts_count_ = static_cast<uint>(key.size());
   for (uint i = 0; i < parts_count_; ++i) {
     const KEY_PART_INFO& part = user_parts.first[i];
@@ -122,7 +121,7 @@ void KeyScan::PrepareRange() {
     }
     // Behind a part that is only near its value the other parts say nothing about the position;
     // nor does that part itself where a text may sort far from its front.
-    usable = SortsByItsFront(part.field) ? i + 1 : i;
+    usable = SortsByItsFront(part.field) && part.constant.StoredNear(part.field) ? i + 1 : i;
     checks_rows_ = true;
     break;
   }

@@ -8,6 +8,7 @@
 // Threads: the session's. Errors: the handler's HA_ERR_ numbers.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -58,7 +59,7 @@ class KeyScan {
   KEY* key_ = nullptr;
   model::CompareOp op_ = model::CompareOp::kEq;
 
-  std::vector<Part> parts_;        ///< Sized once; only the first parts_count_ are in use.
+  std::array<Part, model::kKeyPartsMax> parts_;  ///< The first parts_count_ are in use.
   uint parts_count_ = 0;
   bool nothing_ = false;           ///< No row can qualify.
   bool checks_rows_ = false;       ///< The search alone does not decide.

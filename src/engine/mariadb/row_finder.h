@@ -4,6 +4,7 @@
 // Threads: the session's. Errors: protocol errors from Prepare; the handler's numbers from Next.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "engine/mariadb/key_scan.h"
@@ -35,7 +36,7 @@ class RowFinder {
   MariaIndex* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
-  std::vector<Constant> filters_;  ///< Grows to the largest request; one a filter.
+  std::deque<Constant> filters_;  ///< Grows to the largest request; one a filter.
   std::vector<model::Value> in_key_;
   size_t in_next_ = 0;
   uint64_t skipped_ = 0;

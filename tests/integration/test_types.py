@@ -114,6 +114,32 @@ def test_filters_by_value(sql, wr, definition, values):
         assert index.rows(">=", [0], 100, 0, filters=[("F", "!=", 0, stored)]) == other, (value, stored)
 
 
+COUNTABLE = [row for row in type_table.ALL
+             if not row[0].startswith((*type_table.UNKEYED, "JSON", "UUID", "INET", "LONG", "MEDIUMT", "MEDIUMB"))]
+WHOLE_ONLY = ("DATE", "TIME", "YEAR", "ENUM", "SET")
+
+
+@pytest.mark.parametrize("definition,values", COUNTABLE, ids=[row[0] for row in COUNTABLE])
+@pytest.mark.bundled_wrong(21, some=True)
+def test_increments_are_those_of_sql(sql, wr, definition, values):
+    make_twins(sql, f"x {definition}")
+    fill_twins(sql, wr("ours", "", "id,x"), [value for value in values if len(value) < 20])
+    index = wr("ours", "", "x")
+    for operand in ("1", "0", "-3", "1000000", "0.5"):
+        for (number,) in sql.rows("SELECT id FROM theirs ORDER BY id"):
+            try:
+                sql.run(f"UPDATE theirs SET x = x + {operand} WHERE id = %s", number)
+                refusal = 0
+            except pymysql.MySQLError as error:
+                refusal = error.args[0]
+            answer = index.modify("=", [number], ["+", operand])
+            if answer.code and not refusal and operand == "0.5" and definition.startswith(WHOLE_ONLY):
+                sql.run("REPLACE INTO theirs SELECT * FROM ours WHERE id = %s", number)  # refused, not rounded
+                continue
+            assert (answer.code != 0) == (refusal != 0), (number, operand, answer, refusal)
+        same_tables(sql, "id, x, HEX(x)")
+
+
 def test_blob_filter_is_refused_unless_null(sql, rd):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TEXT, y BLOB, z JSON)")
     sql.run("INSERT INTO t VALUES (1, 'a', 'b', '[]'), (2, NULL, NULL, NULL)")

@@ -10,6 +10,12 @@ def writable(column):
     return not column.generated
 
 
+def without_ties(opened):
+    """Whether rows with equal keys, if there are any, have an order."""
+    return opened.table.ties_by_primary_key or (
+        opened.index.unique and not any(part.column.nullable for part in opened.index.parts))
+
+
 def random_opens(rng, name, table, first_id):
     """Several ids on one table: for inserting, and for each index."""
     columns = [column for column in table.columns if writable(column)]
@@ -22,8 +28,11 @@ def random_opens(rng, name, table, first_id):
         opens.append(Open(first_id + len(opens), name, table, index, chosen, filters))
     arithmetic = [column for column in columns if column.kind.arithmetic and not column.auto]
     for index in table.indexes if arithmetic else ():
+        # Two columns can fail in two ways; what is left behind where nothing is taken back then
+        # depends on which is looked at first.
+        most = len(arithmetic) if table.engine == "InnoDB" else 1
         opens.append(Open(first_id + len(opens), name, table, index,
-                          rng.sample(arithmetic, rng.randint(1, len(arithmetic))), []))
+                          rng.sample(arithmetic, rng.randint(1, most)), []))
     return opens
 
 
@@ -90,9 +99,10 @@ class Source:
 
     def find(self, write):
         rng = self.rng
-        fitting = [one for one in self.opens if not write or self.modifications(one)]
+        fitting = [one for one in self.opens if not write or (
+            self.modifications(one) and without_ties(one))]
         opened = rng.choice(fitting)
-        index, table = opened.index, opened.table
+        index = opened.index
         op = rng.choice(OPERATORS)
         if index.hashed and rng.random() < 0.9:
             op = "="
@@ -100,11 +110,10 @@ class Source:
         if index.hashed:
             parts = index.parts
         request = Find(opened, op, self.keys(opened, parts, op))
-        whole = index.unique and len(parts) == len(index.parts) and op == "="
-        if not table.ties_by_primary_key and not (whole or index.unique):
-            request.limit, request.offset = 10_000, 0
+        if without_ties(opened):
+            self.options(request)
         else:
-            self.options(request, whole or table.ties_by_primary_key)
+            request.limit, request.offset = 10_000, 0
         self.filters(request)
         if write:
             request.mod = self.modification(opened)
@@ -113,7 +122,7 @@ class Source:
             request.offset = request.offset or 0
         return request
 
-    def options(self, request, ordered):
+    def options(self, request):
         """Limit, offset and @."""
         rng = self.rng
         pick = rng.random()
@@ -123,7 +132,7 @@ class Source:
         if pick < 0.4:
             return
         request.offset = rng.choice((0, 0, 0, 1, 3))
-        if pick > 0.8 and ordered:
+        if pick > 0.8:
             at = rng.randrange(len(request.keys))
             column = request.open.index.parts[at].column
             values = [self.key(request.open, column, request.op) for _ in range(rng.randint(1, 5))]
@@ -135,7 +144,7 @@ class Source:
         rng, opened = self.rng, request.open
         if not opened.filters or rng.random() < 0.5:
             return
-        ordered = opened.table.ties_by_primary_key
+        ordered = without_ties(opened)
         chosen = []
         for _ in range(rng.choice((1, 1, 2, 3))):
             at = rng.randrange(len(opened.filters))
@@ -156,7 +165,8 @@ class Source:
         allowed = ["D"] if self.rng.random() < 0.15 else []
         if columns and distinct and all(map(writable, columns)):
             allowed.append("U")
-            if all(column.kind.arithmetic and not column.auto for column in columns):
+            if all(column.kind.arithmetic and not column.auto for column in columns) and (
+                    opened.table.engine == "InnoDB" or len(columns) == 1):
                 allowed += ["+", "-", "+", "-"]
         return allowed
 

@@ -135,6 +135,8 @@ def plain_column(rng, name):
     column = Column(name, random_kind(rng), nullable=rng.random() < 0.65)
     give_default(rng, column)
     kind = column.kind
+    if type(kind) is Timestamp and not column.nullable:
+        column.now = True  # NULL stands for the clock
     if rng.random() < 0.12:
         if isinstance(kind, Integer):
             column.check = f" CHECK ({name} <> 7)"
@@ -221,6 +223,8 @@ def random_table(rng):
     hashed = None if partitioned else hashed_index(rng, columns)
     if hashed:
         indexes.append(hashed)
+    for part in (part for index in indexes for part in index.parts):
+        part.column.kind.controls = False
     rng.shuffle(columns)
     columns.sort(key=lambda column: bool(column.generated))
     return Table(columns, indexes, engine,

@@ -229,7 +229,8 @@ class Model:
         expressions = primary + [column.name_b for column in opened.columns] + filters
         expressions += [self.sign_change(request), b"DENSE_RANK() OVER (ORDER BY %s)" % index_order
                         if not opened.table.ties_by_primary_key else b"0"]
-        query = b"SELECT %s FROM %s WHERE %s ORDER BY %s" % (
+        # Without indexes: with one over a virtual column the server's own ORDER BY loses rows.
+        query = b"SELECT %s FROM %s USE INDEX () WHERE %s ORDER BY %s" % (
             b", ".join(expressions), self.twin(opened), condition(opened.index, request.op, keys),
             order.encode())
         query += b" LIMIT %d" % limit if limit else b""
@@ -300,6 +301,9 @@ class Model:
             if statement:
                 statements.append(statement)
         takes_back = len(statements) > 1 and request.open.table.engine == "InnoDB"
+        if any(row.blocked for row in rows) and len(request.mod) > 2 and \
+                self.compare_error(1264, reply) is None:
+            return None  # a sign change in one column, out of range in another: either may be said
         errno = self.attempt(statements, takes_back)
         if errno:
             return self.compare_error(errno, reply)

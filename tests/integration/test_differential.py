@@ -4,6 +4,7 @@ A failure prints the smallest part of the work that still shows it, and the seed
 """
 
 import dataclasses
+import itertools
 import random
 import time
 
@@ -189,29 +190,35 @@ def replay(laboratory, case):
     return None
 
 
+def grouped(case, tagged):
+    """The case with these requests: those with the same tag are sent together."""
+    batches = [[request for _, request in group]
+               for _, group in itertools.groupby(tagged, key=lambda pair: pair[0])]
+    return dataclasses.replace(case, batches=batches)
+
+
 def shrink(laboratory, case, difference):
-    """Leaves out batches, then requests, as long as something still differs."""
+    """Leaves out requests as long as something still differs; sends them one by one if it differs
+    then too."""
     deadline = time.monotonic() + SHRINK_SECONDS
-    case = dataclasses.replace(case, batches=case.batches[:difference.batch + 1])
-    for flat in (False, True):
-        parts = [[request] for batch in case.batches for request in batch] if flat \
-            else case.batches
-        whole = replay(laboratory, dataclasses.replace(case, batches=parts))
-        if whole is None:
-            continue  # it takes the pipelining
-        difference, step = whole, max(1, len(parts) // 2)
-        while step and time.monotonic() < deadline:
-            at = 0
-            while at < len(parts) and time.monotonic() < deadline:
-                fewer = parts[:at] + parts[at + step:]
-                still = replay(laboratory, dataclasses.replace(case, batches=fewer))
-                if still is None:
-                    at += step
-                else:
-                    parts, difference = fewer, still
-            step //= 2
-        case = dataclasses.replace(case, batches=parts)
-    return case, difference
+    tagged = [(number, request) for number, batch in enumerate(case.batches[:difference.batch + 1])
+              for request in batch]
+    single = [(number, request) for number, (_, request) in enumerate(tagged)]
+    alone = replay(laboratory, grouped(case, single))
+    if alone:
+        tagged, difference = single, alone
+    step = max(1, len(tagged) // 2)
+    while step and time.monotonic() < deadline:
+        at = 0
+        while at < len(tagged) and time.monotonic() < deadline:
+            fewer = tagged[:at] + tagged[at + step:]
+            still = replay(laboratory, grouped(case, fewer))
+            if still is None:
+                at += step
+            else:
+                tagged, difference = fewer, still
+        step //= 2
+    return grouped(case, tagged), difference
 
 
 def story(case, difference, seed):

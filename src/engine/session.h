@@ -75,6 +75,8 @@ struct Outcome {
   /// With transaction_lost: the turn was too large for one transaction; its requests may well
   /// succeed in transactions of their own.
   bool too_large = false;
+  /// The engine cannot take this statement back: it stands, whatever becomes of the turn.
+  bool permanent = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.

@@ -34,6 +34,8 @@ class Service {
   void AskToStop();
   void Stop();
 
+  const std::vector<net::Listener>& listeners() const { return listeners_; }
+
  private:
   void Assign(net::UniqueFd fd);
 

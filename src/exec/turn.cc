@@ -90,7 +90,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     return true;
   }
   if (item.fixed) {
-    client.frontend->ReplyError(item.item, item.answer, out);
+    ReplyFixed(item, out);
     return true;
   }
   // An item that opens has met a lock when its names were looked up, or it would be a kReply.
@@ -99,7 +99,13 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     client.stopped_at = &item;
     return true;
   }
+  const size_t reply_begin = out.size();
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
+  if (outcome.permanent) {
+    item.fixed = true;
+    item.answer = outcome.error;
+    item.kept_reply = out.view().substr(reply_begin);
+  }
   if (outcome.transaction_lost) {
     OnLost(item, outcome, alone);
     return false;
@@ -136,9 +142,18 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
       item.client->frontend->Reply(item.item, out);
       continue;
     }
-    if (!item.fixed) item.answer = error;
+    if (item.fixed) {
+      ReplyFixed(item, out);
+      continue;
+    }
+    item.answer = error;
     item.client->frontend->ReplyError(item.item, item.answer, out);
   }
+}
+
+void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
+  if (!item.kept_reply.empty()) out.Append(item.kept_reply);
+  else item.client->frontend->ReplyError(item.item, item.answer, out);
 }
 
 void Turn::RunOneByOne(engine::Session& session) {

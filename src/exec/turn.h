@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/session.h"
@@ -48,6 +49,7 @@ struct TurnItem {
   size_t input_end = 0;    ///< And of the first byte behind it.
   bool waits = false;      ///< Another session holds a lock that this item needs.
   bool fixed = false;      ///< Its answer stands, whatever happens to the batch.
+  std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
 
@@ -87,6 +89,7 @@ class Turn {
   /// False: the transaction is lost. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
+  static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);

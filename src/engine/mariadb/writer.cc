@@ -107,7 +107,9 @@ void Writer::EndStatement(OpenTable& open, Outcome* outcome) {
   thd->is_fatal_sub_stmt_error = false;
   table->file->row_logging = table->file->row_logging_init = false;
   open.changed = true;
-  if (!open.rolls_back) tables_.Unlock(open);
+  if (open.rolls_back) return;
+  outcome->permanent = true;
+  tables_.Unlock(open);
 }
 
 Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert) {

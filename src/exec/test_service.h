@@ -1,0 +1,129 @@
+// A service on a loopback port over the in-memory engine, and clients that talk to it line by line.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/fake/session.h"
+#include "exec/service.h"
+#include "frontend/handlersocket.h"
+#include "net/test_sockets.h"
+
+namespace rowsocket::exec {
+
+inline constexpr const char kServedTable[] = "test.t";
+inline constexpr const char kOpenIdV[] = "P\t0\ttest\tt\t\tid,v\n";
+
+/// Waits for what another thread does; false when it takes far too long.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+class LineClient {
+ public:
+  explicit LineClient(net::UniqueFd fd) : fd_(std::move(fd)) { EXPECT_TRUE(fd_.valid()); }
+
+  int fd() const { return fd_.get(); }
+  void Send(std::string_view bytes) { net::WriteAll(fd_.get(), bytes); }
+  /// The next line without its LF; "(end)" when the server has closed the connection.
+  std::string ReadLine() {
+    size_t end;
+    while ((end = received_.find('\n')) == std::string::npos) {
+      char bytes[16 * 1024];
+      const ssize_t count = recv(fd_.get(), bytes, sizeof(bytes), 0);
+      if (count < 0 && errno == EAGAIN) return "(nothing)";
+      if (count <= 0) return "(end)";
+      received_.append(bytes, static_cast<size_t>(count));
+    }
+    std::string line = received_.substr(0, end);
+    received_.erase(0, end + 1);
+    return line;
+  }
+  std::string Ask(std::string_view line) {
+    Send(line);
+    return ReadLine();
+  }
+  void HalfClose() { shutdown(fd_.get(), SHUT_WR); }
+  void Reset() { net::CloseWithReset(fd_); }
+  void Close() { fd_.Reset(); }
+
+ private:
+  net::UniqueFd fd_;
+  std::string received_;
+};
+
+class TestService {
+ public:
+  TestService() {
+    store.CreateTable({kServedTable, {"id", "v"}, {{"PRIMARY", {0}}}},
+                      {{"1", "10"}, {"2", "20"}, {"3", "30"}});
+    frontend.writable = true;
+    settings.name = "test";
+    settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
+    settings.limits.auth_timeout_s = 0;
+  }
+  ~TestService() { Stop(); }
+
+  /// Change what is public before that.
+  void Start() {
+    frontend.limits = settings.limits;
+    service = std::make_unique<Service>(
+        settings, factory, lane, stats,
+        [this] { return std::make_unique<frontend::HandlerSocket>(frontend); },
+        [this](const std::string& text) {
+          const std::lock_guard lock(log_mutex_);
+          log_.push_back(text);
+        });
+    std::string error;
+    ASSERT_TRUE(service->Start(&error)) << error;
+  }
+  void Stop() {
+    if (service == nullptr) return;
+    service->AskToStop();
+    lane.Stop();
+    service->Stop();
+    service.reset();
+  }
+  net::UniqueFd ConnectFd() const {
+    return net::ConnectV4(service->listeners().front().address().port);
+  }
+  LineClient Connect() const { return LineClient(ConnectFd()); }
+  /// With id 0 opened: (id; id, v).
+  LineClient ConnectAndOpen() const {
+    LineClient client = Connect();
+    EXPECT_EQ("0\t1", client.Ask(kOpenIdV));
+    return client;
+  }
+  uint64_t Stat(exec::Stat stat) const { return stats.Sum(stat); }
+  std::vector<std::string> TakeLog() {
+    const std::lock_guard lock(log_mutex_);
+    return std::exchange(log_, {});
+  }
+
+  engine::fake::Store store;
+  engine::fake::SessionFactory factory{store};
+  StatRegistry stats;
+  WaitLane lane{factory, stats, 4};
+  frontend::HandlerSocketSettings frontend;
+  ServiceSettings settings;
+  std::unique_ptr<Service> service;
+
+ private:
+  std::mutex log_mutex_;
+  std::vector<std::string> log_;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,256 @@
+// One worker and real sockets: what clients see of order, waiting and going away.
+#include "exec/worker.h"
+
+#include "exec/test_notification.h"
+#include "exec/test_service.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+
+std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\tx\n"; }
+std::string FindKey(unsigned key) { return "0\t=\t1\t" + std::to_string(key) + "\n"; }
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  TestService server_;
+};
+
+TEST_F(WorkerTest, AnswersAPipelineInOrder) {
+  server_.Start();
+  LineClient client = server_.Connect();
+  std::string pipeline = kOpenIdV;
+  for (unsigned i = 100; i < 1100; ++i) pipeline += Insert(i) + FindKey(i) + "bad\n";
+  client.Send(pipeline);
+  EXPECT_EQ("0\t1", client.ReadLine());
+  for (unsigned i = 100; i < 1100; ++i) {
+    ASSERT_EQ("0\t1", client.ReadLine());
+    ASSERT_EQ("0\t2\t" + std::to_string(i) + "\tx", client.ReadLine());
+    ASSERT_EQ("2\t1\tcmd", client.ReadLine());
+  }
+  EXPECT_EQ(1003u, server_.store.RowCount(kServedTable));
+  // At most kTurnRequestsPerConnectionMax of them shared a commit, and many did.
+  EXPECT_GE(server_.Stat(Stat::kCommits), 3000 / model::kTurnRequestsPerConnectionMax);
+  EXPECT_LT(server_.Stat(Stat::kCommits), 500u);
+}
+
+TEST_F(WorkerTest, RequestsMayComeByteByByte) {
+  server_.Start();
+  LineClient client = server_.Connect();
+  const std::string requests = std::string(kOpenIdV) + FindKey(2) + "bad\r\n" + FindKey(1);
+  for (const char byte : requests) client.Send({&byte, 1});
+  for (const char* reply : {"0\t1", "0\t2\t2\t20", "2\t1\tcmd", "0\t2\t1\t10"}) {
+    EXPECT_EQ(reply, client.ReadLine());
+  }
+}
+
+TEST_F(WorkerTest, OpenAndAuthTakeEffectBehindWhatWasSentBefore) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.Start();
+  LineClient client = server_.Connect();
+  client.Send("A\t1\tsecret\n" + std::string(kOpenIdV) + FindKey(1) +
+              "P\t0\ttest\tt\t\tv\n" + FindKey(1) + "A\t1\twrong\n" + FindKey(1) +
+              "A\t1\tsecret\n" + FindKey(1) + "P\t0\ttest\tnone\t\t\n" + FindKey(1));
+  for (const char* reply : {"0\t1", "0\t1", "0\t2\t1\t10", "0\t1", "0\t1\t10", "3\t1\tunauth",
+                            "3\t1\tunauth", "0\t1", "0\t1\t10", "1\t1\topen_table", "0\t1\t10"}) {
+    EXPECT_EQ(reply, client.ReadLine());
+  }
+}
+
+TEST_F(WorkerTest, HeldRowDelaysItsConnectionOnly) {
+  server_.Start();
+  LineClient blocked = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  blocked.Send(FindKey(1) + "0\t=\t1\t2\t1\t0\tU\t2\t21\n" + FindKey(2) +
+               "P\t0\ttest\tt\t\tv\n" + FindKey(3) + "bad\n");
+  EXPECT_EQ("0\t2\t1\t10", blocked.ReadLine());
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ("0\t2\t2\t20", other.Ask(FindKey(2)));
+  EXPECT_TRUE(net::NothingToRead(blocked.fd()));
+  held.reset();
+  for (const char* reply : {"0\t1\t1", "0\t2\t2\t21", "0\t1", "0\t1\t30", "2\t1\tcmd"}) {
+    EXPECT_EQ(reply, blocked.ReadLine());
+  }
+  EXPECT_EQ(1u, server_.Stat(Stat::kLockWaits));
+  EXPECT_EQ(1u, server_.Stat(Stat::kUpdates));
+  EXPECT_EQ(1u, server_.Stat(Stat::kRowsWritten));
+}
+
+TEST_F(WorkerTest, SeveralHeldRowsOfOneConnectionAreWaitedForInOrder) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  auto one = server_.store.LockRow(kServedTable, {"1"});
+  auto two = server_.store.LockRow(kServedTable, {"2"});
+  client.Send("0\t=\t1\t2\t1\t0\tU\t2\t1\n0\t=\t1\t1\t1\t0\tU\t1\t2\n" + FindKey(1));
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  one.reset();
+  EXPECT_TRUE(net::NothingToRead(client.fd()));
+  EXPECT_EQ("1,10;2,20;3,30;", server_.store.Dump(kServedTable));
+  two.reset();
+  for (const char* reply : {"0\t1\t1", "0\t1\t1", "0\t2\t1\t2"}) {
+    EXPECT_EQ(reply, client.ReadLine());
+  }
+}
+
+TEST_F(WorkerTest, LockWaitTimeoutIsAnsweredAndTheConnectionGoesOn) {
+  server_.store.SetLockWaitMs(5);
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  const auto held = server_.store.LockRow(kServedTable, {"2"});
+  client.Send("0\t=\t1\t2\t1\t0\tD\n" + FindKey(2));
+  EXPECT_EQ("1\t1\t146", client.ReadLine());
+  EXPECT_EQ("0\t2\t2\t20", client.ReadLine());
+}
+
+TEST_F(WorkerTest, HeldTableDelaysThoseWhoOpenOrUseIt) {
+  server_.Start();
+  LineClient user = server_.ConnectAndOpen();
+  LineClient opener = server_.Connect();
+  LineClient other = server_.Connect();
+  auto held = server_.store.LockTable(kServedTable);
+  user.Send(FindKey(1));
+  opener.Send(std::string(kOpenIdV) + FindKey(2));
+  ASSERT_TRUE(server_.store.AwaitWaiting(2));
+  EXPECT_EQ("1\t1\topen_table", other.Ask("P\t0\ttest\tnone\t\t\n"));
+  held.reset();
+  EXPECT_EQ("0\t2\t1\t10", user.ReadLine());
+  EXPECT_EQ("0\t1", opener.ReadLine());
+  EXPECT_EQ("0\t2\t2\t20", opener.ReadLine());
+  EXPECT_EQ(0u, server_.Stat(Stat::kErrorsFirst));
+  EXPECT_EQ(3u, server_.Stat(Stat::kOpens));
+}
+
+TEST_F(WorkerTest, OpenOfAHeldTableMayFailInTheEnd) {
+  server_.store.SetLockWaitMs(5);
+  server_.Start();
+  LineClient client = server_.Connect();
+  const auto held = server_.store.LockTable(kServedTable);
+  client.Send(std::string(kOpenIdV) + FindKey(2));
+  EXPECT_EQ("1\t1\t146", client.ReadLine());
+  EXPECT_EQ("2\t1\tstmtnum", client.ReadLine());
+}
+
+TEST_F(WorkerTest, HalfClosedConnectionIsAnsweredAndThenClosed) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  std::string pipeline;
+  for (unsigned i = 0; i < 500; ++i) pipeline += FindKey(1);
+  client.Send(pipeline + "0\t=\t1\t2");  // The last line has no end: it is no request.
+  client.HalfClose();
+  for (unsigned i = 0; i < 500; ++i) ASSERT_EQ("0\t2\t1\t10", client.ReadLine());
+  EXPECT_EQ("(end)", client.ReadLine());
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 0; }));
+}
+
+TEST_F(WorkerTest, HalfClosedConnectionThatWaitsForALockIsAnswered) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  client.Send("0\t=\t1\t2\t1\t0\tU\t2\t21\n" + FindKey(2));
+  client.HalfClose();
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  held.reset();
+  EXPECT_EQ("0\t1\t1", client.ReadLine());
+  EXPECT_EQ("0\t2\t2\t21", client.ReadLine());
+  EXPECT_EQ("(end)", client.ReadLine());
+}
+
+TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
+  server_.Start();
+  LineClient other = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  {
+    LineClient client = server_.ConnectAndOpen();
+    client.Send("0\t=\t1\t2\t1\t0\tU\t2\t21\n");
+    ASSERT_TRUE(server_.store.AwaitWaiting(1));
+    client.Reset();
+  }
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
+  held.reset();
+  // What it asked for was under way, and is done.
+  EXPECT_TRUE(Eventually(
+      [this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
+  EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
+}
+
+// The worker learns both in one round of its loop: it stands still in another request meanwhile.
+TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
+  server_.Start();
+  LineClient other = server_.ConnectAndOpen();
+  LineClient client = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  client.Send("0\t=\t1\t2\t1\t0\tU\t2\t21\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  auto delay = server_.store.DelayRow(kServedTable, {"3"});
+  other.Send(FindKey(3));
+  ASSERT_TRUE(server_.store.AwaitWaiting(2));
+  client.Reset();
+  Notification lane_is_idle;
+  const uint64_t done_before = server_.Stat(Stat::kCommits);
+  held.reset();
+  ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kCommits) > done_before; }));
+  // The lane counts its commit before it hands the job back; a second job is handed back later.
+  server_.lane.Stop();
+  delay.reset();
+  EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
+  EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
+}
+
+TEST_F(WorkerTest, DeepPipelineLeavesRoomForOthers) {
+  server_.Start();
+  LineClient deep = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  auto delay = server_.store.DelayRow(kServedTable, {"3"});
+  std::string pipeline = FindKey(3);
+  for (unsigned i = 0; i < 5000; ++i) pipeline += FindKey(1);
+  deep.Send(pipeline);
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  Notification asked;
+  const uint64_t executed_before = server_.store.calls(Call::Kind::kExecute);
+  other.Send(FindKey(2));
+  delay.reset();
+  EXPECT_EQ("0\t2\t2\t20", other.ReadLine());
+  // The turn under way, and the one that it was in itself, with some slack for its way here.
+  EXPECT_LT(server_.store.calls(Call::Kind::kExecute) - executed_before, 2500u);
+  for (unsigned i = 0; i < 5001; ++i) ASSERT_NE("(end)", deep.ReadLine());
+}
+
+// More than fits into one turn, all there at once.
+TEST_F(WorkerTest, TurnThatIsFullLeavesTheRestForTheNext) {
+  server_.Start();
+  LineClient first = server_.ConnectAndOpen();
+  std::vector<LineClient> clients;
+  constexpr unsigned kClients = 2 * model::kTurnRequestsMax / model::kTurnRequestsPerConnectionMax;
+  for (unsigned i = 0; i < kClients; ++i) clients.push_back(server_.ConnectAndOpen());
+  auto delay = server_.store.DelayRow(kServedTable, {"3"});
+  first.Send(FindKey(3));
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  std::string pipeline;
+  for (unsigned i = 0; i < 2 * model::kTurnRequestsPerConnectionMax; ++i) pipeline += FindKey(1);
+  for (LineClient& client : clients) client.Send(pipeline);
+  delay.reset();
+  EXPECT_EQ("0\t2\t3\t30", first.ReadLine());
+  for (LineClient& client : clients) {
+    for (unsigned i = 0; i < 2 * model::kTurnRequestsPerConnectionMax; ++i) {
+      ASSERT_EQ("0\t2\t1\t10", client.ReadLine());
+    }
+  }
+}
+
+TEST_F(WorkerTest, FailedCommitIsAnsweredAndConnectionsStay) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  server_.store.SetHook(engine::fake::FailCommits(1, model::Error::Engine(5)));
+  client.Send(Insert(4) + FindKey(4));
+  EXPECT_EQ("1\t1\t5", client.ReadLine());
+  const std::string find = client.ReadLine();  // In the same turn, or in the next.
+  EXPECT_TRUE(find == "1\t1\t5" || find == "0\t2") << find;
+  EXPECT_EQ("0\t1", client.Ask(Insert(4)));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,113 @@
+"""The documents: what they say is so, and the commands that they show work."""
+
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+import pytest
+
+from server import REPOSITORY, cache_dir, server_env
+
+QUICKSTART_S = 20  # once everything has been obtained and built
+# Where each command of a document is run.
+RUN_BY = {
+    "scripts/test": "CI, which runs these tests",
+    "scripts/quickstart": "test_quickstart, with --once",
+    "scripts/quickstart --once": "test_quickstart",
+    "scripts/build": "scripts/test",
+    "cmake --install build": "test_install_and_load",
+    "scripts/bootstrap --update": "by hand: it downloads",
+}
+
+
+def blocks(document, language):
+    """The lines of all code blocks of that language, without indentation."""
+    lines, inside = [], None
+    for line in (REPOSITORY / document).read_text(encoding="utf-8").splitlines():
+        line = line.strip()
+        if line.startswith("```"):
+            inside = line[3:] if inside is None else None
+        elif inside == language and line:
+            lines.append(line)
+    return lines
+
+
+def run(*command, timeout_s=120, **env):
+    done = subprocess.run([str(part) for part in command], cwd=REPOSITORY, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s,
+                          env={**os.environ, **env}, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_documents_say_what_the_code_says():
+    run("scripts/check-docs")
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/OPERATIONS.md"])
+def test_each_command_is_run_somewhere(document):
+    commands = blocks(document, "sh")
+    assert commands and set(commands) <= set(RUN_BY)
+
+
+@pytest.fixture
+def own_cache(tmp_path):
+    """A cache folder that shares what bootstrap made, but not the running quickstart of a user."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "current").symlink_to((cache_dir() / "current").resolve())
+    for venv in cache_dir().glob("venv-*"):
+        (cache / venv.name).symlink_to(venv)
+    yield cache
+    subprocess.run([REPOSITORY / "scripts/server", "kill", cache / "quickstart"],
+                   capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+
+
+@pytest.mark.ours
+def test_quickstart(own_cache):
+    session = [line for line in blocks("README.md", "") if line.startswith(("->", "<-"))]
+    assert len(session) == 4
+    # The first fills the table, the second finds all there.
+    for _ in range(2):
+        started = time.monotonic()
+        lines = run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache)).splitlines()
+        took_s = time.monotonic() - started
+        assert [line for line in lines if line.startswith(("->", "<-"))] == session
+        assert any("101" in line and "Yukari Takeba" in line for line in lines), "not through SQL"
+        assert not (own_cache / "quickstart/env").exists(), "left running"
+    assert took_s < QUICKSTART_S
+
+
+def configuration(path, prefix):
+    """The options of the file as the server reads them, those that are commented out among them."""
+    text = re.sub(r"^#(\w+ =)", r"\1", path.read_text(), flags=re.M)
+    whole = path.with_suffix(".whole.cnf")
+    whole.write_text(text)
+    tool = prefix / "usr/bin/my_print_defaults"
+    options = run(tool, f"--defaults-file={whole}", "mariadbd").splitlines()
+    # The ports are scripts/server's to choose, and so is what it loads.
+    return [re.sub("^--loose[_-]", "--", option) for option in options
+            if not re.match(r"--(loose_handlersocket_port|plugin)", option)]
+
+
+@pytest.mark.ours
+def test_install_and_load(tmp_path):
+    """cmake --install, a server with every line of rowsocket.cnf, and README's statements."""
+    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    library = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
+    options = configuration(tmp_path / "etc/mysql/mariadb.conf.d/rowsocket.cnf",
+                            pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"]))
+    assert sum(option.startswith("--handlersocket") for option in options) > 20
+    directory = tmp_path / "server"
+    env = {"ROWSOCKET_SO": str(library)}
+    try:
+        run("scripts/server", "start", directory, "--", *options, **env)
+        run("scripts/server", "stop", directory)
+        run("scripts/server", "start", directory, "--plugin", "none", **env)
+        for statement in blocks("README.md", "sql"):
+            run("scripts/server", "sql", directory, "--execute", statement)
+        assert "handlersocket listens on" in (directory / "error.log").read_text()
+    finally:
+        run("scripts/server", "stop", directory)

@@ -135,11 +135,11 @@ void WaitLane::RunRequest(engine::Session& session, WaitJob& job, StatBlock& sta
     job.outcome = job.frontend->Execute(job.item, session, job.reply);
     if (job.outcome.transaction_lost) {
       session.Rollback();
-      if (job.outcome.error != kDeadlock) break;
+      if (job.outcome.error != kDeadlock || job.outcome.permanent) break;
       continue;
     }
     const engine::Outcome commit = session.Commit();
-    if (!commit.ok()) {
+    if (!commit.ok() && !job.outcome.permanent) {
       stats.Add(Stat::kCommitFailures);
       return Fail(job, commit.error);
     }

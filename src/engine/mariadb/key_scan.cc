@@ -143,9 +143,10 @@ void KeyScan::PrepareRange() {
 bool KeyScan::MakeKey(uint parts) {
   key_length_ = 0;
   for (uint i = 0; i < parts; ++i) key_length_ += key_->key_part[i].store_length;
+  key_map_ = make_prev_keypart_map(parts);
+  if (parts == 0) return true;  // key_copy() would take 0 bytes for the whole key.
   key_image_.resize(key_length_);
   key_copy(key_image_.data(), table_->record[0], key_, key_length_);
-  key_map_ = make_prev_keypart_map(parts);
   return true;
 }
 

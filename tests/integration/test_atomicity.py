@@ -69,10 +69,11 @@ def test_random_batches_are_as_one_statement_each(server, db, table, sql, rng):
     total = {}
     for _ in range(scaled(30)):
         for client in clients:
-            rows = [rng.randint(1, 8) for _ in range(12)]
-            requests = [hs.find_tokens(0, ">=", [row], rng.randint(1, 8), 0,
-                                       mod=["+", rng.choice((10, 10, 1000, 7, -10))])
-                        for row in rows]
+            requests = []
+            for _ in range(12):
+                mod = rng.choice((["+", 10], ["-", 10], ["U", 10 * rng.randint(1, 9)]))
+                requests.append(hs.find_tokens(0, rng.choice((">=", "<=")), [rng.randint(1, 8)],
+                                               rng.randint(1, 4), 0, mod=mod))
             for reply in client.pipeline(requests):
                 assert reply.code == 0 or reply == hs.reply(1, 1, 121), reply
                 total[reply.code] = total.get(reply.code, 0) + 1

@@ -186,6 +186,7 @@ def test_table_and_index_statistics_with_userstat(server, db, sql, rd, wr, table
         sql.run("SET GLOBAL userstat = 0")
 
 
+@pytest.mark.bundled_wrong("server counters")
 def test_performance_schema_counts_table_io(make_server):
     server = make_server(options=["--performance-schema=ON"])
     sql = server.sql()

@@ -78,6 +78,7 @@ def changes(found, expected):
     return missing, instead
 
 
+@pytest.mark.bundled_wrong(11, some=True)  # 24, after any failed open
 @pytest.mark.parametrize("number", [number for number in SCRIPTS if number != "19"])
 def test_script(request, server, scripts, environment, number):
     found, expected = output(scripts, environment, number)

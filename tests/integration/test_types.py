@@ -123,7 +123,9 @@ WHOLE_ONLY = ("DATE", "TIME", "YEAR", "ENUM", "SET")
 @pytest.mark.bundled_wrong(21, some=True)
 def test_increments_are_those_of_sql(sql, wr, definition, values):
     make_twins(sql, f"x {definition}")
-    fill_twins(sql, wr("ours", "", "id,x"), [value for value in values if len(value) < 20])
+    # A TIME between 0 and 1 second cannot be assigned as a number, SQL says.
+    fill_twins(sql, wr("ours", "", "id,x"),
+               [value for value in values if len(value) < 20 and value != "-00:00:00.000001"])
     index = wr("ours", "", "x")
     for operand in ("1", "0", "-3", "1000000", "0.5"):
         for (number,) in sql.rows("SELECT id FROM theirs ORDER BY id"):

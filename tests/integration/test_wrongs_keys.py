@@ -193,6 +193,7 @@ def test_text_read_from_a_floating_column_finds_its_row_again(sql, rd, kind, tex
     assert rd("f", "", "id", "x").rows("=", [1], 1, 0, filters=[("F", "=", 0, read)]) == [(b"1",)]
 
 
+@wrong(9)
 def test_time_key_with_more_digits_than_the_column(sql, rd):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TIME, KEY(x))")
     sql.run("INSERT INTO t VALUES (1, '00:00:00'), (2, '10:11:12'), (3, '10:11:13'), (4, NULL)")

@@ -265,7 +265,7 @@ PARTITIONS = ["HASH(id) PARTITIONS 4", "KEY(id) PARTITIONS 3",
               "LIST(id % 2) (PARTITION a VALUES IN (0), PARTITION b VALUES IN (1))"]
 
 
-@wrong(22)
+@wrong(22, some=True)
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM"])
 @pytest.mark.parametrize("partitions", PARTITIONS, ids=lambda text: text.split("(")[0])
 def test_partitioned_table(sql, wr, rd, engine, partitions):

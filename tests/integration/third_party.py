@@ -89,14 +89,21 @@ def handlersocket_source():
     return pathlib.Path(server_env()["ROWSOCKET_SERVER_SOURCE"]) / "plugin" / "handler_socket"
 
 
+def has_perl_modules():
+    """Whether Debian's packages are installed."""
+    return subprocess.run(["perl", "-MDBI", "-MDBD::mysql", "-e", "1"], capture_output=True, check=False).returncode == 0
+
+
 def perl_client():
     """The environment in which Perl finds DBI, DBD::mysql and Net::HandlerSocket."""
-    need("perl", "g++", "apt-get", "dpkg")
+    need("perl", "g++")
     with making("perl") as (folder, empty):
         if empty:
-            fetch("apt-get", "download", "-q", *PERL_PACKAGES, cwd=empty)
-            for package in empty.glob("*.deb"):
-                run("dpkg", "-x", package, empty / "root")
+            if not has_perl_modules():
+                need("apt-get", "dpkg")
+                fetch("apt-get", "download", "-q", *PERL_PACKAGES, cwd=empty)
+                for package in empty.glob("*.deb"):
+                    run("dpkg", "-x", package, empty / "root")
             build_perl_library(empty)
     libraries = [path for path in folder.glob("root/usr/lib/*/perl5/*") if path.is_dir()]
     prefix = pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"])

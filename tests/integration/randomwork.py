@@ -1,6 +1,6 @@
 """Random requests on random tables, most of which find something."""
 
-from columns import NULL, V
+from kinds import NULL, V
 from sqlmodel import NOW, Find, Insert, Open
 
 OPERATORS = ("=", "=", "=", ">", ">=", "<", "<=")

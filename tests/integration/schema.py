@@ -2,8 +2,10 @@
 
 import dataclasses
 
-from columns import (Binary, Bit, Date, Datetime, Enum, Integer, Text, Timestamp, hex_literal,
-                     random_kind)
+from columns import random_kind
+from kinds import Integer, hex_literal
+from kinds_other import Bit, Date, Datetime, Enum, Timestamp
+from kinds_text import Binary, Text
 
 
 @dataclasses.dataclass

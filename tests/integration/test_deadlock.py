@@ -183,7 +183,7 @@ def storm(server, db, rng, batches):
     ids=["default", "rollback_on_timeout", "no_deadlock_detection"])
 def test_storm(make_server, rng, options):
     server = make_server(options=options + ["--innodb-flush-log-at-trx-commit=2"])
-    wrong, errors = storm(server, "storm", rng, scaled(200 if not options else 80))
+    wrong, errors = storm(server, "storm", rng, scaled(200 if not options else 40))
     assert wrong == []
     assert set(errors) <= ALLOWED, errors
 

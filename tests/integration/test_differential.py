@@ -19,7 +19,7 @@ from schema import random_table
 from server import wait_until
 from sqlmodel import NOW, Model, Open
 
-OPERATIONS = 20_000
+OPERATIONS = 30_000
 BATCHES_PER_CASE = 16
 OPTIONS = ["--innodb-flush-log-at-trx-commit=0", "--innodb-stats-persistent=OFF"]
 SHRINK_SECONDS = 25
@@ -122,7 +122,7 @@ class Runner:
             raise Difference(self.laboratory.lost(error), number) from None
         for request, raw in zip(requests, lines):
             reply = hs.parse(raw)
-            difference = self.model.check(request, reply)
+            difference = self.check(request, reply, number)
             self.operations += 1
             if difference:
                 self.sql.run("ROLLBACK")
@@ -130,6 +130,14 @@ class Runner:
         self.sql.run("COMMIT")
         if writes:
             self.compare_tables(number)
+
+    def check(self, request, reply, number):
+        try:
+            return self.model.check(request, reply)
+        except pymysql.OperationalError as error:
+            if error.args[0] not in (2006, 2013):  # lost connection
+                raise
+            raise Difference(self.laboratory.lost(error), number) from None
 
     def compare_tables(self, number):
         for name, table in self.case.tables.items():

@@ -6,7 +6,7 @@ import pytest
 
 import hs
 from load import scaled
-from randomwork import Source, random_opens
+from randomwork import Source
 from server import wait_until
 from sqlmodel import Open, Model
 from test_deadlock import storm

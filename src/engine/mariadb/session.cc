@@ -197,6 +197,7 @@ void MariaSession::Rollback() {
 }
 
 void MariaSession::EndTurn() {
+  thd_.RestoreLockWait();
   thd_.ClearStatement();
   tables_.UnlockAll();
   tables_.CloseIfWanted();
@@ -213,6 +214,11 @@ bool MariaSessionFactory::WaitUntilStarted() const {
   }
   mysql_mutex_unlock(&LOCK_server_started);
   return !ServerStopping() && !stopping_.load();
+}
+
+void MariaSession::ReleaseTables() {
+  if (!tables_.empty()) tables_.CloseAll();
+  Recover();
 }
 
 std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {

@@ -25,7 +25,7 @@ class MariaSession final : public Session {
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
   Outcome Commit() override;
   void Rollback() override;
-  void ReleaseTables() override { tables_.CloseAll(); }
+  void ReleaseTables() override;
   bool HoldsTables() const override { return !tables_.empty(); }
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;

@@ -150,8 +150,12 @@ void WorkerThd::RefreshVariables() {
   thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
   thd_->userstat_running = opt_userstat_running;
-  thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
+  RestoreLockWait();
   if (timeouts_.waits_for_rows) SetRowLockWait();
+}
+
+void WorkerThd::RestoreLockWait() {
+  thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
 }
 
 void WorkerThd::StartStatement(int sql_command) {

@@ -40,6 +40,9 @@ class WorkerThd {
   /// Takes over what a new SQL session would find in the global variables.
   void RefreshVariables();
 
+  /// Table and metadata locks are waited for as WaitTimeouts says (a commit waits longer).
+  void RestoreLockWait();
+
   /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
   void StartStatement(int sql_command);
   /// Whether a conversion that loses something is an error, as for new values of a strict INSERT, or

@@ -7,6 +7,7 @@ servers must still be running: if one is not, that test fails and the end of its
 import contextlib
 import functools
 import itertools
+import signal
 
 import pymysql
 import pytest
@@ -31,6 +32,8 @@ def _remove(server):
 
 
 def pytest_configure(config):
+    # An end from outside (timeout, CI) is an interrupt: the servers are stopped then as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if config.getoption("--plugin") == "bundled":  # many answers are missing there
         hs.TIMEOUT_S = 3.0
 

@@ -27,8 +27,9 @@ def _create(config, plugin=None, options=(), **kwargs):
 
 
 def _remove(server):
-    _servers.remove(server)
-    server.remove()
+    if server in _servers:
+        _servers.remove(server)
+        server.remove()
 
 
 def pytest_configure(config):

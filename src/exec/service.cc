@@ -14,7 +14,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.lane = &lane;
   context_.make_frontend = std::move(make_frontend);
   context_.listeners = &listeners_;
-  context_.assign = [this](net::UniqueFd fd) { Assign(std::move(fd)); };
+  context_.assign = [this](net::UniqueFd fd) { return Assign(std::move(fd)); };
   context_.log = std::move(log);
   context_.limits = settings.limits;
   context_.name = settings.name;
@@ -49,7 +49,8 @@ void Service::Stop() {
   listeners_.clear();
 }
 
-void Service::Assign(net::UniqueFd fd) {
+bool Service::Assign(net::UniqueFd fd) {
+  std::lock_guard lock(assign_mutex_);
   Worker* emptiest = nullptr;
   uint64_t connections = 0;
   uint32_t fewest = 0;
@@ -61,8 +62,9 @@ void Service::Assign(net::UniqueFd fd) {
       fewest = count;
     }
   }
-  if (connections >= settings_.limits.connections_max) return;  // Closed: the client sees an end.
+  if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.
   emptiest->Adopt(std::move(fd));
+  return true;
 }
 
 }  // namespace rowsocket::exec

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,14 @@ class Service {
   const std::vector<net::Listener>& listeners() const { return listeners_; }
 
  private:
-  void Assign(net::UniqueFd fd);
+  bool Assign(net::UniqueFd fd);
 
   const ServiceSettings settings_;
   StatRegistry& stats_;
   WorkerContext context_;
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::mutex assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
 };
 
 }  // namespace rowsocket::exec

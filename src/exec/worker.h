@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,10 +42,10 @@ struct WorkerContext {
   WaitLane* lane = nullptr;
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
-  std::function<void(net::UniqueFd)> assign;  ///< Gives a new connection to the emptiest worker.
+  /// Gives a new connection to the emptiest worker; false when there are too many.
+  std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   model::Limits limits;
-  size_t receive_bytes_max = 0;
   std::string name;  ///< For the process list: "handlersocket: mode=rd".
 };
 
@@ -54,8 +55,10 @@ class Worker final : public WaitJobOwner {
   /// REQUIRES: the lane has stopped.
   ~Worker() override;
 
+  /// False when no thread or file descriptor can be had.
   bool Start();
-  /// Ends the loop; returns when the thread has ended and all connections are closed.
+  /// Ends the loop; returns when the thread has ended and all connections are closed. A statement
+  /// that takes long is interrupted.
   void Stop();
   void AskToStop();
 
@@ -67,16 +70,27 @@ class Worker final : public WaitJobOwner {
  private:
   struct Client;
 
+  // The thread (worker.cc).
   void Main();
+  void SetSession(engine::Session* session);
   void Loop(engine::Session& session);
-  bool HandleEvents(int timeout_ms);
-  int WaitMs() const;
+  void HandleEvents(int timeout_ms);
+  void TakeInbox();
+  void ReleaseIdleTables(engine::Session& session);
+  void DescribeTo(engine::Session& session);
+
+  // Connections come and go (worker_clients.cc).
   void Accept(net::Listener& listener);
   void PauseAccepting(const char* why);
-  void TakeInbox();
+  void Refuse(const char* why);
   void AddClient(net::UniqueFd fd);
-  void FinishWait(WaitJob& job);
+  void Touch(Client& client);
+  void Retire(Client& client);
+  void CloseExpired();
+  void CloseAll();
+  void FreeRetired();
 
+  // Turns and lock waits (worker_turn.cc).
   void MarkReady(Client& client);
   void ReceiveFrom(Client& client);
   void RunTurn(engine::Session& session);
@@ -86,12 +100,8 @@ class Worker final : public WaitJobOwner {
   void AfterTurn();
   void ConsumeInput(Client& client);
   void StartWait(Client& client);
+  void FinishWait(WaitJob& job);
   void SendTo(Client& client);
-  void Retire(Client& client);
-  void CloseExpired();
-  void CloseAll();
-  void FreeRetired();
-  void DescribeTo(engine::Session& session);
 
   WorkerContext context_;
   net::EventLoop loop_;
@@ -101,6 +111,11 @@ class Worker final : public WaitJobOwner {
   std::atomic<uint32_t> connections_{0};
   std::unique_ptr<StatBlock> stats_;
   std::unique_ptr<Turn> turn_;
+
+  std::mutex session_mutex_;
+  std::condition_variable ended_;
+  engine::Session* session_ = nullptr;  ///< Null when there is nothing to interrupt.
+  bool has_ended_ = false;
 
   std::mutex inbox_mutex_;
   std::vector<net::UniqueFd> inbox_connections_;
@@ -115,9 +130,10 @@ class Worker final : public WaitJobOwner {
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
   base::Arena arena_;
+  int64_t worked_ms_ = 0;  ///< When a turn last executed something.
   bool accepts_ = true;
   int64_t accept_again_ms_ = 0;
-  int64_t accept_logged_ms_ = -3'600'000;
+  int64_t refusal_logged_ms_ = -3'600'000;
   int64_t described_ms_ = 0;
 };
 

@@ -1,13 +1,11 @@
 // One worker and real sockets: what clients see of order, waiting and going away.
 #include "exec/worker.h"
 
-#include "exec/test_notification.h"
 #include "exec/test_service.h"
 
 namespace rowsocket::exec {
 namespace {
 
-using engine::Outcome;
 using engine::fake::Call;
 
 std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\tx\n"; }
@@ -22,18 +20,18 @@ TEST_F(WorkerTest, AnswersAPipelineInOrder) {
   server_.Start();
   LineClient client = server_.Connect();
   std::string pipeline = kOpenIdV;
-  for (unsigned i = 100; i < 1100; ++i) pipeline += Insert(i) + FindKey(i) + "bad\n";
+  for (unsigned i = 100; i < 400; ++i) pipeline += Insert(i) + FindKey(i) + "bad\n";
   client.Send(pipeline);
   EXPECT_EQ("0\t1", client.ReadLine());
-  for (unsigned i = 100; i < 1100; ++i) {
+  for (unsigned i = 100; i < 400; ++i) {
     ASSERT_EQ("0\t1", client.ReadLine());
     ASSERT_EQ("0\t2\t" + std::to_string(i) + "\tx", client.ReadLine());
     ASSERT_EQ("2\t1\tcmd", client.ReadLine());
   }
-  EXPECT_EQ(1003u, server_.store.RowCount(kServedTable));
+  EXPECT_EQ(303u, server_.store.RowCount(kServedTable));
   // At most kTurnRequestsPerConnectionMax of them shared a commit, and many did.
-  EXPECT_GE(server_.Stat(Stat::kCommits), 3000 / model::kTurnRequestsPerConnectionMax);
-  EXPECT_LT(server_.Stat(Stat::kCommits), 500u);
+  EXPECT_GE(server_.Stat(Stat::kCommits), 900 / model::kTurnRequestsPerConnectionMax);
+  EXPECT_LT(server_.Stat(Stat::kCommits), 150u);
 }
 
 TEST_F(WorkerTest, RequestsMayComeByteByByte) {
@@ -188,12 +186,9 @@ TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   other.Send(FindKey(3));
   ASSERT_TRUE(server_.store.AwaitWaiting(2));
   client.Reset();
-  Notification lane_is_idle;
-  const uint64_t done_before = server_.Stat(Stat::kCommits);
   held.reset();
-  ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kCommits) > done_before; }));
-  // The lane counts its commit before it hands the job back; a second job is handed back later.
-  server_.lane.Stop();
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kCommits) == 1; }));
+  server_.lane.Stop();  // Behind its commit only the job's way back is left.
   delay.reset();
   EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
@@ -209,7 +204,6 @@ TEST_F(WorkerTest, DeepPipelineLeavesRoomForOthers) {
   for (unsigned i = 0; i < 5000; ++i) pipeline += FindKey(1);
   deep.Send(pipeline);
   ASSERT_TRUE(server_.store.AwaitWaiting(1));
-  Notification asked;
   const uint64_t executed_before = server_.store.calls(Call::Kind::kExecute);
   other.Send(FindKey(2));
   delay.reset();

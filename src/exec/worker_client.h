@@ -1,0 +1,28 @@
+// One connection as its worker sees it; for the worker's own files only.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "exec/worker.h"
+
+namespace rowsocket::exec {
+
+struct Worker::Client : net::IdleLink {
+  Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
+      : connection(std::move(fd), context), frontend(std::move(made)) {}
+
+  net::Connection connection;
+  std::unique_ptr<Frontend> frontend;
+  TurnClient turn;
+  size_t parsed = 0;          ///< Bytes of input that this turn's items and skipped bytes take.
+  size_t place = 0;           ///< In clients_.
+  bool is_ready = false;      ///< Is in ready_.
+  bool can_receive = false;
+  bool has_more = false;      ///< The input may hold further complete requests.
+  bool has_requests = false;  ///< Requests of this connection are in the turn.
+  bool waits = false;         ///< A lane has its request; the connection is left alone.
+  bool retired = false;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,122 @@
+// How connections come to a worker, and how they go.
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "exec/worker_client.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+constexpr unsigned kAcceptsPerEventMax = 64;
+/// How long a listener rests when the process has no file descriptor left.
+constexpr int64_t kAcceptPauseMs = 100;
+/// How often the log says that connections are refused.
+constexpr int64_t kRefusalLogMs = 60'000;
+
+}  // namespace
+
+void Worker::Accept(net::Listener& listener) {
+  using Status = net::Listener::AcceptStatus;
+  for (unsigned i = 0; i < kAcceptsPerEventMax; ++i) {
+    net::Listener::Accepted accepted = listener.Accept();
+    if (accepted.status == Status::kTransient) continue;
+    if (accepted.status == Status::kNone) return;
+    if (accepted.status != Status::kAccepted) {
+      PauseAccepting(accepted.status == Status::kOutOfFds
+                         ? "no file descriptor left; raise open_files_limit"
+                         : strerror(accepted.error));
+      return;
+    }
+    if (context_.assign(std::move(accepted.fd))) {
+      stats_->Add(Stat::kConnectionsAccepted);
+    } else {
+      Refuse("handlersocket_connections_max are open");
+    }
+  }
+}
+
+// The listeners stay readable: watching them would only spin until there is room again.
+void Worker::PauseAccepting(const char* why) {
+  Refuse(why);
+  if (!accepts_) return;
+  for (net::Listener& each : *context_.listeners) loop_.Remove(each.fd());
+  accepts_ = false;
+  accept_again_ms_ = base::CoarseNowMs() + kAcceptPauseMs;
+}
+
+void Worker::Refuse(const char* why) {
+  stats_->Add(Stat::kConnectionsRefused);
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - refusal_logged_ms_ < kRefusalLogMs) return;
+  refusal_logged_ms_ = now_ms;
+  context_.log(std::string("cannot accept connections: ") + why);
+}
+
+void Worker::AddClient(net::UniqueFd fd) {
+  auto client = std::make_unique<Client>(std::move(fd), connection_context_,
+                                         context_.make_frontend());
+  client->turn.frontend = client->frontend.get();
+  client->turn.out_bytes_max = context_.limits.buffered_bytes_max;
+  if (!client->connection.UpdateInterest(loop_, client.get())) {
+    connections_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  stats_->Add(Stat::kConnections);
+  unauthenticated_.Insert(*client, base::CoarseNowMs());
+  Touch(*client);
+  client->place = clients_.size();
+  clients_.push_back(client.release());
+}
+
+// Until it has authenticated, a connection has a deadline that nothing it does puts off.
+void Worker::Touch(Client& client) {
+  if (unauthenticated_.timeout_ms() != 0 && !client.frontend->authenticated()) return;
+  idle_.Touch(client, base::CoarseNowMs());
+}
+
+void Worker::Retire(Client& client) {
+  if (client.retired) return;
+  client.retired = true;
+  client.Unlink();
+  loop_.Remove(client.connection.fd());
+  clients_[client.place] = clients_.back();
+  clients_[client.place]->place = client.place;
+  clients_.pop_back();
+  stats_->Subtract(Stat::kConnections);
+  connections_.fetch_sub(1, std::memory_order_relaxed);
+  retired_.push_back(&client);
+}
+
+void Worker::CloseExpired() {
+  const int64_t now_ms = base::CoarseNowMs();
+  for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
+    while (Client* client = list->Expired(now_ms)) {
+      if (client->waits) {  // The lock wait has a timeout of its own.
+        list->Insert(*client, now_ms);
+        continue;
+      }
+      stats_->Add(Stat::kConnectionsTimedOut);
+      Retire(*client);
+    }
+  }
+}
+
+void Worker::CloseAll() {
+  while (!clients_.empty()) Retire(*clients_.back());
+  FreeRetired();
+}
+
+// The lane still reads what a waiting connection asked for.
+void Worker::FreeRetired() {
+  if (retired_.empty()) return;
+  std::erase_if(ready_, [](const Client* client) { return client->retired; });
+  for (Client* client : retired_) {
+    if (client->waits) orphans_.push_back(client);
+    else delete client;
+  }
+  retired_.clear();
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,284 @@
+// What a worker does about clients that are too slow, too many, too large or not who they should
+// be, and how it ends.
+#include "exec/test_notification.h"
+#include "exec/test_service.h"
+#include "exec/worker.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+
+constexpr const char kFind1[] = "0\t=\t1\t1\n";
+
+class WorkerLimitsTest : public ::testing::Test {
+ protected:
+  WorkerLimitsTest() {
+    server_.settings.limits.buffered_bytes_max = 16 * 1024;
+    server_.settings.listen.send_buffer_bytes = 64 * 1024;
+  }
+
+  /// A table of one row of 10,000 bytes, opened as id 1.
+  void OpenLargeRow(LineClient& client) {
+    server_.store.CreateTable({"test.large", {"id", "v"}, {{"PRIMARY", {0}}}},
+                              {{"1", std::string(10'000, 'x')}});
+    EXPECT_EQ("0\t1", client.Ask("P\t1\ttest\tlarge\t\tv\n"));
+    const int bytes = 128 * 1024;
+    setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+  }
+  /// Requests whose replies no buffer of the kernel takes all.
+  static constexpr unsigned kLargeFinds = 2000;
+  static std::string LargeFinds() {
+    std::string finds;
+    for (unsigned i = 0; i < kLargeFinds; ++i) finds += "1\t=\t1\t1\n";
+    return finds;
+  }
+  /// Until nothing more is sent to the client that does not read, as seen by another one.
+  ::testing::AssertionResult AwaitPause(LineClient& other) {
+    for (unsigned quiet = 0, rounds = 0; quiet < 20; ++rounds) {
+      const uint64_t finds_before = server_.Stat(Stat::kFinds);
+      if (other.Ask(kFind1) != "0\t2\t1\t10") return ::testing::AssertionFailure() << "no answer";
+      quiet = server_.Stat(Stat::kFinds) == finds_before + 1 ? quiet + 1 : 0;
+      if (rounds == 10'000) return ::testing::AssertionFailure() << "never pauses";
+    }
+    return ::testing::AssertionSuccess();
+  }
+
+  TestService server_;
+};
+
+TEST_F(WorkerLimitsTest, ClientThatDoesNotReadIsPausedAndGoesOn) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  OpenLargeRow(client);
+  client.Send(LargeFinds());
+  ASSERT_TRUE(AwaitPause(other));
+  EXPECT_LT(server_.Stat(Stat::kFinds), kLargeFinds);
+  for (unsigned i = 0; i < kLargeFinds; ++i) ASSERT_EQ(10'004u, client.ReadLine().size());
+}
+
+TEST_F(WorkerLimitsTest, ClientThatNeverReadsIsClosed) {
+  server_.settings.limits.idle_timeout_s = 1;
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  OpenLargeRow(client);
+  client.Send(LargeFinds());
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsTimedOut) == 1; }));
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnections));
+  EXPECT_LT(server_.Stat(Stat::kFinds), kLargeFinds);
+}
+
+TEST_F(WorkerLimitsTest, HalfClosedClientThatDoesNotReadCostsNoTurns) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  OpenLargeRow(client);
+  constexpr unsigned kHalfClosedFinds = 300;
+  // All of it comes with one receive, the end is seen before the first large reply.
+  std::string pipeline;
+  for (unsigned i = 0; i < model::kTurnRequestsPerConnectionMax; ++i) pipeline += kFind1;
+  for (unsigned i = 0; i < kHalfClosedFinds; ++i) pipeline += "1\t=\t1\t1\n";
+  auto delay = server_.store.DelayRow(kServedTable, {"1"});
+  client.Send(pipeline);
+  client.HalfClose();
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  delay.reset();
+  ASSERT_TRUE(AwaitPause(other));
+  const uint64_t turns_before = server_.Stat(Stat::kTurns);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ("0\t2\t1\t10", other.Ask(kFind1));
+  EXPECT_EQ(turns_before + 50, server_.Stat(Stat::kTurns));
+  for (unsigned i = 0; i < model::kTurnRequestsPerConnectionMax; ++i) {
+    ASSERT_EQ("0\t2\t1\t10", client.ReadLine());
+  }
+  for (unsigned i = 0; i < kHalfClosedFinds; ++i) ASSERT_EQ(10'004u, client.ReadLine().size());
+  EXPECT_EQ("(end)", client.ReadLine());
+}
+
+TEST_F(WorkerLimitsTest, PipelineIsTakenInAsItIsExecuted) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  auto delay = server_.store.DelayRow(kServedTable, {"3"});
+  other.Send("0\t=\t1\t3\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  constexpr unsigned kRequests = 40'000;
+  std::string pipeline;
+  for (unsigned i = 0; i < kRequests; ++i) pipeline += "bad\n";
+  std::thread sender([&] { client.Send(pipeline); });
+  const uint64_t received_before = server_.Stat(Stat::kBytesReceived);
+  uint64_t ahead_bytes_max = 0;
+  server_.store.SetHook([&](const Call& call) {
+    if (call.kind == Call::Kind::kBeginTurn) {
+      const uint64_t received = server_.Stat(Stat::kBytesReceived) - received_before;
+      const uint64_t answered = 4 * server_.Stat(ErrorStat(model::ErrorCode::kCmd));
+      ahead_bytes_max = std::max(ahead_bytes_max, received - std::min(received, answered));
+    }
+    return Outcome();
+  });
+  delay.reset();
+  for (unsigned i = 0; i < kRequests; ++i) ASSERT_EQ("2\t1\tcmd", client.ReadLine());
+  sender.join();
+  server_.Stop();
+  EXPECT_LE(ahead_bytes_max, net::BufferPool::kBufferBytesMax + 1000);
+}
+
+TEST_F(WorkerLimitsTest, IdleConnectionIsClosed) {
+  server_.settings.limits.idle_timeout_s = 1;
+  server_.Start();
+  LineClient idle = server_.ConnectAndOpen();
+  LineClient busy = server_.ConnectAndOpen();
+  while (server_.Stat(Stat::kConnectionsTimedOut) == 0) ASSERT_NE("(end)", busy.Ask(kFind1));
+  EXPECT_EQ("(end)", idle.ReadLine());
+  EXPECT_EQ("0\t2\t1\t10", busy.Ask(kFind1));
+}
+
+TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {
+  server_.settings.limits.idle_timeout_s = 1;
+  server_.Start();
+  LineClient waits = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  waits.Send("0\t=\t1\t2\t1\t0\tD\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  LineClient idle = server_.ConnectAndOpen();
+  EXPECT_EQ("(end)", idle.ReadLine());
+  held.reset();
+  EXPECT_EQ("0\t1\t1", waits.ReadLine());
+}
+
+TEST_F(WorkerLimitsTest, WhoDoesNotAuthenticateInTimeIsClosed) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.settings.limits.auth_timeout_s = 1;
+  server_.Start();
+  LineClient authenticated = server_.Connect();
+  EXPECT_EQ("0\t1", authenticated.Ask("A\t1\tsecret\n"));
+  LineClient silent = server_.Connect();
+  LineClient wrong = server_.Connect();
+  EXPECT_EQ("3\t1\tunauth", wrong.Ask("A\t1\twrong\n"));
+  EXPECT_EQ("(end)", silent.ReadLine());
+  EXPECT_EQ("(end)", wrong.ReadLine());
+  EXPECT_EQ("0\t1", authenticated.Ask(kOpenIdV));
+  EXPECT_EQ(2u, server_.Stat(Stat::kConnectionsTimedOut));
+}
+
+TEST_F(WorkerLimitsTest, WithoutAnAuthTimeoutTheIdleTimeoutHolds) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.settings.limits.idle_timeout_s = 1;
+  server_.Start();
+  LineClient authenticated = server_.Connect();
+  EXPECT_EQ("0\t1", authenticated.Ask("A\t1\tsecret\n"));
+  LineClient silent = server_.Connect();
+  EXPECT_EQ("(end)", silent.ReadLine());
+  EXPECT_EQ("(end)", authenticated.ReadLine());
+}
+
+// Its requests are ready for the next turn at the moment its time is over.
+TEST_F(WorkerLimitsTest, FloodOfRequestsMayEndByATimeout) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.settings.limits.auth_timeout_s = 1;
+  server_.Start();
+  std::vector<std::thread> floods;
+  for (int i = 0; i < 4; ++i) {
+    floods.emplace_back([this] {
+      const net::UniqueFd fd = server_.ConnectFd();
+      std::string lines;
+      for (int line = 0; line < 1000; ++line) lines += "0\t=\t1\t1\n";
+      char replies[64 * 1024];
+      while (send(fd.get(), lines.data(), lines.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 ||
+             errno == EAGAIN) {
+        if (recv(fd.get(), replies, sizeof(replies), 0) <= 0) break;
+      }
+    });
+  }
+  for (std::thread& flood : floods) flood.join();
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 0; }));
+  LineClient client = server_.Connect();
+  EXPECT_EQ("0\t1", client.Ask("A\t1\tsecret\n"));
+}
+
+TEST_F(WorkerLimitsTest, WithoutTheSecretEverythingIsRefused) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.settings.limits.auth_timeout_s = 20;
+  server_.Start();
+  LineClient client = server_.Connect();
+  for (const char* line : {kOpenIdV, kFind1, "0\t+\t2\t4\t4\n", "A\t1\n", "A\t1\tSecret\n"}) {
+    EXPECT_EQ("3\t1\tunauth", client.Ask(line)) << line;
+  }
+  EXPECT_EQ("2\t1\tcmd", client.Ask("\n"));
+  EXPECT_EQ("3\t1\tauthtype", client.Ask("A\t2\tsecret\n"));
+  EXPECT_EQ(0u, server_.store.calls(Call::Kind::kOpenIndex));
+  EXPECT_EQ(0u, server_.store.calls(Call::Kind::kExecute));
+  // Little is kept of what they send: one line of that length fits, a longer one does not.
+  const std::string longest(model::kUnauthenticatedLineBytesMax, '1');
+  EXPECT_EQ("2\t1\tlinelen", client.Ask("1" + longest + "\n"));
+  EXPECT_EQ("3\t1\tunauth", client.Ask(longest + "\n"));
+  EXPECT_EQ("0\t1", client.Ask("A\t1\tsecret\n"));
+  EXPECT_EQ("2\t1\tnumber", client.Ask("1" + longest + "\n"));
+}
+
+TEST_F(WorkerLimitsTest, LineThatIsTooLongKeepsTheStreamInStep) {
+  server_.settings.limits.line_bytes_max = 100;
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  std::string lines = "0\t=\t1\t2\t1\t0\tU\t2\t21\n";
+  for (const size_t bytes : {101, 102, 103, 104, 5'000, 300'000}) {
+    lines += std::string(bytes, '0') + "\n" + kFind1;
+  }
+  client.Send(lines);
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  held.reset();
+  EXPECT_EQ("0\t1\t1", client.ReadLine());
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ("2\t1\tlinelen", client.ReadLine());
+    EXPECT_EQ("0\t2\t1\t10", client.ReadLine());
+  }
+}
+
+TEST_F(WorkerLimitsTest, IdsHaveALimit) {
+  server_.settings.limits.index_ids_max = 8;
+  server_.Start();
+  LineClient client = server_.Connect();
+  EXPECT_EQ("0\t1", client.Ask("P\t7\ttest\tt\t\tv\n"));
+  EXPECT_EQ("2\t1\tstmtnum", client.Ask("P\t8\ttest\tt\t\tv\n"));
+  EXPECT_EQ("2\t1\tstmtnum", client.Ask("8\t=\t1\t1\n"));
+  EXPECT_EQ("2\t1\tstmtnum", client.Ask("P\t18446744073709551615\ttest\tt\t\tv\n"));
+  EXPECT_EQ("2\t1\tnumber", client.Ask("P\t18446744073709551616\ttest\tt\t\tv\n"));
+  EXPECT_EQ("2\t1\tstmtnum", client.Ask("6\t=\t1\t1\n"));
+  EXPECT_EQ("0\t1\t10", client.Ask("7\t=\t1\t1\n"));
+}
+
+// Tables are given back after a while without requests: DDL waits for them.
+TEST_F(WorkerLimitsTest, BytesThatAreNoRequestDoNotKeepTablesOpen) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient slow = server_.Connect();
+  EXPECT_EQ("0\t2\t1\t10", client.Ask(kFind1));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (server_.store.sessions_with_tables() != 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    slow.Send("0");
+  }
+}
+
+TEST_F(WorkerLimitsTest, StopEndsAStatementThatTakesLong) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  const auto delay = server_.store.DelayRow(kServedTable, {"1"});
+  client.Send(kFind1);
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  server_.Stop();
+  EXPECT_EQ(0u, server_.store.sessions());
+}
+
+TEST_F(WorkerLimitsTest, SessionThatMustStopEndsTheWorker) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  server_.store.ShutDown();
+  EXPECT_EQ("(end)", client.ReadLine());
+  EXPECT_TRUE(Eventually([this] { return server_.store.sessions() == 0; }));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -77,6 +77,19 @@ Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
+/// Character sets of two bytes and more read a text that is no number as 0 without a word, which
+/// SQL refuses.
+bool HoldsNumber(Field* field) {
+  if (field->charset()->mbminlen == 1) return true;
+  StringBuffer<MAX_FIELD_WIDTH> buffer;
+  const String* text = field->val_str(&buffer);
+  String ascii;
+  uint errors = 0;
+  ascii.copy(text->ptr(), text->length(), text->charset(), &my_charset_latin1, &errors);
+  Wide value = 0;
+  return errors == 0 && ParseInteger({ascii.ptr(), ascii.length()}, &value);
+}
+
 Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
   char* end = const_cast<char*>(text.data() + text.size());
   int error = 0;
@@ -109,6 +122,8 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
       return AddReal(thd, field, operand.text(), subtract);
     case DECIMAL_RESULT:
       return AddDecimal(thd, field, operand.text(), subtract);
+    case TIME_RESULT:  // As the number that SQL makes of it, with its fraction.
+      return AddDecimal(thd, field, operand.text(), subtract);
     case INT_RESULT:
       if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);
       return AddDecimal(thd, field, operand.text(), subtract);
@@ -116,6 +131,7 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
       if (!ParseInteger(operand.text(), &integer)) {
         return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
       }
+      if (!HoldsNumber(field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
       return AddInteger(thd, field, integer, subtract);
   }
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "engine/mariadb/cells.h"
 
@@ -286,16 +287,41 @@ bool Constant::StoreInto(Field* field) {
   }
   if (kind_ == Kind::kNothing) return false;
   field->set_notnull();
-  if (kind_ == Kind::kLabel && never_equal_) {
-    field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
-  } else if (kind_ == Kind::kInteger && field->real_type() == MYSQL_TYPE_YEAR) {
-    // YEAR stores what it cannot hold as 0000: beyond its end that would be the wrong end.
-    field->store(static_cast<longlong>(negative_ ? 0 : std::min<ulonglong>(integer_, kYearMax)),
-                 /*unsigned_val=*/true);
-  } else {
-    field->store(text_.data(), text_.size(), WireCharset(field));
+  switch (kind_) {
+    case Kind::kInteger:
+      StoreInteger(field);
+      break;
+    // Not as text: that of a number far out of range may be cut to the wrong end of the type.
+    case Kind::kDecimal:
+      field->store_decimal(&decimal_);
+      break;
+    case Kind::kReal: case Kind::kFloat:
+      field->store(real_);
+      break;
+    case Kind::kLabel:
+      if (never_equal_) {
+        field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
+        break;
+      }
+      [[fallthrough]];
+    default:
+      field->store(text_.data(), text_.size(), WireCharset(field));
   }
   return true;
+}
+
+void Constant::StoreInteger(Field* field) {
+  constexpr ulonglong kSignedMin = 1ull << 63;
+  if (negative_) {
+    const longlong value = integer_ >= kSignedMin ? std::numeric_limits<longlong>::min()
+                                                  : -static_cast<longlong>(integer_);
+    // YEAR stores what it cannot hold as 0000: beyond its end that would be the wrong end.
+    field->store(field->real_type() == MYSQL_TYPE_YEAR ? 0 : value, /*unsigned_val=*/false);
+    return;
+  }
+  const ulonglong value =
+      field->real_type() == MYSQL_TYPE_YEAR ? std::min(integer_, kYearMax) : integer_;
+  field->store(static_cast<longlong>(value), /*unsigned_val=*/true);
 }
 
 void Constant::StoreFloatBound(Field* field, bool upper) {

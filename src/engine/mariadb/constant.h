@@ -57,6 +57,7 @@ class Constant {
   };
 
   void PrepareInteger(Field* field);
+  void StoreInteger(Field* field);
   void PrepareReal();
   void PrepareDecimal();
   void PrepareYear(Field* field);

@@ -11,17 +11,16 @@ namespace {
 bool CanAnswer(const TABLE& table, uint key_number, CompareOp op, uint parts) {
   const KEY& key = table.key_info[key_number];
   const ulong flags = table.file->index_flags(key_number, 0, true);
-  if (op == CompareOp::kEq) {
-    return !(flags & HA_ONLY_WHOLE_INDEX) || parts == key.user_defined_key_parts;
-  }
-  if (!(flags & HA_READ_ORDER) || !(flags & HA_READ_RANGE)) return false;
-  if ((op == CompareOp::kLt || op == CompareOp::kLe) && !(flags & HA_READ_PREV)) return false;
-  if (table.part_info != nullptr) {
+  const bool whole_key = parts == key.user_defined_key_parts;
+  if (table.part_info != nullptr && !(op == CompareOp::kEq && whole_key)) {
     // The rows of the partitions are merged by key image, which a virtual column lacks there.
     for (uint i = 0; i < key.user_defined_key_parts; ++i) {
       if (!key.key_part[i].field->stored_in_db()) return false;
     }
   }
+  if (op == CompareOp::kEq) return whole_key || !(flags & HA_ONLY_WHOLE_INDEX);
+  if (!(flags & HA_READ_ORDER) || !(flags & HA_READ_RANGE)) return false;
+  if ((op == CompareOp::kLt || op == CompareOp::kLe) && !(flags & HA_READ_PREV)) return false;
   return true;
 }
 

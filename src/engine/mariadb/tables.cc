@@ -195,12 +195,20 @@ Outcome Tables::Lock(OpenTable& open) {
   return {};
 }
 
+// ha_reset also lets go of what handlers have put on the statement's memory, which is freed next.
+void Tables::ReleaseLock(OpenTable& open) {
+  mysql_unlock_tables(thd_.get(), open.lock);
+  open.lock = nullptr;
+  if (open.changed) query_cache_invalidate3(thd_.get(), open.table, 0);
+  open.changed = false;
+  for (TABLE* table : open.tables) table->file->ha_reset();
+}
+
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
   open.table->file->ha_index_or_rnd_end();
   open.positioned_for = nullptr;
-  mysql_unlock_tables(thd_.get(), open.lock);
-  open.lock = nullptr;
+  ReleaseLock(open);
   thd_.get()->lock = nullptr;
   locked_.erase(std::remove(locked_.begin(), locked_.end(), &open), locked_.end());
 }
@@ -215,15 +223,7 @@ void Tables::EndScans() {
 void Tables::UnlockAll() {
   THD* thd = thd_.get();
   EndScans();
-  for (OpenTable* open : locked_) {
-    mysql_unlock_tables(thd, open->lock);
-    open->lock = nullptr;
-    if (open->changed) {
-      query_cache_invalidate3(thd, open->table, 0);
-      open->changed = false;
-    }
-    for (TABLE* table : open->tables) table->file->ha_reset();
-  }
+  for (OpenTable* open : locked_) ReleaseLock(*open);
   locked_.clear();
   thd->lock = nullptr;
   if (backup_locks_ != 0) {

@@ -71,6 +71,7 @@ class Tables {
                                  unsigned depth);
   Outcome TakeBackupLock(const TABLE& table);
   Outcome LockFailure();
+  void ReleaseLock(OpenTable& open);
   void FlushStatistics();
 
   WorkerThd& thd_;

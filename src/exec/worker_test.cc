@@ -187,7 +187,8 @@ TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   ASSERT_TRUE(server_.store.AwaitWaiting(2));
   client.Reset();
   held.reset();
-  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kCommits) == 1; }));
+  ASSERT_TRUE(Eventually(
+      [this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
   server_.lane.Stop();  // Behind its commit only the job's way back is left.
   delay.reset();
   EXPECT_EQ("0\t2\t3\t30", other.ReadLine());

@@ -1,0 +1,242 @@
+// A service of several workers: who gets which connection, how many there may be, start and stop.
+#include "exec/service.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+
+#include "exec/test_service.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+
+constexpr const char kFind1[] = "0\t=\t1\t1\n";
+constexpr const char kRow1[] = "0\t2\t1\t10";
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  TestService server_;
+};
+
+/// A limit of the process, until this dies.
+class ScopedLimit {
+ public:
+  ScopedLimit(__rlimit_resource_t resource, rlim_t soft) : resource_(resource) {
+    getrlimit(resource_, &before_);
+    const rlimit now{soft, before_.rlim_max};
+    EXPECT_EQ(0, setrlimit(resource_, &now));
+  }
+  ~ScopedLimit() { setrlimit(resource_, &before_); }
+
+ private:
+  const __rlimit_resource_t resource_;
+  rlimit before_;
+};
+
+TEST_F(ServiceTest, ConnectionsAreSpreadOverTheWorkers) {
+  constexpr unsigned kWorkers = 4, kConnections = 40;
+  server_.settings.workers = kWorkers;
+  server_.Start();
+  std::mutex mutex;
+  std::map<std::thread::id, unsigned> executed;
+  std::vector<LineClient> clients;
+  for (unsigned i = 0; i < kConnections; ++i) clients.push_back(server_.ConnectAndOpen());
+  server_.store.SetHook([&](const Call& call) {
+    const std::lock_guard lock(mutex);
+    if (call.kind == Call::Kind::kExecute) ++executed[std::this_thread::get_id()];
+    return Outcome();
+  });
+  for (LineClient& client : clients) EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ(kWorkers, executed.size());
+  for (const auto& [thread, count] : executed) EXPECT_EQ(kConnections / kWorkers, count);
+  server_.Stop();  // The hook uses what dies here.
+}
+
+TEST_F(ServiceTest, WritersOfOneRowOnAllWorkersLoseNothing) {
+  constexpr unsigned kClients = 8, kRequests = 100;
+  server_.settings.workers = 4;
+  server_.Start();
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kClients; ++i) {
+    threads.emplace_back([this, i] {
+      LineClient client = server_.Connect();
+      EXPECT_EQ("0\t1", client.Ask("P\t0\ttest\tt\t\tv\n"));
+      for (unsigned j = 0; j < kRequests; ++j) {
+        const std::string other = i % 2 == 0 ? "2" : "3";
+        client.Send("0\t=\t1\t1\t1\t0\t+\t1\n0\t=\t1\t" + other + "\t1\t0\t+\t1\n");
+        ASSERT_EQ("0\t1\t1", client.ReadLine());
+        ASSERT_EQ("0\t1\t1", client.ReadLine());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ("1,810;2,420;3,430;", server_.store.Dump(kServedTable));
+  EXPECT_EQ(2 * kClients * kRequests, server_.Stat(Stat::kIncrements));
+  EXPECT_EQ(2 * kClients * kRequests, server_.Stat(Stat::kRowsWritten));
+}
+
+TEST_F(ServiceTest, ConnectionsAboveTheLimitAreClosed) {
+  server_.settings.workers = 3;
+  server_.settings.limits.connections_max = 10;
+  server_.Start();
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::vector<LineClient> served;
+  std::atomic<unsigned> refused{0};
+  for (unsigned i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      for (unsigned j = 0; j < 5; ++j) {
+        LineClient client = server_.Connect();
+        send(client.fd(), kOpenIdV, sizeof(kOpenIdV) - 1, MSG_NOSIGNAL);
+        if (client.ReadLine() != "0\t1") {
+          ++refused;
+          continue;
+        }
+        const std::lock_guard lock(mutex);
+        served.push_back(std::move(client));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(10u, served.size());
+  EXPECT_EQ(20u, refused);
+  EXPECT_EQ(10u, server_.Stat(Stat::kConnections));
+  EXPECT_EQ(10u, server_.Stat(Stat::kConnectionsAccepted));
+  EXPECT_EQ(20u, server_.Stat(Stat::kConnectionsRefused));
+  const std::vector<std::string> log = server_.TakeLog();
+  EXPECT_GE(log.size(), 1u);
+  EXPECT_LE(log.size(), server_.settings.workers);  // Once in a while is enough.
+  EXPECT_NE(std::string::npos, log.front().find("connections_max"));
+  for (LineClient& client : served) EXPECT_EQ(kRow1, client.Ask(kFind1));
+
+  served.pop_back();
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 9; }));
+  EXPECT_EQ("0\t1", server_.Connect().Ask(kOpenIdV));
+}
+
+TEST_F(ServiceTest, WithoutFileDescriptorsItRestsAndGoesOn) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  const net::UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  {
+    // All numbers below the first that is free are in use, and none above may be.
+    const int first_free = dup(late.get());
+    close(first_free);
+    const ScopedLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(first_free));
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    where.sin_port = htons(server_.service->listeners().front().address().port);
+    ASSERT_EQ(0, connect(late.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)));
+    ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) > 1; }));
+    EXPECT_EQ(kRow1, client.Ask(kFind1));
+  }
+  net::WriteAll(late.get(), kOpenIdV);
+  EXPECT_EQ("0\t1\n", net::ReadExactly(late.get(), 4));
+  const std::vector<std::string> log = server_.TakeLog();
+  ASSERT_EQ(1u, log.size());
+  EXPECT_NE(std::string::npos, log.front().find("open_files_limit")) << log.front();
+}
+
+TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
+  constexpr unsigned kConnections = 3000;
+  server_.settings.workers = 4;
+  server_.Start();
+  std::vector<net::UniqueFd> clients;
+  for (unsigned i = 0; i < kConnections; ++i) {
+    clients.push_back(server_.ConnectFd());
+    ASSERT_TRUE(clients.back().valid());
+  }
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == kConnections; }));
+  const auto held = server_.store.LockRow(kServedTable, {"2"});
+  for (unsigned i = 0; i < kConnections; i += 3) {
+    net::WriteAll(clients[i].get(), std::string(kOpenIdV) + "0\t=\t1\t2\t1\t0\tD\n");
+  }
+  ASSERT_TRUE(server_.store.AwaitWaiting(4));
+  const auto began = std::chrono::steady_clock::now();
+  server_.Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnections));
+  EXPECT_EQ(0u, server_.store.sessions());
+  EXPECT_EQ("1,10;2,20;3,30;", server_.store.Dump(kServedTable));
+}
+
+TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
+  server_.settings.workers = 2;
+  server_.Start();
+  std::atomic<unsigned> acknowledged{0};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 6; ++i) {
+    threads.emplace_back([this, &acknowledged] {
+      LineClient client = server_.Connect();
+      if (client.Ask("P\t0\ttest\tt\t\tv\n") != "0\t1") return;
+      for (;;) {
+        const char request[] = "0\t=\t1\t1\t1\t0\t+\t1\n";
+        if (send(client.fd(), request, sizeof(request) - 1, MSG_NOSIGNAL) <= 0) return;
+        const std::string reply = client.ReadLine();
+        if (reply == "(end)") return;
+        if (reply == "0\t1\t1") ++acknowledged;
+      }
+    });
+  }
+  ASSERT_TRUE(Eventually([&] { return acknowledged > 200; }));
+  server_.Stop();
+  for (std::thread& thread : threads) thread.join();
+  // What was acknowledged is there; a reply or two may have been lost on the way.
+  const std::string dump = server_.store.Dump(kServedTable);
+  const unsigned value = static_cast<unsigned>(std::stoul(dump.substr(2)));
+  EXPECT_GE(value, 10 + acknowledged);
+  EXPECT_LE(value, 10 + acknowledged + 6);
+}
+
+TEST_F(ServiceTest, MayStopAtOnce) {
+  server_.settings.workers = 8;
+  for (int i = 0; i < 20; ++i) {
+    server_.Start();
+    server_.service->Stop();
+  }
+  EXPECT_EQ(0u, server_.store.sessions());
+}
+
+TEST_F(ServiceTest, WithoutSessionsItStopsAllTheSame) {
+  server_.store.ShutDown();
+  server_.Start();
+  const LineClient client = server_.Connect();
+  server_.Stop();
+}
+
+TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
+  server_.Start();
+  const uint16_t port = server_.service->listeners().front().address().port;
+  ServiceSettings settings = server_.settings;
+  settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", port, "", false}};
+  Service second(settings, server_.factory, server_.lane, server_.stats,
+                 [] { return nullptr; }, [](const std::string&) {});
+  std::string error;
+  EXPECT_FALSE(second.Start(&error));
+  EXPECT_NE(std::string::npos, error.find(std::to_string(port))) << error;
+  EXPECT_EQ("0\t1", server_.Connect().Ask(kOpenIdV));
+}
+
+TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
+  const auto start_without_threads = [this] {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_NPROC, &none);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    Service service(server_.settings, server_.factory, server_.lane, server_.stats,
+                    [] { return nullptr; }, [](const std::string&) {});
+    std::string error;
+    const bool started = service.Start(&error);
+    _exit(!started && error.find("handlersocket_threads") != std::string::npos ? 0 : 2);
+  };
+  EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

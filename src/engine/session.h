@@ -109,7 +109,7 @@ class Session {
 
   /// Gives back every table and lock. For when there is nothing to do for a while.
   virtual void ReleaseTables() = 0;
-  /// True when ReleaseTables would give something back.
+  /// True when ReleaseTables would give something back, or take note of a KILL.
   virtual bool HoldsTables() const = 0;
 
   /// The server wants this session to end: close it soon.

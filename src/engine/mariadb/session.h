@@ -26,7 +26,7 @@ class MariaSession final : public Session {
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
-  bool HoldsTables() const override { return !tables_.empty(); }
+  bool HoldsTables() const override { return !tables_.empty() || thd_.killed(); }
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }

@@ -23,6 +23,7 @@ OPERATIONS = 30_000
 BATCHES_PER_CASE = 16
 OPTIONS = ["--innodb-flush-log-at-trx-commit=0", "--innodb-stats-persistent=OFF"]
 SHRINK_SECONDS = 25
+LOST = (2006, 2013)  # errors of SQL whose server is gone
 
 
 @dataclasses.dataclass
@@ -116,13 +117,10 @@ class Runner:
         writes = any(request.writes for request in requests)
         client = self.wr if writes or number % 2 else self.rd
         data = b"".join(hs.line(*request.tokens()) for request in requests)
-        try:
-            lines = client.pipeline_deep(data, len(requests))
-        except (hs.Closed, OSError) as error:
-            raise Difference(self.laboratory.lost(error), number) from None
+        lines = client.pipeline_deep(data, len(requests))
         for request, raw in zip(requests, lines):
             reply = hs.parse(raw)
-            difference = self.check(request, reply, number)
+            difference = self.model.check(request, reply)
             self.operations += 1
             if difference:
                 self.sql.run("ROLLBACK")
@@ -130,14 +128,6 @@ class Runner:
         self.sql.run("COMMIT")
         if writes:
             self.compare_tables(number)
-
-    def check(self, request, reply, number):
-        try:
-            return self.model.check(request, reply)
-        except pymysql.OperationalError as error:
-            if error.args[0] not in (2006, 2013):  # lost connection
-                raise
-            raise Difference(self.laboratory.lost(error), number) from None
 
     def compare_tables(self, number):
         for name, table in self.case.tables.items():
@@ -163,16 +153,32 @@ class Runner:
                       for column, cell in zip(table.columns, row)) for row in rows]
 
     def check_indexes(self):
-        """Every index holds what the table holds."""
+        """Every index holds what the table holds; nothing breaks when the tables are closed."""
         for name in self.case.tables:
+            self.sql.run(f"FLUSH TABLES {self.db}.{name}")
             for row in self.sql.rows(f"CHECK TABLE {self.db}.{name} EXTENDED"):
                 if row[2] == b"error" or (row[2] == b"status" and row[3] != b"OK"):
                     raise Difference(f"CHECK TABLE says {row}", len(self.case.batches))
         self.sql.run("COMMIT")
 
-    def close(self):
-        self.wr.close()
-        self.rd.close()
+    def run(self, next_batch):
+        """Everything: the batches that next_batch(number) gives until it gives None."""
+        self.at = -1
+        try:
+            self.create().open()
+            while (requests := next_batch(self.at + 1)) is not None:
+                self.at += 1
+                self.batch(self.at, requests)
+            self.at += 1
+            self.check_indexes()
+        except (hs.Closed, OSError, pymysql.OperationalError) as error:
+            if isinstance(error, pymysql.OperationalError) and error.args[0] not in LOST:
+                raise
+            raise Difference(self.laboratory.lost(error), self.at) from None
+        finally:
+            self.wr.close()
+            self.rd.close()
+        return self
 
 
 def random_case(rng, accepts):
@@ -185,16 +191,11 @@ def random_case(rng, accepts):
 
 def replay(laboratory, case):
     """The difference that a case shows, or None."""
-    runner = Runner(laboratory, case).create()
     try:
-        runner.open()
-        for number, requests in enumerate(case.batches):
-            runner.batch(number, requests)
-        runner.check_indexes()
+        Runner(laboratory, case).run(
+            lambda number: case.batches[number] if number < len(case.batches) else None)
     except Difference as difference:
         return difference
-    finally:
-        runner.close()
     return None
 
 
@@ -243,20 +244,21 @@ def story(case, difference, seed):
 
 def run_case(laboratory, case, rng, seed, batches=BATCHES_PER_CASE):
     """Random work on the case's tables until it differs; returns its runner."""
-    runner = Runner(laboratory, case).create()
+    runner = Runner(laboratory, case)
     source = Source(rng, case.opens, runner.pool)
+
+    def next_batch(number):
+        if number == batches:
+            return None
+        case.batches.append(source.batch())
+        return case.batches[-1]
     try:
-        runner.open()
-        for number in range(batches):
-            case.batches.append(source.batch())
-            runner.batch(number, case.batches[-1])
-        runner.check_indexes()
-        return runner
+        return runner.run(next_batch)
     except Difference as difference:
         found = difference
-    finally:
-        runner.close()
-    pytest.fail(story(*shrink(laboratory, case, found), seed), pytrace=False)
+    text = story(*shrink(laboratory, case, found), seed)
+    print(text)  # is shown also when the server turns out to be dead at the end of the test
+    pytest.fail(text, pytrace=False)
 
 
 @pytest.fixture(scope="module")

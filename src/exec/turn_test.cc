@@ -243,5 +243,37 @@ TEST_F(TurnTest, RequestThatIsTooLargeForATransactionFailsAlone) {
   EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kTable));
 }
 
+TEST_F(TurnTest, StatementThatCannotBeTakenBackIsExecutedOnce) {
+  store_.CreateTable({"test.p", {"id", "v"}, {{"PRIMARY", {0}}}, false, true});
+  Peer& peer = Connect();
+  Send(peer, "P\t2\ttest\tp\t\tid,v\n");
+  Run();
+  EXPECT_EQ("0\t1\n", peer.TakeReplies());
+  NextTurn();
+  SetHook(FailKey("2", 2, engine::fake::Deadlock()));
+  Send(peer,
+       "2\t+\t2\t7\t70\n2\t+\t2\t7\t71\n1\t=\t1\t1\t1\t0\t+\t1\n"
+       "1\t=\t1\t2\t1\t0\t+\t1\n2\t=\t1\t7\n");
+  Run();
+  EXPECT_EQ("0\t1\n1\t1\t121\n0\t1\t1\n0\t1\t1\n0\t2\t7\t70\n", peer.TakeReplies());
+  EXPECT_EQ("7,70;", store_.Dump("test.p"));
+  EXPECT_EQ("1,11;2,21;3,30;", store_.Dump(kTable));
+  EXPECT_EQ(2u, Stat(Stat::kInserts));
+}
+
+TEST_F(TurnTest, StatementThatCannotBeTakenBackKeepsItsAnswerWhenTheCommitFails) {
+  store_.CreateTable({"test.p", {"id", "v"}, {{"PRIMARY", {0}}}, false, true});
+  Peer& peer = Connect();
+  Send(peer, "P\t2\ttest\tp\t\tid,v\n");
+  Run();
+  EXPECT_EQ("0\t1\n", peer.TakeReplies());
+  NextTurn();
+  SetHook(engine::fake::FailCommits(1, Error::Engine(5)));
+  Send(peer, "2\t+\t2\t7\t70\n1\t=\t1\t1\t1\t0\t+\t1\n");
+  Run();
+  EXPECT_EQ("0\t1\n1\t1\t5\n", peer.TakeReplies());
+  EXPECT_EQ("7,70;", store_.Dump("test.p"));
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

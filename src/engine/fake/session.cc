@@ -96,17 +96,26 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
   outcome.error.code = store_.Resolve(index.names(), &resolved);
   if (!outcome.ok()) return outcome;
   HoldTables(true);
-  if (request.verb == model::Request::Verb::kInsert) return Insert(resolved, request.insert);
-  if (request.find.key_parts_given > resolved.index->columns.size()) {
+  const bool inserts = request.verb == model::Request::Verb::kInsert;
+  if (!inserts && request.find.key_parts_given > resolved.index->columns.size()) {
     return Outcome::Fail(ErrorCode::kKpnum);
   }
-  return request.is_write() ? FindModify(resolved, request.find, sink)
-                            : Find(resolved, request.find, sink);
+  if (!request.is_write()) return Find(resolved, request.find, sink);
+  outcome = inserts ? Insert(resolved, request.insert) : FindModify(resolved, request.find, sink);
+  if (resolved.table->definition.permanent && !outcome.busy) MakePermanent(resolved, &outcome);
+  return outcome;
+}
+
+void Session::MakePermanent(const Resolved& resolved, Outcome* outcome) {
+  store_.Commit({{resolved.table, changes_[resolved.table]}});
+  changes_.erase(resolved.table);
+  outcome->permanent = true;
 }
 
 Outcome Session::Find(const Resolved& resolved, const model::Find& find, model::RowSink& sink) {
   const auto seen = snapshot_.find(resolved.table);
-  const auto rows = seen != snapshot_.end() ? seen->second : store_.Committed(*resolved.table);
+  const bool is_snapshot = seen != snapshot_.end() && !resolved.table->definition.permanent;
+  const auto rows = is_snapshot ? seen->second : store_.Committed(*resolved.table);
   Outcome outcome;
   for (const Row& row :
        Matching(*WithOwn(resolved, rows), *resolved.index, resolved.filter_columns, find)) {

@@ -8,6 +8,8 @@
 //       there to make a session stand still).
 //   S5  Row locks end with the turn. That tables are held is only counted: nobody waits for it.
 //   S6  A hook that loses the transaction rolls the turn back here; only Rollback may follow.
+// Tables that are `permanent` are as those of engines without transactions: statements on them stand
+// at once, whatever becomes of the turn.
 // Reads take no row locks; writes look at the latest committed rows, and lock those they change.
 // Like the server's, an Interrupt is forgotten by the next BeginTurn or OpenIndex.
 // The grammar of calls is asserted.
@@ -48,6 +50,7 @@ class Session final : public engine::Session {
   Outcome Find(const Resolved& resolved, const model::Find& find, model::RowSink& sink);
   Outcome FindModify(const Resolved& resolved, const model::Find& find, model::RowSink& sink);
   Outcome Insert(const Resolved& resolved, const model::Insert& insert);
+  void MakePermanent(const Resolved& resolved, Outcome* outcome);
 
   /// Locks what the find is about; `*rows` are its rows once nothing has changed meanwhile.
   Outcome LockMatching(const Resolved& resolved, const model::Find& find, std::vector<Row>* rows);

@@ -327,6 +327,17 @@ TEST_F(FakeSession, S6DeadlockRollsTheTurnBack) {
   EXPECT_EQ("1,10,a;2,20,b;4,40,NULL;10,5,NULL;", store_.Dump(kTable));
 }
 
+TEST_F(FakeSession, PermanentTableKeepsWhatAStatementDid) {
+  store_.CreateTable({"test.t", {"id", "v"}, {{"PRIMARY", {0}}}, false, true}, {{"1", "10"}});
+  User user(store_, LockWait::kNever);
+  user.session.BeginTurn(true);
+  EXPECT_TRUE(user.Do(Command::Insert({"2", "20"})).permanent);
+  EXPECT_TRUE(user.Do(Command::Insert({"2", "20"})).permanent);
+  EXPECT_EQ("1,10,2,20,", user.SeeAll());
+  user.session.Rollback();
+  EXPECT_EQ("1,10;2,20;", store_.Dump(kTable));
+}
+
 TEST_F(FakeSession, GeneratesIds) {
   User user(store_, LockWait::kNever);
   user.session.BeginTurn(true);

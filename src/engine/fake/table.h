@@ -42,6 +42,7 @@ struct TableDefinition {
   /// The first is the primary key. The others are not unique.
   std::vector<IndexDefinition> indexes;
   bool auto_increment = false;  ///< Of the primary key, which then has one column.
+  bool permanent = false;  ///< What a statement did to it stands at once: no transactions.
 };
 
 struct Table {

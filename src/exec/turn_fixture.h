@@ -45,6 +45,7 @@ class TurnFixture : public ::testing::Test {
                        {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     settings_.writable = true;
   }
+  void TearDown() override { store_.SetHook({}); }
 
   /// A client that has opened id 0: (id; id, v), and id 1: (id; v).
   Peer& Connect() {

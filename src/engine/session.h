@@ -71,6 +71,9 @@ struct Outcome {
   /// Another session holds a lock that this statement needs. The error says what a wait that ran
   /// out of time would have answered.
   bool busy = false;
+  /// What this session holds stands in somebody's way (a DDL statement that it would deadlock with,
+  /// an old version of the table): give the tables back, and try again a moment later.
+  bool back_off = false;
   bool transaction_lost = false;
   /// With transaction_lost: the turn was too large for one transaction; its requests may well
   /// succeed in transactions of their own.

@@ -119,10 +119,25 @@ void WaitLane::Main(Thread& self) {
 
 void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
   stats.Add(Stat::kLockWaits);
+  for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
+    RunOnce(session, job, stats);
+    if (!job.outcome.back_off || !Pause(session)) break;
+  }
+  if (!job.outcome.ok()) Fail(job, job.outcome.error);
+}
+
+// False when the lane stops.
+bool WaitLane::Pause(engine::Session& session) {
+  session.ReleaseTables();
+  std::unique_lock lock(mutex_);
+  return !work_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
+                         [this] { return stopping_; });
+}
+
+void WaitLane::RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats) {
   std::shared_ptr<engine::Index> index;
   job.outcome = session.OpenIndex(job.names, &index);
-  if (job.item.kind == Item::Kind::kOpen) return;
-  if (!job.outcome.ok()) return Fail(job, job.outcome.error);
+  if (job.item.kind == Item::Kind::kOpen || !job.outcome.ok()) return;
   job.item.index = index.get();
   RunRequest(session, job, stats);
 }
@@ -131,22 +146,23 @@ void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
 void WaitLane::RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats) {
   const bool writes = job.item.request.is_write();
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
+    job.reply.Truncate(0);
     session.BeginTurn(writes);
     job.outcome = job.frontend->Execute(job.item, session, job.reply);
     if (job.outcome.transaction_lost) {
       session.Rollback();
-      if (job.outcome.error != kDeadlock || job.outcome.permanent) break;
+      if (job.outcome.error != kDeadlock || job.outcome.permanent) return;
       continue;
     }
     const engine::Outcome commit = session.Commit();
     if (!commit.ok() && !job.outcome.permanent) {
       stats.Add(Stat::kCommitFailures);
-      return Fail(job, commit.error);
+      job.outcome = commit;
+      return;
     }
     if (writes) stats.Add(Stat::kCommits);
     return;
   }
-  Fail(job, job.outcome.error);
 }
 
 void WaitLane::Fail(WaitJob& job, model::Error error) {

@@ -71,7 +71,9 @@ class WaitLane {
   void AddThread();
   void Main(Thread& self);
   std::unique_ptr<WaitJob> NextJob(Thread& self);
-  static void Run(engine::Session& session, WaitJob& job, StatBlock& stats);
+  void Run(engine::Session& session, WaitJob& job, StatBlock& stats);
+  bool Pause(engine::Session& session);
+  static void RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats);
   static void RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats);
   static void Fail(WaitJob& job, model::Error error);
   void Reap();

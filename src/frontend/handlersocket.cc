@@ -8,6 +8,10 @@ using exec::Item;
 using handlersocket::Command;
 using model::ErrorCode;
 
+namespace {
+constexpr int kUnknownError = 168;  // HA_ERR_GENERIC
+}
+
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
     : settings_(settings), authenticated_(settings.secret.empty()) {}
 
@@ -147,6 +151,8 @@ void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
 }
 
 void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
+  // Never a success by mistake.
+  if (error.ok()) error = model::Error::Engine(kUnknownError);
   handlersocket::AppendError(error, &out);
 }
 

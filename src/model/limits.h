@@ -31,6 +31,9 @@ inline constexpr uint32_t kTurnRequestsMax = 4096;
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
+/// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.
+inline constexpr uint32_t kBackOffsMax = 2000;
+inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
 /// Bytes of a column, index, table or database name (64 characters of utf8mb3).

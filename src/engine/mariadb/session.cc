@@ -74,8 +74,11 @@ Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>*
   if (found != indexes_.end()) made = found->second.lock();
   if (made == nullptr) made = std::make_shared<MariaIndex>(names);
   OpenTable* open = nullptr;
-  const Outcome outcome = made->ResolveForRead(tables_, &open);
-  if (!outcome.ok()) return outcome;
+  Outcome outcome = made->ResolveForRead(tables_, &open);
+  if (!outcome.ok()) {
+    Finish(&outcome);
+    return outcome;
+  }
   if (indexes_.size() >= kIndexesSweep) {
     std::erase_if(indexes_, [](const auto& entry) { return entry.second.expired(); });
   }
@@ -114,8 +117,11 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
 void MariaSession::Finish(Outcome* outcome) {
   if (outcome->ok()) return;
   const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
-  if (lock_wait_ == LockWait::kNever) outcome->busy = outcome->busy || waits_for_row;
-  if (lock_wait_ == LockWait::kServer) outcome->busy = false;
+  if (lock_wait_ == LockWait::kNever) {
+    outcome->busy = outcome->busy || outcome->back_off || waits_for_row;
+  } else {
+    outcome->busy = false;  // It has waited.
+  }
   if (outcome->error.code == ErrorCode::kKilled) {
     // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
     if (thd_.must_end()) outcome->transaction_lost = true;

@@ -33,7 +33,8 @@ Outcome Tables::LockFailure() {
     outcome.error.code = ErrorCode::kKilled;
   } else if (thd->is_error()) {
     const uint number = thd->get_stmt_da()->sql_errno();
-    outcome.busy = number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
+    outcome.back_off = number == ER_LOCK_DEADLOCK;
+    outcome.busy = number == ER_LOCK_WAIT_TIMEOUT;
   }
   thd_.ClearStatement();
   return outcome;
@@ -100,7 +101,7 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
     const bool retry = context.can_recover_from_failed_open() && !thd->killed;
     if (retry && thd->open_tables == nullptr && !context.recover_from_failed_open()) {
       Outcome again = Outcome::Fail(ErrorCode::kLockTables);
-      again.busy = true;
+      again.back_off = true;
       thd_.ClearStatement();
       return again;
     }
@@ -109,7 +110,8 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
     if (number == ER_WRONG_OBJECT) outcome.error.code = ErrorCode::kView;
     if (number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK || retry) {
       outcome = Outcome::Fail(ErrorCode::kLockTables);
-      outcome.busy = true;
+      outcome.busy = number == ER_LOCK_WAIT_TIMEOUT;
+      outcome.back_off = !outcome.busy;
     }
     if (thd->killed) outcome.error.code = ErrorCode::kKilled;
     thd_.ClearStatement();
@@ -234,7 +236,8 @@ void Tables::UnlockAll() {
 
 void Tables::CloseIfWanted() {
   for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
-    if (table->needs_reopen() ||
+    // needs_reopen() does not tell of FLUSH TABLES and of OPTIMIZE.
+    if (table->needs_reopen() || table->s->tdc->flushed ||
         (table->mdl_ticket != nullptr && table->mdl_ticket->has_pending_conflicting_lock())) {
       CloseAll();
       return;

@@ -180,6 +180,10 @@ void WorkerThd::ClearStatement() {
   if (area->is_set()) area->reset_diagnostics_area();
   if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);
   thd_->is_fatal_error = false;
+  // The server asks for a rollback also when a table could not be opened beside others; whoever has
+  // lost a transaction has been told by now.
+  thd_->transaction_rollback_request = false;
+  thd_->is_fatal_sub_stmt_error = false;
 }
 
 void WorkerThd::FreeStatementMemory() {

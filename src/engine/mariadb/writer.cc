@@ -28,6 +28,14 @@ Outcome Writer::Failure(int handler_error) {
   return outcome;
 }
 
+/// The statement itself went well, and is gone with the transaction: it may run again.
+Outcome Writer::LostTransaction() {
+  Outcome outcome;
+  outcome.error = model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
+  outcome.transaction_lost = true;
+  return outcome;
+}
+
 Outcome Writer::CheckTable(const OpenTable& open, int sql_command) const {
   TABLE* table = open.table;
   if (table->triggers != nullptr) {
@@ -103,8 +111,8 @@ void Writer::EndStatement(OpenTable& open, Outcome* outcome) {
   if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
   outcome->too_large = outcome->error == model::Error::Engine(ER_TRANS_CACHE_FULL);
   outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
+  if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
   if (!outcome->ok()) trans_rollback_stmt(thd);
-  thd->is_fatal_sub_stmt_error = false;
   table->file->row_logging = table->file->row_logging_init = false;
   open.changed = true;
   if (open.rolls_back) return;

@@ -46,6 +46,7 @@ class Writer {
   Outcome WriteUpdatedRow(TABLE* table);
 
   Outcome Failure(int handler_error);
+  static Outcome LostTransaction();
   Outcome ServerFailure() { return Failure(0); }
 
   WorkerThd& thd_;

@@ -180,9 +180,9 @@ Outcome MariaSession::Commit() {
   tables_.EndScans();
   Outcome outcome;
   bool failed = trans_commit_stmt(thd);
-  if (writes_) {
+  if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
-    failed = trans_commit(thd) || failed;
+    failed = trans_commit(thd);
   }
   if (failed) {
     outcome.error = thd_.TakeError();

@@ -167,6 +167,21 @@ TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
   EXPECT_EQ("1,10;2,20;3,30;", server_.store.Dump(kServedTable));
 }
 
+TEST_F(ServiceTest, StopOfWorkersInLongStatementsIsQuick) {
+  constexpr unsigned kWorkers = 10;
+  server_.settings.workers = kWorkers;
+  server_.Start();
+  std::vector<LineClient> clients;
+  for (unsigned i = 0; i < kWorkers; ++i) clients.push_back(server_.ConnectAndOpen());
+  const auto delay = server_.store.DelayRow(kServedTable, {"1"});
+  for (LineClient& client : clients) client.Send(kFind1);
+  ASSERT_TRUE(server_.store.AwaitWaiting(kWorkers));
+  const auto began = std::chrono::steady_clock::now();
+  server_.Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3));
+  EXPECT_EQ(0u, server_.store.sessions());
+}
+
 TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
   server_.settings.workers = 2;
   server_.Start();

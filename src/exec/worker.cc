@@ -15,7 +15,7 @@ constexpr int kReleaseTablesMs = 10;
 /// How often an idle worker looks whether the server wants it to end.
 constexpr int kTickMs = 200;
 constexpr int64_t kDescribeMs = 500;
-/// How long a turn under way may take when the worker stops, before its statements are interrupted.
+/// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
 /// And how often they are then.
 constexpr std::chrono::milliseconds kInterruptEvery{20};
@@ -45,7 +45,10 @@ bool Worker::Start() {
 }
 
 void Worker::AskToStop() {
-  stopping_.store(true, std::memory_order_relaxed);
+  if (!stopping_.exchange(true)) {
+    std::lock_guard lock(session_mutex_);
+    interrupt_from_ = std::chrono::steady_clock::now() + kStopPatience;
+  }
   loop_.Wake();
 }
 
@@ -54,11 +57,11 @@ void Worker::Stop() {
   AskToStop();
   {
     std::unique_lock lock(session_mutex_);
-    auto patience = kStopPatience;
+    const auto has_ended = [this] { return has_ended_; };
+    ended_.wait_until(lock, interrupt_from_, has_ended);
     // A session may forget an interrupt that comes between two of its calls, so one is not enough.
-    while (!ended_.wait_for(lock, patience, [this] { return has_ended_; })) {
+    for (; !has_ended(); ended_.wait_for(lock, kInterruptEvery, has_ended)) {
       if (session_ != nullptr) session_->Interrupt();
-      patience = kInterruptEvery;
     }
   }
   thread_.join();

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -116,6 +117,7 @@ class Worker final : public WaitJobOwner {
   std::condition_variable ended_;
   engine::Session* session_ = nullptr;  ///< Null when there is nothing to interrupt.
   bool has_ended_ = false;
+  std::chrono::steady_clock::time_point interrupt_from_;
 
   std::mutex inbox_mutex_;
   std::vector<net::UniqueFd> inbox_connections_;

@@ -59,9 +59,9 @@ class Pair:
         for table in tables:
             rows = [sorted(one.rows(f"SELECT * FROM {table}"), key=repr)
                     for one in (self.sql, self.copy)]
+            # Not CHECKSUM TABLE as well: with NULLs and virtual columns it differed for equal rows,
+            # and was another after a restart of the same server.
             assert rows[0] == rows[1], table
-            sums = [one.rows(f"CHECKSUM TABLE {table} EXTENDED") for one in (self.sql, self.copy)]
-            assert sums[0] == sums[1], table
 
 
 @pytest.fixture

@@ -67,6 +67,8 @@ class LineClient {
 
 class TestService {
  public:
+  static constexpr unsigned kLaneThreads = 4;
+
   TestService() {
     store.CreateTable({kServedTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
@@ -116,7 +118,7 @@ class TestService {
   engine::fake::Store store;
   engine::fake::SessionFactory factory{store};
   StatRegistry stats;
-  WaitLane lane{factory, stats, 4};
+  WaitLane lane{factory, stats, kLaneThreads};
   frontend::HandlerSocketSettings frontend;
   ServiceSettings settings;
   std::unique_ptr<Service> service;

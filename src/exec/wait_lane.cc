@@ -23,7 +23,9 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
     Reap();
     if (idle_ <= jobs_.size() && serving_ < threads_max_) AddThread();
     if (serving_ != 0) {
-      jobs_.push_back(std::move(job));
+      WaitJob& queued = *job;
+      queued.place = jobs_.insert(jobs_.end(), std::move(job));
+      queued.is_queued = true;
       work_.notify_one();
       return;
     }
@@ -31,6 +33,14 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   Fail(*job, kLockWaitTimeout);
   WaitJobOwner* owner = job->owner;
   owner->Done(std::move(job));
+}
+
+// When the lane stops, the job may be gone already.
+bool WaitLane::Cancel(WaitJob& job) {
+  std::lock_guard lock(mutex_);
+  if (stopping_ || !job.is_queued) return false;
+  jobs_.erase(job.place);
+  return true;
 }
 
 // The process may not be allowed any more threads.
@@ -93,6 +103,7 @@ std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
   }
   std::unique_ptr<WaitJob> job = std::move(jobs_.front());
   jobs_.pop_front();
+  job->is_queued = false;
   return job;
 }
 

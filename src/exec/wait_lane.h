@@ -5,14 +5,13 @@
 // it came from is left alone until the outcome is back, which keeps its requests in order.
 //
 // Flow:   worker: Submit(job) -> lane thread: run, commit -> owner's Done(job) (mailbox + wake-up)
-// Threads: Submit and Stop from any thread; jobs belong to the lane between Submit and Done.
-// Limits: threads_max threads; jobs beyond wait in the order they came.
+// Threads: Submit, Cancel and Stop from any thread; jobs belong to the lane between Submit and Done.
+// Limits: threads_max threads; jobs beyond wait in the order they came, one a connection.
 // Errors: a job that no thread can be had for ends as a wait that took too long.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -46,6 +45,9 @@ struct WaitJob {
   // The outcome:
   engine::Outcome outcome;
   base::Buffer reply;                  ///< Empty for kOpen: the worker looks the names up again.
+  // The lane's:
+  std::list<std::unique_ptr<WaitJob>>::iterator place;
+  bool is_queued = false;
 };
 
 class WaitLane {
@@ -57,6 +59,8 @@ class WaitLane {
   WaitLane& operator=(const WaitLane&) = delete;
 
   void Submit(std::unique_ptr<WaitJob> job);
+  /// Takes a submitted job back that no thread has taken up yet, and drops it; else false.
+  bool Cancel(WaitJob& job);
   /// Ends all waits, whose jobs are done with an error; jobs that no thread had taken up yet are
   /// dropped, their owners not told.
   void Stop();
@@ -85,7 +89,7 @@ class WaitLane {
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable finished_;  ///< Some thread has.
-  std::deque<std::unique_ptr<WaitJob>> jobs_;
+  std::list<std::unique_ptr<WaitJob>> jobs_;
   std::list<Thread> threads_;
   unsigned serving_ = 0;  ///< Threads that will look at jobs_ again.
   unsigned idle_ = 0;     ///< Of these, those that wait for a job.

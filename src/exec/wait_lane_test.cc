@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -208,6 +209,22 @@ TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
     EXPECT_EQ("0\t1\t1\n", job->reply.view());
   }
   EXPECT_EQ("1,11;2,22;3,31;", store_.Dump(kTable));
+}
+
+TEST_F(WaitLaneTest, JobCanBeCancelledBeforeAThreadHasIt) {
+  StartLane(1);
+  auto held = Hold("1");
+  auto first = Job(Increment("1")), second = Job(Increment("2")), third = Job(Increment("3"));
+  WaitJob& running = *first;
+  WaitJob& queued = *second;
+  for (auto* job : {&first, &second, &third}) lane_->Submit(std::move(*job));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  EXPECT_FALSE(lane_->Cancel(running));
+  EXPECT_TRUE(lane_->Cancel(queued));
+  held.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kTable));
 }
 
 TEST_F(WaitLaneTest, ManyJobsFromManyThreads) {

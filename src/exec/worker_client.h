@@ -21,7 +21,8 @@ struct Worker::Client : net::IdleLink {
   bool can_receive = false;
   bool has_more = false;      ///< The input may hold further complete requests.
   bool has_requests = false;  ///< Requests of this connection are in the turn.
-  bool waits = false;         ///< A lane has its request; the connection is left alone.
+  bool waits = false;         ///< The lane has its request; the connection is left alone.
+  WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.
   bool retired = false;
 };
 

@@ -79,6 +79,7 @@ void Worker::Touch(Client& client) {
 void Worker::Retire(Client& client) {
   if (client.retired) return;
   client.retired = true;
+  if (client.waits && context_.lane->Cancel(*client.job)) client.waits = false;
   client.Unlink();
   loop_.Remove(client.connection.fd());
   clients_[client.place] = clients_.back();
@@ -108,7 +109,7 @@ void Worker::CloseAll() {
   FreeRetired();
 }
 
-// The lane still reads what a waiting connection asked for.
+// A lane that has begun with the request of a connection still reads what it asked for.
 void Worker::FreeRetired() {
   if (retired_.empty()) return;
   std::erase_if(ready_, [](const Client* client) { return client->retired; });

@@ -174,6 +174,32 @@ TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
 }
 
+// Else clients that come, ask and go would fill the lane's queue.
+TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
+  server_.Start();
+  LineClient other = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  std::vector<LineClient> clients;
+  for (unsigned i = 0; i < TestService::kLaneThreads + 5; ++i) {
+    clients.push_back(server_.ConnectAndOpen());
+    clients.back().Send("0\t=\t1\t2\t1\t0\tU\t2\tv" + std::to_string(i) + "\n");
+    // Each is in the lane before the next one comes.
+    const uint64_t jobs = std::min(i + 1, TestService::kLaneThreads);
+    ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == jobs; }));
+    EXPECT_EQ("0\t2\t1\t10", other.Ask(FindKey(1)));
+  }
+  while (clients.size() > TestService::kLaneThreads) {
+    clients.back().Reset();
+    clients.pop_back();
+  }
+  ASSERT_TRUE(Eventually(
+      [&] { return server_.Stat(Stat::kConnections) == 1 + TestService::kLaneThreads; }));
+  held.reset();
+  for (LineClient& client : clients) EXPECT_EQ("0\t1\t1", client.ReadLine());
+  EXPECT_EQ("0\t2\t2\tv", other.Ask(FindKey(2)).substr(0, 7));
+  EXPECT_EQ(TestService::kLaneThreads, server_.Stat(Stat::kLockWaits));
+}
+
 // The worker learns both in one round of its loop: it stands still in another request meanwhile.
 TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   server_.Start();

@@ -132,6 +132,7 @@ void Worker::StartWait(Client& client) {
   client.frontend->Rewind();
   job->names = job->item.kind == Item::Kind::kOpen ? *job->item.names : job->item.index->names();
   client.waits = true;
+  client.job = job.get();
   client.connection.SetInputHeld(true);
   context_.lane->Submit(std::move(job));
 }

@@ -71,6 +71,7 @@ void WaitLane::Stop() {
   stopping_ = true;
   jobs_.clear();
   work_.notify_all();
+  stops_.notify_all();
   for (Reap(); !threads_.empty(); Reap()) {
     for (Thread& thread : threads_) {
       if (thread.session != nullptr) thread.session->Interrupt();
@@ -141,8 +142,8 @@ void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
 bool WaitLane::Pause(engine::Session& session) {
   session.ReleaseTables();
   std::unique_lock lock(mutex_);
-  return !work_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
-                         [this] { return stopping_; });
+  return !stops_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
+                          [this] { return stopping_; });
 }
 
 void WaitLane::RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats) {

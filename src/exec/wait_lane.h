@@ -88,6 +88,7 @@ class WaitLane {
 
   std::mutex mutex_;
   std::condition_variable work_;
+  std::condition_variable stops_;     ///< Not work_: who pauses would take a wake-up from the idle.
   std::condition_variable finished_;  ///< Some thread has.
   std::list<std::unique_ptr<WaitJob>> jobs_;
   std::list<Thread> threads_;

@@ -82,6 +82,12 @@ class WaitLaneTest : public ::testing::Test {
         job->item.kind == Item::Kind::kOpen ? *job->item.names : job->item.index->names();
     return job;
   }
+  /// What the session holds is in the way of a DDL statement.
+  static Outcome BackOff() {
+    Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
+    outcome.back_off = true;
+    return outcome;
+  }
   void Submit(const std::string& line) { lane_->Submit(Job(line)); }
   static std::string Increment(const std::string& key) {
     return "0\t=\t1\t" + key + "\t1\t0\t+\t1\n";
@@ -178,6 +184,45 @@ TEST_F(WaitLaneTest, FailedCommitIsAnswered) {
   EXPECT_EQ(0u, stats_.Sum(Stat::kCommits));
 }
 
+TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
+  std::vector<size_t> with_tables;
+  store_.SetHook([&](const Call& call) {
+    if (call.kind == Call::Kind::kOpenIndex) with_tables.push_back(store_.sessions_with_tables());
+    return call.kind == Call::Kind::kExecute && call.number <= 3 ? BackOff() : Outcome();
+  });
+  Submit(Increment("2"));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  lane_->Stop();  // The hook uses what dies here.
+  EXPECT_EQ(std::vector<size_t>(4, 0), with_tables);
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+}
+
+TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
+  store_.SetHook([](const Call& call) {
+    return call.kind == Call::Kind::kExecute ? BackOff() : Outcome();
+  });
+  Submit(Increment("2"));
+  while (store_.calls(Call::Kind::kExecute) < 3) std::this_thread::yield();
+  lane_->Stop();
+  EXPECT_EQ("1\t1\tlock_tables\n", owner_.NextReply());
+}
+
+TEST_F(WaitLaneTest, RequestThatGivesWayKeepsNoOtherWaiting) {
+  StartLane(2);
+  store_.SetHook([](const Call& call) {
+    const bool in_the_way =
+        call.kind == Call::Kind::kExecute && engine::fake::FirstValue(*call.request) == "1";
+    return in_the_way ? BackOff() : Outcome();
+  });
+  Submit(Increment("1"));
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) {
+    Submit(Increment("2"));
+    ASSERT_EQ("0\t1\t1\n", owner_.NextReply());
+    ASSERT_LT(std::chrono::steady_clock::now() - began, kTestTimeout / 4);
+  }
+}
+
 TEST_F(WaitLaneTest, SeveralWaitAtTheSameTime) {
   auto one = Hold("1");
   auto two = Hold("2");
@@ -269,6 +314,7 @@ TEST_F(WaitLaneTest, JobThatMeetsAnEndingThreadIsDone) {
   Submit(Increment("2"));
   go_on.Notify();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  lane_->Stop();  // The hook uses what dies here.
 }
 
 TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {

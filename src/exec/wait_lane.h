@@ -5,7 +5,7 @@
 // it came from is left alone until the outcome is back, which keeps its requests in order.
 //
 // Flow:   worker: Submit(job) -> lane thread: run, commit -> owner's Done(job) (mailbox + wake-up)
-// Threads: Submit, Cancel and Stop from any thread; jobs belong to the lane between Submit and Done.
+// Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and Done.
 // Limits: threads_max threads; jobs beyond wait in the order they came, one a connection.
 // Errors: a job that no thread can be had for ends as a wait that took too long.
 #pragma once

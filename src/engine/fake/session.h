@@ -8,8 +8,8 @@
 //       there to make a session stand still).
 //   S5  Row locks end with the turn. That tables are held is only counted: nobody waits for it.
 //   S6  A hook that loses the transaction rolls the turn back here; only Rollback may follow.
-// Tables that are `permanent` are as those of engines without transactions: statements on them stand
-// at once, whatever becomes of the turn.
+// `permanent` tables are as those of engines without transactions: statements on them stand at
+// once, whatever becomes of the turn.
 // Reads take no row locks; writes look at the latest committed rows, and lock those they change.
 // Like the server's, an Interrupt is forgotten by the next BeginTurn or OpenIndex.
 // The grammar of calls is asserted.

@@ -12,7 +12,7 @@ debian_packages=(
   # What the server's programs load or call when they run.
   libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 perl
   # Tests.
-  python3 python3-venv strace libdbi-perl libdbd-mysql-perl
+  python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7
 )
 
 missing_packages() {

@@ -13,6 +13,8 @@ debian_packages=(
   libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 perl
   # Tests.
   python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7
+  # What scripts/bench measures beside it, and with. redis-tools holds the server program, too.
+  redis-tools sysbench
 )
 
 missing_packages() {

@@ -19,47 +19,20 @@
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back; the caller
 //       calls Rollback and may run the turn again.
 //
-// Threads: a session and its indexes belong to one thread (invariant I5), except Interrupt.
+// Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
+#include <string_view>
 
+#include "engine/index.h"
 #include "model/error.h"
 #include "model/request.h"
 #include "model/row_sink.h"
 
 namespace rowsocket::engine {
-
-/// What a client named with P.
-struct IndexNames {
-  std::string db;
-  std::string table;
-  std::string index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
-  std::vector<std::string> columns;
-  std::vector<std::string> filter_columns;
-
-  friend bool operator==(const IndexNames&, const IndexNames&) = default;
-};
-
-/// An opened index: stays usable across DDL, its names are looked up again when they must be.
-class Index {
- public:
-  explicit Index(IndexNames names) : names_(std::move(names)) {}
-  virtual ~Index() = default;
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
-
-  const IndexNames& names() const { return names_; }
-  uint32_t columns() const { return static_cast<uint32_t>(names_.columns.size()); }
-  uint32_t filter_columns() const { return static_cast<uint32_t>(names_.filter_columns.size()); }
-
- private:
-  const IndexNames names_;
-};
 
 enum class LockWait : uint8_t {
   kNever,   ///< A lock that is held elsewhere answers kBusy at once.
@@ -96,14 +69,16 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  /// Looks the names up; `*index` is set on success only. Equal names give the same object.
+  /// Looks the names up; `*index` is set on success only. Equal names give the same object, in all
+  /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
   /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.
-  /// REQUIRES: a turn is open; a write only in a turn that writes; `index` is this session's.
+  /// REQUIRES: a turn is open; a write only in a turn that writes; `index` came from a
+  /// session of the same factory and is held by somebody until the turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
 
   /// Ends the turn. On an error nothing of the turn is left.

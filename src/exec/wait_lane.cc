@@ -147,11 +147,9 @@ bool WaitLane::Pause(engine::Session& session) {
 }
 
 void WaitLane::RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats) {
+  if (job.item.kind != Item::Kind::kOpen) return RunRequest(session, job, stats);
   std::shared_ptr<engine::Index> index;
-  job.outcome = session.OpenIndex(job.names, &index);
-  if (job.item.kind == Item::Kind::kOpen || !job.outcome.ok()) return;
-  job.item.index = index.get();
-  RunRequest(session, job, stats);
+  job.outcome = session.OpenIndex(*job.item.names, &index);
 }
 
 // A deadlock here is met by this one request: it alone runs again, a bounded number of times.

@@ -38,8 +38,7 @@ struct WaitJob {
   WaitJobOwner* owner = nullptr;
   void* client = nullptr;              ///< The owner's; the lane does not look at it.
   const Frontend* frontend = nullptr;
-  engine::IndexNames names;            ///< The index, to be opened in the lane's own session.
-  Item item;                           ///< Its views point into `line` and `arena`.
+  Item item;                           ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
   base::Arena arena;
   // The outcome:

@@ -78,8 +78,6 @@ class WaitLaneTest : public ::testing::Test {
     job->frontend = &*frontend_;
     job->line = line;
     frontend_->Parse(job->line, false, job->arena, &job->item);
-    job->names =
-        job->item.kind == Item::Kind::kOpen ? *job->item.names : job->item.index->names();
     return job;
   }
   /// What the session holds is in the way of a DDL statement.
@@ -187,7 +185,7 @@ TEST_F(WaitLaneTest, FailedCommitIsAnswered) {
 TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   std::vector<size_t> with_tables;
   store_.SetHook([&](const Call& call) {
-    if (call.kind == Call::Kind::kOpenIndex) with_tables.push_back(store_.sessions_with_tables());
+    if (call.kind == Call::Kind::kBeginTurn) with_tables.push_back(store_.sessions_with_tables());
     return call.kind == Call::Kind::kExecute && call.number <= 3 ? BackOff() : Outcome();
   });
   Submit(Increment("2"));
@@ -336,17 +334,17 @@ TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
 // An interrupt that comes between two calls of a session is forgotten by it (as by the server's).
 TEST_F(WaitLaneTest, StopEndsAWaitThatBeginsAfterTheInterrupt) {
   const auto held = Hold("2");
-  Notification opens, interrupted;
+  Notification begins, interrupted;
   store_.SetHook([&](const Call& call) {
-    if (call.kind == Call::Kind::kOpenIndex) {
-      opens.Notify();
+    if (call.kind == Call::Kind::kBeginTurn) {
+      begins.Notify();
       interrupted.Wait();
     }
     if (call.kind == Call::Kind::kInterrupt) interrupted.Notify();
     return Outcome();
   });
   Submit(Increment("2"));
-  ASSERT_TRUE(opens.Wait());
+  ASSERT_TRUE(begins.Wait());
   const auto began = std::chrono::steady_clock::now();
   lane_->Stop();
   EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout / 2);

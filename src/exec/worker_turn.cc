@@ -130,7 +130,6 @@ void Worker::StartWait(Client& client) {
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
   client.frontend->Parse(job->line, false, job->arena, &job->item);
   client.frontend->Rewind();
-  job->names = job->item.kind == Item::Kind::kOpen ? *job->item.names : job->item.index->names();
   client.waits = true;
   client.job = job.get();
   client.connection.SetInputHeld(true);

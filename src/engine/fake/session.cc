@@ -14,14 +14,6 @@ constexpr int kDuplicateKey = 121;     // HA_ERR_FOUND_DUPP_KEY
 constexpr int kLockWaitTimeout = 146;  // HA_ERR_LOCK_WAIT_TIMEOUT
 constexpr int kOutOfRange = 1264;      // ER_WARN_DATA_OUT_OF_RANGE
 
-std::string KeyOf(const IndexNames& names) {
-  std::string key = names.db + "." + names.table + "." + names.index + ":";
-  for (const std::string& column : names.columns) key.append(column).append(1, ',');
-  key.append(1, ';');
-  for (const std::string& column : names.filter_columns) key.append(column).append(1, ',');
-  return key;
-}
-
 Outcome FailEngine(int number) {
   Outcome outcome;
   outcome.error = Error::Engine(number);
@@ -62,9 +54,7 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   outcome.error.code = store_.Resolve(names, &resolved);
   if (!outcome.ok()) return outcome;
   HoldTables(true);
-  std::weak_ptr<engine::Index>& known = indexes_[KeyOf(names)];
-  *index = known.lock();
-  if (*index == nullptr) known = *index = std::make_shared<engine::Index>(names);
+  *index = store_.indexes_.Get(names);
   return outcome;
 }
 

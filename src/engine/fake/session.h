@@ -73,7 +73,6 @@ class Session final : public engine::Session {
   bool holds_tables_ = false;
   Store::Snapshot snapshot_;
   std::map<std::shared_ptr<Table>, Changes> changes_;
-  std::map<std::string, std::weak_ptr<engine::Index>> indexes_;
 };
 
 class SessionFactory final : public engine::SessionFactory {

@@ -113,6 +113,7 @@ class Store {
   int64_t lock_wait_ms() const;
 
   Locks locks_;
+  IndexRegistry indexes_;
   mutable std::mutex mutex_;  ///< Guards all below; never held while waiting or in a hook.
   std::map<std::string, std::shared_ptr<Table>> tables_;
   std::shared_ptr<const Hook> hook_;

@@ -1,8 +1,7 @@
-// What a client's index id stands for in one session: its names, and where they are in the open
-// table right now.
+// What an opened Index stands for in one session: where its names are in the open table right now.
 //
-// Threads: the session's. Lifetime: the resolved part is valid for one generation of Tables and is
-// looked up again after DDL; the names stay.
+// Threads: the session's. Lifetime: as long as the session, or until another Index has its id; what
+// was looked up is valid for one generation of Tables and is looked up again after DDL.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +13,15 @@
 
 namespace rowsocket::engine::mariadb {
 
-class MariaIndex final : public Index {
+class MariaIndex {
  public:
-  explicit MariaIndex(IndexNames names) : Index(std::move(names)) {}
-  ~MariaIndex() override;
+  explicit MariaIndex(const Index& index) : index_(index), serial_(index.serial()) {}
+  ~MariaIndex();
+  MariaIndex(const MariaIndex&) = delete;
+  MariaIndex& operator=(const MariaIndex&) = delete;
+
+  /// Of the Index. Where its id has another one now, this state is of no use any more.
+  uint64_t serial() const { return serial_; }
 
   /// Opens the table for reading if need be and looks all names up in it.
   Outcome ResolveForRead(Tables& tables, OpenTable** open);
@@ -39,7 +43,10 @@ class MariaIndex final : public Index {
   bool LookUpFields(const TABLE* table, const std::vector<std::string>& names,
                     std::vector<uint>* fields);
   bool MakeReadSet(TABLE* table);
+  const IndexNames& names() const { return index_.names(); }
 
+  const Index& index_;  ///< Alive while the serial is asked for by its holder.
+  const uint64_t serial_;
   OpenTable* opens_[2] = {nullptr, nullptr};
   uint64_t generations_[2] = {0, 0};
   uint key_ = 0;

@@ -10,27 +10,12 @@ namespace {
 constexpr ulong kCommitLockWaitSeconds = 86400;
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
-/// Names that no id uses any more are forgotten when this many have gathered.
-constexpr size_t kIndexesSweep = 4096;
-
-std::string KeyOf(const IndexNames& names) {
-  std::string key;
-  const auto add = [&key](const std::string& name) {
-    key.append(std::to_string(name.size())).append(1, ':').append(name);
-  };
-  add(names.db);
-  add(names.table);
-  add(names.index);
-  for (const std::string& column : names.columns) add(column);
-  key.append(1, ';');
-  for (const std::string& column : names.filter_columns) add(column);
-  return key;
-}
-
 }  // namespace
 
-MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts)
-    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_) {}
+MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts,
+                           IndexRegistry& indexes)
+    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_),
+      indexes_(indexes) {}
 
 MariaSession::~MariaSession() {
   if (thd_.get() == nullptr) return;
@@ -68,23 +53,21 @@ void MariaSession::Recover() {
 
 Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Recover();
-  std::shared_ptr<MariaIndex> made;
-  const std::string key = KeyOf(names);
-  const auto found = indexes_.find(key);
-  if (found != indexes_.end()) made = found->second.lock();
-  if (made == nullptr) made = std::make_shared<MariaIndex>(names);
+  std::shared_ptr<Index> made = indexes_.Get(names);
   OpenTable* open = nullptr;
-  Outcome outcome = made->ResolveForRead(tables_, &open);
-  if (!outcome.ok()) {
-    Finish(&outcome);
-    return outcome;
+  Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
+  if (outcome.ok()) *index = std::move(made);
+  else Finish(&outcome);
+  return outcome;
+}
+
+MariaIndex& MariaSession::StateOf(const Index& index) {
+  if (index.id() >= states_.size()) states_.resize(index.id() + 1);
+  std::unique_ptr<MariaIndex>& state = states_[index.id()];
+  if (state == nullptr || state->serial() != index.serial()) {
+    state = std::make_unique<MariaIndex>(index);
   }
-  if (indexes_.size() >= kIndexesSweep) {
-    std::erase_if(indexes_, [](const auto& entry) { return entry.second.expired(); });
-  }
-  indexes_[key] = made;
-  *index = std::move(made);
-  return {};
+  return *state;
 }
 
 void MariaSession::BeginTurn(bool writes) {
@@ -101,7 +84,7 @@ void MariaSession::BeginTurn(bool writes) {
 
 Outcome MariaSession::Execute(Index& index, const model::Request& request,
                               model::RowSink& sink) {
-  auto& maria_index = static_cast<MariaIndex&>(index);
+  MariaIndex& maria_index = StateOf(index);
   Outcome outcome;
   if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
@@ -146,11 +129,11 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
 }
 
 int MariaSession::Position(OpenTable& open, MariaIndex& index) {
-  if (open.positioned_for == &index) return 0;
+  if (open.positioned_for == index.serial()) return 0;
   open.table->file->ha_index_or_rnd_end();
   open.table->column_bitmaps_set_no_signal(index.read_set(), &open.table->tmp_set);
   const int error = open.table->file->ha_index_init(index.key(), true);
-  open.positioned_for = error == 0 ? &index : nullptr;
+  open.positioned_for = error == 0 ? index.serial() : 0;
   return error;
 }
 
@@ -234,7 +217,7 @@ std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {
     timeouts.table_lock_s = settings_.table_lock_wait_s;
     timeouts.waits_for_rows = true;
   }
-  auto session = std::make_unique<MariaSession>(lock_wait, timeouts);
+  auto session = std::make_unique<MariaSession>(lock_wait, timeouts, indexes_);
   if (!session->Start()) return nullptr;
   return session;
 }

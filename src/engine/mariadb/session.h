@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <memory>
-#include <unordered_map>
+#include <vector>
 
 #include "engine/mariadb/writer.h"
 #include "engine/session.h"
@@ -14,7 +14,7 @@ namespace rowsocket::engine::mariadb {
 
 class MariaSession final : public Session {
  public:
-  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts);
+  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, IndexRegistry& indexes);
   ~MariaSession() override;
 
   /// False when the server is shutting down.
@@ -32,6 +32,8 @@ class MariaSession final : public Session {
   void Interrupt() override { thd_.Interrupt(); }
 
  private:
+  /// What this session knows of an index.
+  MariaIndex& StateOf(const Index& index);
   Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
                    model::RowSink& sink);
@@ -49,7 +51,8 @@ class MariaSession final : public Session {
   CellBuffers cells_;
   bool writes_ = false;
   std::string description_;
-  std::unordered_map<std::string, std::weak_ptr<MariaIndex>> indexes_;
+  IndexRegistry& indexes_;
+  std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.
 };
 
 struct SessionSettings {
@@ -67,6 +70,7 @@ class MariaSessionFactory final : public SessionFactory {
   bool WaitUntilStarted() const;
 
   const SessionSettings settings_;
+  IndexRegistry indexes_;
   std::atomic<bool> stopping_{false};
 };
 

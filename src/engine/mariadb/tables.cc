@@ -209,7 +209,7 @@ void Tables::ReleaseLock(OpenTable& open) {
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
   open.table->file->ha_index_or_rnd_end();
-  open.positioned_for = nullptr;
+  open.positioned_for = 0;
   ReleaseLock(open);
   thd_.get()->lock = nullptr;
   locked_.erase(std::remove(locked_.begin(), locked_.end(), &open), locked_.end());
@@ -218,7 +218,7 @@ void Tables::Unlock(OpenTable& open) {
 void Tables::EndScans() {
   for (OpenTable* open : locked_) {
     open->table->file->ha_index_or_rnd_end();
-    open->positioned_for = nullptr;
+    open->positioned_for = 0;
   }
 }
 

@@ -29,7 +29,8 @@ struct OpenTable {
   bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
   bool changed = false;           ///< Written to in this turn.
   MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to the turn's end.
-  const void* positioned_for = nullptr;  ///< The Index that the handler is initialized for.
+  /// Serial of the Index that the handler is initialized for; 0: none.
+  uint64_t positioned_for = 0;
 
   /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
   std::deque<TABLE_LIST> list;

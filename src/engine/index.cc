@@ -1,0 +1,75 @@
+#include "engine/index.h"
+
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+namespace rowsocket::engine {
+
+namespace {
+
+/// Different for different names: each is preceded by its length.
+std::string KeyOf(const IndexNames& names) {
+  std::string key;
+  const auto add = [&key](const std::string& name) {
+    key.append(std::to_string(name.size())).append(1, ':').append(name);
+  };
+  add(names.db);
+  add(names.table);
+  add(names.index);
+  for (const std::string& column : names.columns) add(column);
+  key.append(1, ';');
+  for (const std::string& column : names.filter_columns) add(column);
+  return key;
+}
+
+}  // namespace
+
+struct IndexRegistry::State {
+  struct Entry {
+    std::weak_ptr<Index> index;
+    uint64_t serial = 0;
+  };
+
+  uint32_t TakeId() {
+    if (free_ids.empty()) return next_id++;
+    const uint32_t id = free_ids.back();
+    free_ids.pop_back();
+    return id;
+  }
+
+  // Its name may belong to a newer object by now.
+  void Release(const std::string& key, const Index& index) {
+    std::lock_guard lock(mutex);
+    const auto found = by_names.find(key);
+    if (found != by_names.end() && found->second.serial == index.serial()) by_names.erase(found);
+    free_ids.push_back(index.id());
+  }
+
+  std::mutex mutex;  ///< Guards all below.
+  std::unordered_map<std::string, Entry> by_names;
+  std::vector<uint32_t> free_ids;
+  uint32_t next_id = 0;
+  uint64_t last_serial = 0;
+};
+
+IndexRegistry::IndexRegistry() : state_(std::make_shared<State>()) {}
+
+std::shared_ptr<Index> IndexRegistry::Get(const IndexNames& names) {
+  std::string key = KeyOf(names);
+  std::lock_guard lock(state_->mutex);
+  State::Entry& entry = state_->by_names[key];
+  std::shared_ptr<Index> index = entry.index.lock();
+  if (index != nullptr) return index;
+  auto made = std::make_unique<Index>(names, state_->TakeId(), ++state_->last_serial);
+  const auto release = [state = state_, key = std::move(key)](const Index* last) {
+    state->Release(key, *last);
+    delete last;
+  };
+  index = std::shared_ptr<Index>(made.release(), release);
+  entry.index = index;
+  entry.serial = index->serial();
+  return index;
+}
+
+}  // namespace rowsocket::engine

@@ -2,6 +2,9 @@
 //
 // Flow for one connection, within a turn:
 //   { Parse } -> for each item: Open (P) | Execute (requests) | Reply (all else)
+// A kOpen item of which Parse consumed nothing is a silent open: the frontend needs an index for what
+// stands at the front of the input. Opened tells it the outcome, nothing is answered, and the same
+// input is parsed again; Parse must then come to something else, whatever the outcome was.
 // Threads: the worker's; Execute and ReplyError of a parked item run on a lane's thread while the
 // worker leaves the frontend alone, so they only read.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
@@ -31,6 +34,10 @@ struct Item {
   const engine::IndexNames* names = nullptr;  ///< kOpen; the frontend's, until its next Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;
+  /// The frontend's own, in the arena of Parse: for items that are more than one request, such as a
+  /// get of several keys. A kRequest item that writes is `request` on `index`, once, and nothing
+  /// else.
+  const void* detail = nullptr;
 };
 
 class Frontend {
@@ -59,7 +66,7 @@ class Frontend {
   /// Whether the client may send requests at all yet.
   virtual bool authenticated() const = 0;
 
-  /// The outcome of a kOpen item; turns it into a kReply item.
+  /// The outcome of a kOpen item; turns it into a kReply item, unless it is a silent one.
   virtual void Opened(Item& item, const engine::Outcome& outcome,
                       std::shared_ptr<engine::Index> index) = 0;
 

@@ -84,7 +84,7 @@ class TestService {
     frontend.limits = settings.limits;
     service = std::make_unique<Service>(
         settings, factory, lane, stats,
-        [this] { return std::make_unique<frontend::HandlerSocket>(frontend); },
+        make_frontend,
         [this](const std::string& text) {
           const std::lock_guard lock(log_mutex_);
           log_.push_back(text);
@@ -120,6 +120,9 @@ class TestService {
   StatRegistry stats;
   WaitLane lane{factory, stats, kLaneThreads};
   frontend::HandlerSocketSettings frontend;
+  std::function<std::unique_ptr<Frontend>()> make_frontend = [this] {
+    return std::make_unique<frontend::HandlerSocket>(frontend);
+  };
   ServiceSettings settings;
   std::unique_ptr<Service> service;
 

@@ -53,6 +53,9 @@ struct TurnItem {
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
 
+  bool is_silent_open() const {
+    return item.kind == Item::Kind::kOpen && input_begin == input_end;
+  }
   /// Neither is its client stopped at it, nor at one before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };

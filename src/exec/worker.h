@@ -98,6 +98,7 @@ class Worker final : public WaitJobOwner {
   void ParseInto(Client& client, engine::Session& session);
   bool ParseOne(Client& client, engine::Session& session, std::string_view input);
   bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
+  bool OpenSilently(Client& client, engine::Session& session, TurnItem& item);
   void AfterTurn();
   void ConsumeInput(Client& client);
   void StartWait(Client& client);

@@ -83,6 +83,7 @@ bool Worker::ParseOne(Client& client, engine::Session& session, std::string_view
     return false;
   }
   item.input_end = client.parsed;
+  if (item.is_silent_open()) return OpenSilently(client, session, item);
   client.has_requests = client.has_requests || item.item.kind == Item::Kind::kRequest;
   if (item.item.kind == Item::Kind::kOpen) return OpenInTurn(client, session, item);
   turn_->Added();
@@ -95,6 +96,17 @@ bool Worker::OpenInTurn(Client& client, engine::Session& session, TurnItem& item
   if (!outcome.busy) client.frontend->Opened(item.item, outcome, std::move(index));
   turn_->Added();
   return !outcome.busy;
+}
+
+// What is at the front of the input is parsed again, at once or after the lane has waited.
+bool Worker::OpenSilently(Client& client, engine::Session& session, TurnItem& item) {
+  std::shared_ptr<engine::Index> index;
+  const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+  if (outcome.busy) return false;
+  client.frontend->Opened(item.item, outcome, std::move(index));
+  turn_->DropLast();
+  client.frontend->Rewind();
+  return true;
 }
 
 void Worker::AfterTurn() {
@@ -128,7 +140,11 @@ void Worker::StartWait(Client& client) {
   job->client = &client;
   job->frontend = client.frontend.get();
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
-  client.frontend->Parse(job->line, false, job->arena, &job->item);
+  if (item.is_silent_open()) {
+    job->item = item.item;
+  } else {
+    client.frontend->Parse(job->line, false, job->arena, &job->item);
+  }
   client.frontend->Rewind();
   client.waits = true;
   client.job = job.get();
@@ -146,7 +162,9 @@ void Worker::FinishWait(WaitJob& job) {
   }
   client.connection.SetInputHeld(false);
   const bool is_open = job.item.kind == Item::Kind::kOpen;
-  if (!is_open || !job.outcome.ok()) {
+  if (is_open && job.line.empty() && !job.outcome.ok()) {
+    client.frontend->Opened(job.item, job.outcome, nullptr);
+  } else if (!is_open || !job.outcome.ok()) {
     net::GatedOutput& out = client.connection.out();
     if (is_open) client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
     else out.bytes().Append(job.reply.view());

@@ -19,6 +19,8 @@ struct Limits {
                                                 ///< bytes after which a connection is paused
   uint32_t idle_timeout_s = 300;                ///< (variable) handlersocket_timeout
   uint32_t auth_timeout_s = 10;                 ///< (variable) handlersocket_auth_timeout
+  // memcached
+  size_t item_bytes_max = 1u << 20;             ///< daemon_memcached_item_size_max: bytes of a value
 };
 
 /// Bytes of a line that are read before the connection has authenticated.
@@ -40,5 +42,18 @@ inline constexpr uint32_t kKeyPartsMax = 32;
 inline constexpr size_t kNameBytesMax = 192;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
+
+/// Bytes of a memcached key.
+inline constexpr size_t kMemcachedKeyBytesMax = 250;
+/// Bytes that a memcached client may send without a line feed, but for get and gets.
+inline constexpr size_t kMemcachedLineBytesMax = 2048;
+/// Bytes of any memcached command line, with as many keys as a get may have.
+inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;
+/// Tokens of a meta command, with its verb and its key.
+inline constexpr uint32_t kMetaTokensMax = 20;
+/// Bytes of the opaque token of a meta command, with its letter.
+inline constexpr size_t kMetaOpaqueBytesMax = 32;
+/// Bytes of an error's text in a reply to a memcached client.
+inline constexpr size_t kMemcachedErrorBytesMax = 512;
 
 }  // namespace rowsocket::model

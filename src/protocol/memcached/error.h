@@ -1,0 +1,69 @@
+// The errors that a memcached client is answered, in the words of memcached 1.6.45.
+//
+// Those that the parser finds by itself are in Command::error; those below "execution" are found
+// by whoever executes. What the engine says goes out as `SERVER_ERROR <why>` (encoder.h).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rowsocket::memcached {
+
+enum class Error : uint8_t {
+  kNone,
+  // The command line
+  kError,  ///< Not a command.
+  kBadFormat,
+  kBadDataChunk,  ///< The data block does not end with CR LF where it should.
+  kTooLarge,      ///< A value over the limit; its data block is swallowed.
+  kLineTooLong,   ///< A multi-get over the limit; the connection closes.
+  kBadExptime,
+  kBadDelta,
+  kDeleteUsage,
+  kStatsDetailUsage,
+  // Meta flags
+  kDuplicateFlag,
+  kInvalidFlag,
+  kInvalidOrDuplicateFlag,  ///< What ma says for every wrong flag.
+  kBadFlagToken,
+  kTooManyFlags,
+  kBadKeyEncoding,
+  kOpaqueTooLong,
+  kBadFlagDelta,
+  kBadFlagInitial,
+  kBadSetMode,
+  kBadArithmeticMode,
+  // Binary
+  kUnknownOpcode,
+  kBadHeader,     ///< Lengths that contradict each other; the connection closes.
+  kBadArguments,  ///< Lengths that do not fit the opcode; the connection closes.
+  // Execution
+  kNotNumeric,  ///< incr, decr of a value that is no number.
+  kFlushNotAllowed,
+  kNoSuchStats,  ///< An argument of stats that is not known.
+};
+
+/// Without CR LF. REQUIRES: error != kNone.
+std::string_view TextOf(Error error);
+
+/// Status of a binary reply.
+enum class BinaryStatus : uint16_t {
+  kOk = 0x00,
+  kNotFound = 0x01,
+  kExists = 0x02,
+  kTooLarge = 0x03,
+  kInvalidArguments = 0x04,
+  kNotStored = 0x05,
+  kNotNumeric = 0x06,
+  kAuthError = 0x20,
+  kUnknownCommand = 0x81,
+  kOutOfMemory = 0x82,
+  kInternalError = 0x84,
+  kTemporaryFailure = 0x86,
+};
+
+BinaryStatus StatusOf(Error error);
+/// What a binary reply with that status says in its body.
+std::string_view TextOf(BinaryStatus status);
+
+}  // namespace rowsocket::memcached

@@ -1,0 +1,70 @@
+// Takes memcached requests off the front of what a connection has received.
+//
+// Flow: receive; Next until it says kNeedMore; receive more. The first byte of a connection chooses
+// the dialect: 0x80 is binary, anything else text (which meta is a part of).
+// A pure function over bytes and a few numbers of state: no I/O, no server, no exceptions, and no
+// memory but that of the arena. Each byte is looked at once while a line is incomplete, and a data
+// block is not looked at before it is complete, however slowly it comes.
+// Threads: one owner, the connection.
+// Lifetime: a Command's views point into the input that it was found in, or into the arena.
+// Limits: see Limits in model/limits.h: memcached_item_bytes_max, memcached_line_bytes_max,
+// memcached_get_line_bytes_max, kMemcachedKeyBytesMax.
+// Errors: a wrong command is a Command with an `error`, to be answered in its turn; the stream
+// stays in step (a data block whose length can be read is swallowed, without being kept).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/arena.h"
+#include "model/limits.h"
+#include "protocol/memcached/command.h"
+
+namespace rowsocket::memcached {
+
+enum class Outcome : uint8_t {
+  kCommand,    ///< `command` is complete.
+  kNeedMore,   ///< No complete command in this input.
+  kMalformed,  ///< Not memcached's protocol: close, with no answer. `command` is a quiet kQuit that
+               ///< closes, so that the two may be treated alike.
+};
+
+struct Step {
+  Outcome outcome = Outcome::kNeedMore;
+  /// Bytes at the front of the input that the next call must not see again. May be more than 0 for
+  /// kNeedMore as well: swallowed data is not kept.
+  size_t consumed = 0;
+};
+
+class Parser {
+ public:
+  /// `input` is what has been received and not consumed; between two calls it may only grow at its
+  /// end, but for the consumed bytes. It may move in memory.
+  Step Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
+            Command* command);
+
+  /// Forgets that the last kCommand was parsed: its bytes will be given again from the first.
+  void Rewind();
+
+  /// Whether the connection has chosen the binary dialect.
+  bool is_binary() const { return dialect_ == Chosen::kBinary; }
+
+ private:
+  enum class Chosen : uint8_t { kNotYet, kText, kBinary };
+
+  Step NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
+                Command* command);
+  Step NextBinary(std::string_view input, const model::Limits& limits, base::Arena& arena,
+                  Command* command);
+
+  Chosen dialect_ = Chosen::kNotYet;
+  size_t scanned_ = 0;      ///< Text: bytes at the front of the input that hold no LF.
+  size_t needs_bytes_ = 0;  ///< The command in front is not complete before the input has so many.
+  uint64_t swallows_ = 0;   ///< Bytes that belong to no command any more.
+};
+
+/// Bytes of input that Next may need to see at once.
+size_t InputBytesMax(const model::Limits& limits);
+
+}  // namespace rowsocket::memcached

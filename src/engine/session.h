@@ -2,7 +2,7 @@
 // server stays behind it.
 //
 // Flow, as a grammar:
-//   session := { OpenIndex | turn | ReleaseTables }*
+//   session := { OpenIndex | Inspect | turn | ReleaseTables }*
 //   turn    := BeginTurn { Execute }* ( Commit | Rollback )
 // OpenIndex may also be called within a turn, before its first Execute.
 //
@@ -27,6 +27,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/facts.h"
 #include "engine/index.h"
 #include "model/error.h"
 #include "model/request.h"
@@ -72,6 +73,9 @@ class Session {
   /// Looks the names up; `*index` is set on success only. Equal names give the same object, in all
   /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
+
+  /// What the index and its columns are right now. May be called wherever OpenIndex may.
+  virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
   /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.
   virtual void BeginTurn(bool writes) = 0;

@@ -58,6 +58,15 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   return outcome;
 }
 
+Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
+  Outcome outcome = PassTable(index.names().db + "." + index.names().table);
+  if (!outcome.ok()) return outcome;
+  Resolved resolved;
+  outcome.error.code = store_.Resolve(index.names(), &resolved);
+  if (outcome.ok()) *facts = FactsOf(resolved.table->definition, *resolved.index, resolved.columns);
+  return outcome;
+}
+
 void Session::BeginTurn(bool writes) {
   assert(state_ == State::kIdle);
   store_.locks_.ForgetInterrupt(owner_);

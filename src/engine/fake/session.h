@@ -31,6 +31,7 @@ class Session final : public engine::Session {
   ~Session() override;
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<engine::Index>* index) override;
+  Outcome Inspect(engine::Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(engine::Index& index, const model::Request& request,
                   model::RowSink& sink) override;

@@ -94,6 +94,23 @@ Row PrimaryKey(const TableDefinition& table, const Row& row) {
   return Pick(row, table.indexes.front().columns);
 }
 
+IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
+                   const std::vector<uint32_t>& columns) {
+  const auto of_column = [&table](uint32_t column) {
+    const auto found = table.facts.find(table.columns[column]);
+    return found != table.facts.end() ? found->second : ColumnFacts();
+  };
+  IndexFacts facts;
+  facts.is_unique = &index == table.indexes.data();
+  facts.rolls_back = !table.permanent;
+  for (const uint32_t column : index.columns) {
+    facts.key_names.push_back(table.columns[column]);
+    facts.key.push_back(of_column(column));
+  }
+  for (const uint32_t column : columns) facts.columns.push_back(of_column(column));
+  return facts;
+}
+
 Rows Apply(const Rows& rows, const Changes& changes) {
   Rows applied = rows;
   for (const auto& [key, row] : changes) {

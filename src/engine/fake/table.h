@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/facts.h"
 #include "model/error.h"
 #include "model/request.h"
 
@@ -43,6 +44,8 @@ struct TableDefinition {
   std::vector<IndexDefinition> indexes;
   bool auto_increment = false;  ///< Of the primary key, which then has one column.
   bool permanent = false;  ///< What a statement did to it stands at once: no transactions.
+  /// What Inspect says of a column; of one that is not here: bytes.
+  std::map<std::string, ColumnFacts> facts = {};
 };
 
 struct Table {
@@ -54,6 +57,8 @@ struct Table {
 /// The cells of `row` at these positions.
 Row Pick(const Row& row, const std::vector<uint32_t>& positions);
 Row PrimaryKey(const TableDefinition& table, const Row& row);
+IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
+                   const std::vector<uint32_t>& columns);
 Rows Apply(const Rows& rows, const Changes& changes);
 
 /// The rows that a find is about, after filters, offset and limit, in its order.

@@ -1,5 +1,7 @@
 #include "engine/mariadb/session.h"
 
+#include "engine/mariadb/facts.h"
+
 namespace rowsocket::engine::mariadb {
 
 using model::ErrorCode;
@@ -57,6 +59,16 @@ Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>*
   OpenTable* open = nullptr;
   Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
   if (outcome.ok()) *index = std::move(made);
+  else Finish(&outcome);
+  return outcome;
+}
+
+Outcome MariaSession::Inspect(Index& index, IndexFacts* facts) {
+  Recover();
+  MariaIndex& state = StateOf(index);
+  OpenTable* open = nullptr;
+  Outcome outcome = state.ResolveForRead(tables_, &open);
+  if (outcome.ok()) *facts = FactsOf(*open->table, state.key_info(*open), state.column_fields());
   else Finish(&outcome);
   return outcome;
 }

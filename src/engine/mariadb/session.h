@@ -21,6 +21,7 @@ class MariaSession final : public Session {
   bool Start();
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
+  Outcome Inspect(Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
   Outcome Commit() override;

@@ -9,7 +9,22 @@ sends. Each session is written twice: with the default limits, and with small on
 import hashlib
 import json
 import pathlib
+import re
 import sys
+
+MARK = re.compile("⟨([^⟩]*)⟩")
+
+
+def sent(text):
+    """The bytes of a `send`; spec/vectors/README.md describes the marks."""
+    def plain(found):
+        words = found[1].split(" ")
+        if words[0] == "hex":
+            return bytes.fromhex("".join(words[1:])).decode("latin-1")
+        if words[0] == "repeat":
+            return " ".join(words[2:]) * min(int(words[1]), 3000)
+        return {"token8": "\0\0\0\0\0\0\0\1", "token": "1"}.get(words[0], "1700000000")
+    return MARK.sub(plain, text).encode("latin-1")
 
 
 def main():
@@ -22,9 +37,9 @@ def main():
     output.mkdir(parents=True, exist_ok=True)
     for path in files:
         for vector in json.loads(path.read_text(encoding="utf-8"))["vectors"]:
-            sent = "".join(step["send"] for step in vector["steps"]).encode("latin-1")
+            data = b"".join(sent(step["send"]) for step in vector["steps"])
             for choice in (b"\x00", b"\x07"):
-                seed = choice + sent
+                seed = choice + data
                 (output / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
 
 

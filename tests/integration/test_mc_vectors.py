@@ -1,0 +1,48 @@
+"""Every golden vector of spec/vectors/memcached, replayed against a real memcached: what is
+written there is what it answers."""
+
+import pytest
+
+import mc
+import mcvectors
+
+
+def vectors(target):
+    for path in sorted(mcvectors.FOLDER.glob("*.json")):
+        for vector in mcvectors.load(path):
+            if vector.get("only", target) == target:
+                yield pytest.param(vector, id=f"{path.stem}: {vector['name']}")
+
+
+@pytest.fixture(scope="module")
+def real():
+    with mc.Real() as one:
+        yield one
+
+
+@pytest.mark.parametrize("vector", vectors("real"))
+def test_real_memcached(real, vector):
+    assert mcvectors.play(real.connect, vector, False) is None
+    real.close_clients()
+
+
+def test_a_wrong_answer_is_seen(real):
+    """Neither another answer, nor one too many, nor a token that is another one passes."""
+    def play(*steps, **kwargs):
+        steps = [{"send": send, "recv": recv} for send, recv in steps]
+        return mcvectors.play(real.connect, {"steps": steps, **kwargs}, False)
+    mcvectors.ANSWER_S, kept = 0.2, mcvectors.ANSWER_S
+    try:
+        stored, value = ("set k 0 0 1\r\nv\r\n", "STORED\r\n"), "VALUE k 0 1 ⟨token a⟩\r\nv\r\nEND\r\n"
+        assert play(stored, ("gets k\r\n", value), ("gets k\r\n", value)) is None
+        assert "step 0" in play(("get k\r\n", "ENDS\r\n"))
+        assert "its own answer" in play(("get k\r\n", ""))
+        assert "step 0" in play(("get k\r\nget k\r\n", "END\r\n"))
+        assert "step 3" in play(stored, ("gets k\r\n", value), stored, ("gets k\r\n", value))
+        assert "step 2" in play(stored, ("gets k\r\n", value),
+                                ("gets k\r\n", value.replace("token a", "token b")))
+        assert "not closed" in play(("get k\r\n", "END\r\n"), end="closed")
+        assert play(("quit\r\n", ""), end="closed") is None
+        assert "step 1" in play(stored, ("mg k t\r\n", "HD t⟨0..5⟩\r\n"))
+    finally:
+        mcvectors.ANSWER_S = kept

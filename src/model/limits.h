@@ -53,6 +53,12 @@ inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;
 inline constexpr uint32_t kMetaTokensMax = 20;
 /// Bytes of the opaque token of a meta command, with its letter.
 inline constexpr size_t kMetaOpaqueBytesMax = 32;
+/// Rows of the mapping tables that are read, and value columns of one container.
+inline constexpr uint32_t kContainersMax = 1000;
+inline constexpr uint32_t kContainerValuesMax = 64;
+/// Milliseconds after which a change of the mapping tables, or of a mapped table's columns, is seen.
+inline constexpr int64_t kMappingAgeMsMax = 50;
+inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;
 

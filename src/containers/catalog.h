@@ -1,0 +1,61 @@
+// All containers as they are now: read from the mapping tables, published for every connection.
+//
+// Flow: a worker calls Refresh before a turn, and at once where a name is not known; what has
+// changed makes a new Snapshot with a higher version; connections take it when they see that.
+// How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
+// request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later.
+// Threads: all; one at a time reads the tables, others go on with what there is.
+// Errors: a definition that is wrong disables its container alone, and is logged once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "containers/container.h"
+
+namespace rowsocket::containers {
+
+struct Snapshot {
+  uint64_t version = 0;
+  Config config;
+  std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
+  const Container* first = nullptr;  ///< That of a key that names none: `default`, or the first.
+
+  const Container* Find(std::string_view name) const { return FindShared(name).get(); }
+  std::shared_ptr<const Container> FindShared(std::string_view name) const;
+};
+
+class Catalog {
+ public:
+  explicit Catalog(std::function<void(const std::string&)> log);
+
+  std::shared_ptr<const Snapshot> current() const;
+  /// Of the current snapshot; cheap.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  /// Reads the tables again when that is due. REQUIRES: no turn is open in the session.
+  void Refresh(engine::Session& session);
+  /// Reads them now, because a request named what is not known.
+  void RefreshNow(engine::Session& session);
+
+ private:
+  void Read(engine::Session& session, int64_t now_ms);
+  bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
+  void Report(const Snapshot& old, const Snapshot& made);
+
+  const std::function<void(const std::string&)> log_;
+  std::atomic<int64_t> read_ms_;      ///< When the mapping tables were read.
+  int64_t checked_ms_ = 0;            ///< When the mapped tables were looked at.
+  std::atomic<uint64_t> version_{0};
+  std::mutex refresh_mutex_;          ///< Held while the tables are read.
+  mutable std::mutex current_mutex_;  ///< Held for a copy of the pointer.
+  std::shared_ptr<const Snapshot> current_;
+};
+
+}  // namespace rowsocket::containers

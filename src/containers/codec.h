@@ -1,0 +1,29 @@
+// Several columns in one text, so that nothing is lost: what a memcached value is where a container
+// has more than one value column, and a key where it has more than one key column.
+//
+//   text   := column { separator column }
+//   column := "\N"  (NULL)  |  { byte | '\' separator | '\' '\' }
+//
+// Exactly one text stands for a row: a backslash before anything else is refused, not guessed at.
+//
+// Threads: pure functions. Lifetime: parts are views of the text where nothing was escaped, of the
+// arena otherwise.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "model/value.h"
+
+namespace rowsocket::containers {
+
+/// Fills all of `parts`. False when the text has another number of columns or a stray backslash.
+bool SplitColumns(std::string_view text, char separator, base::Arena& arena,
+                  std::span<model::Value> parts);
+
+/// Appends one column of a text; the separator before it is the caller's.
+void AppendColumn(const model::Value& value, char separator, base::Buffer& out);
+
+}  // namespace rowsocket::containers

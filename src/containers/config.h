@@ -1,0 +1,61 @@
+// The rows of the mapping tables (schema innodb_memcache), as they are.
+//
+// Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
+// Threads: the session's. Limits: kContainersMax rows of each table.
+// Errors: tables that cannot be read make a Config with a problem, never a failure; busy when
+// somebody locks them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/session.h"
+
+namespace rowsocket::containers {
+
+inline constexpr std::string_view kSchema = "innodb_memcache";
+
+/// A row of `containers`; NULL is empty.
+struct Definition {
+  std::string name;
+  std::string db;
+  std::string table;
+  std::string key_columns;
+  std::string value_columns;
+  std::string flags;
+  std::string cas_column;
+  std::string expire_time_column;
+  std::string index;
+
+  friend bool operator==(const Definition&, const Definition&) = default;
+};
+
+/// The first row of `cache_policies`, and `config_options`.
+struct Options {
+  // Whether the policy is innodb_only; what is disabled is refused.
+  bool may_get = true;
+  bool may_set = true;
+  bool may_delete = true;
+  bool may_flush = true;
+  std::string policy_problem;  ///< The policy is one that means nothing here.
+  char separator = '|';
+  std::string delimiter = ".";
+  std::string option_problem;
+  std::vector<std::string> relaxed;  ///< Containers with an option `durability.NAME` = relaxed.
+
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+struct Config {
+  std::vector<Definition> definitions;  ///< In the order of their names.
+  Options options;
+  std::string problem;  ///< Why there are no definitions.
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+/// REQUIRES: no turn is open. An outcome that is not ok leaves `*config` as it was.
+engine::Outcome ReadConfig(engine::Session& session, Config* config);
+
+}  // namespace rowsocket::containers

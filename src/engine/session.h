@@ -3,8 +3,11 @@
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute }* ( Commit | Rollback )
-// OpenIndex may also be called within a turn, before its first Execute.
+//   turn    := BeginTurn { Execute | row }* ( Commit | Rollback )
+//   row     := BeginRow { RowTakes Execute }* EndRow
+// OpenIndex may also be called within a turn, before its first Execute. A row is a group of requests
+// for one row that are executed on a copy in memory, which is written once. It is open only when
+// BeginRow says so; Rollback ends it as well.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
@@ -18,6 +21,15 @@
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back; the caller
 //       calls Rollback and may run the turn again.
+//   S7  The requests of a row answer and leave behind what they would have one by one, in this order:
+//       each sees the row as those before it left it (absent, perhaps), sends its own before-image,
+//       and when its outcome is an error it has changed nothing and the others stand.
+//   S8  BeginRow locks the row, so that nobody else changes it before EndRow, which writes it once,
+//       as one change from what BeginRow read; a row that has not changed is not written. If EndRow
+//       fails, the answers of that row's requests are not true: the caller calls Rollback and runs
+//       the turn again without rows.
+//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that an
+//       open row does not take is executed after EndRow.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
@@ -66,6 +78,34 @@ struct Outcome {
   }
 };
 
+/// Why requests for one row are executed one by one and not as one change of the row.
+enum class NotMergeable : uint8_t {
+  kNone,        ///< They are merged.
+  kRequest,     ///< An insert, or not one row by `=` and every part of a unique key.
+  kEngine,      ///< The engine cannot take a statement back.
+  kTable,       ///< Of a kind that is not looked into: partitioned, with an application period.
+  kTrigger,
+  kVersioned,
+  kUniqueKey,   ///< Changes a column of a unique key.
+  kForeignKey,  ///< Changes a column of a foreign key, or deletes a row that others may refer to.
+  kGenerated,   ///< A generated column depends on what is changed.
+  kCheck,       ///< The table has CHECK constraints.
+  kCount
+};
+
+/// What BeginRow did.
+struct RowOpening {
+  NotMergeable reason = NotMergeable::kNone;
+  Outcome outcome;  ///< Without a reason: busy, a lost transaction or an error, as of Execute.
+
+  bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
+  static RowOpening Not(NotMergeable reason) {
+    RowOpening opening;
+    opening.reason = reason;
+    return opening;
+  }
+};
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -81,9 +121,21 @@ class Session {
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.
-  /// REQUIRES: a turn is open; a write only in a turn that writes; `index` came from a
-  /// session of the same factory and is held by somebody until the turn's end.
+  /// REQUIRES: a turn is open; a write only in a turn that writes; while a row is open, only what it
+  /// takes; `index` came from a session of the same factory and is held by somebody until the
+  /// turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
+
+  /// Locks the row that `request` names and reads it, to execute this and further requests on it.
+  /// REQUIRES: a turn that writes is open, and no row.
+  virtual RowOpening BeginRow(Index& index, const model::Request& request) = 0;
+
+  /// Whether the open row can execute this request, too: a find, a modification or an edit.
+  /// REQUIRES: on the same Index and with the same key, byte for byte.
+  virtual NotMergeable RowTakes(const model::Request& request) const = 0;
+
+  /// Writes the row, if it has changed, and closes it.
+  virtual Outcome EndRow() = 0;
 
   /// Ends the turn. On an error nothing of the turn is left.
   virtual Outcome Commit() = 0;

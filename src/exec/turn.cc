@@ -9,6 +9,7 @@ namespace {
 
 Stat VerbStat(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return Stat::kInserts;
+  if (request.verb == model::Request::Verb::kEdit) return Stat::kUpdates;
   switch (request.find.modification) {
     case model::Modification::kNone: return Stat::kFinds;
     case model::Modification::kUpdate: return Stat::kUpdates;

@@ -1,7 +1,8 @@
 // The requests that every layer talks about: what a protocol's parser produces, the executor
 // orders and the engine session executes. Protocol-neutral.
 //
-// Lifetime: every span and Value is a view, see value.h.
+// Lifetime: every span and Value is a view, see value.h. What a RowEditor gives is its own, and valid
+// until it is called again or its request is answered.
 // Limits: the spans never hold more than limits.h allows; `key_parts_given` may say more than the
 // span holds, so that the engine can refuse a count without anybody having materialized it.
 #pragma once
@@ -46,15 +47,64 @@ struct Insert {
   std::span<const Value> values;  ///< By opened column; may be fewer or more than the columns.
 };
 
+/// What becomes of the row that a RowEditor has seen.
+enum class Decision : uint8_t {
+  kKeep,    ///< It stays as it is; absent, it stays absent.
+  kStore,   ///< The listed columns are set; absent, it is inserted.
+  kDelete,  ///< Absent, it stays absent.
+};
+
+/// The new value of one of the opened columns.
+struct CellChange {
+  uint32_t column = 0;  ///< Position among the opened columns.
+  Value value;
+};
+
+/// Decides about one row while the engine has it locked. The engine may ask several times for one
+/// request (the row was inserted meanwhile, the batch runs again); the last decision is carried
+/// out, so an editor keeps nothing that the next call does not overwrite.
+class RowEditor {
+ public:
+  virtual ~RowEditor() = default;
+  /// `row`: the opened columns as a find sends them, valid during the call; empty: there is no such
+  /// row. `*changes`, with kStore only: each column at most once.
+  virtual Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) = 0;
+};
+
+/// One row, by every part of a unique key, read, decided about and changed under one lock.
+///
+/// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
+/// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
+/// would pad or trim. Times are texts in the server's time zone. A column with ON UPDATE that is
+/// listed keeps what it is given. A row that is inserted has the key of the request, the listed
+/// columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore, or kDelete
+/// of a row that was there.
+struct Edit {
+  std::span<const Value> key;   ///< One value a key part, all of them; not NULL.
+  RowEditor* editor = nullptr;  ///< The caller's, for as long as the request may be run again.
+};
+
 /// What is to be executed on one opened index.
 struct Request {
-  enum class Verb : uint8_t { kFind, kInsert };
+  enum class Verb : uint8_t { kFind, kInsert, kEdit };
   Verb verb = Verb::kFind;
   Find find;
   Insert insert;
+  Edit edit;
 
   bool is_write() const {
-    return verb == Verb::kInsert || find.modification != Modification::kNone;
+    return verb != Verb::kFind || find.modification != Modification::kNone;
+  }
+  /// The key by which the rows are found; none for an insert.
+  std::span<const Value> key() const {
+    if (verb == Verb::kInsert) return {};
+    return verb == Verb::kEdit ? edit.key : find.key;
+  }
+  /// `=` on at most one row, which is not passed over: with all parts of a unique key it names one.
+  bool names_one_row() const {
+    if (verb != Verb::kFind) return verb == Verb::kEdit;
+    return find.op == CompareOp::kEq && !find.has_in && find.offset == 0 && find.limit > 0 &&
+           find.key_parts_given == find.key.size();
   }
 };
 

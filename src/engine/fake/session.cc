@@ -12,21 +12,12 @@ namespace {
 
 constexpr int kDuplicateKey = 121;     // HA_ERR_FOUND_DUPP_KEY
 constexpr int kLockWaitTimeout = 146;  // HA_ERR_LOCK_WAIT_TIMEOUT
-constexpr int kOutOfRange = 1264;      // ER_WARN_DATA_OUT_OF_RANGE
 
-Outcome FailEngine(int number) {
-  Outcome outcome;
-  outcome.error = Error::Engine(number);
-  return outcome;
-}
-
-/// False: the reply has reached its limit.
-bool Push(const Row& row, const std::vector<uint32_t>& columns, model::RowSink& sink) {
-  for (const uint32_t column : columns) {
-    const Cell& cell = row[column];
-    if (!(cell ? sink.Cell(*cell) : sink.NullCell())) return false;
-  }
-  return true;
+bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& texts) {
+  return std::equal(key.begin(), key.end(), texts.begin(), texts.end(),
+                    [](const model::Value& value, const std::string& text) {
+                      return !value.is_null() && value.text() == text;
+                    });
 }
 
 }  // namespace
@@ -78,10 +69,13 @@ void Session::BeginTurn(bool writes) {
 
 Outcome Session::Execute(engine::Index& index, const model::Request& request,
                          model::RowSink& sink) {
-  assert(state_ == State::kInTurn);
+  assert(state_ == State::kInTurn || state_ == State::kInRow);
   assert(writes_ || !request.is_write());
   Outcome outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
-  if (outcome.ok()) outcome = Statement(index, request, sink);
+  if (outcome.ok()) {
+    outcome = state_ == State::kInRow ? ExecuteOnRow(request, sink)
+                                      : Statement(index, request, sink);
+  }
   if (outcome.transaction_lost) EndTurn(State::kLost);
   return outcome;
 }
@@ -89,19 +83,28 @@ Outcome Session::Execute(engine::Index& index, const model::Request& request,
 Outcome Session::Statement(engine::Index& index, const model::Request& request,
                            model::RowSink& sink) {
   if (store_.locks_.ForgetInterrupt(owner_)) return Killed();
-  Outcome outcome = PassTable(index.names().db + "." + index.names().table);
-  if (!outcome.ok()) return outcome;
   Resolved resolved;
-  outcome.error.code = store_.Resolve(index.names(), &resolved);
+  Outcome outcome = Resolve(index.names(), &resolved);
   if (!outcome.ok()) return outcome;
-  HoldTables(true);
-  const bool inserts = request.verb == model::Request::Verb::kInsert;
-  if (!inserts && request.find.key_parts_given > resolved.index->columns.size()) {
+  if (request.verb == model::Request::Verb::kFind &&
+      request.find.key_parts_given > resolved.index->columns.size()) {
     return Outcome::Fail(ErrorCode::kKpnum);
   }
   if (!request.is_write()) return Find(resolved, request.find, sink);
-  outcome = inserts ? Insert(resolved, request.insert) : FindModify(resolved, request.find, sink);
+  switch (request.verb) {
+    case model::Request::Verb::kFind: outcome = FindModify(resolved, request.find, sink); break;
+    case model::Request::Verb::kInsert: outcome = Insert(resolved, request.insert); break;
+    case model::Request::Verb::kEdit: outcome = Edit(resolved, request.edit); break;
+  }
   if (resolved.table->definition.permanent && !outcome.busy) MakePermanent(resolved, &outcome);
+  return outcome;
+}
+
+Outcome Session::Resolve(const IndexNames& names, Resolved* resolved) {
+  Outcome outcome = PassTable(names.db + "." + names.table);
+  if (!outcome.ok()) return outcome;
+  outcome.error.code = store_.Resolve(names, resolved);
+  if (outcome.ok()) HoldTables(true);
   return outcome;
 }
 
@@ -136,18 +139,14 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
   const std::shared_ptr<const Rows> now = WithOwn(resolved, store_.Committed(*resolved.table));
   Changes changes;
   for (const Row& row : rows) {
-    if (find.wants_pre_images && !Push(row, resolved.columns, sink)) {
-      return Outcome::Fail(ErrorCode::kResultsize);
-    }
-    Row changed = row;
-    const bool deletes = find.modification == model::Modification::kDelete;
-    const Change change =
-        deletes ? Change::kChanged : Modify(find, resolved.columns, &changed);
-    if (change == Change::kOutOfRange) return FailEngine(kOutOfRange);
-    if (change == Change::kLeftAlone) continue;
+    std::optional<Row> changed = row;
+    bool counts = false;
+    outcome.error = ModifyRow(find, resolved.columns, sink, &changed, &counts);
+    if (!outcome.ok()) return outcome;
+    if (!counts) continue;
     ++outcome.rows;
     const Row key = PrimaryKey(definition, row);
-    const Row changed_key = PrimaryKey(definition, changed);
+    const Row changed_key = changed ? PrimaryKey(definition, *changed) : key;
     if (changed_key != key) {
       const Outcome locked = LockRow(*resolved.table, changed_key);
       if (!locked.ok()) return locked;
@@ -156,7 +155,7 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
       }
     }
     changes[key] = std::nullopt;
-    if (!deletes) changes[changed_key] = std::move(changed);
+    if (changed) changes[changed_key] = std::move(*changed);
   }
   for (auto& [key, row] : changes) changes_[resolved.table][key] = std::move(row);
   return outcome;
@@ -191,6 +190,93 @@ Outcome Session::Insert(const Resolved& resolved, const model::Insert& insert) {
                                            : store_.Committed(table)->contains(key);
   if (exists) return FailEngine(kDuplicateKey);
   own[key] = std::move(row);
+  return outcome;
+}
+
+Outcome Session::LockOne(const Resolved& resolved, std::span<const model::Value> key,
+                         std::optional<Row>* row) {
+  Row primary_key;
+  for (const model::Value& value : key) primary_key.push_back(ToCell(value));
+  const Outcome locked = LockRow(*resolved.table, primary_key);
+  if (!locked.ok()) return locked;
+  const std::shared_ptr<const Rows> rows = WithOwn(resolved, store_.Committed(*resolved.table));
+  const auto found = rows->find(primary_key);
+  if (found != rows->end()) *row = found->second;
+  return {};
+}
+
+Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
+  if (!IsPrimaryKey(resolved, edit.key)) return Outcome::Fail(ErrorCode::kKpnum);
+  std::optional<Row> row;
+  Outcome outcome = LockOne(resolved, edit.key, &row);
+  if (!outcome.ok()) return outcome;
+  const TableDefinition& definition = resolved.table->definition;
+  const std::optional<Row> before = row;
+  bool counts = false;
+  outcome.error = EditRow(edit, definition, resolved.columns, &row, &counts);
+  if (!outcome.ok()) return outcome;
+  outcome.rows = counts;
+  Changes& changes = changes_[resolved.table];
+  if (before) changes[PrimaryKey(definition, *before)] = std::nullopt;
+  if (row) changes[PrimaryKey(definition, *row)] = std::move(row);
+  return outcome;
+}
+
+RowOpening Session::BeginRow(engine::Index& index, const model::Request& request) {
+  assert(state_ == State::kInTurn && writes_);
+  RowOpening opening;
+  opening.outcome =
+      store_.Ask({Call::Kind::kBeginRow, lock_wait_, 0, &index.names(), &request});
+  OpenRow row;
+  if (opening.outcome.ok()) opening.outcome = Resolve(index.names(), &row.resolved);
+  if (opening.outcome.ok()) {
+    opening.reason = WhyNotMerged(row.resolved, request);
+    if (opening.reason != NotMergeable::kNone) return opening;
+    opening.outcome = LockOne(row.resolved, request.key(), &row.read);
+  }
+  if (opening.outcome.ok()) {
+    for (const model::Value& value : request.key()) row.key.emplace_back(value.text());
+    row.now = row.read;
+    row_ = std::move(row);
+    state_ = State::kInRow;
+  }
+  if (opening.outcome.transaction_lost) EndTurn(State::kLost);
+  return opening;
+}
+
+NotMergeable Session::RowTakes(const model::Request& request) const {
+  assert(state_ == State::kInRow && SameKey(request.key(), row_->key));
+  return WhyNotMerged(row_->resolved, request);
+}
+
+Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sink) {
+  assert(RowTakes(request) == NotMergeable::kNone);
+  if (store_.locks_.ForgetInterrupt(owner_)) return Killed();
+  const Resolved& resolved = row_->resolved;
+  std::optional<Row> changed = row_->now;
+  Outcome outcome;
+  if (request.verb == model::Request::Verb::kEdit) {
+    bool counts = false;
+    outcome.error = EditRow(request.edit, resolved.table->definition, resolved.columns, &changed,
+                            &counts);
+    outcome.rows = counts;
+  } else {
+    outcome = FindOnRow(resolved, request.find, sink, &changed);
+  }
+  if (outcome.ok()) row_->now = std::move(changed);
+  return outcome;
+}
+
+Outcome Session::EndRow() {
+  assert(state_ == State::kInRow);
+  const Outcome outcome = store_.Ask({Call::Kind::kEndRow, lock_wait_});
+  const OpenRow row = std::move(*row_);
+  row_.reset();
+  state_ = State::kInTurn;
+  if (outcome.transaction_lost) EndTurn(State::kLost);
+  if (!outcome.ok() || row.read == row.now) return outcome;
+  const TableDefinition& definition = row.resolved.table->definition;
+  changes_[row.resolved.table][PrimaryKey(definition, row.read ? *row.read : *row.now)] = row.now;
   return outcome;
 }
 
@@ -268,6 +354,7 @@ void Session::Interrupt() {
 
 void Session::EndTurn(State state) {
   changes_.clear();
+  row_.reset();
   snapshot_.clear();
   store_.locks_.Release(owner_);
   state_ = state;

@@ -8,6 +8,8 @@
 //       there to make a session stand still).
 //   S5  Row locks end with the turn. That tables are held is only counted: nobody waits for it.
 //   S6  A hook that loses the transaction rolls the turn back here; only Rollback may follow.
+//   S7  A row is a value that requests change one after the other, S8 and one change of the turn's.
+//   S9  Only rows by the primary key are merged, and no change of the key itself.
 // `permanent` tables are as those of engines without transactions: statements on them stand at
 // once, whatever becomes of the turn.
 // Reads take no row locks; writes look at the latest committed rows, and lock those they change.
@@ -20,6 +22,7 @@
 #include <map>
 #include <memory>
 
+#include "engine/fake/row_change.h"
 #include "engine/fake/store.h"
 #include "engine/session.h"
 
@@ -35,6 +38,9 @@ class Session final : public engine::Session {
   void BeginTurn(bool writes) override;
   Outcome Execute(engine::Index& index, const model::Request& request,
                   model::RowSink& sink) override;
+  RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
+  NotMergeable RowTakes(const model::Request& request) const override;
+  Outcome EndRow() override;
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override { HoldTables(false); }
@@ -44,13 +50,25 @@ class Session final : public engine::Session {
   void Interrupt() override;
 
  private:
-  using Resolved = Store::Resolved;
-  enum class State : uint8_t { kIdle, kInTurn, kLost };
+  enum class State : uint8_t { kIdle, kInTurn, kInRow, kLost };
+  /// The row that is open.
+  struct OpenRow {
+    Resolved resolved;
+    std::vector<std::string> key;  ///< As it was given.
+    std::optional<Row> read;       ///< Without a value: absent.
+    std::optional<Row> now;
+  };
 
+  Outcome Resolve(const IndexNames& names, Resolved* resolved);
   Outcome Statement(engine::Index& index, const model::Request& request, model::RowSink& sink);
   Outcome Find(const Resolved& resolved, const model::Find& find, model::RowSink& sink);
   Outcome FindModify(const Resolved& resolved, const model::Find& find, model::RowSink& sink);
   Outcome Insert(const Resolved& resolved, const model::Insert& insert);
+  Outcome Edit(const Resolved& resolved, const model::Edit& edit);
+  Outcome ExecuteOnRow(const model::Request& request, model::RowSink& sink);
+  /// Locks the one row that the key names, absent or not, and reads it.
+  Outcome LockOne(const Resolved& resolved, std::span<const model::Value> key,
+                  std::optional<Row>* row);
   void MakePermanent(const Resolved& resolved, Outcome* outcome);
 
   /// Locks what the find is about; `*rows` are its rows once nothing has changed meanwhile.
@@ -74,6 +92,7 @@ class Session final : public engine::Session {
   bool holds_tables_ = false;
   Store::Snapshot snapshot_;
   std::map<std::shared_ptr<Table>, Changes> changes_;
+  std::optional<OpenRow> row_;  ///< With kInRow.
 };
 
 class SessionFactory final : public engine::SessionFactory {

@@ -72,7 +72,7 @@ Hook FailCommits(uint64_t count, model::Error error) {
 
 std::string FirstValue(const model::Request& request) {
   const auto values = request.verb == model::Request::Verb::kInsert ? request.insert.values
-                                                                    : request.find.key;
+                                                                    : request.key();
   return values.empty() ? std::string() : std::string(values.front().text());
 }
 

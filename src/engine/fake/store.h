@@ -29,6 +29,8 @@ struct Call {
     kOpenIndex,
     kBeginTurn,
     kExecute,
+    kBeginRow,
+    kEndRow,
     kCommit,
     kEndSession,
     kInterrupt,  ///< On the thread that interrupts, when it has.
@@ -37,8 +39,8 @@ struct Call {
   Kind kind;
   LockWait lock_wait;                        ///< The session's.
   uint64_t number = 0;                       ///< Calls of this kind since the hook was set, from 1.
-  const IndexNames* names = nullptr;         ///< kOpenIndex, kExecute.
-  const model::Request* request = nullptr;   ///< kExecute.
+  const IndexNames* names = nullptr;         ///< kOpenIndex, kExecute, kBeginRow.
+  const model::Request* request = nullptr;   ///< kExecute, kBeginRow.
 };
 
 /// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
@@ -58,6 +60,14 @@ Hook DeadlockAt(std::vector<uint64_t> statements);
 Hook FailCommits(uint64_t count, model::Error error);
 /// The first value of the request's key, or of the row that it inserts; empty for neither.
 std::string FirstValue(const model::Request& request);
+
+/// What the names of an index mean at the moment.
+struct Resolved {
+  std::shared_ptr<Table> table;
+  const IndexDefinition* index = nullptr;
+  std::vector<uint32_t> columns;
+  std::vector<uint32_t> filter_columns;
+};
 
 class Store {
  public:
@@ -94,13 +104,6 @@ class Store {
 
  private:
   friend class Session;
-  /// What the names of an index mean at the moment.
-  struct Resolved {
-    std::shared_ptr<Table> table;
-    const IndexDefinition* index = nullptr;
-    std::vector<uint32_t> columns;
-    std::vector<uint32_t> filter_columns;
-  };
   using Snapshot = std::map<std::shared_ptr<Table>, std::shared_ptr<const Rows>>;
 
   Outcome Ask(Call call);

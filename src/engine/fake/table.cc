@@ -17,10 +17,6 @@ std::optional<int64_t> Integer(const std::string& text) {
   return number;
 }
 
-Cell ToCell(const model::Value& value) {
-  return value.is_null() ? Cell() : Cell(std::string(value.text()));
-}
-
 bool Meets(std::strong_ordering order, CompareOp op) {
   switch (op) {
     case CompareOp::kEq: return order == 0;
@@ -82,6 +78,10 @@ bool RowLess::operator()(const Row& a, const Row& b) const {
   return std::lexicographical_compare(
       a.begin(), a.end(), b.begin(), b.end(),
       [](const Cell& left, const Cell& right) { return Compare(left, right) < 0; });
+}
+
+Cell ToCell(const model::Value& value) {
+  return value.is_null() ? Cell() : Cell(std::string(value.text()));
 }
 
 Row Pick(const Row& row, const std::vector<uint32_t>& positions) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/facts.h"
+#include "engine/session.h"
 #include "model/error.h"
 #include "model/request.h"
 
@@ -46,6 +47,8 @@ struct TableDefinition {
   bool permanent = false;  ///< What a statement did to it stands at once: no transactions.
   /// What Inspect says of a column; of one that is not here: bytes.
   std::map<std::string, ColumnFacts> facts = {};
+  /// Why no row of it is merged; kNone: as requests and columns allow.
+  NotMergeable not_mergeable = NotMergeable::kNone;
 };
 
 struct Table {
@@ -54,6 +57,7 @@ struct Table {
   uint64_t next_id = 1;
 };
 
+Cell ToCell(const model::Value& value);
 /// The cells of `row` at these positions.
 Row Pick(const Row& row, const std::vector<uint32_t>& positions);
 Row PrimaryKey(const TableDefinition& table, const Row& row);

@@ -24,6 +24,12 @@ class MariaSession final : public Session {
   Outcome Inspect(Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
+  // Requests run one by one.
+  RowOpening BeginRow(Index&, const model::Request&) override {
+    return RowOpening::Not(NotMergeable::kEngine);
+  }
+  NotMergeable RowTakes(const model::Request&) const override { return NotMergeable::kEngine; }
+  Outcome EndRow() override { return {}; }
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;

@@ -56,6 +56,7 @@ Outcome Writer::CheckTable(const OpenTable& open, int sql_command) const {
 }
 
 Outcome Writer::Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink) {
+  if (request.verb == model::Request::Verb::kEdit) return Outcome::Fail(ErrorCode::kNotimpl);
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;

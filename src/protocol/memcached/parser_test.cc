@@ -216,11 +216,10 @@ TEST(TextParser, NothingFollowsQuit) {
 }
 
 const char kSession[] =
-    "set a 5 0 3\r\nabc\r\nget a b\r\ncas a 0 0 1 7 noreply\r\nx\r\nincr a 1\r\nms a 3 c "
-    "q\r\nmn\r\n"
-    "\r\nmg YWI= b k Ox\r\nset a 0 0 11\r\nhello world\r\nset a z 0 "
-    "3\r\nabc\r\nfoo\r\n\r\nstats\r\n"
-    "ms a 5 z\r\nabcde\r\nma a MD D5 G3\r\nflush_all\r\nquit\r\n";
+    "set a 5 0 3\r\nabc\r\nget a b\r\ncas a 0 0 1 7 noreply\r\nx\r\nincr a 1\r\n"
+    "ms a 4 c q\r\nmn\r\n\r\nmg YWI= b k Ox\r\nset a 0 0 11\r\nhello world\r\n"
+    "set a z 0 3\r\nabc\r\nfoo\r\n\r\nstats\r\nms a 5 z\r\nabcde\r\nma a MD D5 G3\r\n"
+    "flush_all\r\nquit\r\n";
 
 TEST(TextParser, PiecesMakeNoDifference) {
   model::Limits limits;

@@ -1,0 +1,7 @@
+"""python -m rowsocket_bench: see scripts/bench."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

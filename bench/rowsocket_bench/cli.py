@@ -1,0 +1,143 @@
+"""The command line of scripts/bench."""
+
+import argparse
+import datetime
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+from . import catalog, dataset, machine, plan as plans, publish, results, systems
+from .runner import Runner
+
+HELP = """\
+Measures this library beside MariaDB's own HandlerSocket plugin, memcached, SQL, Redis and a server
+that only answers, all in private servers on loopback, in turns. Without an option: the table P0 to
+P10, in less than ten minutes."""
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser("scripts/bench", description=HELP)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--hot", action="store_true", help="the flash sale: one row, 1 to 4,096"
+                      " connections")
+    what.add_argument("--memcached", action="store_true", help="the memcached protocol")
+    what.add_argument("--settings", action="store_true", help="what settings of the server are"
+                      " worth")
+    what.add_argument("--full", action="store_true", help="all of that, cost against size, a small"
+                      " buffer pool, other load generators; about an hour")
+    what.add_argument("--report", nargs="+", metavar="FILE", help="show results; measures nothing")
+    what.add_argument("--publish", nargs="+", metavar="FILE", help="write results into the"
+                      " documents; measures nothing")
+    parser.add_argument("--only", metavar="P3,P4", help="only these rows or cases")
+    parser.add_argument("--list", action="store_true", help="what would be measured")
+    parser.add_argument("--quick", action="store_true", help="tiny tables and windows: shows that"
+                        " it works, no figures")
+    parser.add_argument("--minutes", type=float, metavar="N", help="leave out what does not fit")
+    parser.add_argument("--rounds", type=int, default=0, metavar="N", help="of each case, instead"
+                        " of its own 3 or 5")
+    parser.add_argument("--rows", type=int, default=0, help="of each table, instead of 1,000,000")
+    parser.add_argument("--option", action="append", default=[], metavar="--NAME=VALUE",
+                        help="for all MariaDB servers (repeatable)")
+    parser.add_argument("--out", metavar="FILE", help="where results go; an existing file is taken"
+                        " up where it stopped (default: bench/results/DATE-CPU-COMMIT.jsonl)")
+    parser.add_argument("--page", metavar="FILE", help="where the page with the plots goes")
+    return parser.parse_args(argv)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def make_plan(options):
+    plan = plans.Plan(quick=options.quick, rounds_wanted=options.rounds,
+                      server_options=tuple(options.option))
+    plan.rows = options.rows or (plans.QUICK_ROWS if options.quick else plans.FULL_ROWS)
+    return plan
+
+
+def which(options):
+    for name in ("hot", "memcached", "settings", "full"):
+        if getattr(options, name):
+            return name
+    return "canonical"
+
+
+def choose_cases(plan, options):
+    name = which(options)
+    if options.only and name == "canonical":
+        plan.want_sizes()
+        cases = catalog.select(plans.cases_of(plan, "full"), options.only)
+        if not any(case.row == "P11" for case in cases):
+            plan.size_rows = plan.size_values = ()
+        return cases
+    if name == "full":
+        plan.want_sizes()
+    cases = plans.cases_of(plan, name)
+    return catalog.select(cases, options.only) if options.only else cases
+
+
+def measure(options):
+    plan = make_plan(options)
+    cases = choose_cases(plan, options)
+    if options.list:
+        for case in cases:
+            say(f"{case.id:18} {case.title}")
+        return 0
+    about = machine.description()
+    out = pathlib.Path(options.out or machine.REPOSITORY / "bench/results" /
+                       machine.file_name(about))
+    done = results.finished(out)
+    left_s = sum(case.estimated_s() for case in cases if case.id not in done)
+    say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"
+        f" about {left_s / 60:.0f} minutes; results go to {out}")
+    started = time.monotonic()
+    plan.data_directory = dataset.prepare(plan, say)
+    systems.default_base().mkdir(parents=True, exist_ok=True)
+    # A SIGTERM ends the servers as Ctrl-C does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(dir=systems.default_base()) as base:
+        plan.base = pathlib.Path(base)
+        plan.base.chmod(0o755)
+        writer = results.Writer(out)
+        writer.write("run", **about, quick=plan.quick, rows=plan.rows,
+                     options=[*systems.COMMON_OPTIONS, *plan.server_options])
+        fleet = systems.Fleet(plan.base, plan)
+        try:
+            Runner(plan, fleet, writer, say).run(cases, done, limit(options, started))
+        finally:
+            fleet.stop()
+    say(f"done in {datetime.timedelta(seconds=int(time.monotonic() - started))}")
+    return show([out], options.page or out.with_suffix(".html"))
+
+
+def limit(options, started):
+    if options.minutes is None:
+        return None
+    return options.minutes * 60 - (time.monotonic() - started)
+
+
+def show(files, page):
+    say("")
+    say(publish.summary(files))
+    publish.write_page(files, page)
+    say(f"\nplots and tables: {page}")
+    return 0
+
+
+def main(argv=None):
+    options = arguments(argv)
+    try:
+        if options.publish:
+            return publish.publish(options.publish, say)
+        if options.report:
+            last = pathlib.Path(options.report[-1])
+            return show(options.report, options.page or last.with_suffix(".html"))
+        return measure(options)
+    except KeyboardInterrupt:
+        say("interrupted; the same command with the same --out goes on")
+        return 130
+    except (ValueError, OSError) as error:
+        say(f"bench: {error}")
+        return 1

@@ -1,0 +1,121 @@
+"""The conservation check of decrements: what the clients were told that they took is what is missing
+afterwards. And how many requests each fsync of the server carried.
+"""
+
+import socket
+
+from .systems import Unavailable
+
+# Innodb_data_fsyncs counts those of the redo log, and the few of data files.
+COUNTERS = ("Innodb_data_fsyncs", "Binlog_commits", "Binlog_group_commits",
+            "Handlersocket_commits", "Handlersocket_batch%", "Handlersocket_merge%")
+REDIS_TIMEOUT_S = 20
+
+
+class Broken(Exception):
+    """Something was taken twice, or is gone without having been taken."""
+
+
+class SqlStock:
+    """A table (id, stock) behind a MariaDB server."""
+
+    def __init__(self, system, table):
+        self.system, self.table = system, table
+
+    def fill(self, rows, stock):
+        self.system.run(f"UPDATE {self.table} SET stock = {stock} WHERE id <= {rows}")
+
+    def total(self, rows):
+        found = self.system.run(f"SELECT SUM(stock), MIN(stock) FROM {self.table}"
+                                f" WHERE id <= {rows}")
+        return int(found[0][0]), int(found[0][1])
+
+
+class RedisStock:
+    """Keys TABLE:1 ... in Redis."""
+
+    def __init__(self, system, table):
+        self.table = table
+        self.port = system.port("redis-decr")
+
+    def _ask(self, lines):
+        with socket.create_connection(("127.0.0.1", self.port), REDIS_TIMEOUT_S) as connection:
+            connection.sendall("".join(line + "\r\n" for line in lines).encode())
+            reader = connection.makefile("rb")
+            return [self._answer(reader) for _ in lines]
+
+    @staticmethod
+    def _answer(reader):
+        line = reader.readline().rstrip()
+        if line[:1] == b"$" and int(line[1:]) >= 0:
+            return reader.readline().rstrip()
+        return line
+
+    def fill(self, rows, stock):
+        self._ask([f"SET {self.table}:{row} {stock}" for row in range(1, rows + 1)])
+
+    def total(self, rows):
+        found = [int(text) for text in
+                 self._ask([f"GET {self.table}:{row}" for row in range(1, rows + 1)])]
+        return sum(found), min(found)
+
+
+def open_ledger(system, entry):
+    """Fills the stock and notes the total; None for an entry that has nothing to conserve."""
+    if not entry.conserve:
+        return None
+    table, rows, stock = entry.conserve
+    kind = RedisStock if entry.system.startswith("redis") else SqlStock
+    if entry.system in ("null", "memcached"):
+        raise Unavailable("has no stock")
+    ledger = kind(system, table)
+    ledger.fill(rows, stock)
+    return ledger, ledger.total(rows)[0]
+
+
+def taken(raw):
+    """All decrements that were answered as done, those of the warm-up and of the end among them."""
+    return raw["whole_run"]["applied"]
+
+
+def close_ledger(opened, _system, entry, raw):
+    if opened is None:
+        return
+    ledger, before = opened
+    after, least = ledger.total(entry.conserve[1])
+    check(before, after, least, taken(raw))
+
+
+def check(before, after, least, answered):
+    """Raises Broken unless exactly what was answered is missing, and nothing fell below 0."""
+    if before - after != answered:
+        raise Broken(f"{before - after} are missing, {answered} were answered as taken")
+    if least < 0:
+        raise Broken(f"a stock of {least}")
+
+
+def changes(raw):
+    """How many changes the whole run made; None for one that only reads."""
+    kind = raw.get("workload", "").partition("-")[2]
+    if kind.startswith("decr") or kind == "ma":
+        return taken(raw)
+    if kind in ("update", "insert", "set", "replace"):
+        # Rows: an INSERT may have many.
+        return round(raw["whole_run"]["requests"] * raw.get("rows", 0) / raw["requests"])
+    return None
+
+
+def per_fsync(raw, before, after):
+    """fsyncs per second, and changes per fsync. The server's counters are those of the whole run,
+    from which the share of the window follows by its requests."""
+    if "Innodb_data_fsyncs" not in after or changes(raw) is None:
+        return {}
+    fsyncs = after["Innodb_data_fsyncs"] - before["Innodb_data_fsyncs"]
+    share = raw["requests"] / raw["whole_run"]["requests"]
+    found = {"fsyncs_s": round(fsyncs * share / raw["seconds"], 1)}
+    if fsyncs and changes(raw):
+        found["batch"] = round(changes(raw) / fsyncs, 2)
+    for name, count in after.items():
+        if name.startswith("Handlersocket_"):
+            found[name] = count - before[name]
+    return found

@@ -1,0 +1,145 @@
+"""The tables that are measured. They are made once, by SQL, into a data directory that is kept in
+the cache folder, and copied for each server.
+
+Every cell follows from its row's number, so that the load generator can check every reply:
+  user(user_id, user_name 'user <id>', user_email 'user<id>@example.com',
+            created '2010-02-03 11:22:33')
+  member    the same rows, with an index on user_name
+  account   the same rows, for updates      sink   without rows, for inserts
+  stock     a number to take from           wide   50 columns c0 ... c49, 'c<number>-<id>'
+"""
+
+import fcntl
+import hashlib
+import pathlib
+import random
+import shutil
+import subprocess
+
+from .machine import REPOSITORY, cache_dir
+
+WIDE_COLUMNS = 50
+WIDE_ROWS_MAX = 100_000
+STOCK_ROWS = 10_000
+WARM_KEYS = 1_000
+WARM_STATEMENTS = 300
+HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-mixed")
+
+USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50),"
+                " user_email VARCHAR(255), created DATETIME")
+USER_CELLS = ("seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),"
+              " '2010-02-03 11:22:33'")
+
+
+def user_like(name, rows, index=""):
+    made = [f"CREATE TABLE {name} ({USER_COLUMNS}{index}) ENGINE=InnoDB"]
+    if rows:
+        made.append(f"INSERT INTO {name} SELECT {USER_CELLS} FROM seq_1_to_{rows}")
+    return made
+
+
+def wide(name, columns, rows):
+    names = ", ".join(f"c{number} VARCHAR(40)" for number in range(columns))
+    cells = ", ".join(f"CONCAT('c{number}-', seq)" for number in range(columns))
+    return [f"CREATE TABLE {name} (id INT UNSIGNED NOT NULL PRIMARY KEY, {names}) ENGINE=InnoDB",
+            f"INSERT INTO {name} SELECT seq, {cells} FROM seq_1_to_{rows}"]
+
+
+def values(size, rows):
+    kind = f"VARCHAR({size})" if size <= 10_000 else "LONGTEXT"
+    return [f"CREATE TABLE value_{size} (id INT UNSIGNED NOT NULL PRIMARY KEY, value {kind})"
+            " ENGINE=InnoDB CHARACTER SET latin1",
+            f"INSERT INTO value_{size} SELECT seq, REPEAT('x', {size}) FROM seq_1_to_{rows}"]
+
+
+def statements(plan):
+    """What makes the tables of a plan."""
+    rows = plan.rows
+    made = ["CREATE DATABASE IF NOT EXISTS test", "USE test",
+            *user_like("user", rows), *user_like("member", rows, ", KEY by_name (user_name)"),
+            *wide("wide", WIDE_COLUMNS, min(rows, WIDE_ROWS_MAX)),
+            *user_like("account", rows), *user_like("sink", 0),
+            "CREATE TABLE stock (id INT UNSIGNED NOT NULL PRIMARY KEY, stock BIGINT NOT NULL)"
+            " ENGINE=InnoDB",
+            f"INSERT INTO stock SELECT seq, 500000 FROM seq_1_to_{STOCK_ROWS}"]
+    for count in plan.size_rows:
+        made += user_like(f"user_{count}", count)
+    if plan.size_rows:
+        made += wide("wide64", 64, min(rows, 20_000))
+        for size in plan.size_values:
+            made += values(size, value_rows(size))
+    return made
+
+
+def value_rows(size):
+    """So many that a table of large values does not outgrow the buffer pool."""
+    return max(32, min(100_000, 64_000_000 // size))
+
+
+def cached_directory(plan):
+    recipe = "\n".join(statements(plan)) + (cache_dir() / "current/env").read_text()
+    mark = hashlib.sha256(recipe.encode()).hexdigest()[:12]
+    return cache_dir() / "bench-data" / f"{plan.rows}-{mark}"
+
+
+def _make(directory, plan):
+    work = directory.with_name(directory.name + ".partial")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    server = [REPOSITORY / "scripts/server"]
+
+    def call(*command, **more):
+        done = subprocess.run([*server, *command], capture_output=True, text=True, check=False,
+                              timeout=1800, **more)
+        if done.returncode != 0:
+            raise OSError(f"the tables cannot be made: {(done.stderr or done.stdout)[-500:]}")
+
+    try:
+        call("start", work, "--plugin", "none", "--", "--innodb-buffer-pool-size=1G",
+             "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
+             stdin=subprocess.DEVNULL)
+        call("sql", work, input=";\n".join(
+            [*statements(plan), "ANALYZE TABLE user, member, account, wide",
+             "SET GLOBAL innodb_fast_shutdown = 0"]))
+        call("stop", work, stdin=subprocess.DEVNULL)
+    except BaseException:
+        subprocess.run([*server, "kill", work], capture_output=True, check=False)
+        raise
+    (work / "data").rename(directory)
+    shutil.rmtree(work)
+
+
+def prepare(plan, say):
+    """The data directory of the plan's tables, made if it is not there; one run at a time."""
+    directory = cached_directory(plan)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with (directory.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not directory.exists():
+            say(f"making the tables, {plan.rows:,} rows each (once; kept in {directory}) ...")
+            _make(directory, plan)
+    return directory
+
+
+def copy_into(directory, plan):
+    """Gives a new server its copy. The redo log is made anew at start, in the size asked for."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    directory.chmod(0o755)
+    subprocess.run(["cp", "-R", "--reflink=auto", "--no-preserve=ownership",
+                    plan.data_directory, directory / "data"], check=True)
+
+
+def table_bytes(plan, table):
+    return (pathlib.Path(plan.data_directory) / "test" / f"{table}.ibd").stat().st_size
+
+
+def warm(server, plan):
+    """Reads all pages once, then so many single rows that the adaptive hash index is there."""
+    for table in ("user", "member", "wide", "account"):
+        server.run(f"SELECT COUNT({'c0' if table == 'wide' else 'user_email'}) FROM {table}")
+    choose = random.Random(1)
+    for table in ("user", "account"):
+        for _ in range(max(1, min(WARM_STATEMENTS, plan.rows // 100))):
+            keys = ",".join(str(choose.randint(1, plan.rows)) for _ in range(WARM_KEYS))
+            server.run(f"SELECT COUNT(user_email) FROM {table} WHERE user_id IN ({keys})")

@@ -1,0 +1,160 @@
+"""The load generator's workloads on the tables of dataset.py, by name."""
+
+from . import dataset
+from .model import Load
+
+CREATED = "2010-02-03 11:22:33"
+USER = (("table", "user"),)  # whose columns and cells are the load generator's defaults
+# An update that leaves every column alone that reads check.
+ACCOUNT = (("table", "account"), ("update-columns", "user_name"), ("set", "changed {v}"))
+SINK = (("table", "sink"), ("first-id", 1))
+STOCK = (("table", "stock"), ("key-column", "id"))
+
+
+def of_user(name, cells, *options):
+    return (("table", name), ("columns", "user_name,user_email,created"), ("values", cells),
+            *options)
+
+
+# --- HandlerSocket ---
+
+def find(connections, depth, keys="uniform", table="user", rows=None):
+    fixed = (("rows", rows),) if rows else ()
+    return Load("hs-get", connections, depth, (("table", table), ("keys", keys), *fixed))
+
+
+def find_in(connections, depth, keys):
+    return Load("hs-in", connections, depth, (*USER, ("batch", keys)))
+
+
+def find_range(connections, depth, limit):
+    return Load("hs-range", connections, depth, (*USER, ("limit", limit)))
+
+
+def find_secondary(connections, depth, covered):
+    columns, values = ("user_name,user_id", "user {n},{n}") if covered else (
+        "user_name,user_email,created", f"user {{n}},user{{n}}@example.com,{CREATED}")
+    return Load("hs-secondary", connections, depth, (
+        ("table", "member"), ("index", "by_name"), ("key", "user {n}"), ("columns", columns),
+        ("values", values)))
+
+
+def wide_columns(count, first=0):
+    numbers = range(first, first + count)
+    return (("columns", ",".join(f"c{number}" for number in numbers)),
+            ("values", ",".join(f"c{number}-{{n}}" for number in numbers)))
+
+
+def find_wide(connections, depth, count, table="wide", rows=dataset.WIDE_ROWS_MAX):
+    return Load("hs-get", connections, depth, (("table", table), ("rows", rows),
+                                               *wide_columns(count)))
+
+
+def find_value(connections, depth, size):
+    return Load("hs-get", connections, depth, (
+        ("table", f"value_{size}"), ("rows", dataset.value_rows(size)), ("columns", "value"),
+        ("values", f"{{x*{size}}}")))
+
+
+def update(connections, depth=1):
+    return Load("hs-update", connections, depth, ACCOUNT)
+
+
+def insert(connections, depth=1):
+    return Load("hs-insert", connections, depth, SINK)
+
+
+def decrement(connections, depth=1, hot_rows=1, cold_percent=0, before=True):
+    flags = (("before-images", ""),) if before else ()
+    return Load("hs-decrement", connections, depth, (
+        *STOCK, ("rows", dataset.STOCK_ROWS), ("hot-rows", hot_rows),
+        ("cold-percent", cold_percent), *flags))
+
+
+def find_and_update(connections, depth, read_percent):
+    return Load("hs-mixed", connections, depth, (
+        ("table", "account"), ("columns", "user_email,created"),
+        ("values", f"user{{n}}@example.com,{CREATED}"), *ACCOUNT[1:],
+        ("read-percent", read_percent)))
+
+
+# --- memcached: the columns as one value ---
+
+CHANGED = f"changed {{v}},user{{n}}@example.com,{CREATED}"
+
+
+def mc_get(connections, depth, keys="uniform"):
+    return Load("mc-get", connections, depth, (("keys", keys),))
+
+
+def mc_multiget(connections, depth, keys):
+    return Load("mc-multiget", connections, depth, (("batch", keys),))
+
+
+def mc_set(connections, depth=1):
+    return Load("mc-set", connections, depth, (("set", CHANGED),))
+
+
+def mc_mixed(connections, depth, read_percent):
+    return Load("mc-mixed", connections, depth, (("read-percent", read_percent),
+                                                 ("set", CHANGED)))
+
+
+# --- SQL: one request in flight per connection ---
+
+def sql_text(connections, keys="uniform"):
+    return Load("sql-get", connections, 1, (*USER, ("keys", keys)))
+
+
+def sql_prepared(connections, keys="uniform"):
+    return Load("sql-get-prepared", connections, 1, (*USER, ("keys", keys)))
+
+
+def handler_read(connections):
+    return Load("handler-read", connections, 1, USER)
+
+
+def sql_in(connections, keys):
+    return Load("sql-in", connections, 1, (*USER, ("batch", keys)))
+
+
+def sql_range(connections, limit):
+    return Load("sql-range", connections, 1, (*USER, ("limit", limit)))
+
+
+def sql_update(connections):
+    return Load("sql-update", connections, 1, ACCOUNT)
+
+
+def sql_insert(connections, rows=1):
+    return Load("sql-insert", connections, 1, (*SINK, ("batch", rows)))
+
+
+def sql_replace(connections):
+    return Load("sql-replace", connections, 1, (("table", "account"),))
+
+
+def sql_decrement(connections, hot_rows=1, cold_percent=0):
+    return Load("sql-decrement", connections, 1, (
+        *STOCK, ("rows", dataset.STOCK_ROWS), ("hot-rows", hot_rows),
+        ("cold-percent", cold_percent)))
+
+
+# --- Others ---
+
+def redis_decrement(connections):
+    return Load("redis-decr", connections, 1, (("key", "stock:{n}"),
+                                               ("rows", dataset.STOCK_ROWS)))
+
+
+# Requests as they are sent to us, to a server that answers all of them with one fixed line.
+FOUND = f"0\\t3\\tuser 500000\\tuser500000@example.com\\t{CREATED}"
+
+
+def null_find(connections, depth):
+    return Load("hs-get", connections, depth, (*USER, ("expect-reply", FOUND)))
+
+
+def null_decrement(connections, depth=1):
+    return Load("hs-decrement", connections, depth, (
+        *STOCK, ("rows", dataset.STOCK_ROWS), ("expect-reply", FOUND)))

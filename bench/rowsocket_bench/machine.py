@@ -1,0 +1,77 @@
+"""What a figure depends on besides the code: commit, CPU, kernel, versions."""
+
+import datetime
+import os
+import pathlib
+import platform
+import re
+import subprocess
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def cache_dir():
+    """Where scripts/bootstrap keeps what it made; as in scripts/lib.sh."""
+    if "ROWSOCKET_CACHE" in os.environ:
+        return pathlib.Path(os.environ["ROWSOCKET_CACHE"])
+    if os.geteuid() == 0:
+        return pathlib.Path("/var/cache/rowsocket")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home) / "rowsocket"
+
+
+def read_env(path):
+    """The NAME=VALUE lines of a file."""
+    pairs = (text.split("=", 1) for text in pathlib.Path(path).read_text().splitlines()
+             if "=" in text)
+    return {name.strip(): value.strip().strip("'\"") for name, value in pairs}
+
+
+def output_of(*command):
+    """What a command prints, in one line; empty if it cannot be run."""
+    try:
+        done = subprocess.run([str(part) for part in command], cwd=REPOSITORY, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
+                              check=False)
+    except OSError:
+        return ""
+    return " ".join((done.stdout or done.stderr).split()) if done.returncode == 0 else ""
+
+
+def commit():
+    """The short id, with a + when tracked files differ from it."""
+    text = output_of("git", "rev-parse", "--short=10", "HEAD") or "unknown"
+    return text + ("+" if output_of("git", "status", "--porcelain", "--untracked-files=no") else "")
+
+
+def cpu_model():
+    found = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def memory_gib():
+    kib = re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text()).group(1)
+    return round(int(kib) / (1 << 20), 1)
+
+
+def versions():
+    env = read_env(cache_dir() / "current" / "env")
+    tools = {"memcached": ("memcached", "--version"), "redis": ("redis-cli", "--version"),
+             "sysbench": ("sysbench", "--version"), "compiler": ("c++", "-dumpfullversion")}
+    found = {name: output_of(*command) for name, command in tools.items()}
+    return {"mariadb": env["ROWSOCKET_SERVER_VERSION"],
+            **{name: text for name, text in found.items() if text}}
+
+
+def description():
+    return {"time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "commit": commit(), "cpu": cpu_model(), "cores": len(os.sched_getaffinity(0)),
+            "memory_gib": memory_gib(), "kernel": platform.release(), "versions": versions()}
+
+
+def file_name(about):
+    """DATE-CPU-COMMIT.jsonl"""
+    words = re.sub(r"\((R|TM)\)|\b(CPU|Processor|\d+-Core)\b|@.*", " ", about["cpu"])
+    cpu = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-").lower()
+    date = about["time"][:10].replace("-", "")
+    return f"{date}-{cpu}-{about['commit'].rstrip('+')}.jsonl"

@@ -1,0 +1,110 @@
+"""What a benchmark consists of: a case has entries, which are measured in turns, and targets."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """What the load generator is told: a workload and its options, as on its command line."""
+    workload: str
+    connections: int = 1
+    depth: int = 1
+    options: tuple = ()  # pairs of option name and value
+
+    def arguments(self):
+        pairs = (("workload", self.workload), ("connections", self.connections),
+                 ("depth", self.depth), *self.options)
+        # A flag has the empty text for a value.
+        return [f"--{name}={value}" if value != "" else f"--{name}" for name, value in pairs]
+
+    def option(self, name, default=None):
+        return dict(self.options).get(name, default)
+
+    def with_defaults(self, **options):
+        """With those of the options that it does not have itself."""
+        there = dict(self.options)
+        more = tuple((name, value) for name, value in options.items() if name not in there)
+        return dataclasses.replace(self, options=(*self.options, *more))
+
+    def text(self):
+        return f"{self.connections} x {self.depth}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One system in a case. Of several loads the one with the most replies per second is taken."""
+    label: str
+    system: str
+    loads: tuple
+    before: tuple = ()      # SQL to run on its server ahead of each window
+    conserve: tuple = ()    # (table, rows, stock) of what may neither be lost nor gained
+    wait_s: float = 0       # more time to wait for the end of a window than usual
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """metric(label) relation factor x metric(other) + plus. Without other: an absolute bound."""
+    metric: str
+    label: str
+    relation: str
+    factor: float
+    other: str = ""
+    plus: float = 0
+
+    def holds(self, value):
+        return value <= self.factor if self.relation == "<=" else value >= self.factor
+
+    def text(self):
+        plus = f" + {self.plus:g} us" if self.plus else ""
+        against = f" x {self.other}{plus}" if self.other else ""
+        return f"{self.relation} {self.factor:,.12g}{against}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One line of the table, or one point of a curve (then with the name of the curve and x)."""
+    id: str
+    title: str
+    entries: tuple
+    targets: tuple = ()
+    row: str = ""           # of the requirements: P0 ... P11, M1 ..., H1 ...
+    curve: str = ""
+    x: float = 0
+    rounds: int = 5
+    seconds: float = 1.0
+    warmup_s: float = 0.2
+    special: str = ""       # measured by this function of special.py instead of by loads
+    options: tuple = ()     # for special
+
+    def estimated_s(self):
+        if self.special:
+            return dict(self.options).get("estimated_s", 20)
+        sweep = sum(len(entry.loads) for entry in self.entries if len(entry.loads) > 1)
+        window_s = self.seconds + self.warmup_s + 0.3
+        return self.rounds * len(self.entries) * window_s + sweep * (window_s + 0.5) / 2
+
+    def systems(self):
+        return {entry.system for entry in self.entries}
+
+
+# Metrics: key in a sample, name for people, unit, digits after the point.
+METRICS = {
+    "rps": ("requests/s", "", 0),
+    "rows_s": ("rows/s", "", 0),
+    "user_us": ("user CPU", "us/request", 2),
+    "total_us": ("CPU", "us/request", 2),
+    "p50_us": ("latency p50", "us", 1),
+    "p99_us": ("latency p99", "us", 1),
+    "p999_us": ("latency p99.9", "us", 1),
+    "jain": ("Jain index", "", 3),
+    "batch": ("requests/fsync", "", 1),
+    "fsyncs_s": ("fsyncs/s", "", 0),
+    "idle_bytes": ("memory of an idle connection", "bytes", 0),
+    "kept": ("of the requests/s without idle connections", "", 3),
+    "accepts_s": ("connections accepted/s", "", 0),
+}
+
+
+def metric_text(metric, value):
+    _, unit, digits = METRICS[metric]
+    return f"{value:,.{digits}f}" + (f" {unit}" if unit else "")

@@ -1,0 +1,113 @@
+"""How large and how long a run is, and where its programs are."""
+
+import dataclasses
+import math
+import pathlib
+import shutil
+import subprocess
+
+from . import catalog_full, dataset, loads
+from .loader import WindowFailed
+from .machine import REPOSITORY, cache_dir, read_env
+from .model import Case, Load
+
+QUICK_ROWS = 2_000
+QUICK_SECONDS = 0.1
+QUICK_CONNECTIONS = 64
+QUICK_IDLE = 200
+FULL_ROWS = 1_000_000
+FILL_TIMEOUT_S = 120
+IO_POOL_MIB_MIN = 8
+WIDE_TABLES = ("wide", "wide64")
+
+
+@dataclasses.dataclass
+class Plan:
+    rows: int = FULL_ROWS
+    quick: bool = False
+    rounds_wanted: int = 0
+    size_rows: tuple = ()
+    size_values: tuple = ()
+    server_options: tuple = ()
+    base: pathlib.Path = pathlib.Path()
+    data_directory: pathlib.Path = pathlib.Path()
+    load_program: pathlib.Path = REPOSITORY / "build/bench/rowsocket-load"
+    null_program: pathlib.Path = REPOSITORY / "build/bench/rowsocket-null"
+
+    def want_sizes(self):
+        """The tables of P11, too: minutes to make, once."""
+        self.size_rows = (1_000, 2_000) if self.quick else catalog_full.ROWS
+        self.size_values = (10, 1_000) if self.quick else catalog_full.VALUES
+
+    def seconds(self, case):
+        return QUICK_SECONDS if self.quick else case.seconds
+
+    def rounds(self, case):
+        return 1 if self.quick else self.rounds_wanted or case.rounds
+
+    def idle(self, count):
+        return min(count, QUICK_IDLE) if self.quick else count
+
+    def fit(self, case):
+        """The case with what this plan makes of it, so that its estimate is right."""
+        if self.quick:
+            return dataclasses.replace(case, rounds=1, seconds=QUICK_SECONDS, warmup_s=0.05,
+                                       options=(*case.options, ("estimated_s", 5)))
+        return dataclasses.replace(case, rounds=self.rounds(case))
+
+    def shaped(self, load: Load) -> Load:
+        """The load with the number of rows that its table has in this plan."""
+        if load.option("table") in WIDE_TABLES:
+            capped = min(int(load.option("rows")), self.rows)
+            load = dataclasses.replace(load, options=tuple(
+                (name, capped if name == "rows" else value) for name, value in load.options))
+        load = load.with_defaults(rows=self.rows)
+        if not self.quick:
+            return load
+        options = tuple((name, f"hot:{QUICK_ROWS // 2}" if str(value).startswith("hot:") else value)
+                        for name, value in load.options)
+        return dataclasses.replace(load, connections=min(load.connections, QUICK_CONNECTIONS),
+                                   options=options)
+
+    def io_pool_mib(self):
+        """A third of the table that is read, or of what there must be."""
+        size_mib = dataset.table_bytes(self, "user") / (1 << 20)
+        return max(IO_POOL_MIB_MIN, math.ceil(size_mib / 3))
+
+    @property
+    def memcached_program(self):
+        env = cache_dir() / "memcached/env"
+        if env.exists():
+            return read_env(env)["ROWSOCKET_MEMCACHED"]
+        return shutil.which("memcached")
+
+    def null_arguments(self, port):
+        return ["--port", port, "--reply", loads.FOUND]
+
+    def fill_memcached(self, memcached):
+        """Each row of test.user as one value."""
+        arguments = Load("mc-fill", 4, 64, (("rows", self.rows),)).arguments()
+        done = subprocess.run(
+            [self.load_program, *arguments, "--host=127.0.0.1", f"--port={memcached.number}"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=FILL_TIMEOUT_S,
+            check=False)
+        if done.returncode != 0:
+            raise WindowFailed(f"memcached is not filled: {done.stderr.strip()[-200:]}")
+
+
+def cases_of(plan: Plan, which: str) -> list[Case]:
+    """canonical, hot, memcached, settings or full."""
+    from . import catalog, catalog_hot, catalog_memcached  # they know loads, which know dataset
+
+    parts = {
+        "canonical": lambda: catalog.canonical(),
+        "hot": lambda: catalog_hot.hot(),
+        "memcached": lambda: list(catalog_memcached.memcached()),
+        "settings": lambda: list(catalog_full.settings()),
+        "full": lambda: [*catalog_full.open_loop(), *catalog_full.other_clients(),
+                         *catalog_full.size(plan), *catalog_full.small_buffer_pool()],
+    }
+    names = ["canonical", "hot", "memcached", "full", "settings"] if which == "full" else [which]
+    cases = [plan.fit(case) for name in names for case in parts[name]()]
+    catalog.flat(cases)
+    return cases

@@ -1,0 +1,146 @@
+"""Writes results where people read them: a page of its own, docs/BENCHMARKS.md with its plots, and
+the section in README.md.
+"""
+
+import base64
+import html
+import pathlib
+import re
+
+from . import judge, plots, results as store, stats, tables
+from .machine import REPOSITORY
+
+DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
+README = REPOSITORY / "README.md"
+PLOTS = REPOSITORY / "docs/benchmarks"
+# What README shows: the case, and the words for it.
+HIGHLIGHTS = (
+    ("P0", "finds, each system at its own best"), ("P1", "finds, 30 connections, 1 in flight"),
+    ("P3", "finds, 30 connections, 16 in flight"), ("P4", "the same on 10,000 hot rows"),
+    ("P7-64", "durable updates, 64 connections"), ("P7-256", "durable updates, 256 connections"),
+    ("P8-single", "durable inserts, 256 connections"),
+    ("H-256", "durable decrements of one row, 256 connections"),
+    ("H-1024", "the same, 1,024 connections"))
+CSS = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
+td,th{border-bottom:1px solid #ddd;padding:.25em .7em;text-align:left;vertical-align:top}
+tr.miss{background:#fdf0ec}img{max-width:100%;margin:.5em 0}code{background:#f3f3f3}"""
+
+
+def machine_lines(runs):
+    """One line per machine and commit that the figures come from."""
+    seen = {}
+    for run in runs:
+        versions = ", ".join(f"{name} {short_version(text)}"
+                             for name, text in run["versions"].items())
+        quick = " Tiny tables and windows (--quick): no figures to rely on." if run.get("quick") \
+            else ""
+        seen[run["file"], run["commit"]] = (
+            f"`{run['file']}`: {run['time'][:10]}, commit `{run['commit']}`, {run['cpu']},"
+            f" {run['cores']} cores, {run['memory_gib']} GiB, Linux {run['kernel']}; {versions};"
+            f" {run['rows']:,} rows.{quick}")
+    return list(seen.values())
+
+
+def short_version(text):
+    found = re.search(r"\d+(\.\d+)+", text)
+    return found.group() if found else text
+
+
+def summary(files):
+    """For a terminal: what was to be reached, and the curves."""
+    runs, results = store.read(files)
+    parts = [line.replace("`", "") for line in machine_lines(runs)]
+    parts += [table.text() for table in tables.all_tables(results)]
+    return "\n\n".join(parts + [reached_line(results)])
+
+
+def reached_line(results):
+    verdicts = [verdict for result in results.values() for verdict in judge.verdicts(result)]
+    there = [verdict for verdict in verdicts if verdict.reached is not None]
+    reached = sum(verdict.reached for verdict in there)
+    return (f"{reached} of {len(there)} targets reached; {len(verdicts) - len(there)} not measured"
+            " in these runs.")
+
+
+def page(files):
+    """One HTML document with everything in it."""
+    runs, results = store.read(files)
+    parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Rowsocket: benchmark</title>"
+             f"<style>{CSS}</style><h1>Rowsocket: benchmark</h1>"]
+    parts += [f"<p>{html.escape(line).replace('`', '')}</p>" for line in machine_lines(runs)]
+    parts.append(f"<p>{reached_line(results)}</p>")
+    for title, text in plots.draw(results).values():
+        data = base64.b64encode(text.encode()).decode()
+        parts.append(f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">')
+    parts += [table.html() for table in tables.all_tables(results)]
+    return "\n".join(parts) + "\n</html>\n"
+
+
+def write_page(files, path):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(files), encoding="utf-8")
+
+
+# --- Documents ---
+
+def replace_marked(text, mark, inside):
+    """The text with what stands between <!-- mark: ... --> and <!-- mark: end --> replaced."""
+    pattern = re.compile(rf"(<!-- {mark}: (?!end).*?-->\n).*?(<!-- {mark}: end -->)", re.S)
+    if not pattern.search(text):
+        raise ValueError(f"there are no marks <!-- {mark}: ... --> in the document")
+    return pattern.sub(lambda found: f"{found[1]}\n{inside}\n{found[2]}", text)
+
+
+def document(files):
+    """What docs/BENCHMARKS.md says between its marks."""
+    runs, results = store.read(files)
+    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    drawn = plots.draw(results)
+    if drawn:
+        parts.append("All of it on one page: [docs/benchmarks/index.html](benchmarks/index.html).")
+    parts += [f"![{title}](benchmarks/{name}.svg)" for name, (title, _) in drawn.items()]
+    parts += [table.markdown().rstrip() for table in tables.all_tables(results)]
+    return "\n\n".join(parts) + "\n"
+
+
+def readme(files):
+    """A line per kind of work: our requests/s and how many times the others' that is."""
+    runs, results = store.read(files)
+    run = runs[-1] if runs else None
+    rows = []
+    for name, words in HIGHLIGHTS:
+        result = results.get(name)
+        ours = stats.median(result.series("ours", "rps")) if result else None
+        if ours is None:
+            continue
+        others = []
+        for label in result.labels:
+            ratio, _ = stats.ratio(result.series("ours", "rps"), result.series(label, "rps"))
+            if label != "ours" and ratio is not None:
+                others.append(f"{ratio:.2f} x {label}")
+        rows.append((words, f"{ours:,.0f}", ", ".join(others)))
+    table = tables.Table("", ("work", "requests/s", "which is"), rows)
+    head = (f"{run['cpu']}, {run['cores']} cores shared with the client, 1,000,000 rows, medians of"
+            f" runs in turns, commit `{run['commit']}`:\n\n") if run else ""
+    return head + table.markdown().split("\n", 2)[2]
+
+
+def publish(files, say):
+    """Writes the documents from these files; later files win."""
+    _, results = store.read(files)
+    PLOTS.mkdir(parents=True, exist_ok=True)
+    drawn = plots.draw(results)
+    for old in PLOTS.glob("*.svg"):
+        if old.stem not in drawn:
+            old.unlink()
+    for name, (_, text) in drawn.items():
+        (PLOTS / f"{name}.svg").write_text(text, encoding="utf-8")
+    write_page(files, PLOTS / "index.html")
+    for path, mark, inside in ((DOCUMENT, "results", document(files)),
+                               (README, "performance", readme(files))):
+        path.write_text(replace_marked(path.read_text(encoding="utf-8"), mark, inside),
+                        encoding="utf-8")
+        say(f"wrote {path.relative_to(REPOSITORY)}")
+    return 0

@@ -1,0 +1,184 @@
+"""Measures cases: the entries of a case in turns, round by round, so that a machine whose speed
+drifts is the same for all of them; says what it does, and stops in time.
+"""
+
+import subprocess
+import time
+
+import pymysql
+
+from . import conserve, special, stats
+from .loader import WindowFailed, metrics, run_window
+from .model import metric_text
+from .systems import Unavailable
+
+SWEEP_SECONDS = 0.5
+FAILURES_MAX = 2  # windows of an entry that fail, before the entry is given up in this case
+TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.SubprocessError)
+
+
+class Progress:
+    """One line per case: which of how many, how long, how much longer."""
+
+    def __init__(self, cases, say, clock=time.monotonic):
+        self.say, self.clock = say, clock
+        self.started = clock()
+        self.total_s = sum(case.estimated_s() for case in cases)
+        self.count, self.number, self.planned_s = len(cases), 0, 0
+
+    def elapsed_s(self):
+        return self.clock() - self.started
+
+    def left_s(self):
+        """What is left of the plan, at the pace so far."""
+        pace = self.elapsed_s() / self.planned_s if self.planned_s > 20 else 1
+        return (self.total_s - self.planned_s) * max(pace, 0.5)
+
+    def begin(self, case):
+        self.number += 1
+        self.say(f"[{self.number}/{self.count}, {minutes(self.elapsed_s())} gone, about"
+                 f" {minutes(self.left_s())} left] {case.id}: {case.title}")
+        self.planned_s += case.estimated_s()
+
+    def pace(self):
+        return self.elapsed_s() / self.planned_s if self.planned_s > 20 else 1
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+class Runner:
+    def __init__(self, plan, fleet, writer, say):
+        self.plan, self.fleet, self.writer, self.say = plan, fleet, writer, say
+
+    def run(self, cases, done, limit_s=None):
+        """Measures all cases but those that are done. Past the limit, the rest is left out."""
+        cases = [case for case in cases if case.id not in done]
+        progress = Progress(cases, self.say)
+        for number, case in enumerate(cases):
+            needed_s = case.estimated_s() * max(progress.pace(), 0.5)
+            if limit_s is not None and progress.elapsed_s() + needed_s > limit_s:
+                self.say(f"left out, it would take too long: {case.id}: {case.title}")
+                self.writer.write("done", case=case.id, left_out=True)
+                continue
+            wanted = set().union(*(later.systems() for later in cases[number:]))
+            self.fleet.keep_only(wanted)
+            progress.begin(case)
+            self.measure(case)
+        self.fleet.stop()
+
+    def measure(self, case):
+        started = time.monotonic()
+        self.writer.case(case)
+        if case.special:
+            self._measure_special(case)
+        else:
+            self._measure_loads(case)
+        self.writer.write("done", case=case.id, seconds=round(time.monotonic() - started, 1))
+
+    def _absent(self, case, label, why):
+        self.say(f"    {label}: {why}")
+        self.writer.write("absent", case=case.id, label=label, why=str(why))
+
+    # --- Loads ---
+
+    def _measure_loads(self, case):
+        chosen = {}
+        for entry in case.entries:
+            try:
+                self._announce(entry)
+                chosen[entry.label] = self._best_load(case, entry)
+            except TROUBLE as error:
+                self._absent(case, entry.label, error)
+        failures = dict.fromkeys(chosen, 0)
+        values = {label: [] for label in chosen}
+        for number in range(self.plan.rounds(case)):
+            # Each round begins with another one: whoever comes first has no advantage.
+            shift = number % len(case.entries)
+            for entry in (*case.entries[shift:], *case.entries[:shift]):
+                if entry.label in chosen and failures[entry.label] < FAILURES_MAX:
+                    self._one_window(case, entry, chosen[entry.label], number, failures, values)
+        for label, found in values.items():
+            if found:
+                self.say(f"    {label}: {summary(found)}")
+
+    def _announce(self, entry):
+        if entry.system != "none" and entry.system not in self.fleet.running:
+            self.say(f"    starting {entry.system}")
+            system = self.fleet.get(entry.system)
+            self.writer.write("system", system=entry.system, settings=system.variables())
+
+    def _best_load(self, case, entry):
+        if len(entry.loads) == 1:
+            return entry.loads[0]
+        speeds = []
+        for load in entry.loads:
+            raw = run_window(self.plan, self.plan.shaped(load), self.fleet.get(entry.system),
+                             min(SWEEP_SECONDS, self.plan.seconds(case)), case.warmup_s)
+            speeds.append((raw["replies_per_second"], load))
+        best = max(speeds, key=lambda speed: speed[0])[1]
+        self.say(f"    {entry.label} is fastest with {best.text()}")
+        return best
+
+    def _one_window(self, case, entry, load, number, failures, values):
+        try:
+            sample = self._window(case, entry, load)
+        except conserve.Broken as error:
+            self.say(f"    {entry.label}: not conserved: {error}")
+            self.writer.write("refused", case=case.id, label=entry.label, round=number,
+                              why=str(error))
+            failures[entry.label] += 1
+            return
+        except TROUBLE as error:
+            failures[entry.label] += 1
+            self.say(f"    {entry.label}: {error}")
+            if not isinstance(error, WindowFailed):
+                self.fleet.lost(entry.system)
+            if failures[entry.label] == FAILURES_MAX:
+                self._absent(case, entry.label, error)
+            return
+        values[entry.label].append(sample)
+        self.writer.write("sample", case=case.id, label=entry.label, round=number,
+                          load=load.text(), values=sample)
+
+    def _window(self, case, entry, load):
+        system = self.fleet.get(entry.system)
+        for statement in entry.before:
+            system.run(statement)
+        ledger = conserve.open_ledger(system, entry)
+        before = system.status(*conserve.COUNTERS)
+        raw = run_window(self.plan, self.plan.shaped(load), system, self.plan.seconds(case),
+                         case.warmup_s, entry.wait_s)
+        after = system.status(*conserve.COUNTERS)
+        conserve.close_ledger(ledger, system, entry, raw)
+        return {**metrics(raw), **conserve.per_fsync(raw, before, after)}
+
+    # --- What is no load ---
+
+    def _measure_special(self, case):
+        for entry in case.entries:
+            try:
+                self._announce(entry)
+                measure = special.MEASURES[case.special]
+                for number, values in enumerate(measure(self, case, entry)):
+                    self.say(f"    {entry.label}: {summary([values])}")
+                    self.writer.write("sample", case=case.id, label=entry.label, round=number,
+                                      load=entry.loads[0].text() if entry.loads else "",
+                                      values=values)
+            except TROUBLE as error:
+                self._absent(case, entry.label, error)
+
+
+SHOWN = {"rps": "{} requests/s", "rows_s": "{} rows/s", "user_us": "user {}", "total_us": "CPU {}",
+         "p99_us": "p99 {}", "batch": "{} changes per fsync", "idle_bytes": "{} each",
+         "kept": "{} of the requests/s alone", "accepts_s": "{} accepted/s"}
+
+
+def summary(samples):
+    """The medians that matter most, in a line."""
+    found = {metric: stats.median([sample.get(metric) for sample in samples]) for metric in SHOWN}
+    if found["rows_s"] and found["rows_s"] < 1.5 * found["rps"]:
+        found["rows_s"] = None
+    return ", ".join(words.format(metric_text(metric, found[metric]))
+                     for metric, words in SHOWN.items() if found[metric] is not None)

@@ -1,0 +1,99 @@
+"""What is measured otherwise than by windows of load alone. Each function yields the values of one
+round after the other.
+"""
+
+import os
+import pathlib
+import re
+import resource
+import socket
+import time
+
+from .loader import metrics, run_window
+from .systems import wait_until
+
+IDLE_CYCLES = 3
+FSYNCS = 300
+FSYNC_BYTES = 512
+# Descriptors besides those of the idle connections.
+SPARE_FILES = 500
+
+
+def anonymous_bytes(pid):
+    """The memory that a process has for itself: neither files nor the kernel's socket buffers."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"RssAnon:\s*(\d+)", text).group(1)) * 1024
+
+
+def open_files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def raise_file_limit(count):
+    """How many of the connections this process may open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + SPARE_FILES
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+        except (ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            return min(count, hard - SPARE_FILES)
+    return count
+
+
+def connect(port, count, pid):
+    """(sockets, seconds until the server had accepted them all)"""
+    before, sockets, started = open_files(pid), [], time.monotonic()
+    for _ in range(count):
+        sockets.append(socket.create_connection(("127.0.0.1", port), 20))
+    wait_until(lambda: open_files(pid) >= before + count, "all connections are accepted")
+    return sockets, time.monotonic() - started
+
+
+def idle(runner, case, entry):
+    """Idle connections: what one takes, how fast they are accepted, what they cost the others."""
+    system, load = runner.fleet.get(entry.system), runner.plan.shaped(entry.loads[0])
+    count = raise_file_limit(runner.plan.idle(dict(case.options)["connections"]))
+
+    def window():
+        return run_window(runner.plan, load, system, runner.plan.seconds(case), case.warmup_s)
+
+    for cycle in range(IDLE_CYCLES):
+        alone = window()
+        bytes_before, files_before = anonymous_bytes(system.pid), open_files(system.pid)
+        sockets, seconds = connect(system.port(load.workload), count, system.pid)
+        try:
+            taken = anonymous_bytes(system.pid) - bytes_before
+            beside = window()
+        finally:
+            for connection in sockets:
+                connection.close()
+        wait_until(lambda: open_files(system.pid) <= files_before + 1, "all of them are closed")
+        values = {**metrics(beside), "accepts_s": round(count / seconds, 1),
+                  "kept": round(beside["replies_per_second"] / alone["replies_per_second"], 4)}
+        if cycle == 0:  # Later ones find the memory that the first has given back.
+            values["idle_bytes"] = round(max(0, taken) / count, 1)
+        yield values
+
+
+def fsync(runner, _case, _entry):
+    """The latency of fdatasync after a small write, where the servers have their data."""
+    path = runner.plan.base / "fsync-probe"
+    times_us = []
+    try:
+        with path.open("wb", buffering=0) as file:
+            for _ in range(FSYNCS):
+                file.write(b"x" * FSYNC_BYTES)
+                started = time.perf_counter()
+                os.fdatasync(file.fileno())
+                times_us.append((time.perf_counter() - started) * 1e6)
+    finally:
+        path.unlink(missing_ok=True)
+    times_us.sort()
+    yield {"p50_us": round(times_us[len(times_us) // 2], 1),
+           "p99_us": round(times_us[int(len(times_us) * 0.99)], 1),
+           "rps": round(1e6 * len(times_us) / sum(times_us), 1)}
+
+
+MEASURES = {"idle": idle, "fsync": fsync}

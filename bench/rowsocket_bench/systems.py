@@ -1,0 +1,249 @@
+"""The systems that are measured, each a private server on loopback that is started when it is first
+needed. All MariaDB servers begin with the same data directory (dataset.py) and the same options.
+"""
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import time
+
+import pymysql
+
+from . import dataset
+from .machine import REPOSITORY, cache_dir, read_env
+
+START_TIMEOUT_S = 60
+# What all MariaDB servers are started with; options of a system come after these.
+COMMON_OPTIONS = (
+    "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G",
+    "--innodb-flush-log-at-trx-commit=1", "--innodb-adaptive-hash-index=ON",
+    "--max-connections=6000", "--back-log=4096", "--thread-cache-size=512",
+    "--table-open-cache=6000", "--open-files-limit=60000", "--loose-handlersocket-backlog=4096")
+# A system is named PLUGIN or PLUGIN/VARIANT.
+PLUGINS = {"ours": "rowsocket", "bundled": "bundled", "sql": "none"}
+VARIANTS = {
+    "": (),
+    "binlog": ("--log-bin=bench", "--server-id=1", "--binlog-format=ROW", "--sync-binlog=1"),
+    "pool": ("--thread-handling=pool-of-threads",),
+    "io": ("--innodb-buffer-pool-size={io_pool_mib}M",),
+    "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
+    "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
+    "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
+    "small-redo": ("--innodb-log-file-size=8M",),
+    "threads-2": ("--handlersocket-threads=2",),
+    "threads-4": ("--handlersocket-threads=4",),
+    "threads-64": ("--handlersocket-threads=64",),
+    "threads-wr-2": ("--handlersocket-threads-wr=2",),
+    "threads-wr-4": ("--handlersocket-threads-wr=4",),
+}
+
+
+class Unavailable(Exception):
+    """The system cannot be measured here; the text says why."""
+
+
+def free_port():
+    """Below the range that the kernel gives to outgoing connections."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+def wait_until(condition, what, timeout_s=START_TIMEOUT_S):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Unavailable(f"not within {timeout_s} s: {what}")
+        time.sleep(0.02)
+
+
+def accepts(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class MariaDb:
+    """One server through scripts/server."""
+
+    def __init__(self, name, base, plan):
+        plugin, _, self.variant = name.partition("/")
+        self.plugin, self.plan = PLUGINS[plugin], plan
+        self.directory = base / name.replace("/", "-")
+        self.options = [*COMMON_OPTIONS, *plan.server_options,
+                        *(text.format(io_pool_mib=plan.io_pool_mib())
+                          for text in VARIANTS[self.variant])]
+        self.env, self.sql = {}, None
+
+    def start(self):
+        dataset.copy_into(self.directory, self.plan)
+        done = subprocess.run(
+            [REPOSITORY / "scripts/server", "start", self.directory, "--plugin", self.plugin, "--",
+             *self.options], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=180, check=False)
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise Unavailable(lines[0] if lines else "the server does not start")
+        self.env = read_env(self.directory / "env")
+        self.sql = pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root",
+                                   database="test", autocommit=True, read_timeout=300)
+        if self.variant != "io":
+            dataset.warm(self, self.plan)
+
+    @property
+    def pid(self):
+        return int(self.env["PID"])
+
+    def run(self, statement):
+        """Executes one statement on a connection of its own making; returns the rows."""
+        with self.sql.cursor() as cursor:
+            cursor.execute(statement)
+            return cursor.fetchall()
+
+    def status(self, *patterns):
+        """Counters of SHOW GLOBAL STATUS as numbers."""
+        found = {}
+        for pattern in patterns:
+            found.update({name: int(value) for name, value in
+                          self.run(f"SHOW GLOBAL STATUS LIKE '{pattern}'") if value.isdigit()})
+        return found
+
+    def variables(self):
+        return dict(self.run("SHOW GLOBAL VARIABLES WHERE Variable_name RLIKE "
+                             "'^(innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index$)"
+                             "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$"
+                             "|thread_handling|innodb_deadlock_detect)'"))
+
+    def port(self, workload):
+        """The port that a workload needs."""
+        kind = workload.split("-")[0]
+        if kind == "hs":
+            writes = workload in dataset.HS_WRITES
+            return int(self.env["HS_PORT_WR" if writes else "HS_PORT"])
+        if kind == "mc":
+            if "MEMCACHED_PORT" not in self.env:
+                raise Unavailable("this build has no memcached protocol")
+            return int(self.env["MEMCACHED_PORT"])
+        return int(self.env["SQL_PORT"])
+
+    def stop(self):
+        if self.sql:
+            try:
+                self.sql.close()
+            except pymysql.MySQLError:
+                pass
+        # Nothing of it is wanted any more: no need to wait for an orderly end.
+        subprocess.run([REPOSITORY / "scripts/server", "kill", self.directory],
+                       stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=False)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Process:
+    """A server that is one program with a port."""
+
+    def __init__(self, name, base, plan):
+        self.name, self.directory, self.plan = name, base / name, plan
+        self.process, self.number = None, 0
+
+    def command(self):
+        """(arguments, the file to execute)"""
+        if self.name == "memcached":
+            program = self.plan.memcached_program
+            user = ("-u", "nobody") if os.geteuid() == 0 else ()
+            return (["memcached", *user, "-l", "127.0.0.1", "-p", self.number, "-U", 0, "-t", 2,
+                     "-m", 4096, "-c", 16384], program)
+        if self.name.startswith("redis"):
+            # The same program looks at its name to know what it is to do.
+            program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+            return (["redis-server", "--bind", "127.0.0.1", "--port", self.number,
+                     "--appendonly", "yes", "--appendfsync", "always", "--save", "",
+                     "--maxclients", 10000, "--dir", self.directory], program)
+        return (["rowsocket-null", *self.plan.null_arguments(self.number)], self.plan.null_program)
+
+    def start(self):
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.number = free_port()
+        arguments, program = self.command()
+        if not program or not os.path.exists(program):
+            raise Unavailable(f"{arguments[0]} is not installed or not built")
+        with (self.directory / "log").open("ab") as log:
+            self.process = subprocess.Popen([str(part) for part in arguments], executable=program,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            cwd=self.directory)
+        wait_until(lambda: self.process.poll() is not None or accepts(self.number),
+                   f"{self.name} listens")
+        if self.process.poll() is not None:
+            raise Unavailable(f"{self.name} ended: {(self.directory / 'log').read_text()[-200:]}")
+        if self.name == "memcached":
+            self.plan.fill_memcached(self)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def run(self, statement):
+        raise Unavailable(f"{self.name} has no SQL")
+
+    def status(self, *_):
+        return {}
+
+    def variables(self):
+        return {"command": " ".join(str(part) for part in self.command()[0])}
+
+    def port(self, _):
+        return self.number
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Fleet:
+    """Starts systems on demand, remembers why one could not be started, stops them."""
+
+    def __init__(self, base, plan):
+        self.base, self.plan, self.running, self.failed = base, plan, {}, {}
+
+    def get(self, name):
+        if name in self.failed:
+            raise Unavailable(self.failed[name])
+        if name not in self.running:
+            system = (MariaDb if name.split("/")[0] in PLUGINS else Process)(name, self.base, self.plan)
+            try:
+                system.start()
+            except (Unavailable, OSError, pymysql.MySQLError, subprocess.SubprocessError) as error:
+                system.stop()
+                self.failed[name] = str(error)
+                raise Unavailable(str(error)) from error
+            self.running[name] = system
+        return self.running[name]
+
+    def lost(self, name):
+        """A system that does not answer any more: stopped, and tried anew when needed next."""
+        system = self.running.pop(name, None)
+        if system:
+            system.stop()
+
+    def keep_only(self, names):
+        for name in set(self.running) - set(names):
+            self.running.pop(name).stop()
+
+    def stop(self):
+        self.keep_only(())
+
+
+def default_base():
+    return cache_dir() / "bench"

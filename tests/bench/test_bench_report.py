@@ -1,0 +1,149 @@
+"""Results as tables, plots, a page and documents."""
+
+import re
+import shutil
+
+import pytest
+
+from rowsocket_bench import plan as plans, plots, publish, results, tables
+
+RUN = {"time": "2026-11-21T20:00:00+00:00", "commit": "0123456789", "cpu": "Some CPU", "cores": 2,
+       "memory_gib": 23.4, "kernel": "6.1", "rows": 1_000_000,
+       "versions": {"mariadb": "10.11.18", "memcached": "memcached 1.6.18"}}
+SPEED = {"ours": 600_000, "bundled": 400_000, "memcached": 200_000, "null server": 900_000}
+
+
+def values(label, x):
+    rps = SPEED.get(label, 50_000) / (1 + x / 10_000)
+    return {"rps": rps, "user_us": 5e5 / rps, "total_us": 1e6 / rps, "p50_us": 1e7 / rps,
+            "p99_us": 4e7 / rps, "batch": 12.5, "fsyncs_s": 800, "jain": 0.99}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A file with a figure for everything that --full measures."""
+    plan = plans.Plan()
+    plan.want_sizes()
+    writer = results.Writer(tmp_path_factory.mktemp("results") / "run.jsonl")
+    writer.write("run", **RUN)
+    for case in plans.cases_of(plan, "full"):
+        writer.case(case)
+        for number in range(2):
+            for entry in case.entries:
+                writer.write("sample", case=case.id, label=entry.label, round=number,
+                             load="30 x 16", values=values(entry.label, case.x))
+        writer.write("done", case=case.id)
+    return writer.path
+
+
+@pytest.fixture(scope="module")
+def found(whole):
+    return results.read([whole])[1]
+
+
+@pytest.fixture(scope="module")
+def drawn(found):
+    return plots.draw(found)
+
+
+@pytest.fixture
+def draws_nothing_twice(monkeypatch, drawn):
+    monkeypatch.setattr(plots, "draw", lambda found: drawn if len(found) > 10 else {})
+
+
+def table(found, title):
+    return next(one for one in tables.all_tables(found) if one.title.startswith(title))
+
+
+def test_each_target_has_its_line(found):
+    lines = [row for row in table(found, "Finds, updates").rows if row[0] == "P3"]
+    assert [row[5:] for row in lines] == [
+        ["0.67", "<= 0.7 x bundled", "yes"], ["1.50", ">= 1.2 x bundled", "yes"],
+        ["3.00", ">= 3 x memcached", "yes"]]
+    missed = [row for row in table(found, "Finds, updates").rows
+              if row[0] == "P4" and row[6] == ">= 1,000,000"]
+    assert missed[0][5:] == ["600,000", ">= 1,000,000", "**no**"]
+
+
+def test_figures_stand_for_every_system(found):
+    rows = [row for row in table(found, "Their figures").rows if row[0] == "P1"]
+    assert [row[1] for row in rows] == ["ours", "bundled", "memcached", "null server",
+                                        "SQL prepared"]
+    assert rows[0][3] == "600,000"
+
+
+def test_the_curve_of_the_hot_row_shows_batches_and_fsyncs(found):
+    curve = table(found, "One hot row: requests/s")
+    assert [row[0] for row in curve.rows] == ["1", "8", "16", "32", "64", "128", "256", "512",
+                                              "1,024", "2,048", "4,096"]
+    first = dict(zip(curve.head, curve.rows[0]))
+    assert first["ours: taken/fsync"] == "12.5" and first["ours: fsyncs/s"] == "800"
+    reach = [row for row in table(found, "One hot row: what").rows if row[0] == "H-4096"]
+    assert reach[0][5] == "0.71" and reach[0][7] == "**no**"
+
+
+def test_a_refused_window_is_named_under_its_curve(whole, tmp_path):
+    writer = results.Writer(shutil.copy(whole, tmp_path))
+    writer.write("refused", case="H-64", label="bundled", round=1, why="3 are missing, 2 answered")
+    found = results.read([writer.path])[1]
+    assert "H-64 bundled: 3 are missing" in table(found, "One hot row: requests/s").note
+
+
+def test_settings_are_shown_relative_to_the_recommended(found):
+    ratios = {row[6] for row in table(found, "What settings").rows if row[1] == "as recommended"}
+    assert ratios == {"1.00"}
+
+
+def test_the_table_of_2010_stands_beside(found):
+    rows = table(found, "Beside the table of 2010").rows
+    assert rows[0] == ["HandlerSocket", "750,000", "7.1", "600,000", "12.0"]
+
+
+def test_every_plot_is_drawn_and_the_same_each_time(found, drawn):
+    assert set(drawn) == {"throughput", "cpu", "connections", "latency", "connections-cpu", "rate",
+                          "hot", "hot-latency", "hot-batch", "memcached-mixed", "rows", "columns",
+                          "values"}
+    assert all(text.startswith("<svg") for _, text in drawn.values())
+    few = {name: result for name, result in found.items() if result.curve == "hot"}
+    assert plots.draw(few)["hot"] == drawn["hot"]
+
+
+def test_the_page_needs_nothing_else(whole, draws_nothing_twice):
+    page = publish.page([whole])
+    assert page.count("data:image/svg+xml;base64,") == 13
+    assert not re.search(r'(src|href)=(?!"data:)', page)
+    assert "Some CPU" in page and "0123456789" in page
+
+
+def test_results_of_few_cases_make_a_report_too(tmp_path):
+    writer = results.Writer(tmp_path / "few.jsonl")
+    writer.write("run", **RUN)
+    case = plans.cases_of(plans.Plan(), "canonical")[1]
+    writer.case(case)
+    writer.write("sample", case=case.id, label="ours", round=0, load="30 x 1", values={"rps": 5.0})
+    assert "0 of 0 targets reached; 9 not measured" in publish.summary([writer.path])
+    assert "5 |" in publish.readme([writer.path])
+    writer.write("absent", case=case.id, label="bundled", why="not built")
+    assert "not measured: not built" in publish.document([writer.path])
+
+
+def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
+                                                   draws_nothing_twice):
+    document, readme = tmp_path / "docs/BENCHMARKS.md", tmp_path / "README.md"
+    document.parent.mkdir()
+    document.write_text("method\n<!-- results: by a program -->\nbefore it\n<!-- results: end -->\nend\n")
+    readme.write_text("a\n<!-- performance: by it -->\nbefore it\n<!-- performance: end -->\nz\n")
+    for name, value in (("DOCUMENT", document), ("README", readme), ("REPOSITORY", tmp_path),
+                        ("PLOTS", tmp_path / "docs/benchmarks")):
+        monkeypatch.setattr(publish, name, value)
+    said = []
+    publish.publish([whole], said.append)
+    first = document.read_text(), readme.read_text()
+    assert first[0].startswith("method\n") and first[0].endswith("end\n") and "before it" not in "".join(first)
+    assert "1.50 x bundled" in first[1] and first[1].endswith("z\n")
+    for name in re.findall(r"\]\((benchmarks/[^)]+)\)", first[0]):
+        assert (tmp_path / "docs" / name).exists(), name
+    publish.publish([whole], said.append)
+    assert (document.read_text(), readme.read_text()) == first
+    with pytest.raises(ValueError, match="no marks"):
+        publish.replace_marked("nothing", "results", "x")

@@ -1,0 +1,200 @@
+"""How cases are measured: in turns, without stopping at a system that fails, within the time."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rowsocket_bench import catalog, conserve, loader, plan as plans, results, runner
+from rowsocket_bench.model import Case, Entry, Load
+from rowsocket_bench.systems import Unavailable
+
+
+class FakeSystem:
+    pid = 1
+
+    def __init__(self, name):
+        self.name = name
+        self.statements = []
+
+    def run(self, statement):
+        self.statements.append(statement)
+
+    def variables(self):
+        return {}
+
+    def status(self, *_):
+        return {}
+
+
+class FakeFleet:
+    def __init__(self, broken=()):
+        self.running, self.broken, self.kept, self.lost_names = {}, set(broken), [], []
+
+    def get(self, name):
+        if name in self.broken:
+            raise Unavailable(f"{name} is not installed")
+        return self.running.setdefault(name, FakeSystem(name))
+
+    def keep_only(self, names):
+        self.kept.append(set(names))
+
+    def lost(self, name):
+        self.lost_names.append(name)
+
+    def stop(self):
+        pass
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """A runner whose windows are answered by .answer(load, system), with what it did."""
+    class Bench:
+        def __init__(self):
+            self.windows, self.said = [], []
+            self.fleet = FakeFleet()
+            self.writer = results.Writer(tmp_path / "run.jsonl")
+            self.writer.write("run", commit="c")
+            self.runner = runner.Runner(plans.Plan(), self.fleet, self.writer, self.said.append)
+            self.answer = lambda load, system: {"replies_per_second": 100 * load.connections}
+
+        def run(self, *cases, **more):
+            self.runner.run(cases, more.pop("done", set()), **more)
+            return results.read([self.writer.path])[1]
+
+        def window(self, _plan, load, system, *_):
+            self.windows.append(system.name)
+            return self.answer(load, system)
+
+    made = Bench()
+    monkeypatch.setattr(runner, "run_window", made.window)
+    return made
+
+
+def entry(name, *loads, **more):
+    return Entry(name, name, loads or (Load("hs-get", 3),), **more)
+
+
+def case(*entries, **more):
+    return Case(**{"id": "P1", "title": "finds", "entries": entries, "rounds": 3, **more})
+
+
+def test_systems_are_measured_in_turns_and_take_turns_at_being_first(bench):
+    found = bench.run(case(entry("a"), entry("b"), entry("c")))
+    assert bench.windows == list("abcbcacab")
+    assert found["P1"].series("b", "rps") == [300, 300, 300]
+
+
+def test_a_system_that_is_not_there_stops_nobody_else(bench):
+    bench.fleet.broken = {"b"}
+    found = bench.run(case(entry("a"), entry("b")), case(entry("a"), id="P2"))
+    assert found["P1"].absent == {"b": "b is not installed"}
+    assert len(found["P1"].series("a", "rps")) == 3 and "P2" in found
+
+
+def test_a_system_that_fails_again_and_again_is_given_up_in_this_case(bench):
+    def answer(_load, system):
+        if system.name == "b":
+            raise loader.WindowFailed("connection refused")
+        return {"replies_per_second": 1}
+
+    bench.answer = answer
+    found = bench.run(case(entry("a"), entry("b"), rounds=5))
+    assert bench.windows.count("b") == runner.FAILURES_MAX
+    assert found["P1"].absent == {"b": "connection refused"}
+    assert found["P1"].series("a", "rps") == [1] * 5
+
+
+def test_of_several_loads_the_fastest_is_taken(bench):
+    bench.run(case(entry("a", Load("hs-get", 2), Load("hs-get", 9), Load("hs-get", 4))))
+    found = results.read([bench.writer.path])[1]["P1"]
+    assert found.loads == {"a": "9 x 1"} and found.series("a", "rps") == [900] * 3
+
+
+def test_a_window_that_conserves_nothing_has_no_figure(bench, monkeypatch):
+    class Ledger:
+        totals = iter([(500, 1), (400, 1), (500, 1), (399, 1), (500, 1), (400, 1)])
+
+        def __init__(self, *_):
+            pass
+
+        def fill(self, *_):
+            pass
+
+        def total(self, _):
+            return next(self.totals)
+
+    monkeypatch.setattr(conserve, "SqlStock", Ledger)
+    bench.answer = lambda *_: {"replies_per_second": 100, "whole_run": {"applied": 100}}
+    found = bench.run(case(entry("a", conserve=("stock", 1, 500))))
+    assert found["P1"].series("a", "rps") == [100, None, 100]
+    assert found["P1"].refused == [("a", 1, "101 are missing, 100 were answered as taken")]
+
+
+def test_statements_come_before_each_window(bench):
+    bench.run(case(entry("a", before=("TRUNCATE TABLE sink",))))
+    assert bench.fleet.running["a"].statements == ["TRUNCATE TABLE sink"] * 3
+
+
+def test_what_is_done_is_not_measured_again(bench):
+    bench.run(case(entry("a")), case(entry("b"), id="P2"), done={"P1"})
+    assert set(bench.windows) == {"b"}
+
+
+def test_what_does_not_fit_into_the_time_is_left_out(bench):
+    long = case(entry("a"), id="long", seconds=1000)
+    found = bench.run(long, case(entry("b"), id="short"), limit_s=60)
+    assert "short" in found and "long" not in found
+    assert results.finished(bench.writer.path) == {"short"}
+
+
+def test_servers_that_nobody_needs_any_more_are_stopped(bench):
+    bench.run(case(entry("a")), case(entry("b"), id="P2"))
+    assert bench.fleet.kept == [{"a", "b"}, {"b"}]
+
+
+def test_progress_says_which_of_how_many_and_how_long():
+    said, now_s = [], [0]
+    cases = [case(entry("a"), id="one", seconds=9.5), case(entry("a"), id="two", seconds=9.5)]
+    progress = runner.Progress(cases, said.append, lambda: now_s[0])
+    for one in cases:
+        progress.begin(one)
+        now_s[0] += 30
+    assert said[0].startswith("[1/2, 0:00 gone, about 1:00 left]")
+    assert said[1].startswith("[2/2, 0:30 gone, about 0:30 left]")
+
+
+def test_every_row_of_the_requirements_is_measured():
+    plan = plans.Plan()
+    plan.want_sizes()
+    cases = plans.cases_of(plan, "full")
+    rows = {one.row for one in cases}
+    assert {f"P{number}" for number in range(12)} <= rows
+    assert {"H", "IO", "S", "X"} <= rows
+    for one in cases:
+        labels = {each.label for each in one.entries}
+        assert len(labels) == len(one.entries), one.id
+        for target in one.targets:
+            assert target.label in labels and (not target.other or target.other in labels), one.id
+        json.dumps([dataclasses.asdict(target) for target in one.targets])
+
+
+def test_the_canonical_table_takes_less_than_ten_minutes():
+    # Starting servers and copying data comes on top: measured, less than a minute and a half.
+    assert sum(one.estimated_s() for one in catalog.canonical()) < 510
+
+
+def test_only_selects_by_row_or_id_and_refuses_others():
+    cases = catalog.canonical()
+    assert [one.id for one in catalog.select(cases, "p4, P10")] == ["P4", "P4-zipf", "P10"]
+    assert [one.id for one in catalog.select(cases, "P7-64")] == ["P7-64"]
+    with pytest.raises(ValueError, match="there is no P77"):
+        catalog.select(cases, "P3,P77")
+
+
+def test_a_quick_run_is_small():
+    plan = plans.Plan(rows=plans.QUICK_ROWS, quick=True)
+    shaped = plan.shaped(Load("hs-get", 4096, 1, (("keys", "hot:10000"), ("table", "user"))))
+    assert shaped.connections == plans.QUICK_CONNECTIONS
+    assert shaped.option("keys") == f"hot:{plans.QUICK_ROWS // 2}"
+    assert sum(plan.fit(one).estimated_s() for one in catalog.canonical()) < 60

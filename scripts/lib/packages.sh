@@ -11,6 +11,8 @@ debian_packages=(
   dpkg-dev ca-certificates xz-utils
   # What the server's programs load or call when they run.
   libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 perl
+  # The load generator.
+  libcli11-dev libmariadb-dev
   # Tests.
   python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7
   # What scripts/bench measures beside it, and with. redis-tools holds the server program, too.

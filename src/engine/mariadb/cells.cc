@@ -12,6 +12,17 @@ bool IsWireText(const Field* field) {
          charset->cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
 }
 
+/// The column's text, null for NULL.
+const String* ReadCell(Field* field, CellBuffers& buffers) {
+  if (field->is_null()) return nullptr;
+  const String* text = field->val_str(&buffers.text);
+  if (text == nullptr || IsWireText(field)) return text;
+  uint errors = 0;
+  buffers.converted.copy(text->ptr(), text->length(), text->charset(), &my_charset_utf8mb4_bin,
+                         &errors);
+  return &buffers.converted;
+}
+
 }  // namespace
 
 CHARSET_INFO* WireCharset(const Field* field) {
@@ -22,16 +33,22 @@ CHARSET_INFO* WireCharset(const Field* field) {
 }
 
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink) {
-  if (field->is_null()) return sink.NullCell();
-  const String* text = field->val_str(&buffers.text);
-  if (text == nullptr) return sink.NullCell();
-  if (!IsWireText(field)) {
-    uint errors = 0;
-    buffers.converted.copy(text->ptr(), text->length(), text->charset(),
-                           &my_charset_utf8mb4_bin, &errors);
-    text = &buffers.converted;
+  const String* text = ReadCell(field, buffers);
+  return text == nullptr ? sink.NullCell() : sink.Cell({text->ptr(), text->length()});
+}
+
+std::span<const model::Value> RowCells::Read(TABLE* table, bool exists,
+                                             const std::vector<uint>& fields) {
+  values_.clear();
+  if (!exists) return values_;
+  if (buffers_.size() < fields.size()) buffers_.resize(fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const String* text = ReadCell(table->field[fields[i]], buffers_[i]);
+    values_.push_back(text == nullptr
+                          ? model::Value()
+                          : model::Value(std::string_view(text->ptr(), text->length())));
   }
-  return sink.Cell({text->ptr(), text->length()});
+  return values_;
 }
 
 bool StoreCell(THD* thd, Field* field, const model::Value& value) {

@@ -1,7 +1,11 @@
 // Between columns and text: what a SQL client with SET NAMES utf8mb4 would send and see.
 //
-// Threads: the session's; both functions work on the table's current row (record[0]).
+// Threads: the session's; all work on the table's current row (record[0]).
 #pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
 
 #include "engine/mariadb/server.h"
 #include "model/row_sink.h"
@@ -17,6 +21,18 @@ struct CellBuffers {
 
 /// Pushes one column's text. False when the sink has reached its limit.
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
+
+/// The cells of a row, side by side.
+class RowCells {
+ public:
+  /// These columns as a find would send them, valid until the row or this changes; none when there
+  /// is no row.
+  std::span<const model::Value> Read(TABLE* table, bool exists, const std::vector<uint>& fields);
+
+ private:
+  std::deque<CellBuffers> buffers_;  ///< Grows to the widest row; one a column.
+  std::vector<model::Value> values_;
+};
 
 /// Stores a value as INSERT and UPDATE do. False when the server refused it; the reason is in the
 /// THD's diagnostics area.

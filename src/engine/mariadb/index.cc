@@ -1,5 +1,6 @@
 #include "engine/mariadb/index.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rowsocket::engine::mariadb {
@@ -18,6 +19,13 @@ KeyParts UserKeyParts(const KEY& key) {
   const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
   const uint count = hash->argument_count();
   return {key.key_part - count, count, true};
+}
+
+bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
+  const KeyParts parts = UserKeyParts(key);
+  return (parts.is_hash || (key.flags & HA_NOSAME)) && values.size() == parts.count &&
+         std::none_of(values.begin(), values.end(),
+                      [](const model::Value& value) { return value.is_null(); });
 }
 
 Outcome MariaIndex::ResolveForRead(Tables& tables, OpenTable** open) {

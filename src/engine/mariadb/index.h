@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/mariadb/server.h"
@@ -62,5 +63,8 @@ struct KeyParts {
   bool is_hash;
 };
 KeyParts UserKeyParts(const KEY& key);
+
+/// Whether these are values for all parts of a unique key, so that they name one row at most.
+bool NamesOneRow(const KEY& key, std::span<const model::Value> values);
 
 }  // namespace rowsocket::engine::mariadb

@@ -1,153 +1,83 @@
 #include "engine/mariadb/writer.h"
 
-#include <cstring>
 #include <string>
 #include <unordered_set>
 
-#include "engine/mariadb/arithmetic.h"
-
 namespace rowsocket::engine::mariadb {
 
+using model::Decision;
 using model::ErrorCode;
 using model::Modification;
 
 namespace {
+
+/// Times that an edit is decided anew because another session has inserted the row.
+constexpr int kEditRetriesMax = 3;
+
+/// In a column that generates its values 0 is a value like any other.
+class ExplicitZero {
+ public:
+  explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
+    thd->variables.sql_mode |= MODE_NO_AUTO_VALUE_ON_ZERO;
+  }
+  ~ExplicitZero() { thd_->variables.sql_mode = mode_; }
+  ExplicitZero(const ExplicitZero&) = delete;
+  ExplicitZero& operator=(const ExplicitZero&) = delete;
+
+ private:
+  THD* const thd_;
+  const sql_mode_t mode_;
+};
 
 int SqlCommand(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return SQLCOM_INSERT;
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
 }
 
-}  // namespace
-
-Outcome Writer::Failure(int handler_error) {
-  Outcome outcome;
-  outcome.error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
-  if (outcome.error.ok()) outcome.error = model::Error::Engine(HA_ERR_GENERIC);
-  if (thd_.killed()) outcome.error = model::Error{ErrorCode::kKilled, 0};
-  return outcome;
-}
-
-/// The statement itself went well, and is gone with the transaction: it may run again.
-Outcome Writer::LostTransaction() {
-  Outcome outcome;
-  outcome.error = model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
-  outcome.transaction_lost = true;
-  return outcome;
-}
-
-Outcome Writer::CheckTable(const OpenTable& open, int sql_command) const {
-  TABLE* table = open.table;
-  if (table->triggers != nullptr) {
-    const trg_event_type event = sql_command == SQLCOM_INSERT   ? TRG_EVENT_INSERT
-                                 : sql_command == SQLCOM_UPDATE ? TRG_EVENT_UPDATE
-                                                                : TRG_EVENT_DELETE;
-    if (table->triggers->has_triggers(event, TRG_ACTION_BEFORE) ||
-        table->triggers->has_triggers(event, TRG_ACTION_AFTER)) {
-      return Outcome::Fail(ErrorCode::kTrigger);
-    }
+Outcome CheckTable(const TABLE& table, const model::Request& request) {
+  if (request.verb != model::Request::Verb::kEdit) {
+    return Statement::CheckTable(table, SqlCommand(request));
   }
-  if (table->versioned()) return Outcome::Fail(ErrorCode::kVersioned);
-  // DEFAULT NEXTVAL(...) would have to write to the sequence's own table.
-  if (sql_command == SQLCOM_INSERT && table->internal_tables != nullptr) {
-    return Outcome::Fail(ErrorCode::kSequence);
+  for (const int sql_command : {SQLCOM_INSERT, SQLCOM_UPDATE, SQLCOM_DELETE}) {
+    const Outcome outcome = Statement::CheckTable(table, sql_command);
+    if (!outcome.ok()) return outcome;
   }
   return {};
 }
 
+}  // namespace
+
 Outcome Writer::Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink) {
-  if (request.verb == model::Request::Verb::kEdit) return Outcome::Fail(ErrorCode::kNotimpl);
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
-  const int sql_command = SqlCommand(request);
-  outcome = CheckTable(*open, sql_command);
+  outcome = CheckTable(*open->table, request);
   if (!outcome.ok()) return outcome;
-  thd_.StartStatement(sql_command);
-  outcome = tables_.Lock(*open);
-  if (outcome.ok()) {
-    BeginStatement(*open);
-    outcome = request.verb == model::Request::Verb::kInsert
-                  ? Insert(*open, index, request.insert)
-                  : Modify(*open, index, request.find, sink);
-    EndStatement(*open, &outcome);
-  }
-  thd_.ClearStatement();
+  outcome = statement_.Begin(*open, SqlCommand(request));
+  if (!outcome.ok()) return outcome;
+  outcome = ExecuteStatement(*open, index, request, sink);
+  statement_.End(*open, &outcome);
   return outcome;
 }
 
-void Writer::BeginStatement(OpenTable& open) {
-  THD* thd = thd_.get();
-  TABLE* table = open.table;
-  thd->lock = open.lock;
-  for (TABLE* each : open.tables) {
-    each->query_id = thd->query_id;
-    // As under LOCK TABLES: tells the engine where a rollback of this statement goes back to.
-    if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
+Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const model::Request& request,
+                                 model::RowSink& sink) {
+  switch (request.verb) {
+    case model::Request::Verb::kInsert: return Insert(open, index, request.insert);
+    case model::Request::Verb::kEdit: return Edit(open, index, request.edit);
+    default: return Modify(open, index, request.find, sink);
   }
-  table->default_column_bitmaps();
-  table->clear_column_bitmaps();
-  table->reset_default_fields();
-  table->file->prepare_for_row_logging();
-}
-
-// The events of this statement leave the pending buffer with the mark that ends a statement.
-void Writer::FlushRowEvents(OpenTable& open, Outcome* outcome) {
-  THD* thd = thd_.get();
-  if (!mysql_bin_log.is_open() || !open.table->file->row_logging) return;
-  if (!outcome->ok() && !thd->transaction->stmt.modified_non_trans_table) return;
-  const int error = thd->binlog_query(THD::ROW_QUERY_TYPE, "", 0, open.rolls_back,
-                                      /*direct=*/false, /*suppress_use=*/false, 0);
-  if (error > 0 && outcome->ok()) *outcome = ServerFailure();
-}
-
-void Writer::EndStatement(OpenTable& open, Outcome* outcome) {
-  THD* thd = thd_.get();
-  TABLE* table = open.table;
-  table->file->ha_index_or_rnd_end();
-  table->file->ha_release_auto_increment();
-  table->next_number_field = nullptr;
-  table->auto_increment_field_not_null = false;
-  FlushRowEvents(open, outcome);
-  if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
-  outcome->too_large = outcome->error == model::Error::Engine(ER_TRANS_CACHE_FULL);
-  outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
-  if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
-  if (!outcome->ok()) trans_rollback_stmt(thd);
-  table->file->row_logging = table->file->row_logging_init = false;
-  open.changed = true;
-  if (open.rolls_back) return;
-  outcome->permanent = true;
-  tables_.Unlock(open);
 }
 
 Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert) {
-  THD* thd = thd_.get();
   TABLE* table = open.table;
-  const std::vector<uint>& fields = index.column_fields();
-  const size_t given = std::min(fields.size(), insert.values.size());
-  for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
-  bitmap_set_all(table->read_set);
-  if (table->file->prepare_for_insert(1)) return ServerFailure();
-  table->next_number_field = table->found_next_number_field;
-  table->mark_columns_needed_for_insert();
-  if (check_that_all_fields_are_given_values(thd, table, table->pos_in_table_list) ||
-      table->validate_default_values_of_unset_fields(thd)) {
-    return ServerFailure();
-  }
-  restore_record(table, s->default_values);
-  table->reset_default_fields();
-  for (size_t i = 0; i < given; ++i) {
-    if (!StoreCell(thd, table->field[fields[i]], insert.values[i])) return ServerFailure();
-  }
-  if ((table->default_field != nullptr && table->update_default_fields(false)) ||
-      (table->vfield != nullptr &&
-       table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) ||
-      thd->is_error() || table->verify_constraints(false) != VIEW_CHECK_OK) {
-    return ServerFailure();
-  }
+  if (!new_row_.Insert(table, index, insert.values)) return statement_.ServerFailure();
+  return WriteRow(table);
+}
+
+Outcome Writer::WriteRow(TABLE* table) {
   const int error = table->file->ha_write_row(table->record[0]);
-  if (error != 0) return Failure(error);
+  if (error != 0) return statement_.Failure(error);
   Outcome outcome;
   outcome.rows = 1;
   outcome.has_insert_id = table->found_next_number_field != nullptr;
@@ -155,23 +85,15 @@ Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& 
   return outcome;
 }
 
-void Writer::PrepareModify(OpenTable& open, MariaIndex& index, const model::Find& find) {
-  TABLE* table = open.table;
-  bitmap_set_all(table->read_set);
-  if (find.modification == Modification::kDelete) {
-    table->mark_columns_needed_for_delete();
-    return;
-  }
-  for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
-  table->mark_columns_needed_for_update();
-}
-
 Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
                        model::RowSink& sink) {
-  PrepareModify(open, index, find);
-  if (open.table->file->prepare_for_insert(1)) return ServerFailure();
-  const int error = open.table->file->ha_index_init(index.key(), true);
-  if (error != 0) return Failure(error);
+  TABLE* table = open.table;
+  bitmap_set_all(table->read_set);
+  if (find.modification == Modification::kDelete) table->mark_columns_needed_for_delete();
+  else new_row_.PrepareUpdate(table, index);
+  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  const int error = table->file->ha_index_init(index.key(), true);
+  if (error != 0) return statement_.Failure(error);
   // The values of key and filters are no values of the row: nothing about them is an error.
   thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
@@ -185,7 +107,7 @@ Outcome Writer::ModifyFirst(OpenTable& open, MariaIndex& index, const model::Fin
   Outcome outcome;
   const int error = finder_.Next();
   if (error == HA_ERR_END_OF_FILE) return outcome;
-  if (error != 0) return Failure(error);
+  if (error != 0) return statement_.Failure(error);
   bool changed = false;
   outcome = ModifyRow(open, index, find, sink, &changed);
   outcome.rows = changed;
@@ -198,16 +120,16 @@ Outcome Writer::ModifyAll(OpenTable& open, MariaIndex& index, const model::Find&
                           model::RowSink& sink) {
   handler* file = open.table->file;
   int error = CollectRows(open);
-  if (error != 0) return Failure(error);
+  if (error != 0) return statement_.Failure(error);
   file->ha_index_end();
   error = file->ha_rnd_init(false);
-  if (error != 0) return Failure(error);
+  if (error != 0) return statement_.Failure(error);
   Outcome outcome;
   uint64_t rows = 0;
   for (size_t at = 0; at < positions_.size() && outcome.ok(); at += file->ref_length) {
     error = file->ha_rnd_pos(open.table->record[0], positions_.data() + at);
     if (error == HA_ERR_RECORD_DELETED || error == HA_ERR_KEY_NOT_FOUND) continue;
-    if (error != 0) return Failure(error);
+    if (error != 0) return statement_.Failure(error);
     bool changed = false;
     outcome = ModifyRow(open, index, find, sink, &changed);
     rows += changed;
@@ -239,61 +161,98 @@ Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find&
       if (!SendCell(table->field[field], cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
     }
   }
+  Outcome outcome;
   if (find.modification == Modification::kDelete) {
-    const int error = table->file->ha_delete_row(table->record[0]);
-    if (error != 0) return Failure(error);
-    *changed = true;
-    return {};
-  }
-  store_record(table, record[1]);
-  table->reset_default_fields();
-  thd_.SetStrict(true);
-  bool left_alone = false;
-  Outcome outcome = StoreNewValues(table, index, find, &left_alone);
-  if (outcome.ok() && !left_alone) {
-    outcome = WriteUpdatedRow(table);
+    outcome = DeleteRow(table);
     *changed = outcome.ok();
+    return outcome;
+  }
+  const NewRow::Made made = new_row_.Modify(table, index, find);
+  outcome = FinishUpdate(table, made);
+  *changed = outcome.ok() && made != NewRow::Made::kLeftAlone;
+  return outcome;
+}
+
+// A row that stays the same counts as modified, but is not written.
+Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
+  Outcome outcome;
+  if (made == NewRow::Made::kRefused) {
+    outcome = statement_.ServerFailure();
+  } else if (made == NewRow::Made::kChanged) {
+    const int error = table->file->ha_update_row(table->record[1], table->record[0]);
+    if (error != 0 && error != HA_ERR_RECORD_IS_THE_SAME) outcome = statement_.Failure(error);
   }
   thd_.SetStrict(false);
   return outcome;
 }
 
-Outcome Writer::StoreNewValues(TABLE* table, MariaIndex& index, const model::Find& find,
-                               bool* left_alone) {
-  const std::vector<uint>& fields = index.column_fields();
-  for (size_t i = 0; i < fields.size(); ++i) {
-    Field* field = table->field[fields[i]];
-    const bool given = i < find.modifications.size();
-    if (find.modification == Modification::kUpdate) {
-      // Values that are missing at the end of a line are empty strings, as everywhere.
-      const model::Value value = given ? find.modifications[i] : model::Value(std::string_view(""));
-      if (!StoreCell(thd_.get(), field, value)) return ServerFailure();
-      continue;
-    }
-    if (!given) break;
-    const bool subtract = find.modification == Modification::kDecrement;
-    switch (AddToField(thd_.get(), field, find.modifications[i], subtract)) {
-      case Step::kApplied: break;
-      case Step::kLeftAlone: *left_alone = true; return {};
-      case Step::kRefused: return ServerFailure();
-    }
-  }
-  return {};
+Outcome Writer::DeleteRow(TABLE* table) {
+  const int error = table->file->ha_delete_row(table->record[0]);
+  return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::WriteUpdatedRow(TABLE* table) {
-  table->evaluate_update_default_function();
-  if (table->vfield != nullptr &&
-      table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) {
-    return ServerFailure();
+Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit) {
+  if (!NamesOneRow(index.key_info(open), edit.key)) return Outcome::Fail(ErrorCode::kKpnum);
+  Outcome outcome;
+  bool again = true;
+  for (int attempt = 0; again && attempt <= kEditRetriesMax; ++attempt) {
+    again = false;
+    outcome = EditOnce(open, index, edit, &again);
   }
-  if (thd_.get()->is_error()) return ServerFailure();
-  // A row that stays the same counts as modified, but is not written.
-  if (records_are_comparable(table) && !compare_record(table)) return {};
-  if (table->verify_constraints(false) != VIEW_CHECK_OK) return ServerFailure();
-  const int error = table->file->ha_update_row(table->record[1], table->record[0]);
-  if (error != 0 && error != HA_ERR_RECORD_IS_THE_SAME) return Failure(error);
-  return {};
+  return outcome;
+}
+
+Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                         bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_UPDATE);
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  bitmap_set_all(table->read_set);
+  new_row_.PrepareUpdate(table, index);
+  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  int error = table->file->ha_index_init(index.key(), true);
+  if (error != 0) return statement_.Failure(error);
+  model::Find find;
+  find.key = edit.key;
+  find.key_parts_given = static_cast<uint32_t>(edit.key.size());
+  thd_.SetStrict(false);
+  const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+  if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
+  error = finder_.Next();
+  if (error != 0 && error != HA_ERR_END_OF_FILE) return statement_.Failure(error);
+  const bool exists = error == 0;
+  std::span<const model::CellChange> changes;
+  const Decision decision =
+      edit.editor->Decide(row_cells_.Read(table, exists, index.column_fields()), &changes);
+  Outcome outcome;
+  if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
+  if (decision == Decision::kDelete) {
+    statement_.SetCommand(SQLCOM_DELETE);
+    table->mark_columns_needed_for_delete();
+    outcome = DeleteRow(table);
+  } else if (exists) {
+    outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
+  } else {
+    return InsertEdited(open, index, edit, changes, again);
+  }
+  outcome.rows = outcome.ok();
+  return outcome;
+}
+
+Outcome Writer::InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                             std::span<const model::CellChange> changes, bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_INSERT);
+  table->file->ha_index_or_rnd_end();
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  thd_.SetStrict(true);
+  if (!new_row_.InsertEdited(table, index, edit, changes)) return statement_.ServerFailure();
+  const ExplicitZero explicit_zero(thd_.get());
+  const Outcome outcome = WriteRow(table);
+  *again = outcome.error == model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+  return outcome;
 }
 
 }  // namespace rowsocket::engine::mariadb

@@ -2,57 +2,58 @@
 // that the row is the one SQL would have written: defaults, ON UPDATE, generated columns, CHECK,
 // NOT NULL, strict conversion, row events.
 //
-// The order of the steps follows the server's own mysql_insert, mysql_update and mysql_delete
-// (MariaDB 10.11, sql/sql_insert.cc, sql_update.cc, sql_delete.cc).
 // Threads: the session's.
 #pragma once
 
 #include <vector>
 
 #include "engine/mariadb/cells.h"
+#include "engine/mariadb/new_row.h"
 #include "engine/mariadb/row_finder.h"
-#include "engine/mariadb/worker_thd.h"
+#include "engine/mariadb/statement.h"
 
 namespace rowsocket::engine::mariadb {
 
 class Writer {
  public:
-  Writer(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Writer(WorkerThd& thd, Tables& tables)
+      : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
   /// REQUIRES: a turn that writes is open.
   Outcome Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink);
 
  private:
-  Outcome CheckTable(const OpenTable& open, int sql_command) const;
-  void BeginStatement(OpenTable& open);
-  void EndStatement(OpenTable& open, Outcome* outcome);
-  void FlushRowEvents(OpenTable& open, Outcome* outcome);
-
+  Outcome ExecuteStatement(OpenTable& open, MariaIndex& index, const model::Request& request,
+                           model::RowSink& sink);
   Outcome Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert);
+  Outcome WriteRow(TABLE* table);
+
   Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
                  model::RowSink& sink);
-  void PrepareModify(OpenTable& open, MariaIndex& index, const model::Find& find);
   Outcome ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
                       model::RowSink& sink);
   Outcome ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open);
-
   /// Changes the row in record[0]. `*changed` counts as the protocol counts.
   Outcome ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
-  Outcome StoreNewValues(TABLE* table, MariaIndex& index, const model::Find& find,
-                         bool* left_alone);
-  Outcome WriteUpdatedRow(TABLE* table);
+  Outcome FinishUpdate(TABLE* table, NewRow::Made made);
+  Outcome DeleteRow(TABLE* table);
 
-  Outcome Failure(int handler_error);
-  static Outcome LostTransaction();
-  Outcome ServerFailure() { return Failure(0); }
+  Outcome Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit);
+  /// One reading, decision and change. `*again`: the row has come into being meanwhile.
+  Outcome EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again);
+  Outcome InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                       std::span<const model::CellChange> changes, bool* again);
 
   WorkerThd& thd_;
   Tables& tables_;
+  Statement statement_;
+  NewRow new_row_;
   RowFinder finder_;
   CellBuffers cells_;
+  RowCells row_cells_;
   std::vector<uchar> positions_;
 };
 

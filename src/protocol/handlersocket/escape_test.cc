@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/handlersocket/guarded_bytes.h"
+#include "base/test_guarded_bytes.h"
 
 namespace rowsocket::handlersocket {
 namespace {
@@ -36,7 +36,7 @@ TEST(Escape, EachByte) {
 
 // The fast path goes eight bytes at a time: every byte at every place, at the end of a page.
 TEST(Escape, EachByteAtEachPlace) {
-  GuardedBytes guarded(64);
+  base::GuardedBytes guarded(64);
   for (size_t length = 1; length <= 20; ++length) {
     for (size_t at = 0; at < length; ++at) {
       for (int byte = 0; byte < 256; ++byte) {

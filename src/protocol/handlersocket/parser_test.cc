@@ -5,7 +5,7 @@
 #include "protocol/handlersocket/command_check.h"
 #include "protocol/handlersocket/dump.h"
 #include "protocol/handlersocket/framer.h"
-#include "protocol/handlersocket/guarded_bytes.h"
+#include "base/test_guarded_bytes.h"
 #include "protocol/handlersocket/vectors.h"
 
 namespace rowsocket::handlersocket {
@@ -18,7 +18,7 @@ constexpr size_t kInputBytesMax = 64 * 1024;
 
 /// Parses `line` where it ends at a guard page, and checks what must be true of every command.
 std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}) {
-  static GuardedBytes guarded(kInputBytesMax);
+  static base::GuardedBytes guarded(kInputBytesMax);
   base::Arena arena;
   Command command;
   const std::string_view placed = guarded.Place(line);
@@ -53,7 +53,7 @@ class Receiver {
   std::vector<std::string> TakeDumps() { return std::exchange(dumps_, {}); }
 
  private:
-  GuardedBytes guarded_{kInputBytesMax};
+  base::GuardedBytes guarded_{kInputBytesMax};
   Framer framer_;
   std::string pending_;
   std::vector<std::string> dumps_;
@@ -107,7 +107,7 @@ TEST(Vectors, SplitAtEveryByte) {
 TEST(Vectors, CutAtEveryByte) {
   for (const Vector& vector : Vectors()) {
     const std::string sent = vector.AllSent();
-    GuardedBytes guarded(kInputBytesMax);
+    base::GuardedBytes guarded(kInputBytesMax);
     size_t begin = 0;
     for (size_t end = 0; end < sent.size(); ++end) {
       const std::string_view cut = std::string_view(sent).substr(begin, end - begin);

@@ -52,7 +52,7 @@ void AppendNotFound(const Command& command, base::Buffer* out);
 void AppendDeleted(const Command& command, base::Buffer* out);
 /// `item`: client_flags, cas (binary touch answers the flags).
 void AppendTouched(const Command& command, const Item& item, base::Buffer* out);
-/// The number after incr or decr. `item`: cas, ttl_s for meta; the value is written from `number`.
+/// The number after incr or decr. `item`: cas; ttl_s for meta. The value is written from `number`.
 void AppendNumber(const Command& command, uint64_t number, const Item& item, base::Buffer* out);
 
 void AppendOk(const Command& command, base::Buffer* out);
@@ -68,7 +68,8 @@ void AppendMetaDebug(const Command& command, std::string_view details, base::Buf
 
 /// REQUIRES: error != kNone. Silent where memcached is: see spec/memcached.md, "Quiet".
 void AppendError(const Command& command, Error error, base::Buffer* out);
-/// `SERVER_ERROR <why>`, never silent; `why` is cut to a line of at most 512 bytes.
+/// `SERVER_ERROR <why>`, silent after noreply only: nobody reads there. `why` is cut to one line of
+/// at most kMemcachedErrorBytesMax.
 void AppendServerError(const Command& command, BinaryStatus status, std::string_view why,
                        base::Buffer* out);
 

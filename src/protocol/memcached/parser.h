@@ -7,8 +7,8 @@
 // block is not looked at before it is complete, however slowly it comes.
 // Threads: one owner, the connection.
 // Lifetime: a Command's views point into the input that it was found in, or into the arena.
-// Limits: see Limits in model/limits.h: memcached_item_bytes_max, memcached_line_bytes_max,
-// memcached_get_line_bytes_max, kMemcachedKeyBytesMax.
+// Limits (model/limits.h): Limits::item_bytes_max, kMemcachedKeyBytesMax, kMemcachedLineBytesMax,
+// kMemcachedLongLineBytesMax.
 // Errors: a wrong command is a Command with an `error`, to be answered in its turn; the stream
 // stays in step (a data block whose length can be read is swallowed, without being kept).
 #pragma once
@@ -24,10 +24,11 @@
 namespace rowsocket::memcached {
 
 enum class Outcome : uint8_t {
-  kCommand,    ///< `command` is complete.
-  kNeedMore,   ///< No complete command in this input.
-  kMalformed,  ///< Not memcached's protocol: close, with no answer. `command` is a quiet kQuit that
-               ///< closes, so that the two may be treated alike.
+  kCommand,   ///< `command` is complete.
+  kNeedMore,  ///< No complete command in this input.
+  /// Not memcached's protocol: close, with no answer. `command` is a quiet kQuit that closes, so
+  /// that the two may be treated alike.
+  kMalformed,
 };
 
 struct Step {
@@ -40,28 +41,35 @@ struct Step {
 class Parser {
  public:
   /// `input` is what has been received and not consumed; between two calls it may only grow at its
-  /// end, but for the consumed bytes. It may move in memory.
+  /// end, but for the consumed bytes. It may move in memory. Behind a command that closes there is
+  /// nothing to parse: all input counts as consumed.
   Step Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
             Command* command);
 
-  /// Forgets that the last kCommand was parsed: its bytes will be given again from the first.
-  void Rewind();
+  /// Forgets the last call of Next, which returned kCommand: its input will be given again.
+  void Rewind() { state_ = before_; }
 
   /// Whether the connection has chosen the binary dialect.
-  bool is_binary() const { return dialect_ == Chosen::kBinary; }
+  bool is_binary() const { return state_.chosen == Chosen::kBinary; }
 
  private:
   enum class Chosen : uint8_t { kNotYet, kText, kBinary };
 
+  struct State {
+    Chosen chosen = Chosen::kNotYet;
+    size_t scanned = 0;      ///< Text: bytes at the front of the input that hold no LF.
+    size_t needs_bytes = 0;  ///< There is no command before the input has so many.
+    uint64_t swallows = 0;   ///< Bytes at the front that belong to no command any more.
+  };
+
   Step NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
                 Command* command);
+  Step NextWithoutLine(std::string_view input, Command* command);
   Step NextBinary(std::string_view input, const model::Limits& limits, base::Arena& arena,
                   Command* command);
 
-  Chosen dialect_ = Chosen::kNotYet;
-  size_t scanned_ = 0;      ///< Text: bytes at the front of the input that hold no LF.
-  size_t needs_bytes_ = 0;  ///< The command in front is not complete before the input has so many.
-  uint64_t swallows_ = 0;   ///< Bytes that belong to no command any more.
+  State state_;
+  State before_;  ///< As the last call of Next found it.
 };
 
 /// Bytes of input that Next may need to see at once.

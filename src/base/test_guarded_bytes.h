@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace rowsocket::handlersocket {
+namespace rowsocket::base {
 
 class GuardedBytes {
  public:
@@ -40,4 +40,4 @@ class GuardedBytes {
   size_t mapped_ = 0;
 };
 
-}  // namespace rowsocket::handlersocket
+}  // namespace rowsocket::base

@@ -1,0 +1,24 @@
+// Opens connections of a stream protocol and says hello on them.
+//
+// Flow: waves of kConnectWave: connect all, send all hellos, then read all their replies, so that
+//       the server's side of it is not measured by round trips of one client.
+// Threads: the calling thread, which waits. Errors: false with `*error`.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bench/options.h"
+#include "bench/workload.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::bench {
+
+inline constexpr size_t kConnectWave = 64;
+
+/// `says_hello` false: connections only, whose being accepted is not proven.
+bool OpenConnections(const Options& options, Workload* workload, size_t count, bool says_hello,
+                     std::vector<net::UniqueFd>* connections, std::string* error);
+
+}  // namespace rowsocket::bench

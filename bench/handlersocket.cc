@@ -1,0 +1,332 @@
+#include "bench/handlersocket.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "bench/decrement.h"
+
+namespace rowsocket::bench {
+namespace {
+
+// Index ids on each connection: one for finds, one for each kind of change.
+constexpr char kFindId = '0';
+constexpr char kChangeId = '1';
+
+enum Kind : uint8_t { kFind, kChange };
+
+/// The line at the start of `received` without its LF; npos as bytes: not complete.
+struct Line {
+  std::string_view text;
+  size_t bytes = 0;
+};
+
+Line FirstLine(std::string_view received) {
+  const auto* end = static_cast<const char*>(memchr(received.data(), '\n', received.size()));
+  if (end == nullptr) return {};
+  const auto length = static_cast<size_t>(end - received.data());
+  return {received.substr(0, length), length + 1};
+}
+
+Checked Refused(const Line& line) {
+  const bool is_error = line.text.size() > 2 && line.text[0] >= '1' && line.text[0] <= '9';
+  return {line.bytes, is_error ? Verdict::kError : Verdict::kMismatch, 0, 0, false, line.text};
+}
+
+Checked Equal(const Line& line, std::string_view expected, uint32_t rows,
+              Verdict verdict = Verdict::kRight) {
+  if (line.text == expected) return {line.bytes, verdict, rows, 0, false, {}};
+  return Refused(line);
+}
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  return list;
+}
+
+/// What all of them share: the hello and its replies.
+class Base : public Workload {
+ public:
+  Base(const Options& options, Shared* shared, uint64_t seed)
+      : options_(options), shared_(shared), chooser_(options.keys, options.rows, seed) {}
+
+  Hello MakeHello() override {
+    Hello hello;
+    if (!options_.auth.empty()) Append("A\t1\t" + options_.auth, &hello);
+    AppendOpens(&hello);
+    return hello;
+  }
+
+  Checked CheckHello(std::string_view received, size_t) override {
+    const Line line = FirstLine(received);
+    return line.bytes == 0 ? Checked() : Equal(line, "0\t1", 0);
+  }
+
+ protected:
+  virtual void AppendOpens(Hello* hello) const = 0;
+
+  static void Append(const std::string& line, Hello* hello) {
+    hello->bytes += line + "\n";
+    ++hello->replies;
+  }
+  void AppendOpen(char id, const std::string& index, const std::string& columns,
+                  const std::string& filters, Hello* hello) const {
+    std::string line = std::string("P\t") + id + "\t" + options_.db + "\t" + options_.table + "\t" +
+                       index + "\t" + columns;
+    if (!filters.empty()) line += "\t" + filters;
+    Append(line, hello);
+  }
+
+  const Options& options_;
+  Shared* shared_;
+  KeyChooser chooser_;
+};
+
+/// hs-get, hs-secondary, hs-in, hs-range: rows whose content is known.
+class Find : public Base {
+ public:
+  enum class Shape : uint8_t { kOne, kIn, kRange };
+
+  Find(const Options& options, Shared* shared, uint64_t seed, Shape shape)
+      : Base(options, shared, seed), shape_(shape), count_(Count(options, shape)) {
+    const std::string n = std::to_string(count_);
+    if (shape_ == Shape::kOne) prefix_ = std::string(1, kFindId) + "\t=\t1\t";
+    if (shape_ == Shape::kIn) {
+      prefix_ = std::string(1, kFindId) + "\t=\t1\t\t" + n + "\t0\t@\t0\t" + n;
+    }
+    if (shape_ == Shape::kRange) {
+      prefix_ = std::string(1, kFindId) + "\t>=\t1\t";
+      suffix_ = "\t" + n + "\t0";
+    }
+    head_ = "0\t" + std::to_string(options.columns.size());
+    expected_.resize(head_.size() + count_ * (JoinedBytesMax(options.values) + 1));
+  }
+
+  size_t RequestBytesMax() const override {
+    return prefix_.size() + suffix_.size() + 1 + KeysPerRequest() * (options_.key.MaxBytes() + 1);
+  }
+  size_t KeysPerRequest() const override { return shape_ == Shape::kIn ? count_ : 1; }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    at = WriteText(at, prefix_);
+    for (size_t i = 0; i < KeysPerRequest(); ++i) {
+      keys[i] = chooser_.Next();
+      if (shape_ == Shape::kIn) *at++ = '\t';
+      if (shape_ == Shape::kRange) keys[i] = std::min(keys[i], options_.rows - count_ + 1);
+      at = options_.key.Write(at, keys[i], 0);
+    }
+    sent->key = keys[0];
+    sent->kind = kFind;
+    at = WriteText(at, suffix_);
+    *at++ = '\n';
+    return at;
+  }
+
+  Checked Check(std::string_view received, const Sent&, const uint64_t* keys) override {
+    const Line line = FirstLine(received);
+    if (line.bytes == 0) return {};
+    char* end = WriteText(expected_.data(), head_);
+    for (size_t i = 0; i < count_ && !options_.values.empty(); ++i) {
+      const uint64_t key = shape_ == Shape::kRange ? keys[0] + i : keys[i];
+      *end++ = '\t';
+      end = WriteJoined(options_.values, '\t', end, options_.ExpectedRow(key), 0);
+    }
+    const std::string_view expected(expected_.data(), static_cast<size_t>(end - expected_.data()));
+    return Equal(line, expected, static_cast<uint32_t>(count_));
+  }
+
+ private:
+  static size_t Count(const Options& options, Shape shape) {
+    if (shape == Shape::kOne) return 1;
+    return shape == Shape::kIn ? options.batch : options.limit;
+  }
+  void AppendOpens(Hello* hello) const override {
+    AppendOpen(kFindId, options_.index, Join(options_.columns), "", hello);
+  }
+
+  const Shape shape_;
+  const size_t count_;
+  std::string prefix_;
+  std::string suffix_;
+  std::string head_;
+  std::vector<char> expected_;
+};
+
+class Update : public Base {
+ public:
+  using Base::Base;
+
+  size_t RequestBytesMax() const override {
+    return 24 + options_.key.MaxBytes() + JoinedBytesMax(options_.set);
+  }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    keys[0] = chooser_.Next();
+    sent->key = keys[0];
+    sent->kind = kChange;
+    *at++ = kChangeId;
+    at = WriteText(at, "\t=\t1\t");
+    at = options_.key.Write(at, keys[0], 0);
+    at = WriteText(at, "\t1\t0\tU\t");
+    at = WriteJoined(options_.set, '\t', at, keys[0],
+                     shared_->next_serial.fetch_add(1, std::memory_order_relaxed));
+    *at++ = '\n';
+    return at;
+  }
+
+  Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
+    const Line line = FirstLine(received);
+    return line.bytes == 0 ? Checked() : Equal(line, "0\t1\t1", 1);
+  }
+
+ private:
+  void AppendOpens(Hello* hello) const override {
+    AppendOpen(kChangeId, options_.index, Join(options_.update_columns), "", hello);
+  }
+};
+
+class Insert : public Base {
+ public:
+  using Base::Base;
+
+  size_t RequestBytesMax() const override {
+    return 64 + options_.key.MaxBytes() + JoinedBytesMax(options_.values);
+  }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    keys[0] = shared_->next_insert_id.fetch_add(1, std::memory_order_relaxed);
+    sent->key = keys[0];
+    sent->kind = kChange;
+    *at++ = kChangeId;
+    at = WriteText(at, "\t+\t");
+    at = WriteNumber(at, options_.values.size() + 1);
+    *at++ = '\t';
+    at = options_.key.Write(at, keys[0], 0);
+    if (!options_.values.empty()) *at++ = '\t';
+    at = WriteJoined(options_.values, '\t', at, keys[0], 0);
+    *at++ = '\n';
+    return at;
+  }
+
+  // A table with AUTO_INCREMENT answers a third token, the generated id.
+  Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
+    const Line line = FirstLine(received);
+    if (line.bytes == 0) return {};
+    constexpr std::string_view kDone = "0\t1";
+    const bool has_id = line.text.size() > kDone.size() + 1 && line.text[kDone.size()] == '\t';
+    return Equal({has_id ? line.text.substr(0, kDone.size()) : line.text, line.bytes}, kDone, 1);
+  }
+
+ private:
+  void AppendOpens(Hello* hello) const override {
+    std::vector<std::string> columns = {options_.key_column};
+    columns.insert(columns.end(), options_.columns.begin(), options_.columns.end());
+    AppendOpen(kChangeId, options_.index, Join(columns), "", hello);
+  }
+};
+
+/// `1 = 1 KEY 1 0 F > 0 GUARD - 1`: UPDATE ... SET stock = stock - 1 WHERE stock > GUARD.
+class Decrement : public Base {
+ public:
+  Decrement(const Options& options, Shared* shared, uint64_t seed) : Base(options, shared, seed) {
+    suffix_ = "\t1\t0\tF\t>\t0\t" + std::to_string(options.guard) +
+              (options.before_images ? "\t-?\t1\n" : "\t-\t1\n");
+  }
+
+  size_t RequestBytesMax() const override { return 8 + options_.key.MaxBytes() + suffix_.size(); }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    keys[0] = ChooseDecremented(options_, chooser_.random());
+    sent->key = keys[0];
+    sent->kind = kChange;
+    *at++ = kChangeId;
+    at = WriteText(at, "\t=\t1\t");
+    at = options_.key.Write(at, keys[0], 0);
+    return WriteText(at, suffix_);
+  }
+
+  Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
+    const Line line = FirstLine(received);
+    if (line.bytes == 0) return {};
+    if (options_.before_images) return CheckBefore(line);
+    if (line.text == "0\t1\t0") return {line.bytes, Verdict::kNotApplied, 1, 0, false, {}};
+    return Equal(line, "0\t1\t1", 1, Verdict::kApplied);
+  }
+
+ private:
+  Checked CheckBefore(const Line& line) const {
+    constexpr std::string_view kFound = "0\t1\t";
+    if (line.text == "0\t1") return {line.bytes, Verdict::kNotApplied, 1, 0, false, {}};
+    if (!line.text.starts_with(kFound)) return Refused(line);
+    const std::string_view number = line.text.substr(kFound.size());
+    Checked checked = {line.bytes, Verdict::kApplied, 1, 0, true, {}};
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), checked.before);
+    if (error != std::errc() || end != number.data() + number.size() ||
+        checked.before <= options_.guard) {
+      return {line.bytes, Verdict::kMismatch, 0, 0, false, line.text};
+    }
+    return checked;
+  }
+  void AppendOpens(Hello* hello) const override {
+    AppendOpen(kChangeId, options_.index, options_.stock_column, options_.stock_column, hello);
+  }
+
+  std::string suffix_;
+};
+
+/// Finds and updates by turns of chance; updates must leave the columns that are read alone.
+class Mixed : public Workload {
+ public:
+  Mixed(const Options& options, Shared* shared, uint64_t seed)
+      : options_(options),
+        random_(seed + 1),
+        find_(options, shared, seed, Find::Shape::kOne),
+        update_(options, shared, seed + 2) {}
+
+  Hello MakeHello() override {
+    Hello hello = find_.MakeHello();
+    const Hello changes = update_.MakeHello();
+    hello.bytes += changes.bytes;
+    hello.replies += changes.replies;
+    return hello;
+  }
+  Checked CheckHello(std::string_view received, size_t number) override {
+    return find_.CheckHello(received, number);
+  }
+  size_t RequestBytesMax() const override {
+    return std::max(find_.RequestBytesMax(), update_.RequestBytesMax());
+  }
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    return random_.Unit() * 100 < options_.read_percent ? find_.Build(at, sent, keys)
+                                                        : update_.Build(at, sent, keys);
+  }
+  Checked Check(std::string_view received, const Sent& sent, const uint64_t* keys) override {
+    return sent.kind == kFind ? find_.Check(received, sent, keys)
+                              : update_.Check(received, sent, keys);
+  }
+
+ private:
+  const Options& options_;
+  Random random_;
+  Find find_;
+  Update update_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shared, uint64_t seed) {
+  const std::string& name = options.workload;
+  if (name == "hs-update") return std::make_unique<Update>(options, shared, seed);
+  if (name == "hs-insert") return std::make_unique<Insert>(options, shared, seed);
+  if (name == "hs-decrement") return std::make_unique<Decrement>(options, shared, seed);
+  if (name == "hs-mixed") return std::make_unique<Mixed>(options, shared, seed);
+  const auto shape = name == "hs-in"      ? Find::Shape::kIn
+                     : name == "hs-range" ? Find::Shape::kRange
+                                          : Find::Shape::kOne;
+  return std::make_unique<Find>(options, shared, seed, shape);
+}
+
+}  // namespace rowsocket::bench

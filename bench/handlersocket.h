@@ -1,0 +1,14 @@
+// HandlerSocket's workloads: hs-get, hs-in, hs-range, hs-secondary, hs-update, hs-insert,
+// hs-decrement, hs-mixed. The protocol is described in spec/handlersocket.md.
+#pragma once
+
+#include <memory>
+
+#include "bench/workload.h"
+
+namespace rowsocket::bench {
+
+/// REQUIRES: options.protocol is kHandlerSocket.
+std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shared, uint64_t seed);
+
+}  // namespace rowsocket::bench

@@ -1,0 +1,38 @@
+// Pieces of text protocols whose lines end with CR LF: memcached's and Redis's.
+#pragma once
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+namespace rowsocket::bench {
+
+struct CrLfLine {
+  std::string_view text;  ///< Without CR LF.
+  size_t bytes = 0;       ///< With them; 0: not complete.
+};
+
+inline CrLfLine FirstCrLfLine(std::string_view received) {
+  if (received.empty()) return {};
+  const auto* end = static_cast<const char*>(memchr(received.data(), '\n', received.size()));
+  if (end == nullptr) return {};
+  const auto length = static_cast<size_t>(end - received.data());
+  const size_t text = length > 0 && received[length - 1] == '\r' ? length - 1 : length;
+  return {received.substr(0, text), length + 1};
+}
+
+/// Takes the token up to the next blank off the front.
+inline std::string_view TakeToken(std::string_view* text) {
+  const size_t blank = text->find(' ');
+  const std::string_view token = text->substr(0, blank);
+  text->remove_prefix(blank == std::string_view::npos ? text->size() : blank + 1);
+  return token;
+}
+
+template <typename T>
+bool ParseWholeNumber(std::string_view text, T* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace rowsocket::bench

@@ -1,0 +1,17 @@
+// memcached's workloads in its text protocol: mc-get, mc-multiget, mc-set, mc-mixed, mc-ma,
+// mc-fill.
+//
+// The value of row n is the texts of --values joined by '|', as a container with several value
+// columns joins them; what a set leaves are those of --set.
+#pragma once
+
+#include <memory>
+
+#include "bench/workload.h"
+
+namespace rowsocket::bench {
+
+/// REQUIRES: options.protocol is kMemcached.
+std::unique_ptr<Workload> MakeMemcached(const Options& options, Shared* shared, uint64_t seed);
+
+}  // namespace rowsocket::bench

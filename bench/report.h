@@ -1,0 +1,48 @@
+// The one JSON object that a run prints.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/options.h"
+#include "bench/runner.h"
+#include "bench/server_usage.h"
+
+namespace rowsocket::bench {
+
+/// The generator's own CPU time.
+struct OwnUsage {
+  double user_s = 0;
+  double sys_s = 0;
+};
+
+OwnUsage ReadOwnUsage();
+
+struct Moment {
+  int64_t monotonic_ns = 0;
+  double unix_s = 0;
+  ServerUsage server;
+  OwnUsage own;
+};
+
+struct RunFacts {
+  Moment start;  ///< Of the measured time.
+  Moment end;
+  double connect_s = 0;
+  double idle_connect_s = 0;
+  uint64_t resident_kb_before = 0;      ///< Of the server, before the first connection.
+  uint64_t resident_kb_after_idle = 0;  ///< With the idle connections.
+  RunResult result;                     ///< Of all threads together.
+};
+
+void MergeInto(RunResult* all, RunResult* one);
+
+/// Jain's index: 1 when all are equal, 1/n when one has everything.
+double JainIndex(const std::vector<uint64_t>& counts);
+
+/// Whether the run proves that the server answered rightly.
+bool IsRight(const Options& options, const RunFacts& facts, const BeforeImages::Result& images);
+
+void PrintReport(const Options& options, const RunFacts& facts, const BeforeImages::Result& images);
+
+}  // namespace rowsocket::bench

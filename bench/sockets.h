@@ -1,0 +1,27 @@
+// Client sockets of the generator.
+//
+// Threads: pure functions. Errors: an invalid descriptor with errno set; false from the others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bench/options.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::bench {
+
+/// A connected socket to where the options say, blocking, with TCP_NODELAY. Waits for connect.
+net::UniqueFd ConnectTo(const Options& options);
+
+bool SendAll(int fd, const char* bytes, size_t count);
+bool SetNonBlocking(int fd);
+/// Limits how long a blocking receive waits.
+bool SetReceiveTimeout(int fd, int seconds);
+
+/// Allows this process as many descriptors as it may have.
+void RaiseDescriptorLimit();
+
+int64_t NowNs();
+
+}  // namespace rowsocket::bench

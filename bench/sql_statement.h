@@ -1,0 +1,75 @@
+// SQL's workloads: the text of each statement, and whether its result is right.
+//
+// Flow: Build fills `sent`, `keys` and the statement's text; then either CheckRow for each row and
+//       CheckEnd, or CheckAffected for a statement without rows.
+// Threads: one object per thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/workload.h"
+
+namespace rowsocket::bench {
+
+class SqlStatement {
+ public:
+  SqlStatement(const Options& options, Shared* shared, uint64_t seed);
+
+  /// To be executed once per connection; empty: nothing.
+  std::string Prologue() const;
+  /// With one `?` for the key, when the workload is prepared; else empty.
+  std::string Prepared() const;
+  /// HANDLER ... READ returns all columns of the table; the others those that were asked for.
+  bool returns_all_columns() const { return kind_ == Kind::kHandlerRead; }
+  bool returns_rows() const { return kind_ <= Kind::kHandlerRead; }
+  size_t KeysPerRequest() const { return keys_per_request_; }
+
+  /// The statement's text, or with Prepared() its key's; valid until the next call.
+  std::string_view Build(Sent* sent, uint64_t* keys);
+
+  /// The rows that the result must have, which may be less than the keys when some are equal.
+  size_t ExpectedRows(const uint64_t* keys) const;
+  /// Whether `cell` is right for column `column` of row `row` of the result.
+  bool CheckCell(const uint64_t* keys, size_t row, size_t column, std::string_view cell);
+  Verdict CheckAffected(uint64_t rows) const;
+  /// What a right reply counts for.
+  uint32_t RowsPerReply() const;
+
+ private:
+  enum class Kind : uint8_t {
+    kGet,
+    kGetPrepared,
+    kIn,
+    kRange,
+    kHandlerRead,  // These return rows.
+    kUpdate,
+    kInsert,
+    kReplace,
+    kDecrement,
+  };
+
+  static Kind KindOf(const std::string& workload);
+  void AppendKey(uint64_t key);
+  void AppendQuoted(const Template& text, uint64_t key, uint64_t serial);
+  void AppendRow(uint64_t key, uint64_t serial);
+  void AppendIn(uint64_t* keys);
+  void AppendSet(uint64_t key);
+
+  const Options& options_;
+  Shared* shared_;
+  const Kind kind_;
+  const size_t keys_per_request_;
+  KeyChooser chooser_;
+  const bool number_keys_;  ///< Keys are not quoted.
+  std::string prefix_;
+  std::string suffix_;
+  std::string text_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace rowsocket::bench

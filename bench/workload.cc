@@ -1,0 +1,61 @@
+#include "bench/workload.h"
+
+#include <utility>
+
+#include "bench/handlersocket.h"
+#include "bench/memcached.h"
+#include "bench/redis.h"
+
+namespace rowsocket::bench {
+namespace {
+
+/// Sends what another workload sends and expects one and the same line for each request.
+class FixedReply : public Workload {
+ public:
+  FixedReply(std::unique_ptr<Workload> requests, std::string reply)
+      : requests_(std::move(requests)), reply_(std::move(reply) + "\n") {}
+
+  Hello MakeHello() override { return requests_->MakeHello(); }
+  Checked CheckHello(std::string_view received, size_t) override { return CheckReply(received); }
+  size_t RequestBytesMax() const override { return requests_->RequestBytesMax(); }
+  size_t KeysPerRequest() const override { return requests_->KeysPerRequest(); }
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    return requests_->Build(at, sent, keys);
+  }
+  Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
+    return CheckReply(received);
+  }
+
+ private:
+  Checked CheckReply(std::string_view received) const {
+    if (received.size() < reply_.size()) return {};
+    const std::string_view text = received.substr(0, reply_.size());
+    const bool right = text == reply_;
+    return {text.size(),
+            right ? Verdict::kRight : Verdict::kMismatch,
+            static_cast<uint32_t>(requests_->KeysPerRequest()),
+            0,
+            false,
+            text};
+  }
+
+  const std::unique_ptr<Workload> requests_;
+  const std::string reply_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> MakeWorkload(const Options& options, Shared* shared, uint64_t seed) {
+  std::unique_ptr<Workload> workload;
+  if (options.protocol == Protocol::kMemcached) {
+    workload = MakeMemcached(options, shared, seed);
+  } else if (options.protocol == Protocol::kRedis) {
+    workload = MakeRedis(options, seed);
+  } else {
+    workload = MakeHandlerSocket(options, shared, seed);
+  }
+  if (options.expect_reply.empty()) return workload;
+  return std::make_unique<FixedReply>(std::move(workload), Unescape(options.expect_reply));
+}
+
+}  // namespace rowsocket::bench

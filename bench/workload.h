@@ -1,0 +1,70 @@
+// The contract between the threads that move bytes and the workloads that know what they mean.
+//
+// Flow: per connection: Hello() is sent, CheckHello() judges its replies, one by one; then
+//       Build() writes requests, Check() judges their replies, in the order of the requests.
+// Threads: one Workload object per thread. Lifetime: Options outlive it.
+// Limits: Build writes at most RequestBytesMax() bytes and KeysPerRequest() keys.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/options.h"
+#include "bench/tally.h"
+
+namespace rowsocket::bench {
+
+/// One request that waits for its reply.
+struct Sent {
+  uint64_t key = 0;      ///< The row; of several keys the first.
+  int64_t since_ns = 0;  ///< When it was sent, or with a fixed rate: when it was due.
+  uint8_t kind = 0;      ///< The workload's own distinction, such as read or write.
+};
+
+/// What Check found at the start of the received bytes.
+struct Checked {
+  size_t bytes = 0;  ///< Length of the reply; 0: it is not complete yet.
+  Verdict verdict = Verdict::kRight;
+  uint32_t rows = 0;
+  uint64_t before = 0;  ///< kApplied with has_before: the value that was there.
+  bool has_before = false;
+  std::string_view text;  ///< kError, kMismatch: of the received bytes.
+};
+
+struct Hello {
+  std::string bytes;
+  size_t replies = 0;
+};
+
+/// What all threads of a run share.
+struct Shared {
+  std::atomic<uint64_t> next_insert_id{1};
+  std::atomic<uint64_t> next_fill{1};
+  std::atomic<uint64_t> next_serial{1};
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  virtual Hello MakeHello() { return {}; }
+  /// Judges reply `number`, from 0, of the hello.
+  virtual Checked CheckHello(std::string_view received, size_t number) = 0;
+
+  virtual size_t RequestBytesMax() const = 0;
+  virtual size_t KeysPerRequest() const { return 1; }
+  /// Writes one request to `at` and returns its end; fills `sent` and `keys`.
+  virtual char* Build(char* at, Sent* sent, uint64_t* keys) = 0;
+  /// `keys` are those that Build filled in.
+  virtual Checked Check(std::string_view received, const Sent& sent, const uint64_t* keys) = 0;
+};
+
+/// The workload that options.workload names, with --expect-reply against a server that answers the
+/// same to everything. REQUIRES: it is not one of SQL.
+std::unique_ptr<Workload> MakeWorkload(const Options& options, Shared* shared, uint64_t seed);
+
+}  // namespace rowsocket::bench

@@ -1,0 +1,54 @@
+// Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
+// UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table.
+//
+// Flow of an update: record[0] holds the row as it is; Modify or Change makes the new one of it and
+// leaves the old one in record[1]. Conversions are strict from then on.
+// Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
+#pragma once
+
+#include <span>
+
+#include "engine/mariadb/cells.h"
+#include "engine/mariadb/index.h"
+#include "engine/mariadb/worker_thd.h"
+#include "model/request.h"
+
+namespace rowsocket::engine::mariadb {
+
+class NewRow {
+ public:
+  enum class Made : uint8_t {
+    kChanged,
+    kSame,       ///< Counts as modified, but there is nothing to write.
+    kLeftAlone,  ///< A decrement would change a sign: does not count as modified.
+    kRefused,
+  };
+
+  explicit NewRow(WorkerThd& thd) : thd_(thd) {}
+
+  /// The columns that an update through this index may set are marked as written to.
+  void PrepareUpdate(TABLE* table, const MariaIndex& index);
+  /// What U, + or - make of the row.
+  Made Modify(TABLE* table, const MariaIndex& index, const model::Find& find);
+  /// What an edit makes of it.
+  Made Change(TABLE* table, const MariaIndex& index, std::span<const model::CellChange> changes);
+
+  /// A row of these values of the opened columns.
+  bool Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
+  /// A row with this key and these values of the opened columns.
+  bool InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
+                    std::span<const model::CellChange> changes);
+
+ private:
+  bool PrepareInsert(TABLE* table);
+  bool CompleteInsert(TABLE* table);
+  void BeginUpdate(TABLE* table);
+  Made CompleteUpdate(TABLE* table);
+  Made StoreNewValues(TABLE* table, const MariaIndex& index, const model::Find& find);
+  bool StoreExactly(Field* field, const model::Value& value);
+
+  WorkerThd& thd_;
+  CellBuffers cells_;
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,75 @@
+// The binary dialect's requests: a header of 24 bytes, then extras, key and value.
+//
+// Flow: ParseHeader; StartBinary says from the header alone whether the command is one that may be
+// executed; once all of its body is there, FinishBinary fills in the rest.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/arena.h"
+#include "model/limits.h"
+#include "protocol/memcached/command.h"
+
+namespace rowsocket::memcached {
+
+inline constexpr char kRequestMagic = '\x80';
+inline constexpr char kResponseMagic = '\x81';
+inline constexpr size_t kHeaderBytes = 24;
+
+enum class Opcode : uint8_t {
+  kGet = 0x00,
+  kSet = 0x01,
+  kAdd = 0x02,
+  kReplace = 0x03,
+  kDelete = 0x04,
+  kIncrement = 0x05,
+  kDecrement = 0x06,
+  kQuit = 0x07,
+  kFlush = 0x08,
+  kGetQ = 0x09,
+  kNoop = 0x0a,
+  kVersion = 0x0b,
+  kGetK = 0x0c,
+  kGetKQ = 0x0d,
+  kAppend = 0x0e,
+  kPrepend = 0x0f,
+  kStat = 0x10,
+  kSetQ = 0x11,
+  kAddQ = 0x12,
+  kReplaceQ = 0x13,
+  kDeleteQ = 0x14,
+  kIncrementQ = 0x15,
+  kDecrementQ = 0x16,
+  kQuitQ = 0x17,
+  kFlushQ = 0x18,
+  kAppendQ = 0x19,
+  kPrependQ = 0x1a,
+  kTouch = 0x1c,
+  kGat = 0x1d,
+  kGatQ = 0x1e,
+  kGatK = 0x23,
+  kGatKQ = 0x24,
+};
+
+struct BinaryHeader {
+  uint8_t opcode = 0;
+  uint8_t extras_bytes = 0;
+  uint16_t key_bytes = 0;
+  uint32_t body_bytes = 0;  ///< Extras, key and value together.
+  uint32_t opaque = 0;
+  uint64_t cas = 0;
+};
+
+/// REQUIRES: kHeaderBytes bytes that begin with kRequestMagic.
+BinaryHeader ParseHeader(std::string_view bytes);
+
+/// Begins the command. Returns false when it has an error: then it closes, or else its body is to
+/// be skipped. True: header.body_bytes is within the limits.
+bool StartBinary(const BinaryHeader& header, const model::Limits& limits, Command* command);
+
+/// REQUIRES: StartBinary returned true, and `body` is all of the body.
+void FinishBinary(const BinaryHeader& header, std::string_view body, base::Arena& arena,
+                  Command* command);
+
+}  // namespace rowsocket::memcached

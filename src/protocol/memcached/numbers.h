@@ -1,0 +1,66 @@
+// Numbers as memcached's clients write them, and big-endian ones.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace rowsocket::memcached {
+
+/// A decimal number of at most 64 bits, with or without a `+`; nothing else may be there.
+inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty()) return false;
+  uint64_t sum = 0;
+  for (const char character : text) {
+    if (character < '0' || character > '9') return false;
+    const auto digit = static_cast<uint64_t>(character - '0');
+    if (sum > (kMax - digit) / 10) return false;
+    sum = sum * 10 + digit;
+  }
+  *number = sum;
+  return true;
+}
+
+/// The same, with or without a sign.
+inline bool ParseSigned(std::string_view text, int64_t* number) {
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (negative && text.starts_with('+')) return false;
+  uint64_t magnitude = 0;
+  if (!ParseUnsigned(text, &magnitude) || magnitude > kMax) return false;
+  *number = negative ? -static_cast<int64_t>(magnitude) : static_cast<int64_t>(magnitude);
+  return true;
+}
+
+inline bool ParseUnsigned32(std::string_view text, uint32_t* number) {
+  uint64_t wide = 0;
+  if (!ParseUnsigned(text, &wide) || wide > std::numeric_limits<uint32_t>::max()) return false;
+  *number = static_cast<uint32_t>(wide);
+  return true;
+}
+
+/// REQUIRES: sizeof(T) bytes from `bytes` on.
+template <typename T>
+T LoadBigEndian(const char* bytes) {
+  T number = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    number =
+        static_cast<T>(static_cast<uint64_t>(number) << 8 | static_cast<unsigned char>(bytes[i]));
+  }
+  return number;
+}
+
+/// REQUIRES: room for sizeof(T) bytes from `to` on. Returns the byte behind them.
+template <typename T>
+char* StoreBigEndian(T number, char* to) {
+  for (size_t i = sizeof(T); i > 0; --i) {
+    to[i - 1] = static_cast<char>(number & 0xff);
+    number = static_cast<T>(static_cast<uint64_t>(number) >> 8);
+  }
+  return to + sizeof(T);
+}
+
+}  // namespace rowsocket::memcached

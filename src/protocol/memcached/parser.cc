@@ -1,0 +1,125 @@
+#include "protocol/memcached/parser.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "protocol/memcached/binary.h"
+#include "protocol/memcached/command_line.h"
+
+namespace rowsocket::memcached {
+
+namespace {
+
+constexpr size_t kDataEndBytes = 2;  ///< CR LF behind a data block.
+
+/// Closes without an answer.
+Step Malformed(size_t input_bytes, Command* command) {
+  *command = Command();
+  command->verb = Verb::kQuit;
+  command->quiet = true;
+  command->closes = true;
+  return {Outcome::kMalformed, input_bytes};
+}
+
+Step LineTooLong(size_t input_bytes, Command* command) {
+  *command = Command();
+  command->error = Error::kLineTooLong;
+  command->closes = true;
+  return {Outcome::kCommand, input_bytes};
+}
+
+/// Whether more than kMemcachedLineBytesMax may come before the line ends.
+bool MayBeLong(std::string_view line) {
+  constexpr size_t kBlanksMax = 100;
+  const size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  if (blanks > kBlanksMax) return false;
+  line.remove_prefix(blanks);
+  return line.starts_with("get ") || line.starts_with("gets ");
+}
+
+}  // namespace
+
+Step Parser::Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
+                  Command* command) {
+  before_ = state_;
+  const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
+  state_.swallows -= swallowed;
+  input.remove_prefix(swallowed);
+  if (input.empty() || input.size() < state_.needs_bytes) return {Outcome::kNeedMore, swallowed};
+  if (state_.chosen == Chosen::kNotYet) {
+    state_.chosen = input.front() == kRequestMagic ? Chosen::kBinary : Chosen::kText;
+  }
+  Step step = is_binary() ? NextBinary(input, limits, arena, command)
+                          : NextText(input, limits, arena, command);
+  if (step.outcome != Outcome::kNeedMore) state_.scanned = state_.needs_bytes = 0;
+  step.consumed += swallowed;
+  return step;
+}
+
+Step Parser::NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
+                      Command* command) {
+  const void* const found =
+      std::memchr(input.data() + state_.scanned, '\n', input.size() - state_.scanned);
+  if (found == nullptr) return NextWithoutLine(input, command);
+  const auto line_size = static_cast<size_t>(static_cast<const char*>(found) - input.data());
+  if (line_size > model::kMemcachedLongLineBytesMax) return LineTooLong(input.size(), command);
+  std::string_view line = input.substr(0, line_size);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  DataBlock data;
+  if (!ParseLine(line, arena, command, &data)) return Malformed(input.size(), command);
+  if (command->closes) return {Outcome::kCommand, input.size()};
+  const size_t line_bytes = line_size + 1;
+  if (!data.follows) return {Outcome::kCommand, line_bytes};
+  if (command->error == Error::kNone && data.bytes > limits.item_bytes_max) {
+    command->error = Error::kTooLarge;
+  }
+  if (command->error != Error::kNone) {
+    state_.swallows = data.bytes + kDataEndBytes;
+    return {Outcome::kCommand, line_bytes};
+  }
+  const auto value_bytes = static_cast<size_t>(data.bytes);
+  const size_t command_bytes = line_bytes + value_bytes + kDataEndBytes;
+  if (input.size() < command_bytes) {
+    state_.scanned = line_size;
+    state_.needs_bytes = command_bytes;
+    return {};
+  }
+  command->value = input.substr(line_bytes, value_bytes);
+  if (input.substr(line_bytes + value_bytes, kDataEndBytes) != "\r\n") {
+    command->error = Error::kBadDataChunk;
+  }
+  return {Outcome::kCommand, command_bytes};
+}
+
+Step Parser::NextWithoutLine(std::string_view input, Command* command) {
+  state_.scanned = input.size();
+  if (input.size() <= model::kMemcachedLineBytesMax) return {};
+  if (!MayBeLong(input)) return Malformed(input.size(), command);
+  if (input.size() > model::kMemcachedLongLineBytesMax) return LineTooLong(input.size(), command);
+  return {};
+}
+
+Step Parser::NextBinary(std::string_view input, const model::Limits& limits, base::Arena& arena,
+                        Command* command) {
+  if (input.front() != kRequestMagic) return Malformed(input.size(), command);
+  if (input.size() < kHeaderBytes) return {};
+  const BinaryHeader header = ParseHeader(input);
+  if (!StartBinary(header, limits, command)) {
+    if (command->closes) return {Outcome::kCommand, input.size()};
+    state_.swallows = header.body_bytes;
+    return {Outcome::kCommand, kHeaderBytes};
+  }
+  const size_t command_bytes = kHeaderBytes + header.body_bytes;
+  if (input.size() < command_bytes) {
+    state_.needs_bytes = command_bytes;
+    return {};
+  }
+  FinishBinary(header, input.substr(kHeaderBytes, header.body_bytes), arena, command);
+  return {Outcome::kCommand, command->closes ? input.size() : command_bytes};
+}
+
+size_t InputBytesMax(const model::Limits& limits) {
+  return model::kMemcachedLongLineBytesMax + 1 + limits.item_bytes_max + kDataEndBytes;
+}
+
+}  // namespace rowsocket::memcached

@@ -1,0 +1,56 @@
+// Gives a parser bytes in pieces and collects the commands it makes of them. For tests and fuzzing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/memcached/dump.h"
+#include "protocol/memcached/parser.h"
+
+namespace rowsocket::memcached {
+
+/// What a parser made of all bytes of a connection.
+struct Fed {
+  std::vector<std::string> commands;  ///< Dumped; "malformed" for what closes without an answer.
+  bool closed = false;
+  size_t pending_bytes = 0;  ///< Of a command that is not complete.
+};
+
+/// `rewinds`: every command is parsed a second time, after Rewind.
+/// `on_command` sees each command while its input is there; see CheckCommand.
+template <typename OnCommand>
+Fed Feed(std::string_view bytes, size_t piece_bytes, const model::Limits& limits, bool rewinds,
+         OnCommand&& on_command) {
+  Fed fed;
+  Parser parser;
+  std::string pending;
+  while (!bytes.empty() && !fed.closed) {
+    const std::string_view piece = bytes.substr(0, piece_bytes);
+    bytes.remove_prefix(piece.size());
+    pending += piece;
+    while (!fed.closed) {
+      // A copy of its own each time, so that ASan sees what is read outside of it.
+      const std::vector<char> copy(pending.begin(), pending.end());
+      const std::string_view input(copy.data(), copy.size());
+      base::Arena arena;
+      Command command;
+      Step step = parser.Next(input, limits, arena, &command);
+      if (step.outcome == Outcome::kCommand && rewinds) {
+        parser.Rewind();
+        step = parser.Next(input, limits, arena, &command);
+      }
+      if (step.outcome != Outcome::kNeedMore) {
+        on_command(input, step, command);
+        fed.commands.push_back(step.outcome == Outcome::kMalformed ? "malformed" : Dump(command));
+        fed.closed = command.closes;
+      }
+      pending.erase(0, step.consumed);
+      if (step.outcome == Outcome::kNeedMore) break;
+    }
+  }
+  fed.pending_bytes = pending.size();
+  return fed;
+}
+
+}  // namespace rowsocket::memcached

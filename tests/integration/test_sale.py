@@ -1,0 +1,230 @@
+"""The flash sale: nothing oversold, nothing lost, nobody shut out (H1, H2, H3, H6, H14)."""
+
+import itertools
+import random
+
+import pytest
+
+import hs
+from load import scaled
+from sale import (KEEP, Purchase, Sale, applied, book_violations, crash_violations, jain,
+                  make_table, order_violations)
+
+CRASH_ROUNDS = 20
+
+
+def run_dry(server, sql, db, stock, connections, depth=1):
+    """Sells all and returns what is wrong, and the sale."""
+    make_table(sql, db, stock)
+    sale = Sale(server, db, connections, depth)
+    try:
+        sale.play(lambda sale: sale.error_replies)
+    finally:
+        sale.close()
+    final = int(sql.value(f"SELECT stock FROM {db}.stock WHERE id = 1"))
+    wrong = [f"answered {line!r}" for line in sale.errors]
+    wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
+    wrong += book_violations(applied(sale.books), stock, final)
+    wrong += order_violations(applied(sale.books))
+    return wrong, sale
+
+
+@pytest.mark.parametrize("connections, depth, stock", [
+    (1, 1, 500), (8, 1, 3000), (64, 8, 30_000), (512, 1, 30_000)])
+def test_a_sale_sells_every_piece_once(server, sql, db, connections, depth, stock):
+    wrong, sale = run_dry(server, sql, db, stock, connections, depth)
+    assert wrong == []
+    assert len(applied(sale.books)) == stock - KEEP
+
+
+@pytest.mark.slow
+def test_half_a_million_pieces_at_4096_connections(make_server):
+    server = make_server(options=["--max-connections=100"])
+    wrong, sale = run_dry(server, server.sql(), "sale", scaled(500_000), 4096)
+    assert wrong == []
+    sold_out = [one for one in sale.books if one.before is None]
+    assert len(sold_out) == 4096  # each has been told once
+
+
+def test_the_books_notice_a_piece_sold_twice_or_never():
+    def books(*befores):
+        purchases = []
+        for at, before in enumerate(befores):
+            purchase = Purchase(None, sent=2 * at)
+            purchase.answered, purchase.before = 2 * at + 1, before
+            purchases.append(purchase)
+        return purchases
+    assert book_violations(books(7, 6, 5, 4), 7, KEEP) == []
+    assert book_violations(books(7, 6, 6, 4), 7, KEEP) != []
+    assert book_violations(books(7, 6, 5), 7, KEEP) != []
+    assert book_violations(books(7, 6, 5, 4), 7, 2) != []
+    assert order_violations(books(7, 6, 5, 4)) == []
+    assert order_violations(books(7, 5, 6, 4)) != []
+
+
+def test_several_hot_rows(server, sql, db):
+    make_table(sql, db, 3000, rows=8)
+    sale = Sale(server, db, 64, depth=4, rows=8)
+    try:
+        sale.play()
+    finally:
+        sale.close()
+    assert not sale.errors and not sale.unknown
+    for row in range(1, 9):
+        final = int(sql.value("SELECT stock FROM stock WHERE id = %s", row))
+        assert book_violations(applied(sale.books, row), 3000, final) == []
+        assert order_violations(applied(sale.books, row)) == []
+
+
+def test_clients_with_equal_demand_are_served_alike(server, sql, db):
+    make_table(sql, db, 60_000)
+    sale = Sale(server, db, 100)
+    try:
+        sale.play()
+    finally:
+        sale.close()
+    counts = dict.fromkeys(range(100), 0)
+    for one in applied(sale.books):
+        counts[one.buyer.number] += 1
+    assert jain(list(counts.values())) >= 0.95
+
+
+def test_requests_of_one_connection_take_effect_in_order(server, db, sql, wr):
+    """Pipelined: conditions see what the requests before them have left, over two rows as well."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO t VALUES (1, 10), (2, 10)")
+    index = wr("t", "PRIMARY", "n", "n")
+    others = [server.hs_wr() for _ in range(4)]
+    for other in others:
+        assert other.open_index(0, db, "t", "PRIMARY", "n", "n") == hs.OK
+
+    def request(row, operator, value, *modification):
+        return hs.find_tokens(index.id, "=", [row], 1, 0, filters=[("F", operator, 0, value)],
+                              mod=list(modification))
+    for other in others:  # company in the same batch
+        other.send_raw(hs.line(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 0])) * 20)
+    replies = index.client.pipeline([
+        request(1, "=", 10, "U", 20),       # 1: 10 -> 20
+        request(1, "=", 10, "-?", 1),       # no longer
+        request(2, ">=", 10, "+?", 5),      # 2: 10 -> 15
+        request(1, ">", 15, "-?", 1),       # 1: 20 -> 19
+        request(2, "=", 15, "D?"),          # 2 is gone
+        request(2, ">=", 0, "-?", 1),       # nothing to take from
+        request(1, "=", 19, "-?", 9),
+        request(1, "=", 10, "+", 1)])
+    assert replies == [hs.counted(1), hs.reply(0, 1), hs.reply(0, 1, 10), hs.reply(0, 1, 20),
+                       hs.reply(0, 1, 15), hs.reply(0, 1), hs.reply(0, 1, 19), hs.counted(1)]
+    for other in others:
+        assert {other.recv() for _ in range(20)} == {hs.counted(1)}
+    assert sql.rows("SELECT id, n FROM t") == [(b"1", b"11")]
+
+
+def test_one_request_that_is_wrong_fails_alone(server, db, sql, wr):
+    """A value out of range between requests for the same row, of several connections."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n TINYINT UNSIGNED NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO t VALUES (1, 100)")
+    index = wr("t", "PRIMARY", "n")
+    lines = [(["+", 1], hs.counted(1)), (["+", 200], None), (["-", 2], hs.counted(1)),
+             (["U", "abc"], None), (["+?", 3], hs.reply(0, 1, 99))]
+    replies = index.client.pipeline([hs.find_tokens(index.id, "=", [1], 1, 0, mod=mod)
+                                     for mod, _ in lines])
+    for reply, (_, expected) in zip(replies, lines):
+        if expected is None:
+            assert reply.code != 0, reply
+        else:
+            assert reply == expected
+    assert sql.value("SELECT n FROM t") == b"102"
+
+
+def crash_round(server, db, rng, stock=1_000_000):
+    sql = server.sql()
+    # The table is there after the crash, however lazily the server flushes the sale.
+    flush = sql.value("SELECT @@global.innodb_flush_log_at_trx_commit").decode()
+    sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+    make_table(sql, db, stock)
+    sql.run(f"SET GLOBAL innodb_flush_log_at_trx_commit = {flush}")
+    sale = Sale(server, db, rng.choice((1, 16, 64, 256)), depth=rng.choice((1, 1, 4)))
+    goal = rng.randint(1, 2000)
+    try:
+        sale.play(lambda sale: sale.taken >= goal)
+        server.kill()
+        sale.play()  # what was on its way, until every connection has ended
+    finally:
+        sale.close()
+    server.start()
+    rows = server.sql().rows(f"SELECT stock FROM {db}.stock WHERE id = 1")
+    return crash_violations(sale, stock, int(rows[0][0])) if rows else ["the row is lost"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [
+    [], ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
+def test_sigkill_in_the_middle_of_a_sale(make_server, rng, options):
+    server = make_server(options=options)
+    for number in range(scaled(CRASH_ROUNDS) // 2):
+        assert crash_round(server, f"sale{number}", rng) == [], f"round {number}"
+
+
+def test_the_crash_round_sees_lost_sales(make_server):
+    """On a server that writes its log once a second the check does not pass."""
+    server = make_server(options=["--innodb-flush-log-at-trx-commit=0"])
+    rng = random.Random(7)
+    rounds = (crash_round(server, f"lost{number}", rng) for number in range(10))
+    assert any(" taken, " in text for wrong in rounds for text in wrong)
+
+
+class Greedy:
+    """A client that keeps `depth` requests pipelined for as long as others play."""
+
+    def __init__(self, server, db, depth):
+        self.client = server.hs_wr()
+        assert self.client.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK
+        self.line = hs.line(*hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, KEEP)],
+                                            mod=["-", 1]))
+        self.client.sock.setblocking(False)
+        self.depth, self.under_way, self.unsent = depth, 0, b""
+
+    def keep_busy(self):
+        """Takes the replies that are there and sends as many requests again."""
+        try:
+            while part := self.client.sock.recv(1 << 20):
+                self.under_way -= part.count(b"\n")
+        except BlockingIOError:
+            pass
+        missing = self.depth - self.under_way
+        self.under_way += missing
+        self.unsent += self.line * missing
+        try:
+            self.unsent = self.unsent[self.client.sock.send(self.unsent):]
+        except BlockingIOError:
+            pass
+
+
+def turns_of_the_others(server, db, greedy, taken=4000):
+    """How many requests the greedy one had answered while 63 others took `taken`."""
+    answered = 0
+    sale = Sale(server, db, 63)
+
+    def step(sale):
+        nonlocal answered
+        if greedy:
+            before = greedy.under_way
+            greedy.keep_busy()
+            answered += greedy.depth - before if before < greedy.depth else 0
+        return sale.taken >= taken
+    try:
+        sale.play(step)
+    finally:
+        sale.close()
+    return answered
+
+
+def test_a_deep_pipeline_leaves_room_for_the_others(server, sql, db):
+    """Beside one client that keeps 10,000 requests pipelined, a request of another waits for a
+    bounded number of its requests, however many it has sent."""
+    make_table(sql, db, 2_000_000_000)
+    greedy = Greedy(server, db, 10_000)
+    greedy.keep_busy()
+    answered = turns_of_the_others(server, db, greedy)
+    # 63 others with one request each: a batch serves all of them and one share of the greedy one.
+    assert answered <= (4000 / 63 + 20) * 2 * 128

@@ -10,6 +10,7 @@ import collections
 import resource
 import select
 import socket
+import struct
 import time
 
 import hs
@@ -101,6 +102,11 @@ class Sale:
             assert time.monotonic() < deadline, f"{self.taken} taken, {self.active} still buy"
             for descriptor, _ in self.poll.poll(5):
                 self.receive(self.buyers[descriptor])
+
+    def leave(self, buyer):
+        """Goes away with a reset, requests under way or not."""
+        buyer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.end(buyer)
 
     def send(self, buyer):
         count = buyer.depth - len(buyer.under_way)

@@ -1,0 +1,198 @@
+/* A disk that forgets: what was written and not flushed can be taken back after the process died, as
+ * a power cut would have it.
+ *
+ * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_LOSTCACHE naming a directory), it notes before
+ * every write to a regular file what was there, in one undo file per inode, and after every fsync or
+ * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back.
+ *
+ * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
+ * whose path contains PART fail with that number, as on a full or broken disk.
+ *
+ * Undo file: header { u64 safe_bytes }, then records { u64 offset, u64 length, u64 old_size } each
+ * followed by the old bytes that lay in the written range.
+ * Threads: any. Limits: kFilesMax descriptors; writes through mmap or aio are not seen.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { kFilesMax = 4096 };
+
+struct undo {
+  dev_t device;
+  ino_t inode;
+  int descriptor;
+  uint64_t end;
+};
+
+struct record {
+  uint64_t offset, length, old_size;
+};
+
+static const char* directory;
+static struct undo undos[kFilesMax];
+static int undo_count;
+/* Writers share it, so that a flush sees no write that is noted and not yet done. */
+static pthread_rwlock_t writes = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
+
+static ssize_t (*real_write)(int, const void*, size_t);
+static ssize_t (*real_pwrite)(int, const void*, size_t, off64_t);
+static int (*real_fsync)(int);
+static int (*real_fdatasync)(int);
+
+static void* next(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == NULL) abort();
+  return found;
+}
+
+__attribute__((constructor)) static void begin(void) {
+  char name[32] = "";
+  int comm = open("/proc/self/comm", O_RDONLY);
+  if (comm >= 0) {
+    if (read(comm, name, sizeof name - 1) < 0) name[0] = 0;
+    close(comm);
+  }
+  real_write = next("write");
+  real_pwrite = next("pwrite64");
+  real_fsync = next("fsync");
+  real_fdatasync = next("fdatasync");
+  if (strncmp(name, "mariadbd", 8) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
+}
+
+static void give_up(const char* why) {
+  perror(why);
+  abort();
+}
+
+/* REQUIRES: notes is held. */
+static struct undo* find(int fd, const struct stat64* status) {
+  for (int i = 0; i < undo_count; ++i) {
+    if (undos[i].inode == status->st_ino && undos[i].device == status->st_dev) return &undos[i];
+  }
+  if (undo_count == kFilesMax) give_up("lostcache: too many files");
+  (void)fd;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%llu", directory, (unsigned long long)status->st_ino);
+  struct undo* undo = &undos[undo_count];
+  undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (undo->descriptor < 0) give_up("lostcache: undo file");
+  undo->device = status->st_dev;
+  undo->inode = status->st_ino;
+  const uint64_t header = sizeof(uint64_t);
+  if (real_pwrite(undo->descriptor, &header, sizeof header, 0) != sizeof header) {
+    give_up("lostcache: header");
+  }
+  undo->end = header;
+  ++undo_count;
+  return undo;
+}
+
+static void note(int fd, off64_t offset, size_t length) {
+  struct stat64 status;
+  if (fstat64(fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const int reader = open(link, O_RDONLY | O_CLOEXEC);
+  if (reader < 0) return; /* Deleted already: nothing to put back. */
+  struct record record = {(uint64_t)offset, length, (uint64_t)status.st_size};
+  char* old = malloc(sizeof record + length);
+  if (old == NULL) give_up("lostcache: memory");
+  pthread_mutex_lock(&notes);
+  ssize_t had = pread64(reader, old + sizeof record, length, offset);
+  if (had < 0) had = 0;
+  memset(old + sizeof record + had, 0, length - (size_t)had);
+  memcpy(old, &record, sizeof record);
+  struct undo* undo = find(fd, &status);
+  const size_t bytes = sizeof record + length;
+  if (real_pwrite(undo->descriptor, old, bytes, (off64_t)undo->end) != (ssize_t)bytes) {
+    give_up("lostcache: note");
+  }
+  undo->end += bytes;
+  pthread_mutex_unlock(&notes);
+  free(old);
+  close(reader);
+}
+
+static int is_regular(int fd) {
+  struct stat64 status;
+  return fstat64(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* The error number with which writes to this file are to fail; 0: none. */
+static int refusal(int fd) {
+  char path[4096], link[64], part[256];
+  int number = 0;
+  snprintf(path, sizeof path, "%s/../refuse", directory);
+  FILE* file = fopen(path, "re");
+  if (file == NULL) return 0;
+  const int read = fscanf(file, "%255s %d", part, &number);
+  fclose(file);
+  if (read != 2) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 0) return 0;
+  path[length] = 0;
+  return strstr(path, part) != NULL ? number : 0;
+}
+
+ssize_t pwrite64(int fd, const void* bytes, size_t length, off64_t offset) {
+  if (directory == NULL) return real_pwrite(fd, bytes, length, offset);
+  if ((errno = refusal(fd)) != 0) return -1;
+  pthread_rwlock_rdlock(&writes);
+  note(fd, offset, length);
+  const ssize_t done = real_pwrite(fd, bytes, length, offset);
+  const int error = errno;
+  pthread_rwlock_unlock(&writes);
+  errno = error;
+  return done;
+}
+
+ssize_t pwrite(int fd, const void* bytes, size_t length, off_t offset) {
+  return pwrite64(fd, bytes, length, offset);
+}
+
+ssize_t write(int fd, const void* bytes, size_t length) {
+  if (directory == NULL || !is_regular(fd)) return real_write(fd, bytes, length);
+  if ((errno = refusal(fd)) != 0) return -1;
+  pthread_rwlock_rdlock(&writes);
+  const int appends = fcntl(fd, F_GETFL) & O_APPEND;
+  note(fd, lseek64(fd, 0, appends ? SEEK_END : SEEK_CUR), length);
+  const ssize_t done = real_write(fd, bytes, length);
+  const int error = errno;
+  pthread_rwlock_unlock(&writes);
+  errno = error;
+  return done;
+}
+
+static int flush(int fd, int (*real)(int)) {
+  struct stat64 status;
+  if (directory == NULL || fstat64(fd, &status) != 0 || !S_ISREG(status.st_mode)) return real(fd);
+  pthread_rwlock_wrlock(&writes);
+  pthread_mutex_lock(&notes);
+  struct undo* undo = find(fd, &status);
+  const uint64_t safe = undo->end;
+  pthread_mutex_unlock(&notes);
+  pthread_rwlock_unlock(&writes);
+  const int failed = real(fd);
+  const int error = errno;
+  if (!failed && real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) {
+    give_up("lostcache: flush");
+  }
+  errno = error;
+  return failed;
+}
+
+int fsync(int fd) { return flush(fd, real_fsync); }
+
+int fdatasync(int fd) { return flush(fd, real_fdatasync); }

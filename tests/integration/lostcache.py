@@ -1,0 +1,85 @@
+"""Power cuts: builds lostcache.c, runs a server on it, and takes back what was not flushed."""
+
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+
+SOURCE = pathlib.Path(__file__).with_name("lostcache.c")
+# Whatever goes round write(), fsync() and fdatasync() is not seen.
+OPTIONS = ["--innodb-flush-method=fsync", "--innodb-use-native-aio=0"]
+RECORD = struct.Struct("<QQQ")
+
+
+class LostCache:
+    """The memory of one server's writes.
+
+        cache = LostCache(tmp_path); server.start(); ...; server.kill(); cache.cut_power(server)
+    """
+
+    def __init__(self, directory, monkeypatch):
+        self.notes = directory / "notes"
+        self.notes.mkdir()
+        self.notes.chmod(0o777)  # the server may run as another user
+        for parent in (directory, directory.parent, directory.parent.parent):
+            parent.chmod(parent.stat().st_mode | 0o011)
+        library = directory / "lostcache.so"
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+                        str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
+        monkeypatch.setenv("LD_PRELOAD", str(library))
+        monkeypatch.setenv("ROWSOCKET_LOSTCACHE", str(self.notes))
+
+    def refuse(self, part, number):
+        """Writes to files whose path contains `part` fail from now on, with this errno."""
+        temporary = self.notes.parent / "refuse.new"
+        temporary.write_text(f"{part} {number}\n")
+        temporary.chmod(0o644)
+        temporary.rename(self.notes.parent / "refuse")
+
+    def accept(self):
+        (self.notes.parent / "refuse").unlink()
+
+    def cut_power(self, server):
+        """REQUIRES: the server was killed. Returns how many bytes were taken back."""
+        files = {}
+        for base, _, names in os.walk(server.directory):
+            for name in names:
+                path = pathlib.Path(base) / name
+                files[path.lstat().st_ino] = path
+        lost = 0
+        for notes in self.notes.iterdir():
+            path = files.get(int(notes.name))
+            if path is not None and path.is_file():
+                lost += take_back(path, notes.read_bytes())
+        self.forget()
+        return lost
+
+    def forget(self):
+        shutil.rmtree(self.notes)
+        self.notes.mkdir()
+        self.notes.chmod(0o777)
+
+
+def records(data):
+    """(offset, old size, old bytes) of every write that no flush has made safe, oldest first."""
+    at = struct.unpack_from("<Q", data)[0]
+    while at + RECORD.size <= len(data):
+        offset, length, old_size = RECORD.unpack_from(data, at)
+        old = data[at + RECORD.size:at + RECORD.size + length]
+        if len(old) < length:  # The kill came in the middle of the note: nothing was written yet.
+            return
+        yield offset, old_size, old
+        at += RECORD.size + length
+
+
+def take_back(path, data):
+    lost = 0
+    with open(path, "r+b") as file:
+        for offset, old_size, old in reversed(list(records(data))):
+            file.seek(offset)
+            file.write(old)
+            if old_size < offset + len(old):
+                file.truncate(old_size)
+            lost += len(old)
+    return lost

@@ -1,0 +1,172 @@
+"""A sale while something goes wrong: what was acknowledged is taken, what was refused is not
+(H8, H10, H12, H13, R5, R6)."""
+
+import errno
+
+import pymysql
+import pytest
+
+from load import Crew, scaled, worker_ids
+from lostcache import OPTIONS, LostCache
+from sale import Sale, applied, crash_violations, make_table
+from server import wait_until
+from test_replica import Pair
+
+STOCK = 1_000_000_000
+
+
+def stock_left(sql, db):
+    return int(sql.value(f"SELECT stock FROM {db}.stock WHERE id = 1"))
+
+
+def play_beside(server, db, trouble, taken, connections=64, depth=2):
+    """Sells `taken` pieces while trouble(stopping) runs on a thread of its own."""
+    make_table(server.sql(), db, STOCK)
+    sale = Sale(server, db, connections, depth)
+    try:
+        with Crew() as crew:
+            crew.start(trouble, crew.stopping)
+            sale.play(lambda sale: crew.check() and sale.taken >= taken)
+    finally:
+        sale.close()
+    return sale
+
+
+def test_clients_vanish_between_request_and_reply(server, db, sql, rng):
+    """30 % of the connections go away with requests under way; what they had sent is taken wholly
+    or not at all, and the others notice nothing."""
+    make_table(sql, db, STOCK)
+    for _ in range(scaled(5)):
+        sale = Sale(server, db, 200, depth=rng.choice((1, 3)))
+        before = stock_left(sql, db)
+        leaving = rng.sample(list(sale.buyers.values()), 60)
+        goal = rng.randint(100, 1000)
+
+        def step(sale, leaving=leaving, goal=goal):
+            while leaving and sale.taken > goal * (60 - len(leaving)) / 60:
+                sale.leave(leaving.pop())
+            return not leaving and sale.taken >= goal
+        try:
+            sale.play(step)
+        finally:
+            sale.close()
+        assert not sale.errors
+        taken = len(applied(sale.books))
+        # The last of them may still be on its way through the server.
+        wait_until(lambda: server.sql().status("Handlersocket_connections") == 0, 10)
+        assert taken <= before - stock_left(sql, db) <= taken + len(sale.unknown)
+
+
+def test_a_storm_of_ddl_beside_the_sale(server, db, sql):
+    def storm(stopping):
+        other, number = server.sql(db), 0
+        while not stopping.is_set():
+            number += 1
+            other.run(f"ALTER TABLE stock ADD COLUMN c{number} INT DEFAULT {number}")
+            other.run(f"ALTER TABLE stock ADD INDEX i{number} (c{number})")
+            other.run("OPTIMIZE TABLE stock")
+            other.run(f"ALTER TABLE stock DROP COLUMN c{number}, FORCE")
+    sale = play_beside(server, db, storm, scaled(3000))
+    assert not sale.errors, sale.errors
+    assert crash_violations(sale, STOCK, stock_left(sql, db)) == []
+
+
+def test_killed_workers_take_nothing_that_they_did_not_answer(server, db, sql, rng):
+    """KILL QUERY and KILL of every thread of ours, and SQL transactions that hold the row."""
+    def trouble(stopping):
+        other, holder = server.sql(db), server.sql(db)
+        while not stopping.is_set():
+            holder.run("BEGIN")
+            holder.run("UPDATE stock SET stock = stock WHERE id = 1")
+            for worker in worker_ids(other):
+                try:
+                    other.run(rng.choice(("KILL QUERY %s", "KILL %s")) % worker)
+                except pymysql.MySQLError as error:
+                    assert error.args[0] == 1094, error  # it has gone
+            holder.run("ROLLBACK")
+            stopping.wait(0.01)
+    sale = play_beside(server, db, trouble, scaled(2000))
+    assert all(b"kill" in line or line.startswith(b"1\t1\t14") for line in sale.errors), sale.errors
+    assert crash_violations(sale, STOCK, stock_left(sql, db)) == []
+
+
+def test_a_timeout_that_rolls_the_transaction_back(make_server, rng):
+    """innodb_rollback_on_timeout: who waits for the row and gives up has taken nothing."""
+    server = make_server(options=["--innodb-rollback-on-timeout=1", "--innodb-lock-wait-timeout=1"])
+    held = []
+
+    def trouble(stopping):
+        holder = server.sql("sale")
+        while not stopping.is_set():
+            holder.run("BEGIN")
+            holder.run("UPDATE stock SET stock = stock WHERE id = 1")
+            stopping.wait(1.3 if rng.random() < 0.5 else 0.1)
+            holder.run("ROLLBACK")
+            held.append(1)
+            stopping.wait(0.05)
+    sql = server.sql()
+    sale = play_beside(server, "sale", trouble, scaled(3000))
+    assert set(sale.errors) <= {b"1\t1\t146"}, sale.errors
+    assert held and crash_violations(sale, STOCK, stock_left(sql, "sale")) == []
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server):
+    pair = Pair(make_server, "--rpl-semi-sync-master-timeout=60000",
+                "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
+    pair.copy.run("STOP SLAVE")
+    pair.copy.run("SET GLOBAL rpl_semi_sync_slave_enabled = 1")
+    pair.copy.run("START SLAVE")
+    pair.sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")
+    wait_until(lambda: pair.sql.status("Rpl_semi_sync_master_clients") == 1, 20)
+    make_table(pair.sql, "sale", STOCK)
+    sale = Sale(pair.primary, "sale", 64)
+    try:
+        sale.play(lambda sale: sale.taken >= scaled(2000))
+        assert pair.sql.rows("SHOW STATUS LIKE 'Rpl_semi_sync_master_status'")[0][1] == b"ON"
+        pair.primary.kill()
+        sale.play()
+    finally:
+        sale.close()
+    taken = len(applied(sale.books))
+
+    def applied_by_replica():
+        return STOCK - stock_left(pair.copy, "sale") >= taken
+    wait_until(applied_by_replica, 30, "all acknowledged sales on the replica")
+    assert STOCK - stock_left(pair.copy, "sale") <= taken + len(sale.unknown)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    return LostCache(tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
+@pytest.mark.parametrize("part", ["log.0", "ib_logfile"], ids=["binlog", "redo"])
+def test_a_disk_that_takes_no_more_writes(make_server, cache, part, number):
+    """Error answers, or a server that stops: what was acknowledged is there either way, also after
+    a power cut."""
+    server = make_server(options=[*OPTIONS, "--log-bin=log", "--sync-binlog=1", "--server-id=1"])
+    sql = server.sql()
+    make_table(sql, "sale", STOCK)
+    sql.run("FLUSH ENGINE LOGS")
+    sale = Sale(server, "sale", 32)
+    try:
+        sale.play(lambda sale: sale.taken >= 300)
+        cache.refuse(part, number)
+        try:
+            sale.play(lambda sale: sale.error_replies >= 32, timeout_s=8)
+        except AssertionError:
+            pass  # It waits for space, as the server does for SQL; nothing is answered meanwhile.
+        cache.accept()
+        if server.alive():
+            sold = sale.taken  # service goes on
+            sale.play(lambda sale: sale.taken >= sold + 200, timeout_s=90)
+        server.kill()
+        sale.play()
+    finally:
+        sale.close()
+    cache.cut_power(server)
+    server.start()
+    assert crash_violations(sale, STOCK, stock_left(server.sql(), "sale")) == []

@@ -48,8 +48,10 @@ void AppendFlags(const Command& command, Returned returned, const Item& item, ba
     const bool always = letter == 'k' || letter == 'O';
     if (always || returned == Returned::kAll) AppendReturnedFlag(command, letter, item, out);
   }
-  if (returned == Returned::kKeyAndOpaque) return;
-  // In this order, as memcached.
+}
+
+/// Who renews the item; in this order, as memcached.
+void AppendMarks(const Item& item, base::Buffer* out) {
   if (item.won_by_other) out->Append(" Z");
   if (item.stale) out->Append(" X");
   if (item.won) out->Append(" W");
@@ -86,14 +88,17 @@ void AppendMetaLine(const Command& command, std::string_view status, Returned re
 void AppendMetaHit(const Command& command, const Item& item, base::Buffer* out) {
   const bool is_get = command.verb == Verb::kGet || command.verb == Verb::kGat;
   const bool client_has_it = is_get && command.compares_cas && command.cas == item.cas;
-  if (!command.returns_value || client_has_it) {
-    return AppendMetaLine(command, "HD", Returned::kAll, item, out);
+  const bool returns_value = command.returns_value && !client_has_it;
+  if (returns_value) {
+    out->Append("VA ");
+    AppendNumberText(item.value.size(), out);
+  } else {
+    out->Append("HD");
   }
-  out->Append("VA ");
-  AppendNumberText(item.value.size(), out);
   AppendFlags(command, Returned::kAll, item, out);
+  if (is_get) AppendMarks(item, out);
   out->Append(kLineEnd);
-  AppendLine(item.value, out);
+  if (returns_value) AppendLine(item.value, out);
 }
 
 }  // namespace rowsocket::memcached

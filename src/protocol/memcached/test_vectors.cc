@@ -1,0 +1,187 @@
+#include "protocol/memcached/test_vectors.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "protocol/memcached/numbers.h"
+#include "protocol/memcached/test_packets.h"
+
+namespace rowsocket::memcached {
+
+namespace {
+
+constexpr std::string_view kMarkBegin = "\xe2\x9f\xa8";
+constexpr std::string_view kMarkEnd = "\xe2\x9f\xa9";
+
+/// One byte a character, from U+0000 to U+00FF.
+std::string BytesOf(std::string_view utf8) {
+  std::string bytes;
+  for (size_t i = 0; i < utf8.size(); ++i) {
+    const auto lead = static_cast<unsigned char>(utf8[i]);
+    if (lead < 0x80) {
+      bytes += utf8[i];
+    } else if (lead == 0xc2 || lead == 0xc3) {
+      bytes += static_cast<char>((lead << 6) | (static_cast<unsigned char>(utf8[++i]) & 0x3f));
+    } else {
+      throw std::runtime_error("a character above U+00FF is not a byte: " + std::string(utf8));
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char byte : text) {
+    if (byte == ' ') {
+      words.emplace_back();
+    } else {
+      words.back() += byte;
+    }
+  }
+  return words;
+}
+
+/// Takes the bytes before the next mark, and the mark; `mark` is empty behind the last.
+std::string TakePiece(std::string_view* text, std::vector<std::string>* mark) {
+  mark->clear();
+  const size_t begin = std::min(text->find(kMarkBegin), text->size());
+  const std::string bytes = BytesOf(text->substr(0, begin));
+  text->remove_prefix(begin);
+  if (text->empty()) return bytes;
+  const size_t end = text->find(kMarkEnd);
+  if (end == std::string_view::npos) throw std::runtime_error("a mark without an end");
+  *mark = Words(text->substr(kMarkBegin.size(), end - kMarkBegin.size()));
+  text->remove_prefix(end + kMarkEnd.size());
+  return bytes;
+}
+
+/// The bytes of a mark that stands for the same ones each time.
+bool FixedBytes(const std::vector<std::string>& mark, std::string* bytes) {
+  bytes->clear();
+  if (mark[0] == "hex") {
+    std::string digits;
+    for (size_t i = 1; i < mark.size(); ++i) digits += mark[i];
+    for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+      *bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+    }
+    return true;
+  }
+  if (mark[0] != "repeat") return false;
+  std::string unit = mark.at(2);
+  for (size_t i = 3; i < mark.size(); ++i) unit += ' ' + mark[i];
+  for (int i = std::stoi(mark[1]); i > 0; --i) *bytes += BytesOf(unit);
+  return true;
+}
+
+std::string_view TakeDigits(std::string_view* bytes) {
+  size_t size = bytes->starts_with('-') ? 1 : 0;
+  while (size < bytes->size() && (*bytes)[size] >= '0' && (*bytes)[size] <= '9') ++size;
+  const std::string_view digits = bytes->substr(0, size);
+  bytes->remove_prefix(size);
+  return digits;
+}
+
+Vector ParseVector(const std::string& file, const nlohmann::json& json) {
+  Vector vector{file + ": " + json.at("name").get<std::string>(), {}};
+  const std::string end = json.value("end", "in step");
+  if (end == "closed") vector.end = Vector::End::kClosed;
+  if (end == "open") vector.end = Vector::End::kOpen;
+  for (const nlohmann::json& step : json.at("steps")) {
+    const char* const answer = step.contains("ours") ? "ours" : "recv";
+    vector.steps.push_back(
+        {step.at("send").get<std::string>(), step.at(answer).get<std::string>()});
+  }
+  return vector;
+}
+
+}  // namespace
+
+std::string Marks::Bytes(std::string_view text) const {
+  std::string all;
+  while (!text.empty()) {
+    std::vector<std::string> mark;
+    all += TakePiece(&text, &mark);
+    std::string bytes;
+    if (mark.empty() || FixedBytes(mark, &bytes)) {
+      all += bytes;
+    } else if (mark[0] == "clock") {
+      all += std::to_string(now_s_ + std::stoll(mark.at(1)));
+    } else {
+      uint64_t token = tokens_.at(mark.at(1));
+      if (mark.size() > 2) token += static_cast<uint64_t>(std::stoll(mark[2]));
+      all += mark[0] == "token8" ? BigEndian(token) : std::to_string(token);
+    }
+  }
+  return all;
+}
+
+bool Marks::Match(std::string_view text, std::string_view bytes) {
+  while (!text.empty()) {
+    std::vector<std::string> mark;
+    const std::string literal = TakePiece(&text, &mark);
+    if (!bytes.starts_with(literal)) return false;
+    bytes.remove_prefix(literal.size());
+    if (!mark.empty() && !MatchMark(mark, &bytes)) return false;
+  }
+  return bytes.empty();
+}
+
+bool Marks::MatchMark(const std::vector<std::string>& mark, std::string_view* bytes) {
+  std::string fixed;
+  if (FixedBytes(mark, &fixed)) {
+    if (!bytes->starts_with(fixed)) return false;
+    bytes->remove_prefix(fixed.size());
+    return true;
+  }
+  if (mark[0] == "text") {
+    bytes->remove_prefix(std::min(bytes->find_first_of("\r\n"), bytes->size()));
+    return true;
+  }
+  if (mark[0] == "bytes" || mark[0] == "token8") {
+    const size_t size = mark[0] == "token8" ? sizeof(uint64_t) : std::stoul(mark.at(1));
+    if (bytes->size() < size) return false;
+    const std::string_view taken = bytes->substr(0, size);
+    bytes->remove_prefix(size);
+    return mark[0] == "bytes" || MatchToken(mark.at(1), LoadBigEndian<uint64_t>(taken.data()));
+  }
+  const std::string_view digits = TakeDigits(bytes);
+  if (mark[0] == "token") {
+    uint64_t token = 0;
+    return ParseUnsigned(digits, &token) && MatchToken(mark.at(1), token);
+  }
+  const size_t dots = mark[0].find("..");
+  int64_t number = 0;
+  return dots != std::string::npos && ParseSigned(digits, &number) &&
+         number >= std::stoll(mark[0].substr(0, dots)) &&
+         number <= std::stoll(mark[0].substr(dots + 2));
+}
+
+bool Marks::MatchToken(const std::string& name, uint64_t token) {
+  if (token == 0) return false;
+  for (const auto& [other, value] : tokens_) {
+    if (other != name && value == token) return false;
+  }
+  return tokens_.emplace(name, token).first->second == token;
+}
+
+std::vector<Vector> LoadVectors() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(ROWSOCKET_VECTORS_DIR)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Vector> vectors;
+  for (const std::filesystem::path& file : files) {
+    std::ifstream stream(file);
+    const nlohmann::json json = nlohmann::json::parse(stream);
+    for (const nlohmann::json& vector : json.at("vectors")) {
+      vectors.push_back(ParseVector(file.stem().string(), vector));
+    }
+  }
+  return vectors;
+}
+
+}  // namespace rowsocket::memcached

@@ -12,10 +12,10 @@ READ_PERCENT = 83.33  # 5 reads : 1 write
 
 
 def ours(load, system="ours"):
-    """The same load with the names by which our demo container maps the table."""
-    table = "account" if load.workload in ("mc-set", "mc-mixed") else "user"
-    return Entry(OURS, system, (dataclasses.replace(
-        load, options=(*load.options, ("key", f"@@bench_{table}.{{n}}"))),))
+    """The same load with the names by which dataset.CONTAINERS maps the tables."""
+    if load.workload in ("mc-set", "mc-mixed"):
+        load = dataclasses.replace(load, options=(*load.options, ("key", "@@a.{n}")))
+    return Entry(OURS, system, (load,))
 
 
 def theirs(load):

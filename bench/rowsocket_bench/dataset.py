@@ -29,6 +29,13 @@ USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50
                 " user_email VARCHAR(255), created DATETIME")
 USER_CELLS = ("seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),"
               " '2010-02-03 11:22:33'")
+# How the memcached protocol sees them: keys of the table `user` need no prefix, those of `account`
+# begin with @@a. and may be set.
+CONTAINERS = "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns," \
+    " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key) VALUES" \
+    + ", ".join(f"('{name}', 'test', '{table}', 'user_id', 'user_name,user_email,created'," \
+                " '0', '0', '0', 'PRIMARY')" for name, table in (("default", "user"),
+                                                                 ("a", "account")))
 
 
 def user_like(name, rows, index=""):

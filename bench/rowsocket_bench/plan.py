@@ -31,8 +31,8 @@ class Plan:
     server_options: tuple = ()
     base: pathlib.Path = pathlib.Path()
     data_directory: pathlib.Path = pathlib.Path()
-    load_program: pathlib.Path = REPOSITORY / "build/bench/rowsocket-load"
-    null_program: pathlib.Path = REPOSITORY / "build/bench/rowsocket-null"
+    load_program: pathlib.Path = REPOSITORY / "build-bench/bench/rowsocket-load"
+    null_program: pathlib.Path = REPOSITORY / "build-bench/bench/rowsocket-null"
 
     def want_sizes(self):
         """The tables of P11, too: minutes to make, once."""
@@ -43,7 +43,10 @@ class Plan:
         return QUICK_SECONDS if self.quick else case.seconds
 
     def rounds(self, case):
-        return 1 if self.quick else self.rounds_wanted or case.rounds
+        return self.rounds_or(case.rounds)
+
+    def rounds_or(self, count):
+        return 1 if self.quick else self.rounds_wanted or count
 
     def idle(self, count):
         return min(count, QUICK_IDLE) if self.quick else count

@@ -12,7 +12,7 @@ import time
 from .loader import metrics, run_window
 from .systems import wait_until
 
-IDLE_CYCLES = 3
+IDLE_CYCLES = 5
 FSYNCS = 300
 FSYNC_BYTES = 512
 # Descriptors besides those of the idle connections.
@@ -27,6 +27,20 @@ def anonymous_bytes(pid):
 
 def open_files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def settled_files(pid):
+    """The count of open files once it does not change any more: connections of a run that has ended
+    are closed a moment later."""
+    last = [open_files(pid)]
+
+    def unchanged():
+        time.sleep(0.05)
+        last.append(open_files(pid))
+        return last[-1] == last[-2]
+
+    wait_until(unchanged, "the server closes what was closed", 10)
+    return last[-1]
 
 
 def raise_file_limit(count):
@@ -44,10 +58,10 @@ def raise_file_limit(count):
 
 def connect(port, count, pid):
     """(sockets, seconds until the server had accepted them all)"""
-    before, sockets, started = open_files(pid), [], time.monotonic()
+    before, sockets, started = settled_files(pid), [], time.monotonic()
     for _ in range(count):
         sockets.append(socket.create_connection(("127.0.0.1", port), 20))
-    wait_until(lambda: open_files(pid) >= before + count, "all connections are accepted")
+    wait_until(lambda: open_files(pid) >= before + count, "all connections are accepted", 20)
     return sockets, time.monotonic() - started
 
 
@@ -59,9 +73,9 @@ def idle(runner, case, entry):
     def window():
         return run_window(runner.plan, load, system, runner.plan.seconds(case), case.warmup_s)
 
-    for cycle in range(IDLE_CYCLES):
+    for cycle in range(runner.plan.rounds_or(IDLE_CYCLES)):
         alone = window()
-        bytes_before, files_before = anonymous_bytes(system.pid), open_files(system.pid)
+        bytes_before = anonymous_bytes(system.pid)
         sockets, seconds = connect(system.port(load.workload), count, system.pid)
         try:
             taken = anonymous_bytes(system.pid) - bytes_before
@@ -69,7 +83,6 @@ def idle(runner, case, entry):
         finally:
             for connection in sockets:
                 connection.close()
-        wait_until(lambda: open_files(system.pid) <= files_before + 1, "all of them are closed")
         values = {**metrics(beside), "accepts_s": round(count / seconds, 1),
                   "kept": round(beside["replies_per_second"] / alone["replies_per_second"], 4)}
         if cycle == 0:  # Later ones find the memory that the first has given back.

@@ -1,0 +1,56 @@
+"""scripts/bench itself, on tiny tables: every kind of system and of case comes to a figure."""
+
+import collections
+import os
+import subprocess
+
+import pytest
+
+from rowsocket_bench import publish, results
+from rowsocket_bench.machine import REPOSITORY
+
+CASES = "P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,H-fsync,H-64,H-sold-out,X-handler,X-sql"
+EXPECTED = {
+    "P1": {"ours", "bundled", "memcached", "null server", "SQL prepared"},
+    "P5": {"ours", "bundled", "memcached", "SQL text"},
+    "P6-secondary": {"ours", "bundled"}, "P6-wide": {"ours", "bundled", "ours, 50 columns"},
+    "P7-64": {"ours", "bundled", "SQL text"}, "P8-bulk": {"ours", "bundled", "SQL, 1,000 rows"},
+    "P9": {"ours", "bundled"}, "H-fsync": {"disk"},
+    "H-64": {"ours", "bundled", "SQL", "SQL, no deadlock detection", "SQL, pool-of-threads",
+             "Redis, Lua", "null server"},
+    "H-sold-out": {"ours", "bundled", "SQL", "ours, finds"},
+    "X-handler": {"ours", "HANDLER READ", "SQL prepared", "SQL text"},
+    "X-sql": {"rowsocket-load, text", "mysqlslap", "sysbench"},
+}
+TIMEOUT_S = 600  # with building the load generator
+
+
+@pytest.mark.ours
+@pytest.mark.slow
+def test_quick_run(tmp_path):
+    out = tmp_path / "run.jsonl"
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([REPOSITORY / "scripts/bench", "--quick", "--only", CASES, "--out", out],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
+                          timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs, found = results.read([out])
+    assert runs[0]["quick"] and not any(result.absent or result.refused
+                                        for result in found.values()), done.stdout
+    measured = {name: set(result.samples) for name, result in found.items()}
+    assert measured == EXPECTED
+    for name, result in found.items():
+        for label in result.samples:
+            assert result.series(label, "rps")[0] > 0, (name, label)
+    assert found["H-64"].series("ours", "batch")[0] >= 1
+    assert found["P1"].series("ours", "p99_us")[0] >= found["P1"].series("ours", "p50_us")[0]
+    assert out.with_suffix(".html").read_text().endswith("</html>\n")
+    assert "targets reached" in publish.summary([out])
+    # The same command again has nothing left to do, and nothing is measured twice.
+    again = subprocess.run([REPOSITORY / "scripts/bench", "--quick", "--only", CASES, "--out", out],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
+                           timeout=TIMEOUT_S, check=False)
+    assert again.returncode == 0 and "12 of them done already" in again.stdout
+    cases = collections.Counter(line["case"] for line in results.read_lines(out)
+                                if line["kind"] == "done")
+    assert set(cases.values()) == {1}

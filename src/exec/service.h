@@ -17,6 +17,7 @@ namespace rowsocket::exec {
 struct ServiceSettings {
   std::string name;        ///< For the process list.
   unsigned workers = 1;
+  bool writes = false;     ///< The frontends let writes through.
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
   model::Limits limits;

@@ -74,6 +74,7 @@ class TestService {
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     frontend.writable = true;
     settings.name = "test";
+    settings.writes = true;
     settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
     settings.limits.auth_timeout_s = 0;
   }

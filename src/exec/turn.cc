@@ -39,6 +39,11 @@ TurnItem& Turn::Add(TurnClient& client) {
   return item;
 }
 
+void Turn::MoveTo(Turn& other, size_t first) {
+  for (size_t i = first; i < items_.size(); ++i) other.items_.push_back(std::move(items_[i]));
+  items_.erase(items_.begin() + static_cast<ptrdiff_t>(first), items_.end());
+}
+
 void Turn::Run(engine::Session& session) {
   if (items_.empty()) return;
   too_large_ = false;
@@ -166,7 +171,7 @@ void Turn::RunOneByOne(engine::Session& session) {
 void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   const std::span<TurnItem> one(&item, 1);
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-    if (RunOnce(session, one, IsWrite(item)) != Result::kLost) return;
+    if (RunOnce(session, one, item.is_write()) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
   }
   if (item.waits) item.client->stopped_at = &item;

@@ -53,6 +53,9 @@ struct TurnItem {
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
 
+  bool is_write() const {
+    return item.kind == Item::Kind::kRequest && item.request.is_write();
+  }
   bool is_silent_open() const {
     return item.kind == Item::Kind::kOpen && input_begin == input_end;
   }
@@ -73,8 +76,10 @@ class Turn {
   }
   TurnItem& Add(TurnClient& client);
   /// Call when the last added item is complete.
-  void Added() { writes_ = writes_ || IsWrite(items_.back()); }
+  void Added() { writes_ = writes_ || items_.back().is_write(); }
   void DropLast() { items_.pop_back(); }
+  /// The items from `first` on, none of which writes.
+  void MoveTo(Turn& other, size_t first);
 
   std::vector<TurnItem>& items() { return items_; }
   bool empty() const { return items_.empty(); }
@@ -85,9 +90,6 @@ class Turn {
  private:
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
-  static bool IsWrite(const TurnItem& item) {
-    return item.item.kind == Item::Kind::kRequest && item.item.request.is_write();
-  }
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   /// False: the transaction is lost. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);

@@ -36,6 +36,10 @@ Worker::~Worker() {
 
 bool Worker::Start() {
   if (!loop_.Open()) return false;
+  if (context_.writes) {
+    MakeBatches();
+    if (!executor_->Start()) return false;
+  }
   try {
     thread_ = std::thread([this] { Main(); });
   } catch (const std::system_error&) {
@@ -62,6 +66,7 @@ void Worker::Stop() {
     // A session may forget an interrupt that comes between two of its calls, so one is not enough.
     for (; !has_ended(); ended_.wait_for(lock, kInterruptEvery, has_ended)) {
       if (session_ != nullptr) session_->Interrupt();
+      if (executor_ != nullptr) executor_->Interrupt();
     }
   }
   thread_.join();
@@ -90,10 +95,12 @@ void Worker::Main() {
   std::unique_ptr<engine::Session> session = context_.sessions->Create(engine::LockWait::kNever);
   SetSession(session.get());
   if (session != nullptr) {
-    for (net::Listener& listener : *context_.listeners) loop_.AddShared(listener.fd(), &listener);
+    Listen();
     Loop(*session);
     for (net::Listener& listener : *context_.listeners) loop_.Remove(listener.fd());
   }
+  if (executor_ != nullptr) executor_->Stop();
+  TakeDoneBatches();
   CloseAll();
   SetSession(nullptr);
   session.reset();
@@ -116,6 +123,7 @@ void Worker::Loop(engine::Session& session) {
                                                    : kTickMs;
     HandleEvents(timeout_ms);
     TakeInbox();
+    TakeDoneBatches();
     if (!ready_.empty()) RunTurn(session);
     ReleaseIdleTables(session);
     CloseExpired();
@@ -140,6 +148,11 @@ void Worker::HandleEvents(int timeout_ms) {
     }
     Client& client = *static_cast<Client*>(event.tag());
     if (client.retired) continue;
+    if (client.in_batch) {
+      client.can_receive = client.can_receive || (event.ready() & EPOLLIN) != 0;
+      client.connection.Suspend(loop_);
+      continue;
+    }
     const net::Connection::Ready ready = client.connection.OnEvents(event.ready());
     if (ready.send) SendTo(client);
     if (client.connection.state() == net::Connection::State::kBroken) {
@@ -163,7 +176,7 @@ void Worker::TakeInbox() {
   for (auto& job : jobs) FinishWait(*job);
   if (!accepts_ && base::CoarseNowMs() >= accept_again_ms_) {
     accepts_ = true;
-    for (net::Listener& each : *context_.listeners) loop_.AddShared(each.fd(), &each);
+    Listen();
   }
 }
 

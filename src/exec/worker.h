@@ -1,8 +1,15 @@
 // One thread that serves connections: an event loop, an engine session and the turns in between.
 //
 // Flow of its loop:
-//   Wait -> receive from every ready connection -> parse into a Turn -> Turn::Run -> send
-// What a worker shares with others: its inbox (new connections, finished lock waits).
+//   Wait -> receive from every ready connection -> parse -.-> into the turn: Turn::Run -> send
+//                                                         `-> into the batch: executor  -> send
+// Connections that write go into the batch, with all that they have ready; those that read are
+// served at once. What a worker shares with others: its inbox (new connections, finished lock
+// waits) and its executor's (batches that are done).
+//
+// A connection is away while its request is in the lane, or its items in a batch, or it waits for
+// a batch: then nothing is received from it, parsed or sent, and what happens on its socket is
+// looked at when it is back.
 //
 // Threads: Start, Stop, Adopt, Done from any thread; all else on the worker's own.
 // Lifetime: connections die with the worker. Limits: model::Limits.
@@ -13,6 +20,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +30,7 @@
 
 #include "base/arena.h"
 #include "engine/session.h"
+#include "exec/batch_executor.h"
 #include "exec/frontend.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
@@ -48,6 +57,7 @@ struct WorkerContext {
   std::function<void(const std::string&)> log;
   model::Limits limits;
   std::string name;  ///< For the process list: "handlersocket: mode=rd".
+  bool writes = false;  ///< The frontends let writes through.
 };
 
 class Worker final : public WaitJobOwner {
@@ -70,6 +80,13 @@ class Worker final : public WaitJobOwner {
 
  private:
   struct Client;
+  struct ClientBatch;
+  /// Where a client's items go: the turn, or the batch.
+  struct Place {
+    Turn& turn;
+    base::Arena& arena;
+  };
+  enum class Parsed : uint8_t { kMore, kEnd, kWrite };
 
   // The thread (worker.cc).
   void Main();
@@ -81,6 +98,7 @@ class Worker final : public WaitJobOwner {
   void DescribeTo(engine::Session& session);
 
   // Connections come and go (worker_clients.cc).
+  void Listen();
   void Accept(net::Listener& listener);
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
@@ -91,19 +109,35 @@ class Worker final : public WaitJobOwner {
   void CloseAll();
   void FreeRetired();
 
-  // Turns and lock waits (worker_turn.cc).
+  // Turns (worker_turn.cc).
   void MarkReady(Client& client);
   void ReceiveFrom(Client& client);
   void RunTurn(engine::Session& session);
-  void ParseInto(Client& client, engine::Session& session);
-  bool ParseOne(Client& client, engine::Session& session, std::string_view input);
+  void Parse(Client& client, engine::Session& session);
+  void ParseIntoTurn(Client& client, engine::Session& session);
+  Parsed ParseOne(Client& client, engine::Session& session, Place place);
   bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
-  bool OpenSilently(Client& client, engine::Session& session, TurnItem& item);
+  bool OpenSilently(Client& client, engine::Session& session, Place place);
   void AfterTurn();
   void ConsumeInput(Client& client);
+  void SendTo(Client& client);
+
+  // Batches (worker_batch.cc).
+  void MakeBatches();
+  ClientBatch* Collecting();
+  uint32_t BatchShare() const;
+  bool ParseIntoBatch(Client& client, engine::Session& session);
+  void AwaitBatch(Client& client);
+  void PublishBatch();
+  bool IsAlone() const;
+  void RunBatchHere(engine::Session& session);
+  void TakeDoneBatches();
+  void FinishBatch(ClientBatch& batch);
+  void ComeBack(Client& client);
+
+  // Lock waits (worker_wait.cc).
   void StartWait(Client& client);
   void FinishWait(WaitJob& job);
-  void SendTo(Client& client);
 
   WorkerContext context_;
   net::EventLoop loop_;
@@ -126,13 +160,22 @@ class Worker final : public WaitJobOwner {
 
   std::vector<net::Event> events_;
   std::vector<Client*> ready_;      ///< Have, or may have, requests for the next turn.
-  std::vector<Client*> in_turn_;
+  std::vector<Client*> in_turn_;    ///< Those of this round, batches included.
   std::vector<Client*> retired_;    ///< Closed; freed when the turn is over.
   std::vector<Client*> orphans_;    ///< Closed, but the lane has their request.
   std::vector<Client*> clients_;    ///< All, each knowing its place.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
   base::Arena arena_;
+
+  std::unique_ptr<BatchExecutor> executor_;  ///< None where nobody writes.
+  std::vector<std::unique_ptr<ClientBatch>> batches_;
+  std::vector<ClientBatch*> free_batches_;
+  ClientBatch* collecting_ = nullptr;
+  std::deque<Client*> await_batch_;  ///< They write, and all batches are full.
+  uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
+
+  int64_t now_ms_ = 0;     ///< As of this round.
   int64_t worked_ms_ = 0;  ///< When a turn last executed something.
   bool accepts_ = true;
   int64_t accept_again_ms_ = 0;

@@ -1,4 +1,4 @@
-// One connection as its worker sees it; for the worker's own files only.
+// A connection, and a batch, as their worker sees them; for the worker's own files only.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,20 @@ struct Worker::Client : net::IdleLink {
   bool can_receive = false;
   bool has_more = false;      ///< The input may hold further complete requests.
   bool has_requests = false;  ///< Requests of this connection are in the turn.
-  bool waits = false;         ///< The lane has its request; the connection is left alone.
+  bool writes = false;        ///< What it sent last did: its next requests go into a batch.
+  bool waits = false;         ///< Away: the lane has its request.
+  bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one.
   WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.
   bool retired = false;
+
+  bool is_away() const { return waits || in_batch; }
+};
+
+struct Worker::ClientBatch : Batch {
+  using Batch::Batch;
+
+  std::vector<Client*> clients;
+  uint32_t largest = 0;  ///< Requests of the client that has most.
 };
 
 }  // namespace rowsocket::exec

@@ -1,5 +1,6 @@
 // How connections come to a worker, and how they go.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/clock.h"
@@ -15,7 +16,19 @@ constexpr int64_t kAcceptPauseMs = 100;
 /// How often the log says that connections are refused.
 constexpr int64_t kRefusalLogMs = 60'000;
 
+std::string WhyNotWatched(int error) {
+  return error == ENOSPC ? "the user's limit of watched descriptors is reached; raise "
+                           "fs.epoll.max_user_watches (sysctl)"
+                         : std::string("cannot watch a socket: ") + strerror(error);
+}
+
 }  // namespace
+
+void Worker::Listen() {
+  for (net::Listener& each : *context_.listeners) {
+    if (!loop_.AddShared(each.fd(), &each)) Refuse(WhyNotWatched(errno).c_str());
+  }
+}
 
 void Worker::Accept(net::Listener& listener) {
   using Status = net::Listener::AcceptStatus;
@@ -60,6 +73,7 @@ void Worker::AddClient(net::UniqueFd fd) {
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = context_.limits.buffered_bytes_max;
   if (!client->connection.UpdateInterest(loop_, client.get())) {
+    Refuse(WhyNotWatched(errno).c_str());
     connections_.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -94,7 +108,7 @@ void Worker::CloseExpired() {
   const int64_t now_ms = base::CoarseNowMs();
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
     while (Client* client = list->Expired(now_ms)) {
-      if (client->waits) {  // The lock wait has a timeout of its own.
+      if (client->is_away()) {  // A lock wait has a timeout of its own, a batch comes to its end.
         list->Insert(*client, now_ms);
         continue;
       }
@@ -105,6 +119,7 @@ void Worker::CloseExpired() {
 }
 
 void Worker::CloseAll() {
+  await_batch_.clear();
   while (!clients_.empty()) Retire(*clients_.back());
   FreeRetired();
 }

@@ -20,17 +20,17 @@ TEST_F(WorkerTest, AnswersAPipelineInOrder) {
   server_.Start();
   LineClient client = server_.Connect();
   std::string pipeline = kOpenIdV;
-  for (unsigned i = 100; i < 400; ++i) pipeline += Insert(i) + FindKey(i) + "bad\n";
+  for (unsigned i = 100; i < 1100; ++i) pipeline += Insert(i) + FindKey(i) + "bad\n";
   client.Send(pipeline);
   EXPECT_EQ("0\t1", client.ReadLine());
-  for (unsigned i = 100; i < 400; ++i) {
+  for (unsigned i = 100; i < 1100; ++i) {
     ASSERT_EQ("0\t1", client.ReadLine());
     ASSERT_EQ("0\t2\t" + std::to_string(i) + "\tx", client.ReadLine());
     ASSERT_EQ("2\t1\tcmd", client.ReadLine());
   }
-  EXPECT_EQ(303u, server_.store.RowCount(kServedTable));
-  // At most kTurnRequestsPerConnectionMax of them shared a commit, and many did.
-  EXPECT_GE(server_.Stat(Stat::kCommits), 900 / model::kTurnRequestsPerConnectionMax);
+  EXPECT_EQ(1003u, server_.store.RowCount(kServedTable));
+  // At most kBatchRequestsAloneMax of them shared a commit, and many did.
+  EXPECT_GE(server_.Stat(Stat::kCommits), 3000 / model::kBatchRequestsAloneMax);
   EXPECT_LT(server_.Stat(Stat::kCommits), 150u);
 }
 

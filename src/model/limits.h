@@ -27,6 +27,13 @@ struct Limits {
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
+/// The same in a batch, where nobody else writes, and at least, where many do.
+inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
+inline constexpr uint32_t kBatchRequestsShareMin = 16;
+/// Connections that a worker puts into a batch before its executor may take it.
+inline constexpr uint32_t kPublishEvery = 64;
+/// Batches of one worker: executed, published, done, collected.
+inline constexpr uint32_t kBatchesMax = 4;
 /// Requests of all connections in one turn, and so in one transaction.
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.

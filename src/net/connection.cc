@@ -155,6 +155,11 @@ bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
   return true;
 }
 
+void Connection::Suspend(EventLoop& loop) {
+  if (added_) loop.Remove(fd_.get());
+  added_ = false;
+}
+
 void Connection::ShutDownWhenSent() {
   if (state_ != State::kLingering || fin_sent_ || !out_.empty()) return;
   fin_sent_ = true;

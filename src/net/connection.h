@@ -77,7 +77,10 @@ class Connection {
   int fd() const { return fd_.get(); }
   State state() const { return state_; }
   /// Whether more requests should be executed: not while unsent replies pile up.
-  bool accepts_work() const { return state_ == State::kServing || state_ == State::kDraining; }
+  bool accepts_work() const {
+    return state_ == State::kServing ||
+           (state_ == State::kDraining && out_.unsent_bytes() <= context_->buffered_bytes_max);
+  }
   /// Nothing is left to do on the socket: remove and destroy, once no request is under way.
   bool finished() const;
 
@@ -116,6 +119,9 @@ class Connection {
   /// First adds the descriptor, later a system call only if the wanted events have changed; takes
   /// it out of the loop when kBroken.
   bool UpdateInterest(EventLoop& loop, void* tag);
+  /// Takes the descriptor out of the loop until the next UpdateInterest: what happens on it is not
+  /// looked at for a while, and would be reported again and again.
+  void Suspend(EventLoop& loop);
 
  private:
   Received Discard();

@@ -83,6 +83,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   exec::ServiceSettings service_settings;
   service_settings.name = port.name;
   service_settings.workers = port.threads;
+  service_settings.writes = port.writable;
   service_settings.addresses = addresses;
   service_settings.listen = settings.listen;
   service_settings.listen.variables = {"handlersocket_address", port.port_variable};

@@ -104,10 +104,13 @@ def test_workers_are_in_the_process_list_with_mode_and_connections(server, db, s
     def connections(mode):
         states = [state for state in worker_states(sql) if f"mode={mode}" in state]
         return sum(int(state.split(f"mode={mode}, ")[1].split(" conns")[0]) for state in states)
+
+    def workers(mode):
+        return sum(f"mode={mode}" in state for state in worker_states(sql))
     wait_until(lambda: connections("rd") == 4 and connections("wr") == 2,
                what=f"4 readers and 2 writers: {worker_states(sql)}")
-    states = worker_states(sql)
-    assert sum("mode=rd" in state for state in states) == 16 and sum("mode=wr" in state for state in states) == 1
+    wait_until(lambda: (workers("rd"), workers("wr"), workers("batch")) == (16, 1, 1),
+               what=f"16 workers, 1 with its batch executor: {worker_states(sql)}")
 
 
 def test_workers_are_in_performance_schema_and_survive_show_processlist(server, sql):

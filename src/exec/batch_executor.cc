@@ -1,0 +1,124 @@
+#include "exec/batch_executor.h"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// With nothing to do for this long it gives its tables back, so that nobody waits for it.
+constexpr std::chrono::milliseconds kReleaseTables{10};
+/// How often an idle executor looks whether the server wants it to end.
+constexpr std::chrono::milliseconds kTick{200};
+constexpr int64_t kDescribeMs = 500;
+
+}  // namespace
+
+BatchExecutor::BatchExecutor(engine::SessionFactory& sessions, StatRegistry& stats,
+                             std::function<void()> wake)
+    : sessions_(sessions), wake_(std::move(wake)), stats_(stats) {}
+
+bool BatchExecutor::Start() {
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error&) {
+    return false;  // The process may not be allowed any more threads.
+  }
+  return true;
+}
+
+void BatchExecutor::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    work_.notify_one();
+  }
+  thread_.join();
+}
+
+void BatchExecutor::Interrupt() {
+  const std::lock_guard lock(session_mutex_);
+  if (session_ != nullptr) session_->Interrupt();
+}
+
+void BatchExecutor::SetSession(engine::Session* session) {
+  const std::lock_guard lock(session_mutex_);
+  session_ = session;
+}
+
+void BatchExecutor::Publish(Batch& batch) {
+  const std::lock_guard lock(mutex_);
+  published_ = &batch;
+  if (waits_) work_.notify_one();
+}
+
+Batch* BatchExecutor::TakeBack() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(published_, nullptr);
+}
+
+Batch* BatchExecutor::TakeDone() {
+  const std::lock_guard lock(mutex_);
+  last_done_ = nullptr;
+  return std::exchange(first_done_, nullptr);
+}
+
+void BatchExecutor::Main() {
+  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
+  if (session == nullptr) return;
+  SetSession(session.get());
+  Describe(*session, 0);
+  while (Batch* batch = Next(*session)) {
+    Describe(*session, batch->turn.size());
+    batch->turn.Run(*session);
+    Done(*batch);
+  }
+  SetSession(nullptr);
+}
+
+// Null: the executor is to end.
+Batch* BatchExecutor::Next(engine::Session& session) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ && !session.ShouldStop()) {
+    if (published_ != nullptr) return std::exchange(published_, nullptr);
+    const bool holds_tables = session.HoldsTables();
+    waits_ = true;
+    const bool has_work = work_.wait_for(lock, holds_tables ? kReleaseTables : kTick, [this] {
+      return stopping_ || published_ != nullptr;
+    });
+    waits_ = false;
+    if (has_work || !holds_tables) continue;
+    lock.unlock();
+    session.ReleaseTables();
+    described_ms_ = 0;
+    Describe(session, 0);
+    lock.lock();
+  }
+  return nullptr;
+}
+
+void BatchExecutor::Done(Batch& batch) {
+  {
+    const std::lock_guard lock(mutex_);
+    batch.next_done = nullptr;
+    (last_done_ == nullptr ? first_done_ : last_done_->next_done) = &batch;
+    last_done_ = &batch;
+  }
+  wake_();
+}
+
+void BatchExecutor::Describe(engine::Session& session, size_t requests) {
+  const int64_t now_ms = base::CoarseNowMs();
+  if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
+  described_ms_ = now_ms;
+  session.Describe(requests == 0 ? "handlersocket: mode=batch, idle"
+                                 : "handlersocket: mode=batch, " + std::to_string(requests) +
+                                       " requests");
+}
+
+}  // namespace rowsocket::exec

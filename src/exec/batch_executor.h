@@ -1,0 +1,89 @@
+// The thread that executes the batches of one worker, one after the other, with its own session.
+//
+// While a batch is executed and committed the worker goes on: it receives, parses, serves reads and
+// collects the next batch. No timer decides how large a batch becomes: whatever has come by the time
+// the one before is done is the next one (a natural group commit).
+//
+// Flow:   worker: Publish(batch)   executor: takes it, Turn::Run, wakes the worker   worker: TakeDone
+//                 TakeBack()       before the executor has taken it: to put more into it
+// Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread, Interrupt from any.
+//          A batch and all that its items point to is the executor's from the moment it takes it
+//          until TakeDone has returned it.
+// Lifetime: batches are the worker's and outlive Stop.
+// Limits: one batch is executed, one is published. Errors: those of Turn.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/arena.h"
+#include "engine/session.h"
+#include "exec/stats.h"
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+
+struct Batch {
+  explicit Batch(StatBlock& stats) : turn(stats) {}
+
+  Turn turn;
+  base::Arena arena;           ///< What the items of the turn point to.
+  Batch* next_done = nullptr;  ///< The executor's.
+};
+
+class BatchExecutor {
+ public:
+  /// `wake`: called on the executor's thread when a batch is done.
+  BatchExecutor(engine::SessionFactory& sessions, StatRegistry& stats, std::function<void()> wake);
+  ~BatchExecutor() { Stop(); }
+  BatchExecutor(const BatchExecutor&) = delete;
+  BatchExecutor& operator=(const BatchExecutor&) = delete;
+
+  /// False when no thread can be had.
+  bool Start();
+  /// Ends with the batch under way; what is published then stays for TakeBack.
+  void Stop();
+  /// Makes a wait of the batch under way end soon.
+  void Interrupt();
+
+  /// REQUIRES: nothing is published.
+  void Publish(Batch& batch);
+  /// Null when nothing is published, or the executor has it already.
+  Batch* TakeBack();
+  /// The batches that are done, by `next_done` from the first to be finished.
+  Batch* TakeDone();
+
+  /// For the batches' turns. Counts only while a batch is executed.
+  StatBlock& stats() { return stats_; }
+
+ private:
+  void Main();
+  void SetSession(engine::Session* session);
+  Batch* Next(engine::Session& session);
+  void Done(Batch& batch);
+  void Describe(engine::Session& session, size_t requests);
+
+  engine::SessionFactory& sessions_;
+  const std::function<void()> wake_;
+  StatBlock stats_;
+  std::thread thread_;
+
+  std::mutex session_mutex_;
+  engine::Session* session_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  Batch* published_ = nullptr;
+  Batch* first_done_ = nullptr;
+  Batch* last_done_ = nullptr;
+  bool waits_ = false;  ///< For work.
+  bool stopping_ = false;
+
+  int64_t described_ms_ = 0;
+};
+
+}  // namespace rowsocket::exec

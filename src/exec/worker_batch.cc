@@ -1,0 +1,134 @@
+// How the connections of a worker get into batches, and back.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "exec/worker_client.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+bool IsFull(const Batch& batch) {
+  return batch.turn.size() >= model::kTurnRequestsMax ||
+         batch.arena.allocated_bytes() >= model::kTurnArenaBytesMax;
+}
+
+}  // namespace
+
+void Worker::MakeBatches() {
+  executor_ = std::make_unique<BatchExecutor>(*context_.sessions, *context_.stats,
+                                              [this] { loop_.Wake(); });
+  for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
+    batches_.push_back(std::make_unique<ClientBatch>(executor_->stats()));
+    free_batches_.push_back(batches_.back().get());
+  }
+}
+
+// Null when there is no room in it; then a batch that is full or done is on its way.
+Worker::ClientBatch* Worker::Collecting() {
+  if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_->TakeBack());
+  if (collecting_ == nullptr && !free_batches_.empty()) {
+    collecting_ = free_batches_.back();
+    free_batches_.pop_back();
+    collecting_->arena.Reset();
+  }
+  return collecting_ != nullptr && !IsFull(*collecting_) ? collecting_ : nullptr;
+}
+
+// A connection that keeps many requests in flight gets no more of a batch than all others together
+// have of late, so that it at most doubles what a batch takes.
+uint32_t Worker::BatchShare() const {
+  return batch_others_ == 0 ? model::kBatchRequestsAloneMax
+                            : std::clamp(batch_others_, model::kBatchRequestsShareMin,
+                                         model::kTurnRequestsPerConnectionMax);
+}
+
+// False when there is no room for it.
+bool Worker::ParseIntoBatch(Client& client, engine::Session& session) {
+  ClientBatch* batch = Collecting();
+  if (batch == nullptr) return false;
+  const Place place{batch->turn, batch->arena};
+  const size_t first = batch->turn.size();
+  const uint32_t share = BatchShare();
+  client.has_more = false;
+  for (uint32_t count = 0;; ++count) {
+    client.has_more = count == share || IsFull(*batch);
+    if (client.has_more || ParseOne(client, session, place) == Parsed::kEnd) break;
+  }
+  const auto count = static_cast<uint32_t>(batch->turn.size() - first);
+  if (count == 0) return true;
+  const std::vector<TurnItem>& items = batch->turn.items();
+  client.writes = std::any_of(items.begin() + static_cast<ptrdiff_t>(first), items.end(),
+                              [](const TurnItem& item) { return item.is_write(); });
+  if (!client.writes) {
+    // The views of these items stay valid: a batch is not used anew before the next round.
+    batch->turn.MoveTo(*turn_, first);
+    return true;
+  }
+  client.in_batch = true;
+  batch->clients.push_back(&client);
+  batch->largest = std::max(batch->largest, count);
+  if (batch->clients.size() % model::kPublishEvery == 0) PublishBatch();
+  return true;
+}
+
+void Worker::AwaitBatch(Client& client) {
+  client.in_batch = true;
+  await_batch_.push_back(&client);
+}
+
+void Worker::PublishBatch() {
+  ClientBatch* batch = std::exchange(collecting_, nullptr);
+  if (batch == nullptr) return;
+  if (batch->turn.empty()) free_batches_.push_back(batch);
+  else executor_->Publish(*batch);
+}
+
+// Nobody has to wait meanwhile, and two changes of threads are saved.
+bool Worker::IsAlone() const {
+  return collecting_ != nullptr && !collecting_->turn.empty() && clients_.size() == 1 &&
+         free_batches_.size() + 1 == batches_.size();
+}
+
+void Worker::RunBatchHere(engine::Session& session) {
+  ClientBatch& batch = *std::exchange(collecting_, nullptr);
+  batch.turn.Run(session);
+  if (!batch.turn.empty()) worked_ms_ = base::CoarseNowMs();
+  FinishBatch(batch);
+}
+
+void Worker::TakeDoneBatches() {
+  if (executor_ == nullptr) return;
+  for (Batch* batch = executor_->TakeDone(); batch != nullptr;) {
+    Batch* const next = batch->next_done;
+    FinishBatch(static_cast<ClientBatch&>(*batch));
+    batch = next;
+  }
+}
+
+void Worker::FinishBatch(ClientBatch& batch) {
+  for (Client* client : batch.clients) {
+    ConsumeInput(*client);
+    ComeBack(*client);
+  }
+  const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
+  batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
+  batch.clients.clear();
+  batch.largest = 0;
+  batch.turn.Clear();
+  free_batches_.push_back(&batch);
+  for (uint32_t i = 0; i < model::kTurnRequestsMax && !await_batch_.empty(); ++i) {
+    Client* client = await_batch_.front();
+    await_batch_.pop_front();
+    ComeBack(*client);
+  }
+}
+
+void Worker::ComeBack(Client& client) {
+  client.in_batch = false;
+  if (client.can_receive) MarkReady(client);
+  SendTo(client);
+  if (!client.retired) Touch(client);
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,260 @@
+// A worker and its batch executor: who waits for a commit, and who does not.
+#include <set>
+
+#include "exec/test_notification.h"
+#include "exec/test_service.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+
+constexpr const char kFind1[] = "0\t=\t1\t1\n";
+
+std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\tx\n"; }
+std::string Add(unsigned key) { return "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n"; }
+
+/// Commits of threads that have executed a write stand still until they are let go.
+class HeldCommits {
+ public:
+  explicit HeldCommits(engine::fake::Store& store) : store_(store) {
+    store_.SetHook([state = state_](const Call& call) { return OnCall(*state, call); });
+  }
+  ~HeldCommits() {
+    LetGo();
+    store_.SetHook({});
+  }
+
+  bool AwaitCommit() { return state_->arrived.Wait(); }
+  void LetGo() { state_->released.Notify(); }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::set<std::thread::id> writers;
+    Notification arrived, released;
+  };
+
+  static Outcome OnCall(State& state, const Call& call) {
+    const std::thread::id self = std::this_thread::get_id();
+    std::unique_lock lock(state.mutex);
+    if (call.kind == Call::Kind::kExecute && call.request->is_write()) state.writers.insert(self);
+    const bool commits_write = call.kind == Call::Kind::kCommit && state.writers.contains(self);
+    lock.unlock();
+    if (!commits_write) return {};
+    state.arrived.Notify();
+    state.released.Wait();
+    return {};
+  }
+
+  engine::fake::Store& store_;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+class WorkerBatchTest : public ::testing::Test {
+ protected:
+  TestService server_;
+};
+
+TEST_F(WorkerBatchTest, FindsAreAnsweredWhileABatchIsCommitted) {
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  writer.Send(Insert(4));
+  ASSERT_TRUE(held.AwaitCommit());
+  for (int i = 0; i < 5; ++i) EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  EXPECT_TRUE(net::NothingToRead(writer.fd()));
+  held.LetGo();
+  EXPECT_EQ("0\t1", writer.ReadLine());
+}
+
+TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
+  server_.Start();
+  LineClient first = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  std::vector<LineClient> writers;
+  for (int i = 0; i < 200; ++i) writers.push_back(server_.ConnectAndOpen());
+  HeldCommits held(server_.store);
+  first.Send(Insert(4));
+  ASSERT_TRUE(held.AwaitCommit());
+  for (unsigned i = 0; i < writers.size(); ++i) writers[i].Send(Insert(100 + i) + Add(1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  EXPECT_EQ(0u, server_.Stat(Stat::kCommits));
+  held.LetGo();
+  EXPECT_EQ("0\t1", first.ReadLine());
+  for (LineClient& writer : writers) {
+    EXPECT_EQ("0\t1", writer.ReadLine());
+    EXPECT_EQ("0\t1\t1", writer.ReadLine());
+  }
+  EXPECT_EQ(2u, server_.Stat(Stat::kCommits));
+  EXPECT_EQ(2u, server_.Stat(Stat::kBatches));
+  EXPECT_EQ(401u, server_.Stat(Stat::kBatchRequests));
+  EXPECT_EQ("0\t2\t1\t210", reader.Ask(kFind1));
+}
+
+TEST_F(WorkerBatchTest, ConnectionIsAnsweredInOrderWhateverItSendsMeanwhile) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  client.Send(Insert(4) + "0\t=\t1\t4\n");
+  ASSERT_TRUE(held.AwaitCommit());
+  client.Send("bad\n0\t=\t1\t3\n" + Insert(5));
+  EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  client.Send("P\t0\ttest\tt\t\tv\n0\t=\t1\t3\n");
+  EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  EXPECT_TRUE(net::NothingToRead(client.fd()));
+  held.LetGo();
+  for (const char* reply : {"0\t1", "0\t2\t4\tx", "2\t1\tcmd", "0\t2\t3\t30", "0\t1", "0\t1",
+                            "0\t1\t30"}) {
+    EXPECT_EQ(reply, client.ReadLine());
+  }
+}
+
+// Sent by clients that read and write in turn: what is taken for a write at first is none.
+TEST_F(WorkerBatchTest, ReadsAndWritesMayAlternate) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  for (unsigned i = 0; i < 50; ++i) {
+    EXPECT_EQ("0\t1\t1", client.Ask(Add(2)));
+    EXPECT_EQ("0\t2\t2\t" + std::to_string(21 + i), client.Ask("0\t=\t1\t2\n"));
+    EXPECT_EQ("2\t1\tcmd", client.Ask("?\n"));
+    client.Send(kFind1 + Add(3) + kFind1);
+    EXPECT_EQ("0\t2\t1\t10", client.ReadLine());
+    EXPECT_EQ("0\t1\t1", client.ReadLine());
+    EXPECT_EQ("0\t2\t1\t10", client.ReadLine());
+  }
+  EXPECT_EQ(100u, server_.Stat(Stat::kBatches));
+}
+
+TEST_F(WorkerBatchTest, ClientsMayVanishOrHalfCloseWhileTheirBatchIsCommitted) {
+  server_.Start();
+  LineClient reader = server_.ConnectAndOpen();
+  LineClient vanishes = server_.ConnectAndOpen();
+  LineClient ends = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  vanishes.Send(Insert(4));
+  ASSERT_TRUE(held.AwaitCommit());
+  ends.Send(Insert(5) + Insert(6));
+  EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  ends.HalfClose();
+  vanishes.Reset();
+  EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  held.LetGo();
+  EXPECT_EQ("0\t1", ends.ReadLine());
+  EXPECT_EQ("0\t1", ends.ReadLine());
+  EXPECT_EQ("(end)", ends.ReadLine());
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
+  EXPECT_EQ("1,10;2,20;3,30;4,x;5,x;6,x;", server_.store.Dump(kServedTable));
+}
+
+TEST_F(WorkerBatchTest, WritersWaitForRoomWhenABatchIsFull) {
+  server_.Start();
+  LineClient first = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  std::vector<LineClient> writers;
+  constexpr unsigned kEach = 2 * model::kTurnRequestsPerConnectionMax;
+  constexpr unsigned kWriters = 2 * model::kTurnRequestsMax / kEach + 5;
+  for (unsigned i = 0; i < kWriters; ++i) writers.push_back(server_.ConnectAndOpen());
+  HeldCommits held(server_.store);
+  first.Send(Add(1));
+  ASSERT_TRUE(held.AwaitCommit());
+  std::string pipeline;
+  for (unsigned i = 0; i < kEach; ++i) pipeline += Add(2);
+  for (LineClient& writer : writers) writer.Send(pipeline);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t2\t3\t30", reader.Ask("0\t=\t1\t3\n"));
+  held.LetGo();
+  for (LineClient& writer : writers) {
+    for (unsigned i = 0; i < kEach; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
+  }
+  EXPECT_EQ("0\t2\t2\t" + std::to_string(20 + kWriters * kEach), reader.Ask("0\t=\t1\t2\n"));
+}
+
+TEST_F(WorkerBatchTest, RowThatIsHeldElsewhereStopsItsConnectionOnly) {
+  server_.Start();
+  LineClient blocked = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  blocked.Send(Add(1) + Add(2) + Add(3));
+  EXPECT_EQ("0\t1\t1", blocked.ReadLine());
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  EXPECT_EQ("0\t1\t1", other.Ask(Add(1)));
+  EXPECT_TRUE(net::NothingToRead(blocked.fd()));
+  held.reset();
+  EXPECT_EQ("0\t1\t1", blocked.ReadLine());
+  EXPECT_EQ("0\t1\t1", blocked.ReadLine());
+  EXPECT_EQ("1,12;2,21;3,31;", server_.store.Dump(kServedTable));
+}
+
+TEST_F(WorkerBatchTest, LoneConnectionIsServedOnItsWorkersThread) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  std::set<std::thread::id> threads;
+  std::mutex mutex;
+  server_.store.SetHook([&](const Call& call) {
+    const std::lock_guard lock(mutex);
+    if (call.kind == Call::Kind::kExecute) threads.insert(std::this_thread::get_id());
+    return Outcome();
+  });
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ("0\t1\t1", client.Ask(Add(1)));
+    EXPECT_EQ("0\t2\t3\t30", client.Ask("0\t=\t1\t3\n"));
+  }
+  server_.Stop();
+  EXPECT_EQ(1u, threads.size());
+}
+
+TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  EXPECT_EQ("0\t1\t1", client.Ask(Add(1)));
+  EXPECT_TRUE(Eventually([this] { return server_.store.sessions_with_tables() == 0; }));
+}
+
+// The next one may still have begun; if not, it is dropped and nobody told that it was done.
+TEST_F(WorkerBatchTest, StopAnswersTheBatchUnderWay) {
+  server_.Start();
+  LineClient first = server_.ConnectAndOpen();
+  LineClient second = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  first.Send(Insert(4));
+  ASSERT_TRUE(held.AwaitCommit());
+  second.Send(Insert(5));
+  EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  server_.service->AskToStop();
+  held.LetGo();
+  EXPECT_EQ("0\t1", first.ReadLine());
+  EXPECT_EQ("(end)", first.ReadLine());
+  const bool is_done = second.ReadLine() == "0\t1";
+  server_.Stop();
+  EXPECT_EQ(is_done ? "1,10;2,20;3,30;4,x;5,x;" : "1,10;2,20;3,30;4,x;",
+            server_.store.Dump(kServedTable));
+  EXPECT_EQ(0u, server_.store.sessions());
+}
+
+TEST_F(WorkerBatchTest, StopInterruptsABatchThatTakesLong) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  const auto delay = server_.store.DelayRow(kServedTable, {"1"});
+  client.Send(Add(1));
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  server_.Stop();
+  EXPECT_EQ(0u, server_.store.sessions());
+}
+
+TEST_F(WorkerBatchTest, PortThatOnlyReadsHasNoExecutor) {
+  server_.frontend.writable = server_.settings.writes = false;
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  EXPECT_EQ("2\t1\treadonly", client.Ask(Add(1)));
+  EXPECT_EQ(1u, server_.store.sessions());
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,52 @@
+// How a worker's connections get through a lock wait.
+#include <algorithm>
+
+#include "exec/worker_client.h"
+
+namespace rowsocket::exec {
+
+// The job gets a copy of the request's bytes: the turn's arena is reused before it is done.
+void Worker::StartWait(Client& client) {
+  const TurnItem& item = *client.turn.stopped_at;
+  auto job = std::make_unique<WaitJob>();
+  job->owner = this;
+  job->client = &client;
+  job->frontend = client.frontend.get();
+  job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
+  if (item.is_silent_open()) {
+    job->item = item.item;
+  } else {
+    client.frontend->Parse(job->line, false, job->arena, &job->item);
+  }
+  client.frontend->Rewind();
+  client.waits = true;
+  client.job = job.get();
+  client.connection.SetInputHeld(true);
+  context_.lane->Submit(std::move(job));
+}
+
+void Worker::FinishWait(WaitJob& job) {
+  Client& client = *static_cast<Client*>(job.client);
+  client.waits = false;
+  if (client.retired) {
+    // One that was retired in this round is in retired_ still, and freed with the others.
+    if (std::erase(orphans_, &client) != 0) delete &client;
+    return;
+  }
+  client.connection.SetInputHeld(false);
+  const bool is_open = job.item.kind == Item::Kind::kOpen;
+  if (is_open && job.line.empty() && !job.outcome.ok()) {
+    client.frontend->Opened(job.item, job.outcome, nullptr);
+  } else if (!is_open || !job.outcome.ok()) {
+    net::GatedOutput& out = client.connection.out();
+    if (is_open) client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
+    else out.bytes().Append(job.reply.view());
+    out.OpenGate();
+    client.connection.in().Consume(job.line.size());
+    CountAnswer(job.item, job.outcome.error, job.outcome.rows, *stats_);
+  }
+  client.has_more = true;
+  SendTo(client);
+}
+
+}  // namespace rowsocket::exec

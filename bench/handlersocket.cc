@@ -16,13 +16,14 @@ constexpr char kChangeId = '1';
 
 enum Kind : uint8_t { kFind, kChange };
 
-/// The line at the start of `received` without its LF; npos as bytes: not complete.
+/// A line without its LF; 0 bytes: it is not complete.
 struct Line {
   std::string_view text;
   size_t bytes = 0;
 };
 
 Line FirstLine(std::string_view received) {
+  if (received.empty()) return {};
   const auto* end = static_cast<const char*>(memchr(received.data(), '\n', received.size()));
   if (end == nullptr) return {};
   const auto length = static_cast<size_t>(end - received.data());
@@ -215,8 +216,9 @@ class Insert : public Base {
     const Line line = FirstLine(received);
     if (line.bytes == 0) return {};
     constexpr std::string_view kDone = "0\t1";
-    const bool has_id = line.text.size() > kDone.size() + 1 && line.text[kDone.size()] == '\t';
-    return Equal({has_id ? line.text.substr(0, kDone.size()) : line.text, line.bytes}, kDone, 1);
+    const std::string_view rest = line.text.substr(std::min(kDone.size(), line.text.size()));
+    const bool has_id = line.text.starts_with(kDone) && rest.size() > 1 && rest[0] == '\t';
+    return Equal({has_id ? kDone : line.text, line.bytes}, kDone, 1);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -32,7 +33,8 @@ TEST(Histogram, PercentilesAreWithinATenthOfAPercentOfTheSortedValues) {
   }
   std::sort(values.begin(), values.end());
   for (const double percent : {0.1, 10.0, 50.0, 90.0, 99.0, 99.9, 99.99}) {
-    const auto rank = static_cast<size_t>(percent / 100 * static_cast<double>(values.size()));
+    const auto rank =
+        static_cast<size_t>(std::lround(percent / 100 * static_cast<double>(values.size())));
     const auto exact = static_cast<double>(values[rank - 1]);
     const auto found = static_cast<double>(histogram.Percentile(percent));
     EXPECT_GE(found, exact) << percent;

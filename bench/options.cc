@@ -123,6 +123,10 @@ void AddDataOptions(CLI::App* app, Options* o) {
   app->add_option("--redis-stock", o->redis_stock, "stock to begin with in each row; 0: as it is");
 }
 
+bool NeedsNoEscape(const Options& o) {
+  return (o.key_text + o.values_text + o.set_text).find_first_of("'\\") == std::string::npos;
+}
+
 bool HasOneLinePerRequest(const Options& o) {
   return o.protocol == Protocol::kHandlerSocket || o.workload == "mc-get" ||
          o.workload == "mc-multiget" || o.workload == "mc-ma";
@@ -188,6 +192,12 @@ bool Complete(Options* o, std::string* error) {
     *error = "SQL has one request in flight per connection: --depth 1";
   } else if (!o->expect_reply.empty() && !HasOneLinePerRequest(*o)) {
     *error = "--expect-reply is for requests of one line: hs-* and mc-get, mc-multiget, mc-ma";
+  } else if (o->protocol == Protocol::kSql && o->idle != 0) {
+    *error = "--idle is not for SQL";
+  } else if (o->protocol == Protocol::kSql && !NeedsNoEscape(*o)) {
+    *error = "texts of SQL hold no quotes and no backslashes";
+  } else if (o->requests != 0 && o->requests < o->threads) {
+    *error = "less --requests than --threads";
   } else if (o->hot_rows == 0 || o->hot_rows > o->rows) {
     *error = "--hot-rows is 1 to --rows";
   } else if (o->cold_percent > 0 && o->hot_rows == o->rows) {
@@ -208,6 +218,7 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_status) {
   Options options;
   CLI::App app("Sends one workload to a server, checks every reply, prints one JSON object.");
   app.option_defaults()->always_capture_default();
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.footer(WorkloadHelp());
   AddRunOptions(&app, &options);
   AddDataOptions(&app, &options);

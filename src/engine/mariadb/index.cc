@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/mariadb/merge_rules.h"
+
 namespace rowsocket::engine::mariadb {
 
 using model::ErrorCode;
@@ -102,6 +104,14 @@ bool MariaIndex::LookUpFields(const TABLE* table, const std::vector<std::string>
     fields->push_back((*field)->field_index);
   }
   return true;
+}
+
+const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open) {
+  if (merge_rules_generation_ != tables.generation()) {
+    merge_rules_ = FindMergeRules(open, *this);
+    merge_rules_generation_ = tables.generation();
+  }
+  return merge_rules_;
 }
 
 bool MariaIndex::MakeReadSet(TABLE* table) {

@@ -14,6 +14,18 @@
 
 namespace rowsocket::engine::mariadb {
 
+/// Why the requests of an index are not merged into one change of a row, by what they do; see
+/// merge_rules.h.
+struct MergeRules {
+  NotMergeable find = NotMergeable::kNone;
+  NotMergeable modify = NotMergeable::kNone;  ///< U, + and -
+  NotMergeable erase = NotMergeable::kNone;   ///< D
+  NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
+
+  /// For a request whose key names one row.
+  NotMergeable Of(const model::Request& request) const;
+};
+
 class MariaIndex {
  public:
   explicit MariaIndex(const Index& index) : index_(index), serial_(index.serial()) {}
@@ -36,6 +48,8 @@ class MariaIndex {
   const std::vector<uint>& filter_fields() const { return filter_fields_; }
   /// The columns that a find reads: key parts, opened columns, filter columns.
   MY_BITMAP* read_set() { return &read_set_; }
+  /// What may be merged, of the instance that writes go to.
+  const MergeRules& merge_rules(Tables& tables, const OpenTable& open);
 
  private:
   Outcome Resolve(Tables& tables, Access access, OpenTable** open);
@@ -54,6 +68,8 @@ class MariaIndex {
   std::vector<uint> column_fields_;
   std::vector<uint> filter_fields_;
   MY_BITMAP read_set_{};
+  MergeRules merge_rules_;
+  uint64_t merge_rules_generation_ = 0;
 };
 
 /// The KEY of an index whose uniqueness is kept by a hash over its columns: its user-visible parts.

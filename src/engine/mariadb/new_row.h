@@ -15,6 +15,21 @@
 
 namespace rowsocket::engine::mariadb {
 
+/// In a column that generates its values 0 is a value like any other.
+class ExplicitZero {
+ public:
+  explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
+    thd->variables.sql_mode |= MODE_NO_AUTO_VALUE_ON_ZERO;
+  }
+  ~ExplicitZero() { thd_->variables.sql_mode = mode_; }
+  ExplicitZero(const ExplicitZero&) = delete;
+  ExplicitZero& operator=(const ExplicitZero&) = delete;
+
+ private:
+  THD* const thd_;
+  const sql_mode_t mode_;
+};
+
 class NewRow {
  public:
   enum class Made : uint8_t {

@@ -25,6 +25,15 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, MariaIndex& index,
   return scan_.Prepare(thd, open, index, find.op, in_key_);
 }
 
+ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+                                    const model::Find& find) {
+  thd_ = thd;
+  open_ = &open;
+  index_ = &index;
+  find_ = &find;
+  return PrepareFilters();
+}
+
 ErrorCode RowFinder::PrepareFilters() {
   const auto& filters = find_->filters;
   if (filters_.size() < filters.size()) filters_.resize(filters.size());

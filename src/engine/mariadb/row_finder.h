@@ -18,6 +18,11 @@ class RowFinder {
 
   int Next();
 
+  /// For a row that is in record[0] already: only the filters of `find`.
+  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+                                  const model::Find& find);
+  bool Passes() { return Judge() == Verdict::kTake; }
+
   /// No second row can come, so that the first may be changed at once.
   bool is_single_row() const {
     return !find_->has_in && (find_->limit == 1 || scan_.is_single_row());

@@ -16,7 +16,7 @@ constexpr ulonglong kStartPollNs = 50'000'000;
 
 MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts,
                            IndexRegistry& indexes)
-    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_),
+    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_), row_(thd_, tables_),
       indexes_(indexes) {}
 
 MariaSession::~MariaSession() {
@@ -100,11 +100,27 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
   Outcome outcome;
   if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
+  } else if (row_.is_open()) {
+    outcome = row_.Execute(request, sink);
   } else if (request.is_write()) {
     outcome = writer_.Execute(maria_index, request, sink);
   } else {
     outcome = Read(maria_index, request.find, sink);
   }
+  Finish(&outcome);
+  return outcome;
+}
+
+RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {
+  RowOpening opening;
+  if (thd_.killed()) opening.outcome = Outcome::Fail(ErrorCode::kKilled);
+  else opening = row_.Begin(StateOf(index), request);
+  Finish(&opening.outcome);
+  return opening;
+}
+
+Outcome MariaSession::EndRow() {
+  Outcome outcome = row_.End();
   Finish(&outcome);
   return outcome;
 }
@@ -190,6 +206,7 @@ Outcome MariaSession::Commit() {
 
 void MariaSession::Rollback() {
   THD* thd = thd_.get();
+  row_.Abandon();
   tables_.EndScans();
   trans_rollback_stmt(thd);
   if (writes_) trans_rollback(thd);

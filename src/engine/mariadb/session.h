@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/mariadb/merged_row.h"
 #include "engine/mariadb/writer.h"
 #include "engine/session.h"
 
@@ -24,12 +25,11 @@ class MariaSession final : public Session {
   Outcome Inspect(Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
-  // Requests run one by one.
-  RowOpening BeginRow(Index&, const model::Request&) override {
-    return RowOpening::Not(NotMergeable::kEngine);
+  RowOpening BeginRow(Index& index, const model::Request& request) override;
+  NotMergeable RowTakes(const model::Request& request) const override {
+    return row_.Takes(request);
   }
-  NotMergeable RowTakes(const model::Request&) const override { return NotMergeable::kEngine; }
-  Outcome EndRow() override { return {}; }
+  Outcome EndRow() override;
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
@@ -54,6 +54,7 @@ class MariaSession final : public Session {
   WorkerThd thd_;
   Tables tables_;
   Writer writer_;
+  MergedRow row_;
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;

@@ -14,21 +14,6 @@ namespace {
 /// Times that an edit is decided anew because another session has inserted the row.
 constexpr int kEditRetriesMax = 3;
 
-/// In a column that generates its values 0 is a value like any other.
-class ExplicitZero {
- public:
-  explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
-    thd->variables.sql_mode |= MODE_NO_AUTO_VALUE_ON_ZERO;
-  }
-  ~ExplicitZero() { thd_->variables.sql_mode = mode_; }
-  ExplicitZero(const ExplicitZero&) = delete;
-  ExplicitZero& operator=(const ExplicitZero&) = delete;
-
- private:
-  THD* const thd_;
-  const sql_mode_t mode_;
-};
-
 int SqlCommand(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return SQLCOM_INSERT;
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;

@@ -19,7 +19,9 @@ def ours(load, system="ours"):
 
 
 def theirs(load):
-    return Entry(MEMCACHED, "memcached", (load,))
+    """What sets change is another server's, so that reads find what they expect."""
+    writes = load.workload in ("mc-set", "mc-mixed")
+    return Entry(MEMCACHED, "memcached-written" if writes else "memcached", (load,))
 
 
 def pair(load, *more):

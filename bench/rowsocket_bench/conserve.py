@@ -66,7 +66,7 @@ def open_ledger(system, entry):
         return None
     table, rows, stock = entry.conserve
     kind = RedisStock if entry.system.startswith("redis") else SqlStock
-    if entry.system in ("null", "memcached"):
+    if entry.system == "null" or entry.system.startswith("memcached"):
         raise Unavailable("has no stock")
     ledger = kind(system, table)
     ledger.fill(rows, stock)

@@ -7,6 +7,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  after use(): no display is looked for
+from matplotlib.ticker import LogLocator  # noqa: E402
 
 from . import stats, tables  # noqa: E402
 
@@ -18,6 +19,7 @@ COLOURS = {"ours": "#0b6e4f", "bundled": "#c8553d", "memcached": "#2f6690", "nul
            "SQL": "#7d5ba6"}
 MORE_COLOURS = ("#b08900", "#3d405b", "#e07a5f", "#81b29a", "#5f0f40")
 BARS = ("P0", "P1", "P2", "P3", "P4", "P7-64", "P7-256")
+BARS_FROM = 1000  # where bars on a logarithmic scale begin
 MARKERS = "osv^Dxp*h"
 
 
@@ -39,7 +41,7 @@ def svg(figure):
     return text[text.index("<svg"):]
 
 
-def lines(results, curve, metric, title, y_label, labels=None, **scale):
+def lines(results, curve, metric, title, y_label, log=False):
     """One line per system over x; None without two points."""
     points = tables.curve_points(results, curve)
     all_labels = tables.curve_labels(points)
@@ -48,7 +50,7 @@ def lines(results, curve, metric, title, y_label, labels=None, **scale):
     for number, label in enumerate(all_labels):
         found = [(result.x, stats.median(result.series(label, metric))) for result in points]
         found = [(x, y) for x, y in found if y is not None]
-        if len(found) < 2 or (labels and label not in labels):
+        if len(found) < 2:
             continue
         axes.plot(*zip(*found), label=label, color=colour(label, all_labels), linewidth=1.4,
                   marker=MARKERS[number % len(MARKERS)], markersize=4)
@@ -58,24 +60,27 @@ def lines(results, curve, metric, title, y_label, labels=None, **scale):
         return None
     axes.set_xscale("log")
     xs = [result.x for result in points]
-    axes.set_xticks(xs, [f"{x:,g}" if x < 1e5 else f"{x:.0e}".replace("e+0", "e") for x in xs],
+    axes.set_xticks(xs, [f"{x:,.0f}" for x in xs],
                     rotation=45 if len(xs) > 8 else 0)
-    axes.minorticks_off()
-    axes.set_yscale("log") if scale.get("log") else axes.set_ylim(bottom=0)
     axes.set_xlabel(tables.curve_x(curve))
-    finish(axes, title, y_label)
+    finish(axes, title, y_label, log)
     return svg(figure)
 
 
-def finish(axes, title, y_label):
+def finish(axes, title, y_label, log=False):
     axes.set_title(title, loc="left", fontsize=10)
     axes.set_ylabel(y_label)
-    if not axes.get_yscale() == "log":
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    axes.legend(frameon=False, fontsize=8)
+    if log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
-def bars(results, metric, title, y_label, second=None):
+def bars(results, metric, title, y_label, second=None, log=False):
     """Groups of bars, one per case; with `second` the part of it below is drawn darker."""
     cases = [results[name] for name in BARS if name in results]
     labels = list(dict.fromkeys(short(label) for result in cases for label in result.labels))
@@ -103,7 +108,9 @@ def bars(results, metric, title, y_label, second=None):
         return None
     axes.set_xticks(range(len(cases)), [f"{result.id}\n{shape(result)}" for result in cases])
     axes.grid(axis="x", visible=False)
-    finish(axes, title, y_label)
+    finish(axes, title, y_label, log)
+    if log:
+        axes.set_ylim(bottom=min(BARS_FROM, axes.get_ylim()[0]))
     return svg(figure)
 
 
@@ -121,7 +128,7 @@ def draw(results):
     connections = "requests/s by connections, one in flight on each"
     wanted = {
         "throughput": ("Requests/s of the canonical table",
-                       lambda t: bars(results, "rps", t, "requests/s")),
+                       lambda t: bars(results, "rps", t, "requests/s", log=True)),
         "cpu": ("Server CPU per request: whole bar; user mode: dark",
                 lambda t: bars(results, "total_us", t, "us", "user_us")),
         "connections": ("Finds: " + connections,

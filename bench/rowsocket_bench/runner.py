@@ -51,6 +51,7 @@ def minutes(seconds):
 class Runner:
     def __init__(self, plan, fleet, writer, say):
         self.plan, self.fleet, self.writer, self.say = plan, fleet, writer, say
+        self.last_trouble = {}  # of each entry of the case that is being measured
 
     def run(self, cases, done, limit_s=None):
         """Measures all cases but those that are done. Past the limit, the rest is left out."""
@@ -84,7 +85,7 @@ class Runner:
     # --- Loads ---
 
     def _measure_loads(self, case):
-        chosen = {}
+        chosen, self.last_trouble = {}, {}
         for entry in case.entries:
             try:
                 self._announce(entry)
@@ -102,6 +103,8 @@ class Runner:
         for label, found in values.items():
             if found:
                 self.say(f"    {label}: {summary(found)}")
+            else:
+                self._absent(case, label, self.last_trouble.get(label, "no round"))
 
     def _announce(self, entry):
         if entry.system != "none" and entry.system not in self.fleet.running:
@@ -129,14 +132,14 @@ class Runner:
             self.writer.write("refused", case=case.id, label=entry.label, round=number,
                               why=str(error))
             failures[entry.label] += 1
+            self.last_trouble[entry.label] = error
             return
         except TROUBLE as error:
             failures[entry.label] += 1
+            self.last_trouble[entry.label] = error
             self.say(f"    {entry.label}: {error}")
             if not isinstance(error, WindowFailed):
                 self.fleet.lost(entry.system)
-            if failures[entry.label] == FAILURES_MAX:
-                self._absent(case, entry.label, error)
             return
         values[entry.label].append(sample)
         self.writer.write("sample", case=case.id, label=entry.label, round=number,

@@ -156,7 +156,7 @@ class Process:
 
     def command(self):
         """(arguments, the file to execute)"""
-        if self.name == "memcached":
+        if self.name.startswith("memcached"):
             program = self.plan.memcached_program
             user = ("-u", "nobody") if os.geteuid() == 0 else ()
             return (["memcached", *user, "-l", "127.0.0.1", "-p", self.number, "-U", 0, "-t", 2,
@@ -183,7 +183,7 @@ class Process:
                    f"{self.name} listens")
         if self.process.poll() is not None:
             raise Unavailable(f"{self.name} ended: {(self.directory / 'log').read_text()[-200:]}")
-        if self.name == "memcached":
+        if self.name.startswith("memcached"):
             self.plan.fill_memcached(self)
 
     @property

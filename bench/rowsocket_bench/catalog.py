@@ -84,7 +84,8 @@ def several_rows():
     yield Case("P6-range", "range >= with limit 100, 30 x 1", (
         Entry(OURS, "ours", (loads.find_range(30, 1, 100),)),
         Entry(BUNDLED, "bundled", (loads.find_range(30, 1, 100),)),
-        sql(TEXT, loads.sql_range(30, 100))), (at_least("rows_s", 1.3, BUNDLED),), "P6", seconds=SHORT_S)
+        sql(TEXT, loads.sql_range(30, 100))), (
+        at_least("rows_s", 1.3, BUNDLED),), "P6", seconds=SHORT_S)
     for name, covered, title in (
             ("P6-secondary", False, "secondary index, the row is read, 30 x 16"),
             ("P6-covering", True, "secondary index that covers the columns, 30 x 16")):

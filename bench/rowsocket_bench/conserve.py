@@ -1,5 +1,5 @@
-"""The conservation check of decrements: what the clients were told that they took is what is missing
-afterwards. And how many requests each fsync of the server carried.
+"""The conservation check of decrements: what the clients were told that they took is what is
+missing afterwards. And how many requests each fsync of the server carried.
 """
 
 import socket

@@ -118,10 +118,10 @@ class MariaDb:
         return found
 
     def variables(self):
-        return dict(self.run("SHOW GLOBAL VARIABLES WHERE Variable_name RLIKE "
-                             "'^(innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index$)"
-                             "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$"
-                             "|thread_handling|innodb_deadlock_detect)'"))
+        names = ("innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index$)"
+                 "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$|thread_handling"
+                 "|innodb_deadlock_detect")
+        return dict(self.run(f"SHOW GLOBAL VARIABLES WHERE Variable_name RLIKE '^({names})'"))
 
     def port(self, workload):
         """The port that a workload needs."""
@@ -223,7 +223,8 @@ class Fleet:
         if name in self.failed:
             raise Unavailable(self.failed[name])
         if name not in self.running:
-            system = (MariaDb if name.split("/")[0] in PLUGINS else Process)(name, self.base, self.plan)
+            kind = MariaDb if name.split("/")[0] in PLUGINS else Process
+            system = kind(name, self.base, self.plan)
             try:
                 system.start()
             except (Unavailable, OSError, pymysql.MySQLError, subprocess.SubprocessError) as error:

@@ -140,14 +140,16 @@ def test_changes_per_fsync():
     ({"replies_per_second": 5}, ""), ({"replies_per_second": 5, "mismatches": 1}, "wrong"),
     ({"replies_per_second": 5, "errors": 2}, "errors"),
     ({"replies_per_second": 5, "right": False}, "found the run wrong"),
-    ({"replies_per_second": 5, "whole_run": {"disconnects": 1}}, "lost"), ({"replies_per_second": 0}, "no reply")])
+    ({"replies_per_second": 5, "whole_run": {"disconnects": 1}}, "lost"),
+    ({"replies_per_second": 0}, "no reply")])
 def test_a_window_with_wrong_replies_has_no_figure(raw, wrong):
     text = loader.wrong_replies(raw)
     assert (wrong in text) if wrong else text == ""
 
 
 def test_metrics_of_a_window():
-    raw = {"replies_per_second": 10.0, "latency_us": {"p50": 1, "p99": 2}, "fairness": {"jain": 0.5},
+    raw = {"replies_per_second": 10.0, "latency_us": {"p50": 1, "p99": 2},
+           "fairness": {"jain": 0.5},
            "server_cpu": {"per_request_us_user": 3, "per_request_us_total": 4}}
     found = loader.metrics(raw)
     assert {**found, "rps": 10.0, "p50_us": 1, "p99_us": 2, "user_us": 3, "total_us": 4,

@@ -22,7 +22,7 @@ EXPECTED = {
     "X-handler": {"ours", "HANDLER READ", "SQL prepared", "SQL text"},
     "X-sql": {"rowsocket-load, text", "mysqlslap", "sysbench"},
 }
-TIMEOUT_S = 600  # with building the load generator
+TIMEOUT_S = 1200  # with building the load generator
 
 
 @pytest.mark.ours

@@ -131,7 +131,8 @@ def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
                                                    draws_nothing_twice):
     document, readme = tmp_path / "docs/BENCHMARKS.md", tmp_path / "README.md"
     document.parent.mkdir()
-    document.write_text("method\n<!-- results: by a program -->\nbefore it\n<!-- results: end -->\nend\n")
+    document.write_text("method\n<!-- results: by a program -->\nbefore it\n<!-- results: end -->"
+                        "\nend\n")
     readme.write_text("a\n<!-- performance: by it -->\nbefore it\n<!-- performance: end -->\nz\n")
     for name, value in (("DOCUMENT", document), ("README", readme), ("REPOSITORY", tmp_path),
                         ("PLOTS", tmp_path / "docs/benchmarks")):
@@ -139,7 +140,8 @@ def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
     said = []
     publish.publish([whole], said.append)
     first = document.read_text(), readme.read_text()
-    assert first[0].startswith("method\n") and first[0].endswith("end\n") and "before it" not in "".join(first)
+    assert first[0].startswith("method\n") and first[0].endswith("end\n")
+    assert "before it" not in "".join(first)
     assert "1.50 x bundled" in first[1] and first[1].endswith("z\n")
     for name in re.findall(r"\]\((benchmarks/[^)]+)\)", first[0]):
         assert (tmp_path / "docs" / name).exists(), name

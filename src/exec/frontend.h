@@ -36,8 +36,10 @@ struct Item {
   model::Request request;
   /// The frontend's own, in the arena of Parse: for items that are more than one request, such as a
   /// get of several keys. A kRequest item that writes is `request` on `index`, once, and nothing
-  /// else.
+  /// else, unless it stands alone.
   const void* detail = nullptr;
+  /// Executing it is more than `request`: a turn must not make it part of a row (S7).
+  bool stands_alone = false;
 };
 
 class Frontend {

@@ -1,6 +1,7 @@
 #include "frontend/handlersocket.h"
 
 #include "protocol/handlersocket/encoder.h"
+#include "protocol/handlersocket/tokens.h"
 
 namespace rowsocket::frontend {
 
@@ -10,7 +11,9 @@ using model::ErrorCode;
 
 namespace {
 constexpr int kUnknownError = 168;  // HA_ERR_GENERIC
-}
+/// The id of indexes that the table of tokens is reached by: none that a client can name.
+constexpr uint32_t kTokenIndexId = UINT32_MAX;
+}  // namespace
 
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
     : settings_(settings), authenticated_(settings.secret.empty()) {}
@@ -33,6 +36,10 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
   if (line.outcome == handlersocket::Framer::Outcome::kTooLong) {
     item->error.code = ErrorCode::kLineLength;
     return {Parsed::kItem, line.consumed};
+  }
+  if (settings_.tokens.enabled && line.line.starts_with("T\t")) {
+    const bool opens = !PrepareTokened(line.line, arena, item);
+    return {Parsed::kItem, opens ? 0 : line.consumed};
   }
   Command command;
   handlersocket::ParseLine(line.line, settings_.limits, arena, &command);
@@ -87,6 +94,10 @@ void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
 
 void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
                            std::shared_ptr<engine::Index> index) {
+  if (item.index_id == kTokenIndexId) {
+    tokens_failed_ = !outcome.ok() || !tokens_->Opened(std::move(index));
+    return;
+  }
   item.kind = Item::Kind::kReply;
   item.error = outcome.error;
   if (!outcome.ok()) return;
@@ -119,8 +130,55 @@ void HandlerSocket::PrepareRequest(Command& command, Item* item) {
   item->request = command.request;
 }
 
+// T <token> <request>. False: an index of the table of tokens has to be opened first.
+bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
+  handlersocket::Tokens tokens(line);
+  tokens.NextOrEmpty();
+  const std::string_view wire_token = tokens.NextOrEmpty();
+  const model::Value token = handlersocket::TokenValue(wire_token, arena);
+  const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
+  Command command;
+  handlersocket::ParseLine(rest, settings_.limits, arena, &command);
+  const size_t bytes = token.text().size();
+  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
+      command.kind != Command::Kind::kRequest || !command.wants_write) {
+    command.errors.Add(ErrorCode::kToken);
+  }
+  PrepareRequest(command, item);
+  if (item->kind != Item::Kind::kRequest) return true;
+  if (tokens_ == nullptr) tokens_ = std::make_unique<TokenBook>(settings_.tokens);
+  const engine::IndexNames* to_open = tokens_->ToOpen();
+  if (to_open == nullptr) {
+    item->detail = TokenBook::Describe(token, rest, *item->index, arena);
+    item->stands_alone = true;
+    return true;
+  }
+  if (tokens_failed_) {
+    tokens_failed_ = false;
+    item->kind = Item::Kind::kReply;
+    item->error.code = ErrorCode::kTokenTable;
+    return true;
+  }
+  item->kind = Item::Kind::kOpen;
+  item->names = to_open;
+  item->index_id = kTokenIndexId;
+  return false;
+}
+
 engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
                                        base::Buffer& out) const {
+  if (item.detail == nullptr) return ExecuteRequest(item, session, out);
+  const size_t begin = out.size();
+  const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
+  const engine::Outcome outcome =
+      tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
+  const bool unanswered = !outcome.ok() && !outcome.busy && !outcome.transaction_lost;
+  if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
+  return outcome;
+}
+
+engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session& session,
+                                              base::Buffer& out) const {
   const model::Request& request = item.request;
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
                             (!request.is_write() || request.find.wants_pre_images);

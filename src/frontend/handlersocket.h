@@ -9,6 +9,7 @@
 
 #include "base/secret.h"
 #include "exec/frontend.h"
+#include "frontend/token_book.h"
 #include "model/limits.h"
 #include "protocol/handlersocket/framer.h"
 #include "protocol/handlersocket/parser.h"
@@ -19,6 +20,7 @@ namespace rowsocket::frontend {
 struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;  ///< Empty: nobody needs to authenticate.
+  TokenSettings tokens;
   model::Limits limits;
 };
 
@@ -42,12 +44,17 @@ class HandlerSocket final : public exec::Frontend {
   void Authenticate(handlersocket::Command& command, exec::Item* item);
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
+  bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
+  engine::Outcome ExecuteRequest(const exec::Item& item, engine::Session& session,
+                                 base::Buffer& out) const;
   engine::Index* FindIndex(uint64_t id) const;
 
   const HandlerSocketSettings& settings_;
   handlersocket::Framer framer_;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
+  std::unique_ptr<TokenBook> tokens_;  ///< Since the first request with a token.
+  bool tokens_failed_ = false;         ///< The request at the front could not have its table.
   bool authenticated_;
 };
 

@@ -47,6 +47,10 @@ inline constexpr uint32_t kBackOffMs = 5;
 inline constexpr uint32_t kKeyPartsMax = 32;
 /// Bytes of a column, index, table or database name (64 characters of utf8mb3).
 inline constexpr size_t kNameBytesMax = 192;
+/// Bytes of an idempotency token.
+inline constexpr size_t kTokenBytesMax = 64;
+/// Expired tokens that are removed whenever a new one is kept.
+inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
 

@@ -23,6 +23,8 @@ char* plain_secret_wr;
 unsigned threads, threads_wr, lock_wait_threads;
 unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
+unsigned token_ttl_s;
+my_bool tokens;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes;
 
@@ -74,6 +76,8 @@ Settings TakeSettings() {
   settings.listen.backlog = static_cast<int>(backlog);
   settings.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   settings.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
+  settings.tokens.enabled = tokens;
+  settings.tokens.ttl_s = token_ttl_s;
   settings.limits.line_bytes_max = line_max_bytes;
   settings.limits.index_ids_max = index_ids_max;
   settings.limits.values_max = values_max;
@@ -172,6 +176,13 @@ MYSQL_SYSVAR_UINT(verbose, verbose, 0, "Accepted for old configurations", nullpt
 MYSQL_SYSVAR_ULONGLONG(line_max_bytes, line_max_bytes, PLUGIN_VAR_READONLY,
                        "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024,
                        1ull << 30, 0);
+MYSQL_SYSVAR_BOOL(tokens, tokens, PLUGIN_VAR_READONLY,
+                  "Understand T <token> in front of a request, which then takes effect once however "
+                  "often it is sent; needs the table of rowsocket_tokens.sql",
+                  nullptr, nullptr, 0);
+MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
+                  "Seconds for which a token and its answer are kept", nullptr, nullptr, 86400, 1,
+                  1u << 30, 0);
 MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
                   "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
 MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
@@ -191,7 +202,8 @@ st_mysql_sys_var* plugin_variables[] = {
     MYSQL_SYSVAR(timeout), MYSQL_SYSVAR(auth_timeout), MYSQL_SYSVAR(wrlock_timeout),
     MYSQL_SYSVAR(backlog), MYSQL_SYSVAR(sndbuf), MYSQL_SYSVAR(rcvbuf), MYSQL_SYSVAR(readsize),
     MYSQL_SYSVAR(accept_balance), MYSQL_SYSVAR(epoll), MYSQL_SYSVAR(verbose),
-    MYSQL_SYSVAR(line_max_bytes), MYSQL_SYSVAR(index_ids_max), MYSQL_SYSVAR(values_max),
+    MYSQL_SYSVAR(line_max_bytes), MYSQL_SYSVAR(tokens),
+    MYSQL_SYSVAR(token_ttl), MYSQL_SYSVAR(index_ids_max), MYSQL_SYSVAR(values_max),
     MYSQL_SYSVAR(reply_max_bytes), MYSQL_SYSVAR(connections_max), MYSQL_SYSVAR(buffer_max_bytes),
     nullptr};
 

@@ -75,6 +75,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
   frontend->writable = port.writable;
   frontend->limits = settings.limits;
+  frontend->tokens = settings.tokens;
   if (!frontend->secret.Set(port.secret)) {
     *error = std::string(port.secret_variable) + " is longer than " +
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";

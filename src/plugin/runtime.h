@@ -22,6 +22,7 @@ struct Settings {
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
   net::ListenOptions listen;
+  frontend::TokenSettings tokens;
   model::Limits limits;
 };
 

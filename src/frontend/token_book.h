@@ -1,0 +1,67 @@
+// Requests that take effect once, however often they are sent: each carries a token, which is kept
+// with its answer in the table rowsocket.tokens, in the transaction of the request itself.
+//
+// Flow, for a request with a token:
+//   Find -> kept already: its answer again, or tokendiffers when the request is another one
+//        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
+// Two of the same token at once meet in the table's primary key: one of them waits or runs again.
+// Keeping one removes up to kTokensPurgedAtOnce that have expired; an expired one counts as new.
+//
+// Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
+// Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql).
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "model/value.h"
+
+namespace rowsocket::frontend {
+
+struct TokenSettings {
+  bool enabled = false;      ///< handlersocket_tokens
+  uint32_t ttl_s = 86'400;   ///< handlersocket_token_ttl
+  std::function<uint64_t()> now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
+};
+
+/// What a request with a token is known by; in the arena of its turn.
+struct TokenedRequest {
+  model::Value token;
+  std::string_view text;  ///< The same for the same request on the same columns, else another.
+};
+
+class TokenBook {
+ public:
+  explicit TokenBook(const TokenSettings& settings) : settings_(settings) {}
+
+  /// The next index that has to be opened before Execute; null when all are.
+  const engine::IndexNames* ToOpen() const;
+  /// False when the index is not as it should be.
+  bool Opened(std::shared_ptr<engine::Index> index);
+
+  /// Makes what Execute needs. `line` is the request without its token.
+  static const TokenedRequest* Describe(model::Value token, std::string_view line,
+                                        const engine::Index& index, base::Arena& arena);
+
+  /// Appends the kept answer, or calls `execute` and keeps what it appends when it succeeds.
+  /// Nothing is appended when the outcome is not ok, but by `execute`.
+  engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
+                          base::Buffer& out,
+                          const std::function<engine::Outcome()>& execute) const;
+
+ private:
+  engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,
+                       std::string_view answer) const;
+  engine::Outcome Purge(engine::Session& session) const;
+  uint64_t NowSeconds() const;
+
+  const TokenSettings& settings_;
+  std::array<std::shared_ptr<engine::Index>, 2> indexes_;  ///< By token; by age.
+};
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,197 @@
+"""Idempotency tokens: a request takes effect once, however often it is sent (H11)."""
+
+import collections
+import pathlib
+
+import pytest
+
+import hs
+from load import Crew, scaled
+from server import wait_until
+
+TABLE = (pathlib.Path(__file__).parents[2] / "packaging" / "rowsocket_tokens.sql").read_text()
+TAKE = hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+
+
+def install(sql):
+    for statement in TABLE.split(";"):
+        if statement.strip():
+            sql.run(statement)
+
+
+def make_stock(server, db="shop", stock=1000):
+    sql = server.sql()
+    sql.run(f"CREATE DATABASE IF NOT EXISTS {db}")
+    sql.run(f"CREATE TABLE {db}.stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
+    sql.run(f"INSERT INTO {db}.stock VALUES (1, {stock}), (2, {stock})")
+    return sql
+
+
+def opened(server, db="shop"):
+    client = server.hs_wr()
+    assert client.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK
+    return client
+
+
+def once(token, tokens=TAKE):
+    return ("T", token, *tokens)
+
+
+@pytest.fixture
+def shop(make_server):
+    server = make_server(options=["--handlersocket-tokens=ON", "--handlersocket-token-ttl=3600"])
+    install(make_stock(server))
+    return server
+
+
+def test_a_repeated_request_gets_the_first_answer_again(shop):
+    client, sql = opened(shop), shop.sql()
+    assert client.request(*once("a")) == hs.reply(0, 1, 1000)
+    assert client.request(*once("a")) == hs.reply(0, 1, 1000)
+    assert client.request(*once("b")) == hs.reply(0, 1, 999)
+    # Another connection, where the id of the index is another one.
+    other = shop.hs_wr()
+    assert other.open_index(5, "shop", "stock", "PRIMARY", "stock", "stock") == hs.OK
+    assert other.request("T", "a", 5, *TAKE[1:]) == hs.reply(0, 1, 1000)
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"998"
+    assert sql.rows("SELECT token, answer FROM rowsocket.tokens ORDER BY token") == [
+        (b"a", b"0\t1\t1000\n"), (b"b", b"0\t1\t999\n")]
+
+
+def test_the_same_token_in_one_pipeline(shop):
+    client = opened(shop)
+    assert client.pipeline([once("x"), once("x"), once("y"), once("x")]) == [
+        hs.reply(0, 1, 1000), hs.reply(0, 1, 1000), hs.reply(0, 1, 999), hs.reply(0, 1, 1000)]
+
+
+def test_a_condition_that_failed_is_an_answer_too(shop):
+    sql, client = shop.sql(), opened(shop)
+    sql.run("UPDATE shop.stock SET stock = 3")
+    assert client.request(*once("a")) == hs.reply(0, 1)
+    sql.run("UPDATE shop.stock SET stock = 10")
+    assert client.request(*once("a")) == hs.reply(0, 1)
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"10"
+
+
+def test_another_request_with_the_same_token_is_an_error(shop):
+    client, sql = opened(shop), shop.sql()
+    assert client.request(*once("a")) == hs.reply(0, 1, 1000)
+    two = hs.find_tokens(0, "=", [2], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+    assert client.request(*once("a", two)) == hs.refused(1, "tokendiffers")
+    assert client.open_index(1, "shop", "stock", "PRIMARY", "id", "stock") == hs.OK
+    assert client.request("T", "a", 1, *TAKE[1:]) == hs.refused(1, "tokendiffers")
+    assert sql.rows("SELECT stock FROM shop.stock") == [(b"999",), (b"1000",)]
+
+
+def test_a_request_that_failed_keeps_no_token(shop):
+    client, sql = opened(shop), shop.sql()
+    assert client.open_index(2, "shop", "stock", "PRIMARY", "id,stock") == hs.OK
+    assert client.request("T", "a", 2, "+", 2, 1, 5).number == 121
+    assert sql.rows("SELECT * FROM rowsocket.tokens") == []
+    assert client.request("T", "a", 2, "+", 2, 7, 5) == hs.OK
+    assert client.request("T", "a", 2, "+", 2, 7, 5) == hs.OK
+
+
+@pytest.mark.parametrize("tokens", [
+    ("T", ""), ("T", "", *TAKE), ("T", "a" * 65, *TAKE), ("T", None, *TAKE), ("T", "a"),
+    ("T", "a", 0, "=", 1, 1), ("T", "a", "P", 1, "shop", "stock", "PRIMARY", "stock")])
+def test_what_cannot_have_a_token(shop, tokens):
+    client = opened(shop)
+    assert client.request(*tokens).code != 0
+    assert client.request(*once("b")) == hs.reply(0, 1, 1000)
+
+
+def test_a_token_is_any_64_bytes(shop):
+    client = opened(shop)
+    token = bytes(range(64))
+    assert client.request(*once(token)) == hs.reply(0, 1, 1000)
+    assert client.request(*once(token)) == hs.reply(0, 1, 1000)
+    assert client.request(*once(token[:63])) == hs.reply(0, 1, 999)
+
+
+def test_off_by_default(server, db, sql, hs_wr):
+    sql.run("CREATE TABLE stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
+    assert hs_wr.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK
+    assert hs_wr.request(*once("a")) == hs.refused(2, "cmd")
+
+
+def test_without_the_table_nothing_is_done(make_server):
+    server = make_server(options=["--handlersocket-tokens=ON"])
+    sql = make_stock(server)
+    client = opened(server)
+    assert client.pipeline([once("a"), once("b"), TAKE]) == [
+        hs.refused(1, "tokentable"), hs.refused(1, "tokentable"), hs.reply(0, 1, 1000)]
+    install(sql)
+    assert client.request(*once("a")) == hs.reply(0, 1, 999)
+
+
+def test_expired_tokens_are_new_and_go(shop):
+    client, sql = opened(shop), shop.sql()
+    for number in range(10):
+        client.request(*once(f"old{number}"))
+    assert sql.value("SELECT COUNT(*) FROM rowsocket.tokens") == b"10"
+    sql.run("UPDATE rowsocket.tokens SET created = created - 7200")
+    assert client.request(*once("old3")) == hs.reply(0, 1, 990)
+    for number in range(5):
+        client.request(*once(f"new{number}"))
+    assert sql.rows("SELECT COUNT(*) FROM rowsocket.tokens WHERE token LIKE 'old%'") == [(b"1",)]
+
+
+class Shopper:
+    """Takes pieces with a token each and asks again after every loss, until it has an answer."""
+
+    def __init__(self, server, number):
+        self.server, self.number = server, number
+        self.bought, self.tries = {}, 0
+
+    def run(self, stopping):
+        client, count = None, 0
+        while not stopping.is_set() or f"{self.number}-{count}" in self.bought:
+            token = f"{self.number}-{count}"
+            if token in self.bought:
+                count += 1
+                continue
+            try:
+                if client is None:
+                    client = opened(self.server)
+                self.tries += 1
+                reply = client.request(*once(token))
+                if reply.code == 0:
+                    self.bought[token] = int(reply.cells[0])
+            except (hs.Closed, OSError, AssertionError, KeyError):
+                client = None
+                stopping.wait(0.02)
+        # The last one may have been taken without an answer: asked until there is one.
+        self.last = f"{self.number}-{count}"
+
+
+def test_exactly_once_across_kills_and_reconnects(shop):
+    sql = shop.sql()
+    sql.run("UPDATE shop.stock SET stock = 1000000 WHERE id = 1")
+    sql.run("FLUSH TABLES")
+    shoppers = [Shopper(shop, number) for number in range(8)]
+    kept, shop.clients = shop.clients, []
+    with Crew() as crew:
+        for shopper in shoppers:
+            crew.start(shopper.run, crew.stopping)
+        for round_number in range(1, scaled(3) + 1):
+            goal = sum(len(shopper.bought) for shopper in shoppers) + 200
+            wait_until(lambda goal=goal: crew.check() and sum(
+                len(shopper.bought) for shopper in shoppers) >= goal, 60, "purchases")
+            kept, shop.clients = shop.clients, []
+            shop.kill()
+            shop.start()
+        goal = sum(len(shopper.bought) for shopper in shoppers) + 100
+        wait_until(lambda: crew.check() and sum(
+            len(shopper.bought) for shopper in shoppers) >= goal, 60, "purchases")
+    shop.clients += kept
+    client, sql = opened(shop), shop.sql()
+    for shopper in shoppers:
+        reply = client.request(*once(shopper.last))
+        assert reply.code == 0, reply
+        shopper.bought[shopper.last] = int(reply.cells[0])
+    befores = collections.Counter(before for shopper in shoppers
+                                  for before in shopper.bought.values())
+    assert max(befores.values()) == 1
+    assert 1_000_000 - int(sql.value("SELECT stock FROM shop.stock WHERE id = 1")) == len(befores)
+    assert sum(shopper.tries for shopper in shoppers) > len(befores) - len(shoppers)

@@ -20,8 +20,8 @@ HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
 
 size_t HandlerSocket::input_bytes_max() const {
   // One byte more than the longest line and its end, so that a longer one is seen to be longer.
-  const size_t line = authenticated_ ? settings_.limits.line_bytes_max
-                                     : model::kUnauthenticatedLineBytesMax;
+  const size_t line =
+      authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
   return line + 3;
 }
 
@@ -66,8 +66,8 @@ void HandlerSocket::Authenticate(Command& command, Item* item) {
   const bool has_key = !command.auth_key.is_null();
   const std::string_view key = command.auth_key.text();
   // Without a secret only the empty key is right, and a wrong one locks nothing.
-  const bool matches = has_key && (settings_.secret.empty() ? key.empty()
-                                                            : settings_.secret.Matches(key));
+  const bool matches =
+      has_key && (settings_.secret.empty() ? key.empty() : settings_.secret.Matches(key));
   if (!matches) command.errors.Add(ErrorCode::kUnauth);
   // "Checked before the key": another type leaves the authorisation as it is.
   const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
@@ -204,8 +204,10 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
 }
 
 void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
-  if (item.error.ok()) handlersocket::AppendOk(&out);
-  else handlersocket::AppendError(item.error, &out);
+  if (item.error.ok())
+    handlersocket::AppendOk(&out);
+  else
+    handlersocket::AppendError(item.error, &out);
 }
 
 void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {

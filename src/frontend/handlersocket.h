@@ -53,8 +53,8 @@ class HandlerSocket final : public exec::Frontend {
   handlersocket::Framer framer_;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
-  std::unique_ptr<TokenBook> tokens_;  ///< Since the first request with a token.
-  bool tokens_failed_ = false;         ///< The request at the front could not have its table.
+  std::unique_ptr<TokenBook> tokens_;                    ///< Since the first request with a token.
+  bool tokens_failed_ = false;  ///< The request at the front could not have its table.
   bool authenticated_;
 };
 

@@ -67,7 +67,9 @@ class Looker final : public model::RowEditor {
 class Keeper final : public model::RowEditor {
  public:
   Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s)
-      : changes_{{{kRequest, Value(request.text)}, {kAnswer, Value(answer)}, {kCreated, Value(now_s)}}} {}
+      : changes_{{{kRequest, Value(request.text)},
+                  {kAnswer, Value(answer)},
+                  {kCreated, Value(now_s)}}} {}
 
   Decision Decide(std::span<const Value>, std::span<const CellChange>* changes) override {
     *changes = changes_;

@@ -24,9 +24,10 @@
 namespace rowsocket::frontend {
 
 struct TokenSettings {
-  bool enabled = false;      ///< handlersocket_tokens
-  uint32_t ttl_s = 86'400;   ///< handlersocket_token_ttl
-  std::function<uint64_t()> now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
+  bool enabled = false;     ///< handlersocket_tokens
+  uint32_t ttl_s = 86'400;  ///< handlersocket_token_ttl
+  std::function<uint64_t()>
+      now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
 };
 
 /// What a request with a token is known by; in the arena of its turn.
@@ -51,8 +52,7 @@ class TokenBook {
   /// Appends the kept answer, or calls `execute` and keeps what it appends when it succeeds.
   /// Nothing is appended when the outcome is not ok, but by `execute`.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
-                          base::Buffer& out,
-                          const std::function<engine::Outcome()>& execute) const;
+                          base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
 
  private:
   engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -125,7 +126,9 @@ class Run {
     for (const auto& runner : runners_) MergeInto(&facts_.result, &runner->result());
     const BeforeImages::Result images = facts_.result.before_images.Check();
     PrintReport(options_, facts_, images);
-    return IsRight(options_, facts_, images) ? 0 : kWrong;
+    if (IsRight(options_, facts_, images)) return 0;
+    SayWhatIsWrong();
+    return kWrong;
   }
 
  private:
@@ -196,6 +199,19 @@ class Run {
     std::fprintf(stderr, "%5.1f s  %llu requests  %.0f/s\n", seconds,
                  static_cast<unsigned long long>(requests),
                  static_cast<double>(requests) / seconds);
+  }
+
+  void SayWhatIsWrong() const {
+    const Tally& measured = facts_.result.measured;
+    const Tally& outside = facts_.result.outside;
+    std::fprintf(
+        stderr,
+        "rowsocket-load: not right: %ju requests, %ju mismatches, %ju errors, %ju unanswered"
+        "%s\n",
+        uintmax_t{measured.requests + outside.requests},
+        uintmax_t{measured.mismatches + outside.mismatches},
+        uintmax_t{measured.errors + outside.errors}, uintmax_t{facts_.result.unanswered},
+        options_.verify_conservation ? "; or before-images that are not distinct" : "");
   }
 
   const Options& options_;

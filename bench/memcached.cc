@@ -1,6 +1,7 @@
 #include "bench/memcached.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "bench/decrement.h"
@@ -175,6 +176,60 @@ class Mixed : public Workload {
   Set set_;
 };
 
+/// mc-binary-get: a header of 24 bytes, then extras, key and value.
+class BinaryGet : public Workload {
+ public:
+  BinaryGet(const Options& options, uint64_t seed)
+      : options_(options),
+        chooser_(options.keys, options.rows, seed),
+        expected_(JoinedBytesMax(options.values)) {}
+
+  Checked CheckHello(std::string_view, size_t) override { return {}; }
+  size_t RequestBytesMax() const override { return kHeaderBytes + options_.key.MaxBytes(); }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    keys[0] = chooser_.Next();
+    sent->key = keys[0];
+    sent->kind = kGet;
+    char* end = options_.key.Write(at + kHeaderBytes, keys[0], 0);
+    const auto key_bytes = static_cast<size_t>(end - at) - kHeaderBytes;
+    memset(at, 0, kHeaderBytes);
+    at[0] = static_cast<char>(kRequestMagic);
+    at[2] = static_cast<char>(key_bytes >> 8);
+    at[3] = static_cast<char>(key_bytes);
+    memcpy(at + kBodyBytesAt + 2, at + 2, 2);
+    return end;
+  }
+
+  Checked Check(std::string_view received, const Sent&, const uint64_t* keys) override {
+    if (received.size() < kHeaderBytes) return {};
+    const auto byte = [&](size_t at) { return static_cast<unsigned char>(received[at]); };
+    const size_t body_bytes = size_t{byte(8)} << 24 | byte(9) << 16 | byte(10) << 8 | byte(11);
+    const size_t bytes = kHeaderBytes + body_bytes;
+    if (received.size() < bytes) return {};
+    const Checked wrong = {bytes, Verdict::kMismatch, 0, 0, false, received.substr(0, bytes)};
+    if (byte(0) != kReplyMagic) return wrong;
+    const std::string_view body = received.substr(kHeaderBytes, body_bytes);
+    if ((byte(6) | byte(7)) != 0) return {bytes, Verdict::kError, 0, 0, false, body};
+    const size_t head_bytes = (size_t{byte(2)} << 8) + byte(3) + byte(4);
+    const char* end = WriteJoined(options_.values, kSeparator, expected_.data(),
+                                  options_.ExpectedRow(keys[0]), 0);
+    const std::string_view expected(expected_.data(), static_cast<size_t>(end - expected_.data()));
+    if (head_bytes > body.size() || body.substr(head_bytes) != expected) return wrong;
+    return {bytes, Verdict::kRight, 1, 0, false, {}};
+  }
+
+ private:
+  static constexpr size_t kHeaderBytes = 24;
+  static constexpr size_t kBodyBytesAt = 8;
+  static constexpr unsigned char kRequestMagic = 0x80;
+  static constexpr unsigned char kReplyMagic = 0x81;
+
+  const Options& options_;
+  KeyChooser chooser_;
+  std::vector<char> expected_;
+};
+
 /// `ma KEY FLAGS`: HD or VA when it took place, NS when its guard did not hold.
 class Arithmetic : public Workload {
  public:
@@ -226,6 +281,7 @@ std::unique_ptr<Workload> MakeMemcached(const Options& options, Shared* shared, 
   if (name == "mc-fill") return std::make_unique<Set>(options, shared, seed, true);
   if (name == "mc-mixed") return std::make_unique<Mixed>(options, shared, seed);
   if (name == "mc-ma") return std::make_unique<Arithmetic>(options, seed);
+  if (name == "mc-binary-get") return std::make_unique<BinaryGet>(options, seed);
   return std::make_unique<Get>(options, seed, name == "mc-multiget" ? options.batch : 1, false);
 }
 

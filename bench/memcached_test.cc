@@ -46,6 +46,36 @@ TEST(MemcachedGet, ASetValueIsNoRightValueWithoutSets) {
   EXPECT_EQ(requests.Check("VALUE k7 0 2\r\ns5\r\nEND\r\n", {7}).verdict, kMismatch);
 }
 
+std::string BinaryReply(uint8_t magic, uint8_t status, uint8_t extras, const std::string& body) {
+  std::string reply(24, '\0');
+  reply[0] = static_cast<char>(magic);
+  reply[4] = static_cast<char>(extras);
+  reply[7] = static_cast<char>(status);
+  reply[10] = static_cast<char>(body.size() >> 8);
+  reply[11] = static_cast<char>(body.size());
+  return reply + body;
+}
+
+TEST(MemcachedBinaryGet, ExpectsTheValuesOfTheRow) {
+  const Options options = WithKeys("mc-binary-get");
+  Requests requests(options);
+  const std::string request = requests.Build();
+  const std::string key = "k" + std::to_string(requests.keys()[0]);
+  std::string header(24, '\0');
+  header[0] = static_cast<char>(0x80);
+  header[3] = header[11] = static_cast<char>(key.size());
+  EXPECT_EQ(request, header + key);
+  const std::string flags(4, '\0');
+  const std::string value = "user 7|u7@x";
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x81, 0, 4, flags + value), kRight, {7}));
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x81, 0, 4, flags + value), kMismatch, {8}));
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x81, 0, 4, flags), kMismatch, {7}));
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x81, 0, 4, "abc"), kMismatch, {7}));
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x80, 0, 4, flags + value), kMismatch, {7}));
+  EXPECT_TRUE(requests.IsOneReply(BinaryReply(0x81, 1, 0, "Not found"), kError, {7}));
+  EXPECT_EQ(requests.Check(BinaryReply(0x81, 1, 0, "Not found"), {7}).text, "Not found");
+}
+
 TEST(MemcachedMultiGet, EveryKeyMustComeInOrder) {
   const Options options = WithKeys("mc-multiget", 2);
   Requests requests(options);

@@ -26,6 +26,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"hs-decrement", Protocol::kHandlerSocket, 1, "take 1 where above --guard"},
     KnownWorkload{"hs-mixed", Protocol::kHandlerSocket, 1, "hs-get and hs-update"},
     KnownWorkload{"mc-get", Protocol::kMemcached, 1, "get one key"},
+    KnownWorkload{"mc-binary-get", Protocol::kMemcached, 1, "get one key, binary protocol"},
     KnownWorkload{"mc-multiget", Protocol::kMemcached, 16, "get --batch keys"},
     KnownWorkload{"mc-set", Protocol::kMemcached, 1, "set one key to --set"},
     KnownWorkload{"mc-mixed", Protocol::kMemcached, 1, "mc-get and mc-set"},

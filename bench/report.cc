@@ -110,8 +110,11 @@ Json ServerJson(const RunFacts& facts) {
   const uint64_t requests = facts.result.measured.requests;
   const double user_s = end.user_s - start.user_s;
   const double sys_s = end.sys_s - start.sys_s;
+  const double on_cpu_s = end.on_cpu_s - start.on_cpu_s;
   Json json = {{"user_s", user_s},
                {"sys_s", sys_s},
+               {"on_cpu_s", on_cpu_s},
+               {"per_request_us_on_cpu", PerRequestUs(on_cpu_s, requests)},
                {"per_request_us_user", PerRequestUs(user_s, requests)},
                {"per_request_us_total", PerRequestUs(user_s + sys_s, requests)},
                {"read_bytes", end.read_bytes - start.read_bytes},
@@ -124,7 +127,6 @@ Json ServerJson(const RunFacts& facts) {
                {"thread_count", end.thread_count}};
   // Sums over threads mean something only when no thread came or went in between.
   if (!start.threads.empty() && !end.threads.empty()) {
-    json["on_cpu_s"] = end.on_cpu_s - start.on_cpu_s;
     json["voluntary_switches"] = end.voluntary_switches - start.voluntary_switches;
     json["involuntary_switches"] = end.involuntary_switches - start.involuntary_switches;
     json["threads"] = ThreadsJson(start, end);

@@ -1,5 +1,6 @@
 #include "bench/server_usage.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -49,13 +50,18 @@ uint64_t NumberOf(const std::string& text, const std::string& name) {
   return number;
 }
 
+/// The process's own clock, which counts what all its threads, also ended ones, have run.
+double OnCpuSeconds(int pid) {
+  clockid_t clock;
+  timespec time;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 void AddThread(const std::string& folder, int id, ServerUsage* usage) {
   ThreadUsage thread;
   if (!ReadStat(folder, &thread)) return;
   usage->threads.emplace(id, thread);
-  uint64_t on_cpu_ns = 0;
-  std::istringstream(ReadAll(folder + "/schedstat")) >> on_cpu_ns;
-  usage->on_cpu_s += static_cast<double>(on_cpu_ns) / 1e9;
   const std::string status = ReadAll(folder + "/status");
   usage->voluntary_switches += NumberOf(status, "\nvoluntary_ctxt_switches");
   usage->involuntary_switches += NumberOf(status, "nonvoluntary_ctxt_switches");
@@ -71,6 +77,7 @@ ServerUsage ReadServerUsage(int pid) {
   usage.known = true;
   usage.user_s = whole.user_s;
   usage.sys_s = whole.sys_s;
+  usage.on_cpu_s = OnCpuSeconds(pid);
   const std::string io = ReadAll(folder + "/io");
   usage.read_bytes = NumberOf(io, "\nread_bytes");
   usage.written_bytes = NumberOf(io, "\nwrite_bytes");

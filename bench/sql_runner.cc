@@ -38,6 +38,8 @@ SqlRunner::SqlRunner(const Options& options, Shared* shared, Share share)
 
 SqlRunner::~SqlRunner() {
   for (Connection& connection : connections_) {
+    if (connection.step != Step::kIdle)
+      continue;  // In the middle of a call: ends with the process.
     if (connection.statement != nullptr) mysql_stmt_close(connection.statement);
     if (connection.mysql != nullptr) mysql_close(connection.mysql);
   }

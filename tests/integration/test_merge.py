@@ -1,0 +1,242 @@
+"""Many requests for few rows: merged or not, they answer and leave what some order of them, one by
+one, would have."""
+
+import threading
+from decimal import Decimal
+
+import pytest
+
+from hs import find_tokens
+from rowhistory import Event, History
+
+ROWS = (1, 2, 3)
+COLUMNS = ("ver", "stock", "amount", "name", "note")
+BASE = ("id INT PRIMARY KEY, ver BIGINT NOT NULL, stock INT NOT NULL, amount DECIMAL(12,3),"
+        " name VARCHAR(40) CHARACTER SET utf8mb4, note BLOB")
+# Of each kind of table: what follows the columns, and what comes before the table is made. Those of
+# the first half are merged, those of the second are not.
+KINDS = {
+    "plain": ("", ()),
+    "indexed": (", KEY (stock), KEY (name, stock)", ()),
+    "on update": (", ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)", ()),
+    "other generated": (", k INT, g INT AS (k + 1) STORED, v INT AS (k * 2) VIRTUAL, KEY (v)", ()),
+    "more blobs": (", b2 LONGTEXT DEFAULT 'two', b3 BLOB DEFAULT (REPEAT('x', 9000))", ()),
+    "child": (", parent INT DEFAULT 7, FOREIGN KEY (parent) REFERENCES p (id)",
+              ("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (7)")),
+    "check": (", CHECK (stock < 400)", ()),
+    "generated": (", g INT AS (stock + 1) STORED, v BIGINT AS (ver * 2) VIRTUAL, KEY (v)", ()),
+    "unique": (", UNIQUE (ver, id)", ()),
+    "unique blob": (", UNIQUE (note, id)", ()),
+    "partitioned": ("", ()),
+}
+
+
+def number(value):
+    return None if value is None else int(value)
+
+
+def decimal(value):
+    return None if value is None else Decimal(value.decode())
+
+
+READERS = {"ver": number, "stock": number, "amount": decimal, "name": lambda value: value,
+           "note": lambda value: value}
+
+
+def state_of(columns, cells):
+    return {name: READERS[name](cell) for name, cell in zip(columns, cells)}
+
+
+class Player:
+    """One connection with its own random requests; all that it was answered is in its events."""
+
+    COUNTED = ("ver", "stock", "amount")
+    NAMED = ("ver", "name", "note", "stock")
+
+    def __init__(self, number, rng, client, db, versions):
+        self.number, self.rng, self.client, self.versions = number, rng, client, versions
+        self.counted = client.opened(db, "t", "", self.COUNTED, ("stock", "name")).id
+        self.named = client.opened(db, "t", "", self.NAMED, ("stock", "amount")).id
+        self.whole = client.opened(db, "t", "", ("id", *COLUMNS)).id
+        self.events = []  # (row, Event)
+        self.refused = 0
+
+    def play(self, rounds, depth):
+        for _ in range(rounds):
+            requests = [self.draw() for _ in range(depth)]
+            replies = self.client.pipeline([tokens for tokens, _ in requests])
+            for (_, answered), reply in zip(requests, replies):
+                answered(reply)
+
+    def draw(self):
+        row = self.rng.choice(ROWS)
+        draw = self.rng.choices(
+            (self.read, self.take, self.add, self.update, self.overflow, self.delete, self.insert,
+             self.count),
+            (2, 6, 3, 2, 1, 0.4, 2, 2))[0]
+        return draw(row)
+
+    def note(self, row, *args, **kwargs):
+        self.events.append((row, Event(self.number, *args, **kwargs)))
+
+    def read(self, row):
+        limit = self.rng.randint(-5, 300)
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=[("F", ">", 0, limit)])
+
+        def answered(reply):
+            seen = state_of(self.COUNTED, reply.cells) if reply.cells else None
+            assert reply.code == 0 and (seen is None or seen["stock"] > limit)
+            self.note(row, "read", seen, unmet=lambda state: state["stock"] <= limit)
+        return tokens, answered
+
+    def take(self, row):
+        """The sale: a decrement where enough is left. In `-` everything is subtracted."""
+        amount = self.rng.choice(("0", "0.5", "1.125", None))
+        stock = self.rng.randint(1, 4)
+        limit = self.rng.randint(0, 20)
+        operator = self.rng.choice("FW")
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=[(operator, ">", 0, limit)],
+                             mod=["-?", -1, stock, amount])
+
+        def changed(state):
+            after = dict(state, ver=state["ver"] + 1, stock=state["stock"] - stock)
+            if amount is not None and state["amount"] is not None:
+                after["amount"] = state["amount"] - Decimal(amount)
+            return after
+
+        def answered(reply):
+            assert reply.code == 0, reply
+            seen = state_of(self.COUNTED, reply.cells) if reply.cells else None
+            if seen is None:
+                self.note(row, "read", unmet=lambda state: state["stock"] <= limit)
+                return
+            assert seen["stock"] > limit
+            after = changed(seen)
+            sign = any((seen[name] or 0) * (after[name] or 0) < 0 for name in self.COUNTED)
+            self.note(row, "read" if sign else "change", seen, None if sign else changed)
+        return tokens, answered
+
+    def add(self, row):
+        stock, amount = self.rng.randint(-3, 9), self.rng.choice(("-2.25", "1", "7"))
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, stock, amount])
+        return tokens, self.adds(row, stock, amount)
+
+    def adds(self, row, stock, amount):
+        def changed(state):
+            total = state["amount"]
+            return dict(state, ver=state["ver"] + 1, stock=state["stock"] + stock,
+                        amount=None if total is None else total + Decimal(amount))
+
+        def answered(reply):
+            if self.is_refused(reply):
+                return
+            seen = state_of(self.COUNTED, reply.cells) if reply.cells else None
+            self.note(row, "read" if seen is None else "change", seen, changed)
+        return answered
+
+    def count(self, row):
+        """Without `?` only the number of rows is told."""
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+", 1, 1, None])
+
+        def answered(reply):
+            if self.is_refused(reply):
+                return
+            assert reply[2] in (b"0", b"1"), reply
+            if reply[2] == b"1":
+                self.note(row, "anonymous",
+                          change=lambda state: dict(state, ver=state["ver"] + 1, stock=state["stock"] + 1))
+        return tokens, answered
+
+    def overflow(self, row):
+        """Is refused, and leaves the row as it was before it."""
+        if self.rng.random() < 0.5:
+            tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, 3000000000, "1"])
+        else:
+            tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", 5, b"x" * 50, b"longer than before" * 99, 1])
+
+        def answered(reply):
+            if not self.is_refused(reply):
+                assert reply.code == 0 and not reply.cells, reply
+                self.note(row, "read")
+        return tokens, answered
+
+    def update(self, row):
+        version, stock = self.versions(), self.rng.randint(0, 300)
+        name = self.rng.choice((b"", None, b"n%d" % version, "\u00e4\u4e2d\U0001f600".encode()))
+        note = self.rng.choice((None, b"", b"\x00\x01\xff%d" % version, b"%d" % version * 2000))
+        tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", version, name, note, stock])
+
+        def answered(reply):
+            if self.is_refused(reply):
+                return
+            seen = state_of(self.NAMED, reply.cells) if reply.cells else None
+            self.note(row, "read" if seen is None else "change", seen,
+                      lambda state: dict(state, ver=version, name=name, note=note, stock=stock))
+        return tokens, answered
+
+    def delete(self, row):
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["D?"])
+
+        def answered(reply):
+            assert reply.code == 0, reply
+            seen = state_of(self.COUNTED, reply.cells) if reply.cells else None
+            self.note(row, "read" if seen is None else "delete", seen)
+        return tokens, answered
+
+    def insert(self, row):
+        made = {"ver": self.versions(), "stock": self.rng.randint(0, 300), "amount": Decimal("10.000"),
+                "name": b"new", "note": b"\xfe" * self.rng.choice((1, 9000))}
+        tokens = [self.whole, "+", 6, row, *made.values()]
+
+        def answered(reply):
+            if reply.code == 0:
+                self.note(row, "insert", change=lambda _: dict(made))
+            else:
+                assert reply.number == 121, reply
+        return tokens, answered
+
+    def is_refused(self, reply):
+        """Out of range, too long, or by CHECK."""
+        if reply.code == 0:
+            return False
+        assert reply.number in (1264, 1406, 4025), reply
+        self.refused += 1
+        return True
+
+
+def rows_of(sql):
+    rows = sql.rows(f"SELECT id, {', '.join(COLUMNS)} FROM t")
+    return {int(row[0]): state_of(COLUMNS, row[1:]) for row in rows}
+
+
+@pytest.mark.bundled_wrong(21)
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_order_explains_all_answers(server, db, sql, rng, kind):
+    more, before = KINDS[kind]
+    for statement in before:
+        sql.run(statement)
+    partitions = " PARTITION BY HASH (id) PARTITIONS 3" if kind == "partitioned" else ""
+    sql.run(f"CREATE TABLE t ({BASE}{more}){partitions}")
+    sql.run("INSERT INTO t (id, ver, stock, amount) VALUES (1, 1, 200, 5), (2, 1, 3, NULL)")
+    histories = {row: History(rows_of(sql).get(row)) for row in ROWS}
+    lock, numbers = threading.Lock(), iter(range(1, 1 << 30))
+
+    def versions():
+        with lock:
+            return next(numbers) * 1000000
+    players = [Player(number, type(rng)(rng.random()), server.hs_wr(), db, versions)
+               for number in range(12)]
+    threads = [threading.Thread(target=player.play, args=(6, 40)) for player in players]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(len(player.events) > 100 for player in players)
+    for player in players:
+        for row, event in player.events:
+            histories[row].events.append(event)
+    final = rows_of(sql)
+    for row in ROWS:
+        histories[row].check(final.get(row))
+    assert sum(player.refused for player in players) > 20
+    assert sql.rows("CHECK TABLE t")[-1][-1] == b"OK"

@@ -23,13 +23,14 @@ void SetError(Error error, Command* command) {
 
 /// The keys of get and gat. One that is too long is the error of all of them.
 void ParseKeys(std::string_view rest, base::Arena& arena, Command* command) {
-  size_t count = 0;
+  const std::string_view first = TakeToken(&rest);
+  if (first.empty()) return SetError(Error::kBadFormat, command);
+  size_t count = 1;
   for (std::string_view ahead = rest; !TakeToken(&ahead).empty();) ++count;
-  if (count == 0) return SetError(Error::kBadFormat, command);
   const std::span<std::string_view> keys = arena.Allocate<std::string_view>(count);
-  for (std::string_view& key : keys) {
-    key = TakeToken(&rest);
-    if (key.size() > model::kMemcachedKeyBytesMax) return SetError(Error::kBadFormat, command);
+  for (size_t i = 0; i < count; ++i) {
+    keys[i] = i == 0 ? first : TakeToken(&rest);
+    if (keys[i].size() > model::kMemcachedKeyBytesMax) return SetError(Error::kBadFormat, command);
   }
   command->keys = keys;
 }

@@ -54,6 +54,11 @@ def shapes():
         sale("ours, different rows", "ours", loads.decrement(1, hot_rows=loads.dataset.STOCK_ROWS),
              ("stock", loads.dataset.STOCK_ROWS, STOCK))), (
         at_least("rps", 1, "ours, different rows"),), "H")
+    fill = (f"UPDATE stock SET stock = {LARGE_STOCK} WHERE id = 1",)
+    yield Case("H-fair", "63 x 1 on one hot row, beside one client with 10,000 in flight", tuple(
+        Entry(label, label, (loads.decrement(63), loads.decrement(1, 10_000)), fill)
+        for label in (OURS, BUNDLED)), (Target("kept", OURS, ">=", 0.5),), "H", special="fairness",
+        options=(("estimated_s", 30),))
     pipelined = ("stock", 1, LARGE_STOCK)
     yield Case("H-pipelined", "one hot row, 1,000 connections x 8", (
         sale(OURS, "ours", loads.decrement(1000, 8), pipelined),

@@ -115,7 +115,9 @@ def per_fsync(raw, before, after):
     found = {"fsyncs_s": round(fsyncs * share / raw["seconds"], 1)}
     if fsyncs and changes(raw):
         found["batch"] = round(changes(raw) / fsyncs, 2)
-    for name, count in after.items():
-        if name.startswith("Handlersocket_"):
-            found[name] = count - before[name]
-    return found
+    own = {name: count - before[name] for name, count in after.items()
+           if name.startswith("Handlersocket_")}
+    if own.get("Handlersocket_batches"):
+        found["per_batch"] = round(own["Handlersocket_batch_requests"]
+                                   / own["Handlersocket_batches"], 2)
+    return {**found, **own}

@@ -22,6 +22,7 @@ WIDE_COLUMNS = 50
 WIDE_ROWS_MAX = 100_000
 STOCK_ROWS = 10_000
 WARM_KEYS = 1_000
+MARK_LENGTH = 12
 WARM_STATEMENTS = 300
 HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-mixed")
 
@@ -85,8 +86,12 @@ def value_rows(size):
 
 def cached_directory(plan):
     recipe = "\n".join(statements(plan)) + (cache_dir() / "current/env").read_text()
-    mark = hashlib.sha256(recipe.encode()).hexdigest()[:12]
-    return cache_dir() / "bench-data" / f"{plan.rows}-{mark}"
+    mark = hashlib.sha256(recipe.encode()).hexdigest()[:MARK_LENGTH]
+    return cache_dir() / "bench-data" / f"{data_kind(plan)}-{mark}"
+
+
+def data_kind(plan):
+    return f"{plan.rows}-sizes" if plan.size_rows else f"{plan.rows}"
 
 
 def _make(directory, plan):
@@ -124,6 +129,9 @@ def prepare(plan, say):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.exists():
             say(f"making the tables, {plan.rows:,} rows each (once; kept in {directory}) ...")
+            # What an older version of the benchmark made would never be used again.
+            for old in directory.parent.glob(f"{data_kind(plan)}-" + "?" * MARK_LENGTH):
+                shutil.rmtree(old)
             _make(directory, plan)
     return directory
 

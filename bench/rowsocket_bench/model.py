@@ -97,10 +97,11 @@ METRICS = {
     "p99_us": ("latency p99", "us", 1),
     "p999_us": ("latency p99.9", "us", 1),
     "jain": ("Jain index", "", 3),
-    "batch": ("requests/fsync", "", 1),
+    "batch": ("changes/fsync", "", 1),
+    "per_batch": ("requests/batch", "", 1),
     "fsyncs_s": ("fsyncs/s", "", 0),
     "idle_bytes": ("memory of an idle connection", "bytes", 0),
-    "kept": ("of the requests/s without idle connections", "", 3),
+    "kept": ("of the requests/s alone", "", 3),
     "accepts_s": ("connections accepted/s", "", 0),
 }
 

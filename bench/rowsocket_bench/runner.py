@@ -167,7 +167,7 @@ class Runner:
                 for number, values in enumerate(measure(self, case, entry)):
                     self.say(f"    {entry.label}: {summary([values])}")
                     self.writer.write("sample", case=case.id, label=entry.label, round=number,
-                                      load=entry.loads[0].text() if entry.loads else "",
+                                      load=" + ".join(load.text() for load in entry.loads),
                                       values=values)
             except TROUBLE as error:
                 self._absent(case, entry.label, error)

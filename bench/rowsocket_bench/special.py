@@ -7,9 +7,10 @@ import pathlib
 import re
 import resource
 import socket
+import subprocess
 import time
 
-from .loader import metrics, run_window
+from .loader import WindowFailed, command, metrics, run_window
 from .systems import wait_until
 
 IDLE_CYCLES = 5
@@ -90,6 +91,33 @@ def idle(runner, case, entry):
         yield values
 
 
+def fairness(runner, case, entry):
+    """Many clients with one request each, alone and beside one that keeps thousands in flight."""
+    system, plan = runner.fleet.get(entry.system), runner.plan
+    many, greedy = (plan.shaped(load) for load in entry.loads)
+    seconds = plan.seconds(case)
+
+    def window():
+        return run_window(plan, many, system, seconds, case.warmup_s)
+
+    for _ in range(plan.rounds_or(case.rounds)):
+        for statement in entry.before:
+            system.run(statement)
+        alone = window()
+        arguments = command(plan, greedy, system, seconds + 2 * case.warmup_s + 30, 0)
+        with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as other:
+            try:
+                time.sleep(case.warmup_s)  # until it is in full swing
+                beside = window()
+                if other.poll() is not None:
+                    raise WindowFailed("the greedy client has ended by itself")
+            finally:
+                other.kill()
+        yield {**metrics(beside),
+               "kept": round(beside["replies_per_second"] / alone["replies_per_second"], 4)}
+
+
 def fsync(runner, _case, _entry):
     """The latency of fdatasync after a small write, where the servers have their data."""
     path = runner.plan.base / "fsync-probe"
@@ -109,4 +137,4 @@ def fsync(runner, _case, _entry):
            "rps": round(1e6 * len(times_us) / sum(times_us), 1)}
 
 
-MEASURES = {"idle": idle, "fsync": fsync}
+MEASURES = {"idle": idle, "fairness": fairness, "fsync": fsync}

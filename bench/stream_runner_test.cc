@@ -15,6 +15,7 @@
 #include "bench/report.h"
 #include "bench/sockets.h"
 #include "bench/test_options.h"
+#include "net/test_allocations.h"
 
 namespace rowsocket::bench {
 namespace {
@@ -140,6 +141,23 @@ TEST(StreamRunner, EveryRequestOfAClosedLoopIsAnsweredAndCounted) {
   EXPECT_EQ(result.replies_per_connection[0] + result.replies_per_connection[1] +
                 result.replies_per_connection[2],
             500u);
+}
+
+TEST(StreamRunner, NothingIsAllocatedOnceItsBuffersHaveGrown) {
+  constexpr size_t kConnections = 4;
+  const LineServer server(RightRow);
+  Options options = GetOptions(8);
+  options.port = server.port();
+  Shared shared;
+  StreamRunner runner(options, &shared, {0, kConnections, 20'000, 0});
+  std::string error;
+  ASSERT_TRUE(runner.Connect(&error)) << error;
+  const int64_t now = NowNs();
+  const size_t before = net::AllocationCount();
+  runner.Run({now, now, now + 60'000 * kMs});
+  // What may grow: each connection's beginning of a reply and unsent bytes, a few times.
+  EXPECT_LE(net::AllocationCount() - before, kConnections * 8);
+  EXPECT_EQ(runner.result().measured.rows, 20'000u);
 }
 
 TEST(StreamRunner, WarmUpIsNotMeasured) {

@@ -2,7 +2,6 @@
 
 import argparse
 import datetime
-import math
 import pathlib
 import signal
 import sys
@@ -10,7 +9,7 @@ import tempfile
 import time
 
 from . import catalog, dataset, machine, plan as plans, publish, results, systems
-from .runner import Runner, estimates
+from .runner import Runner
 
 HELP = """\
 Measures this library beside MariaDB's own HandlerSocket plugin, memcached, SQL, Redis and a server
@@ -90,9 +89,9 @@ def measure(options):
     out = pathlib.Path(options.out or machine.REPOSITORY / "bench/results" /
                        machine.file_name(about))
     done = results.finished(out)
-    left_s = sum(estimates([case for case in cases if case.id not in done]).values())
+    left_s = sum(case.estimated_s() for case in cases if case.id not in done)
     say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"
-        f" about {math.ceil(left_s / 60)} minutes; results go to {out}")
+        f" about {left_s / 60:.0f} minutes; results go to {out}")
     started = time.monotonic()
     plan.data_directory = dataset.prepare(plan, say)
     systems.default_base().mkdir(parents=True, exist_ok=True)

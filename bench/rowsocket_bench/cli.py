@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import math
 import pathlib
 import signal
 import sys
@@ -9,7 +10,7 @@ import tempfile
 import time
 
 from . import catalog, dataset, machine, plan as plans, publish, results, systems
-from .runner import Runner
+from .runner import Runner, estimates
 
 HELP = """\
 Measures this library beside MariaDB's own HandlerSocket plugin, memcached, SQL, Redis and a server
@@ -89,9 +90,9 @@ def measure(options):
     out = pathlib.Path(options.out or machine.REPOSITORY / "bench/results" /
                        machine.file_name(about))
     done = results.finished(out)
-    left_s = sum(case.estimated_s() for case in cases if case.id not in done)
+    left_s = sum(estimates([case for case in cases if case.id not in done]).values())
     say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"
-        f" about {left_s / 60:.0f} minutes; results go to {out}")
+        f" about {math.ceil(left_s / 60)} minutes; results go to {out}")
     started = time.monotonic()
     plan.data_directory = dataset.prepare(plan, say)
     systems.default_base().mkdir(parents=True, exist_ok=True)

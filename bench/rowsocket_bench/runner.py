@@ -13,8 +13,19 @@ from .model import metric_text
 from .systems import Unavailable
 
 SWEEP_SECONDS = 0.5
+START_S = 4  # of a system, with its copy of the tables
 FAILURES_MAX = 2  # windows of an entry that fail, before the entry is given up in this case
 TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.SubprocessError)
+
+
+def estimates(cases):
+    """Seconds that each case takes, by id, with the start of the systems that it is the first to
+    need."""
+    started, found = set(), {}
+    for case in cases:
+        found[case.id] = case.estimated_s() + START_S * len(case.systems() - started)
+        started |= case.systems()
+    return found
 
 
 class Progress:
@@ -23,7 +34,8 @@ class Progress:
     def __init__(self, cases, say, clock=time.monotonic):
         self.say, self.clock = say, clock
         self.started = clock()
-        self.total_s = sum(case.estimated_s() for case in cases)
+        self.estimates = estimates(cases)
+        self.total_s = sum(self.estimates.values())
         self.count, self.number, self.planned_s = len(cases), 0, 0
 
     def elapsed_s(self):
@@ -38,7 +50,7 @@ class Progress:
         self.number += 1
         self.say(f"[{self.number}/{self.count}, {minutes(self.elapsed_s())} gone, about"
                  f" {minutes(self.left_s())} left] {case.id}: {case.title}")
-        self.planned_s += case.estimated_s()
+        self.planned_s += self.estimates[case.id]
 
     def pace(self):
         return self.elapsed_s() / self.planned_s if self.planned_s > 20 else 1
@@ -58,7 +70,7 @@ class Runner:
         cases = [case for case in cases if case.id not in done]
         progress = Progress(cases, self.say)
         for number, case in enumerate(cases):
-            needed_s = case.estimated_s() * max(progress.pace(), 0.5)
+            needed_s = progress.estimates[case.id] * max(progress.pace(), 0.5)
             if limit_s is not None and progress.elapsed_s() + needed_s > limit_s:
                 self.say(f"left out, it would take too long: {case.id}: {case.title}")
                 self.writer.write("done", case=case.id, left_out=True)

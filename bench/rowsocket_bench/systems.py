@@ -237,6 +237,9 @@ class Fleet:
                 system.stop()
                 self.failed[name] = str(error)
                 raise Unavailable(str(error)) from error
+            except BaseException:  # The run ends here: nobody else knows of this one.
+                system.stop()
+                raise
             self.running[name] = system
         return self.running[name]
 

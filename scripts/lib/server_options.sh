@@ -25,19 +25,21 @@ user_option() {
   ((found == 0)) && printf '%s\n' "$value"
 }
 
-# Set: sql_port hs_port hs_port_wr, and ports_fixed=1 if the caller chose any of them: a port that
+# Set: sql_port hs_port hs_port_wr memcached_port, and ports_fixed=1 if the caller chose any of them: a port that
 # is taken is then the caller's to sort out.
 choose_ports() {
   local name fixed free
-  mapfile -t free < <(free_ports 3)
-  sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} ports_fixed=0
-  for name in port handlersocket_port handlersocket_port_wr; do
+  mapfile -t free < <(free_ports 4)
+  sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} memcached_port=${free[3]}
+  ports_fixed=0
+  for name in port handlersocket_port handlersocket_port_wr daemon_memcached_port; do
     fixed=$(user_option "$name" "$@") || continue
     ports_fixed=1
     case $name in
       port) sql_port=$fixed ;;
       handlersocket_port) hs_port=$fixed ;;
       handlersocket_port_wr) hs_port_wr=$fixed ;;
+      daemon_memcached_port) memcached_port=$fixed ;;
     esac
   done
 }

@@ -116,7 +116,8 @@ server_arguments() {
   esac
   # Without a plugin too: INSTALL SONAME then finds its ports.
   arguments+=(--loose-handlersocket-address=127.0.0.1 --loose-handlersocket-port="$hs_port"
-    --loose-handlersocket-port-wr="$hs_port_wr" "${user_options[@]}")
+    --loose-handlersocket-port-wr="$hs_port_wr" --loose-daemon-memcached-address=127.0.0.1
+    --loose-daemon-memcached-port="$memcached_port" "${user_options[@]}")
 }
 
 # Detached: a session of its own and none of our open files, or whoever reads our output would wait
@@ -143,14 +144,26 @@ sql() {
 
 answers_sql() { [[ -S $sql_socket ]] && sql --batch --execute "SELECT 1" >/dev/null 2>&1 </dev/null; }
 
-plugin_is_active() {
+plugins_are_active() {
+  local wanted=1
   [[ $plugin != none ]] || return 0
-  [[ $(sql --batch --skip-column-names --execute "SELECT PLUGIN_STATUS FROM
-    information_schema.PLUGINS WHERE PLUGIN_NAME = 'handlersocket'" 2>/dev/null </dev/null) == ACTIVE ]]
+  [[ $plugin != rowsocket ]] || wanted=2
+  [[ $(sql --batch --skip-column-names --execute "SELECT COUNT(*) FROM information_schema.PLUGINS
+    WHERE PLUGIN_NAME IN ('handlersocket', 'daemon_memcached') AND PLUGIN_STATUS = 'ACTIVE'" \
+    2>/dev/null </dev/null) == "$wanted" ]]
+}
+
+# What daemon_memcached serves to begin with. A server that cannot be written to keeps what it has.
+install_mapping_tables() {
+  [[ $plugin == rowsocket ]] || return 0
+  sql <"$repo_dir/packaging/innodb_memcache.sql" >/dev/null 2>&1 || true
 }
 
 listeners_are_up() {
-  [[ $plugin == none ]] || { listener_is_up "$pid" "$hs_port" && listener_is_up "$pid" "$hs_port_wr"; }
+  [[ $plugin == none ]] || {
+    listener_is_up "$pid" "$hs_port" && listener_is_up "$pid" "$hs_port_wr" &&
+      { [[ $plugin != rowsocket ]] || listener_is_up "$pid" "$memcached_port"; }
+  }
 }
 
 # Waits until it answers on all its sockets. Sets failure when it never will.
@@ -173,14 +186,14 @@ wait_until_ready() {
     fi
     sleep 0.03
   done
-  if ! plugin_is_active; then
-    failure="the server runs, but its plugin refused to start"
+  if ! plugins_are_active; then
+    failure="the server runs, but one of its plugins refused to start"
     return 1
   fi
   limit=$((SECONDS + 10))
   until listeners_are_up; do
     if ((SECONDS >= limit)); then
-      failure="nothing of this server listens on port $hs_port or $hs_port_wr"
+      failure="nothing of this server listens on port $hs_port, $hs_port_wr or $memcached_port"
       return 1
     fi
     sleep 0.02
@@ -193,6 +206,7 @@ write_env() {
     echo "SQL_PORT=$sql_port"
     echo "HS_PORT=$hs_port"
     echo "HS_PORT_WR=$hs_port_wr"
+    echo "MEMCACHED_PORT=$memcached_port"
     echo "PID=$pid"
     printf 'DIR=%q\n' "$dir"
   } >"$dir/env.partial"
@@ -224,6 +238,7 @@ start_once() {
   log_size_before=$(stat -c %s "$dir/error.log")
   launch
   if wait_until_ready; then
+    install_mapping_tables
     write_env
     return 0
   fi

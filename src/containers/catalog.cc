@@ -74,10 +74,9 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
         MakeContainer(session, definition, made->config.options, std::move(state), &container);
     const bool is_as_before =
         before != nullptr && before->definition == definition &&
-        (outcome.busy || (before->problem == container->problem &&
-                          before->facts == container->facts &&
-                          before->separator == container->separator &&
-                          before->relaxed == container->relaxed));
+        (outcome.busy ||
+         (before->problem == container->problem && before->facts == container->facts &&
+          before->separator == container->separator && before->relaxed == container->relaxed));
     if (is_as_before) {
       container = before;
     } else {

@@ -50,8 +50,8 @@ class Catalog {
   void Report(const Snapshot& old, const Snapshot& made);
 
   const std::function<void(const std::string&)> log_;
-  std::atomic<int64_t> read_ms_;      ///< When the mapping tables were read.
-  int64_t checked_ms_ = 0;            ///< When the mapped tables were looked at.
+  std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
+  int64_t checked_ms_ = 0;        ///< When the mapped tables were looked at.
   std::atomic<uint64_t> version_{0};
   std::mutex refresh_mutex_;          ///< Held while the tables are read.
   mutable std::mutex current_mutex_;  ///< Held for a copy of the pointer.

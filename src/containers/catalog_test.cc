@@ -127,11 +127,10 @@ TEST_F(CatalogTest, EachWrongIsNamed) {
 }
 
 TEST_F(CatalogTest, AKeyThatIsNotByteExactIsRefused) {
-  store_.CreateTable({"test.ci", {"k", "v"}, {{"PRIMARY", {0}}}, false, false,
-                      {{"k", CaseInsensitive()}}});
-  EXPECT_NE(std::string::npos,
-            ProblemOf({"aaa", "test", "ci", "k", "v", "0", "0", "0", "PRIMARY"})
-                .find("a collation that takes different keys for equal"));
+  store_.CreateTable(
+      {"test.ci", {"k", "v"}, {{"PRIMARY", {0}}}, false, false, {{"k", CaseInsensitive()}}});
+  EXPECT_NE(std::string::npos, ProblemOf({"aaa", "test", "ci", "k", "v", "0", "0", "0", "PRIMARY"})
+                                   .find("a collation that takes different keys for equal"));
 }
 
 TEST_F(CatalogTest, AChangeMakesANewVersionAndKeepsWhatWasCounted) {

@@ -37,15 +37,15 @@ struct MappingTable {
 };
 
 const MappingTable& Containers() {
-  static const MappingTable table{"containers",
-                                  {"name", "db_schema", "db_table", "key_columns", "value_columns",
-                                   "flags", "cas_column", "expire_time_column",
-                                   "unique_idx_name_on_key"}};
+  static const MappingTable table{
+      "containers",
+      {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
+       "expire_time_column", "unique_idx_name_on_key"}};
   return table;
 }
 const MappingTable& Policies() {
-  static const MappingTable table{
-      "cache_policies", {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
+  static const MappingTable table{"cache_policies",
+                                  {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
   return table;
 }
 const MappingTable& ConfigOptions() {
@@ -92,9 +92,12 @@ void TakePolicies(const std::vector<Row>& rows, Options* options) {
 void TakeOption(const std::string& name, const std::string& value, Options* options) {
   constexpr std::string_view kDurability = "durability.";
   if (name == "separator") {
-    if (value.size() == 1 && value[0] != '\\' && value[0] > ' ') options->separator = value[0];
-    else options->option_problem = "separator in innodb_memcache.config_options must be one "
-                                   "visible character other than a backslash; | is used";
+    if (value.size() == 1 && value[0] != '\\' && value[0] > ' ')
+      options->separator = value[0];
+    else
+      options->option_problem =
+          "separator in innodb_memcache.config_options must be one "
+          "visible character other than a backslash; | is used";
   } else if (name == "table_map_delimiter") {
     if (!value.empty()) options->delimiter = value;
   } else if (name.starts_with(kDurability) && value == "relaxed") {
@@ -128,8 +131,8 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     return {};
   }
   // The other two may be missing: then everything is as it is by default.
-  for (auto& [table, index] : {std::pair(&Policies(), &policies),
-                               std::pair(&ConfigOptions(), &options)}) {
+  for (auto& [table, index] :
+       {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options)}) {
     if (Outcome outcome = Open(session, *table, index); outcome.busy) return outcome;
   }
   session.BeginTurn(false);

@@ -55,10 +55,11 @@ class Maker {
     }
     if (key_columns_.empty()) return Wrong("key_columns is empty");
     if (value_columns_.empty()) return Wrong("value_columns is empty");
-    if (key_columns_.size() > model::kKeyPartsMax) return Wrong("key_columns names too many columns");
+    if (key_columns_.size() > model::kKeyPartsMax)
+      return Wrong("key_columns names too many columns");
     if (value_columns_.size() > model::kContainerValuesMax) {
-      return Wrong("value_columns names more than " +
-                   std::to_string(model::kContainerValuesMax) + " columns");
+      return Wrong("value_columns names more than " + std::to_string(model::kContainerValuesMax) +
+                   " columns");
     }
     return true;
   }
@@ -66,8 +67,8 @@ class Maker {
   /// All that is mapped, in the order of Container::rows_layout, with the key's columns.
   Outcome OpenRows() {
     std::vector<std::string> columns;
-    for (const std::string* name : {&definition_.expire_time_column, &definition_.flags,
-                                    &definition_.cas_column}) {
+    for (const std::string* name :
+         {&definition_.expire_time_column, &definition_.flags, &definition_.cas_column}) {
       if (!name->empty()) columns.push_back(*name);
     }
     columns.insert(columns.end(), key_columns_.begin(), key_columns_.end());
@@ -92,15 +93,23 @@ class Maker {
 
   void Explain(const model::Error& error, const std::vector<std::string>& columns) {
     switch (error.code) {
-      case ErrorCode::kOpenTable: Wrong("there is no table " + TableName()); return;
-      case ErrorCode::kView: Wrong(TableName() + " is a view"); return;
-      case ErrorCode::kSequence: Wrong(TableName() + " is a sequence"); return;
-      case ErrorCode::kSystemTable: Wrong(TableName() + " is a table of the server"); return;
-      case ErrorCode::kIdxnum:
-        Wrong(TableName() + " has no index " + definition_.index +
-              " (unique_idx_name_on_key)");
+      case ErrorCode::kOpenTable:
+        Wrong("there is no table " + TableName());
         return;
-      default: break;
+      case ErrorCode::kView:
+        Wrong(TableName() + " is a view");
+        return;
+      case ErrorCode::kSequence:
+        Wrong(TableName() + " is a sequence");
+        return;
+      case ErrorCode::kSystemTable:
+        Wrong(TableName() + " is a table of the server");
+        return;
+      case ErrorCode::kIdxnum:
+        Wrong(TableName() + " has no index " + definition_.index + " (unique_idx_name_on_key)");
+        return;
+      default:
+        break;
     }
     for (const std::string& column : columns) {
       std::shared_ptr<engine::Index> index;
@@ -132,8 +141,8 @@ class Maker {
     for (const std::string& name : key_columns_) {
       const auto& names = facts.key_names;
       KeyPart part;
-      part.index_part = static_cast<size_t>(std::find(names.begin(), names.end(), name) -
-                                            names.begin());
+      part.index_part =
+          static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
       const ColumnFacts& column = facts.key[part.index_part];
       if (!CheckKeyColumn(name, column)) return false;
       part.is_integer = column.kind == Kind::kInteger;
@@ -147,11 +156,13 @@ class Maker {
   bool CheckKeyColumn(const std::string& name, const ColumnFacts& column) {
     if (column.kind == Kind::kInteger || column.kind == Kind::kBytes) return true;
     if (column.kind != Kind::kText) {
-      return Wrong("key column " + name + " must be VARBINARY, an integer, or a text with a binary "
+      return Wrong("key column " + name +
+                   " must be VARBINARY, an integer, or a text with a binary "
                    "collation");
     }
     if (column.is_binary) return true;
-    return Wrong("key column " + name + " has a collation that takes different keys for equal: "
+    return Wrong("key column " + name +
+                 " has a collation that takes different keys for equal: "
                  "make it VARBINARY, or give it a binary collation such as utf8mb4_bin");
   }
 
@@ -181,7 +192,8 @@ class Maker {
       container_.token = TokenKind::kTime;
       return true;
     }
-    return Wrong("cas_column " + definition_.cas_column + " must be BIGINT UNSIGNED or DATETIME(6)");
+    return Wrong("cas_column " + definition_.cas_column +
+                 " must be BIGINT UNSIGNED or DATETIME(6)");
   }
 
   bool CheckExpiry() {
@@ -207,7 +219,8 @@ class Maker {
       columns.push_back(name);
       return static_cast<uint32_t>(columns.size() - 1);
     };
-    if (!definition_.expire_time_column.empty()) layout->expiry = add(definition_.expire_time_column);
+    if (!definition_.expire_time_column.empty())
+      layout->expiry = add(definition_.expire_time_column);
     if (container_.has_flags) layout->flags = add(definition_.flags);
     if (with_token && container_.token != TokenKind::kHash) {
       layout->token = add(definition_.cas_column);
@@ -226,7 +239,21 @@ class Maker {
     container_.values = static_cast<uint32_t>(value_columns_.size());
     Outcome outcome = OpenLayout(true, &container_.rows_layout, &container_.rows);
     if (outcome.ok()) outcome = OpenLayout(false, &container_.reads_layout, &container_.reads);
+    if (outcome.ok()) outcome = OpenKeys();
     return outcome;
+  }
+
+  Outcome OpenKeys() {
+    engine::IndexNames names{definition_.db, definition_.table, definition_.index, {}, {}};
+    if (!definition_.expire_time_column.empty()) {
+      names.columns.push_back(definition_.expire_time_column);
+    }
+    const auto& key = container_.facts.key_names;
+    names.columns.insert(names.columns.end(), key.begin(), key.end());
+    const Outcome outcome = session_.OpenIndex(names, &container_.keys);
+    if (!outcome.ok() || container_.expiry_index.empty()) return outcome;
+    names.index = container_.expiry_index;
+    return session_.OpenIndex(names, &container_.expiring);
   }
 
   engine::Session& session_;
@@ -246,12 +273,12 @@ Outcome MakeContainer(engine::Session& session, const Definition& definition,
   container->definition = definition;
   container->state = std::move(state);
   container->separator = options.separator;
-  container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(),
-                                 definition.name) != options.relaxed.end();
+  container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
+                       options.relaxed.end();
   const Outcome outcome = Maker(session, definition, container.get()).Make();
   if (!outcome.ok() && !outcome.busy && container->usable()) {
-    container->problem = "its table cannot be opened: " +
-                         std::string(model::Name(outcome.error.code));
+    container->problem =
+        "its table cannot be opened: " + std::string(model::Name(outcome.error.code));
   }
   *made = std::move(container);
   return outcome.busy ? outcome : Outcome();

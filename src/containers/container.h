@@ -60,8 +60,8 @@ struct Layout {
   uint32_t expiry = kNone;
   uint32_t flags = kNone;
   uint32_t token = kNone;
-  uint32_t key = kNone;    ///< The first of the key columns.
-  uint32_t value = 0;      ///< The first of the value columns, which are the last.
+  uint32_t key = kNone;  ///< The first of the key columns.
+  uint32_t value = 0;    ///< The first of the value columns, which are the last.
   uint32_t columns = 0;
 };
 
@@ -87,6 +87,10 @@ struct Container {
   Layout rows_layout;
   std::shared_ptr<engine::Index> reads;
   Layout reads_layout;
+  /// The parts of the key in the index's order, behind the column of expiry where there is one: for
+  /// those who go through all rows. By the unique index, and by that of expiry (null without one).
+  std::shared_ptr<engine::Index> keys;
+  std::shared_ptr<engine::Index> expiring;
 
   const std::string& name() const { return definition.name; }
   bool usable() const { return problem.empty(); }

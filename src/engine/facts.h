@@ -1,4 +1,5 @@
-// What an opened index and its columns are, for those who must know before they store bytes in them.
+// What an opened index and its columns are, for those who must know before they store bytes in
+// them.
 //
 // Flow: Session::Inspect fills an IndexFacts; the facts hold until somebody alters the table.
 // Threads: plain values.
@@ -26,11 +27,11 @@ struct ColumnFacts {
   bool is_unsigned = false;
   bool is_nullable = false;
   bool is_generated = false;
-  bool is_binary = true;         ///< kText: compares by code points, so that no two texts are equal...
-  bool pads = false;             ///< ...but for blanks at their end, which do not count.
-  bool updates_itself = false;   ///< ON UPDATE CURRENT_TIMESTAMP.
-  uint32_t decimals = 0;         ///< Digits behind the point, of seconds or of a number.
-  std::string index;             ///< A B-tree index that begins with the column; empty: none.
+  bool is_binary = true;  ///< kText: compares by code points, so that no two texts are equal...
+  bool pads = false;      ///< ...but for blanks at their end, which do not count.
+  bool updates_itself = false;  ///< ON UPDATE CURRENT_TIMESTAMP.
+  uint32_t decimals = 0;        ///< Digits behind the point, of seconds or of a number.
+  std::string index;            ///< A B-tree index that begins with the column; empty: none.
 
   friend bool operator==(const ColumnFacts&, const ColumnFacts&) = default;
 };

@@ -149,7 +149,7 @@ class Session {
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;
 
-  /// What SHOW PROCESSLIST says about this session; kept until the next call.
+  /// What SHOW PROCESSLIST says about this session, behind whose it is; kept until the next call.
   virtual void Describe(std::string_view text) = 0;
 
   /// Makes a wait inside the session end soon, with an error. Thread-safe.

@@ -116,8 +116,8 @@ void BatchExecutor::Describe(engine::Session& session, size_t requests) {
   const int64_t now_ms = base::CoarseNowMs();
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
   described_ms_ = now_ms;
-  session.Describe(requests == 0 ? "handlersocket: mode=batch, idle"
-                                 : "handlersocket: mode=batch, " + std::to_string(requests) +
+  session.Describe(requests == 0 ? "mode=batch, idle"
+                                 : "mode=batch, " + std::to_string(requests) +
                                        " requests");
 }
 

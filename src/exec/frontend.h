@@ -4,7 +4,8 @@
 //   { Parse } -> for each item: Open (P) | Execute (requests) | Reply (all else)
 // A kOpen item of which Parse consumed nothing is a silent open: the frontend needs an index for what
 // stands at the front of the input. Opened tells it the outcome, nothing is answered, and the same
-// input is parsed again; Parse must then come to something else, whatever the outcome was.
+// input is parsed again; Parse must then come to something else, whatever the outcome was. Without
+// names it is what the port's frontends share that may be out of date (ServiceSettings::prepare).
 // Threads: the worker's; Execute and ReplyError of a parked item run on a lane's thread while the
 // worker leaves the frontend alone, so they only read.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
@@ -40,6 +41,7 @@ struct Item {
   const void* detail = nullptr;
   /// Executing it is more than `request`: a turn must not make it part of a row (S7).
   bool stands_alone = false;
+  bool closes = false;  ///< Once it is answered the connection ends; what is behind it is dropped.
 };
 
 class Frontend {
@@ -80,6 +82,8 @@ class Frontend {
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
   /// Appends an error as the reply of any item.
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
+  /// The answer of an item is final: once for each, for those who count.
+  virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 };
 
 }  // namespace rowsocket::exec

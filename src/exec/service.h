@@ -18,6 +18,9 @@ struct ServiceSettings {
   std::string name;        ///< For the process list.
   unsigned workers = 1;
   bool writes = false;     ///< The frontends let writes through.
+  /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
+  /// Called by workers, outside of a turn. May be empty.
+  std::function<void(engine::Session&, bool now)> prepare;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
   model::Limits limits;

@@ -88,7 +88,7 @@ std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
     // Idle sessions hold no table, or DDL would wait for them.
     lock.unlock();
     session->ReleaseTables();
-    session->Describe("handlersocket: mode=lock wait, idle");
+    session->Describe("mode=lock wait, idle");
     lock.lock();
   }
   const bool can_serve = session != nullptr && !session->ShouldStop();
@@ -117,7 +117,7 @@ void WaitLane::Main(Thread& self) {
   {
     StatBlock stats(stats_);
     while (std::unique_ptr<WaitJob> job = NextJob(self)) {
-      session->Describe("handlersocket: mode=lock wait, 1 request");
+      session->Describe("mode=lock wait, 1 request");
       Run(*session, *job, stats);
       WaitJobOwner* owner = job->owner;
       owner->Done(std::move(job));

@@ -56,8 +56,9 @@ struct WorkerContext {
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   model::Limits limits;
-  std::string name;  ///< For the process list: "handlersocket: mode=rd".
+  std::string name;  ///< For the process list: "mode=rd".
   bool writes = false;  ///< The frontends let writes through.
+  std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
 
 class Worker final : public WaitJobOwner {

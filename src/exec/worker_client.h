@@ -22,6 +22,7 @@ struct Worker::Client : net::IdleLink {
   bool has_more = false;      ///< The input may hold further complete requests.
   bool has_requests = false;  ///< Requests of this connection are in the turn.
   bool writes = false;        ///< What it sent last did: its next requests go into a batch.
+  bool closes = false;        ///< The last item of this turn ends the connection.
   bool waits = false;         ///< Away: the lane has its request.
   bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one.
   WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.

@@ -24,6 +24,7 @@ void Worker::RunTurn(engine::Session& session) {
   arena_.Reset();
   in_turn_.clear();
   in_turn_.swap(ready_);
+  if (context_.prepare) context_.prepare(session, false);
   size_t served = 0;
   for (; served < in_turn_.size() && turn_->size() < model::kTurnRequestsMax &&
          arena_.allocated_bytes() < model::kTurnArenaBytesMax;
@@ -52,7 +53,7 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.parsed = 0;
   // A client that has to take its replies first is asked again when it has (SendTo).
   client.has_more = !accepts_work && !client.connection.in().empty();
-  client.has_requests = false;
+  client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
   client.turn.out = &client.connection.out();
   if (!accepts_work || (client.writes && ParseIntoBatch(client, session))) return;
@@ -103,6 +104,8 @@ Worker::Parsed Worker::ParseOne(Client& client, engine::Session& session, Place 
   } else {
     client.has_requests = client.has_requests || item.item.kind == Item::Kind::kRequest;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
+    client.closes = item.item.closes;
+    goes_on = goes_on && !client.closes;
     place.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;
@@ -118,10 +121,14 @@ bool Worker::OpenInTurn(Client& client, engine::Session& session, TurnItem& item
 // What is at the front of the input is parsed again, at once or after the lane has waited.
 bool Worker::OpenSilently(Client& client, engine::Session& session, Place place) {
   TurnItem& item = place.turn.items().back();
-  std::shared_ptr<engine::Index> index;
-  const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
-  if (outcome.busy) return false;
-  client.frontend->Opened(item.item, outcome, std::move(index));
+  if (item.item.names == nullptr) {
+    context_.prepare(session, true);
+  } else {
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+    if (outcome.busy) return false;
+    client.frontend->Opened(item.item, outcome, std::move(index));
+  }
   place.turn.DropLast();
   client.frontend->Rewind();
   return true;
@@ -142,6 +149,9 @@ void Worker::ConsumeInput(Client& client) {
   base::Buffer& in = client.connection.in();
   if (stopped_at == nullptr) {
     in.Consume(client.parsed);
+    if (!client.closes) return;
+    client.has_more = false;
+    client.connection.Finish();
     return;
   }
   in.Consume(stopped_at->input_begin);

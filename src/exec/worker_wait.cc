@@ -19,6 +19,10 @@ void Worker::StartWait(Client& client) {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
   }
   client.frontend->Rewind();
+  // What it means may have changed meanwhile: then it is parsed anew, with the input.
+  const bool means_the_same = job->item.kind == Item::Kind::kRequest ||
+                              (job->item.kind == Item::Kind::kOpen && job->item.names != nullptr);
+  if (!means_the_same) return;
   client.waits = true;
   client.job = job.get();
   client.connection.SetInputHeld(true);
@@ -44,6 +48,7 @@ void Worker::FinishWait(WaitJob& job) {
     out.OpenGate();
     client.connection.in().Consume(job.line.size());
     CountAnswer(job.item, job.outcome.error, job.outcome.rows, *stats_);
+    client.frontend->Finished(job.item, job.outcome.error);
   }
   client.has_more = true;
   SendTo(client);

@@ -70,6 +70,12 @@ inline constexpr uint32_t kContainerValuesMax = 64;
 /// Milliseconds after which a change of the mapping tables, or of a mapped table's columns, is seen.
 inline constexpr int64_t kMappingAgeMsMax = 50;
 inline constexpr int64_t kTableAgeMsMax = 1000;
+/// Rows that flush_all deletes at a time; rows that a purge looks at, where there is no index.
+inline constexpr uint64_t kFlushChunkRows = 10'000;
+inline constexpr uint64_t kPurgeScanRows = 1000;
+/// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
+inline constexpr int64_t kPurgeTickMs = 100;
+inline constexpr int64_t kPurgeIdleMs = 500;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;
 

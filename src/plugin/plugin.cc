@@ -1,4 +1,5 @@
-// The declaration of the daemon plugin `handlersocket`: its system variables, start and stop.
+// The declaration of both daemon plugins of this library; of `handlersocket` also its system
+// variables, start and stop (those of `daemon_memcached` are in memcached_plugin.cc).
 //
 // The names of the variables are the original's (see spec/handlersocket.md); those that the
 // original does not have are marked so in docs/CONFIGURATION.md.
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "engine/mariadb/server.h"
+#include "plugin/memcached_plugin.h"
 #include "plugin/runtime.h"
 #include "plugin/status.h"
 
@@ -90,12 +92,7 @@ Settings TakeSettings() {
 }
 
 int Init(void*) {
-  if (RunningVersion() != MYSQL_VERSION_ID) {
-    sql_print_error("rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
-                    "MariaDB %s: build it against that version's source (scripts/build)",
-                    MYSQL_SERVER_VERSION, server_version);
-    return 1;
-  }
+  if (!FitsTheServer()) return 1;
   if (opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
   std::string error;
   auto starting = std::make_unique<Runtime>();
@@ -208,6 +205,15 @@ st_mysql_sys_var* plugin_variables[] = {
     nullptr};
 
 }  // namespace
+
+bool FitsTheServer() {
+  if (RunningVersion() == MYSQL_VERSION_ID) return true;
+  sql_print_error("rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
+                  "MariaDB %s: build it against that version's source (scripts/build)",
+                  MYSQL_SERVER_VERSION, server_version);
+  return false;
+}
+
 }  // namespace rowsocket::plugin
 
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
@@ -224,6 +230,21 @@ maria_declare_plugin(rowsocket) {
     0x0100,
     kStatusVariables,
     plugin_variables,
+    "0.1.0",
+    MariaDB_PLUGIN_MATURITY_GAMMA,
+},
+{
+    MYSQL_DAEMON_PLUGIN,
+    &daemon_info,
+    "daemon_memcached",
+    "Rowsocket",
+    "Rows over the memcached protocol, straight from the storage engine",
+    PLUGIN_LICENSE_GPL,
+    InitMemcached,
+    DeinitMemcached,
+    0x0100,
+    kMemcachedStatusVariables,
+    memcached_variables,
     "0.1.0",
     MariaDB_PLUGIN_MATURITY_GAMMA,
 } maria_declare_plugin_end;

@@ -17,10 +17,10 @@ bool Runtime::Start(const Settings& settings, std::string* error) {
       engine::mariadb::SessionSettings{settings.wrlock_timeout_s});
   lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, settings.lock_wait_threads);
   const Port ports[] = {
-      {"handlersocket: mode=rd", "handlersocket_port", "handlersocket_socket",
+      {"mode=rd", "handlersocket_port", "handlersocket_socket",
        "handlersocket_plain_secret", settings.port, settings.socket, settings.secret,
        settings.threads, false},
-      {"handlersocket: mode=wr", "handlersocket_port_wr", "handlersocket_socket_wr",
+      {"mode=wr", "handlersocket_port_wr", "handlersocket_socket_wr",
        "handlersocket_plain_secret_wr", settings.port_wr, settings.socket_wr, settings.secret_wr,
        settings.threads_wr, true},
   };

@@ -44,7 +44,8 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
     const KEY& key = table.key_info[i];
     const KEY_PART_INFO& first = key.key_part[0];
     if (key.algorithm == HA_KEY_ALG_LONG_HASH || (key.flags & (HA_FULLTEXT | HA_SPATIAL))) continue;
-    if (first.fieldnr != field.field_index + 1u || (first.key_part_flag & HA_REVERSE_SORT)) continue;
+    if (first.fieldnr != field.field_index + 1u || (first.key_part_flag & HA_REVERSE_SORT))
+      continue;
     if ((first.key_part_flag & HA_PART_KEY_SEG) == 0) return {key.name.str, key.name.length};
   }
   return {};
@@ -79,7 +80,8 @@ IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& 
     facts.key_names.emplace_back(field.field_name.str, field.field_name.length);
     facts.key.push_back(FactsOfColumn(table, field));
   }
-  for (const uint field : fields) facts.columns.push_back(FactsOfColumn(table, *table.field[field]));
+  for (const uint field : fields)
+    facts.columns.push_back(FactsOfColumn(table, *table.field[field]));
   return facts;
 }
 

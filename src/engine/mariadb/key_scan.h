@@ -23,8 +23,7 @@ namespace rowsocket::engine::mariadb {
 
 class KeyScan {
  public:
-  /// REQUIRES: the handler of an instance that writes is initialized for the index (that of one
-  /// that only reads need not be); 1 <= key.size() <= key parts.
+  /// REQUIRES: the handler is initialized for the index; 1 <= key.size() <= key parts.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
@@ -42,8 +41,6 @@ class KeyScan {
     Constant constant;
   };
 
-  bool PrepareSimple(std::span<const model::Value> key);
-  bool IsSingleRow() const;
   bool PrepareParts(std::span<const model::Value> key);
   void PrepareEqual();
   void PrepareRange();
@@ -57,8 +54,6 @@ class KeyScan {
   bool Qualifies(int order) const;
 
   THD* thd_ = nullptr;
-  OpenTable* open_ = nullptr;
-  MariaIndex* index_ = nullptr;
   TABLE* table_ = nullptr;
   handler* file_ = nullptr;
   KEY* key_ = nullptr;
@@ -75,7 +70,7 @@ class KeyScan {
   ha_rkey_function flag_ = HA_READ_KEY_EXACT;
   key_part_map key_map_ = 0;
   uint key_length_ = 0;
-  std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
+  std::vector<uchar> key_image_;
 };
 
 }  // namespace rowsocket::engine::mariadb

@@ -14,9 +14,10 @@ constexpr ulong kCommitLockWaitSeconds = 86400;
 constexpr ulonglong kStartPollNs = 50'000'000;
 }  // namespace
 
-MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts,
+MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, UserName user,
                            IndexRegistry& indexes)
-    : lock_wait_(lock_wait), thd_(timeouts), tables_(thd_), writer_(thd_, tables_), row_(thd_, tables_),
+    : lock_wait_(lock_wait), user_(user), thd_(timeouts, user), tables_(thd_),
+      writer_(thd_, tables_), row_(thd_, tables_),
       indexes_(indexes) {}
 
 MariaSession::~MariaSession() {
@@ -34,8 +35,9 @@ bool MariaSession::Start() {
 bool MariaSession::ShouldStop() const { return ServerStopping(); }
 
 void MariaSession::Describe(std::string_view text) {
-  description_.assign(text);
-  thd_.Describe(text);
+  description_ = std::string(user_) + ": ";
+  description_.append(text);
+  thd_.Describe(description_);
 }
 
 // After KILL a new THD takes over; what the clients opened is looked up again by its names.
@@ -88,7 +90,6 @@ void MariaSession::BeginTurn(bool writes) {
   THD* thd = thd_.get();
   thd->set_time();
   thd_.RefreshVariables();
-  tables_.BeginTurn(writes);
   if (!writes) return;
   // trans_begin() would release the metadata locks of the tables that stay open between turns.
   thd->variables.option_bits |= OPTION_BEGIN;
@@ -147,10 +148,23 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
   if (!outcome.ok()) return outcome;
   thd_.StartStatement(SQLCOM_SELECT);
   outcome = tables_.Lock(*open);
+  if (outcome.ok()) {
+    const int error = Position(*open, index);
+    if (error != 0) outcome.error = EngineError(error);
+  }
   if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
   if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);
   thd_.ClearStatement();
   return outcome;
+}
+
+int MariaSession::Position(OpenTable& open, MariaIndex& index) {
+  if (open.positioned_for == index.serial()) return 0;
+  open.table->file->ha_index_or_rnd_end();
+  open.table->column_bitmaps_set_no_signal(index.read_set(), &open.table->tmp_set);
+  const int error = open.table->file->ha_index_init(index.key(), true);
+  open.positioned_for = error == 0 ? index.serial() : 0;
+  return error;
 }
 
 Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
@@ -162,12 +176,13 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return outcome;
     if (error != 0) {
-      tables_.LetGo();
       outcome.error = thd_.killed() ? model::Error{ErrorCode::kKilled, 0} : EngineError(error);
       return outcome;
     }
-    for (const CellReader& reader : index.readers()) {
-      if (!reader.Send(cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
+    for (const uint field : index.column_fields()) {
+      if (!SendCell(open.table->field[field], cells_, sink)) {
+        return Outcome::Fail(ErrorCode::kResultsize);
+      }
     }
     ++outcome.rows;
   }
@@ -186,8 +201,6 @@ Outcome MariaSession::Commit() {
     outcome.error = thd_.TakeError();
     if (outcome.error.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
     if (writes_) trans_rollback(thd);
-    tables_.LetGo();
-    tables_.EndScans();
   }
   EndTurn();
   return outcome;
@@ -196,7 +209,6 @@ Outcome MariaSession::Commit() {
 void MariaSession::Rollback() {
   THD* thd = thd_.get();
   row_.Abandon();
-  tables_.LetGo();
   tables_.EndScans();
   trans_rollback_stmt(thd);
   if (writes_) trans_rollback(thd);
@@ -207,7 +219,7 @@ void MariaSession::Rollback() {
 void MariaSession::EndTurn() {
   thd_.RestoreLockWait();
   thd_.ClearStatement();
-  tables_.EndTurn();
+  tables_.UnlockAll();
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
 }
@@ -236,7 +248,7 @@ std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {
     timeouts.table_lock_s = settings_.table_lock_wait_s;
     timeouts.waits_for_rows = true;
   }
-  auto session = std::make_unique<MariaSession>(lock_wait, timeouts, indexes_);
+  auto session = std::make_unique<MariaSession>(lock_wait, timeouts, settings_.user, indexes_);
   if (!session->Start()) return nullptr;
   return session;
 }

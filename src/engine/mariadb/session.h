@@ -15,7 +15,8 @@ namespace rowsocket::engine::mariadb {
 
 class MariaSession final : public Session {
  public:
-  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, IndexRegistry& indexes);
+  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, UserName user,
+               IndexRegistry& indexes);
   ~MariaSession() override;
 
   /// False when the server is shutting down.
@@ -44,11 +45,14 @@ class MariaSession final : public Session {
   Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
                    model::RowSink& sink);
+  /// Makes the handler ready to be read through this index.
+  int Position(OpenTable& open, MariaIndex& index);
   void Finish(Outcome* outcome);
   void EndTurn();
   void Recover();
 
   const LockWait lock_wait_;
+  const UserName user_;
   WorkerThd thd_;
   Tables tables_;
   Writer writer_;
@@ -63,6 +67,7 @@ class MariaSession final : public Session {
 
 struct SessionSettings {
   unsigned table_lock_wait_s = 12;  ///< handlersocket_wrlock_timeout
+  UserName user = "handlersocket";
 };
 
 class MariaSessionFactory final : public SessionFactory {

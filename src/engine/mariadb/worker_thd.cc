@@ -9,9 +9,6 @@ namespace rowsocket::engine::mariadb {
 
 namespace {
 
-constexpr const char kUser[] = "handlersocket";
-
-
 /// What the server's own functions read of a THD must be what our headers say is there: members
 /// from the front and from far behind in the class.
 bool LayoutMatches(THD* thd) {
@@ -68,7 +65,7 @@ bool WorkerThd::Create() {
   thd->security_ctx->skip_grants();
   // SET GLOBAL read_only holds for us: nobody here is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
-  thd->security_ctx->set_user(const_cast<char*>(kUser));  // Makes its own copy.
+  thd->security_ctx->set_user(const_cast<char*>(user_));  // Makes its own copy.
   thd->security_ctx->host_or_ip = my_localhost;
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);

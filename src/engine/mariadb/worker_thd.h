@@ -24,9 +24,12 @@ struct WaitTimeouts {
   bool waits_for_rows = false;
 };
 
+/// Who a session is in the process list: a text that outlives it.
+using UserName = const char*;
+
 class WorkerThd {
  public:
-  explicit WorkerThd(const WaitTimeouts& timeouts) : timeouts_(timeouts) {}
+  WorkerThd(const WaitTimeouts& timeouts, UserName user) : timeouts_(timeouts), user_(user) {}
   ~WorkerThd() { Destroy(); }
   WorkerThd(const WorkerThd&) = delete;
   WorkerThd& operator=(const WorkerThd&) = delete;
@@ -70,6 +73,7 @@ class WorkerThd {
   void EnterPerformanceSchema();
 
   const WaitTimeouts timeouts_;
+  const UserName user_;
   std::mutex mutex_;  ///< Guards thd_ against Interrupt.
   THD* thd_ = nullptr;
   /// The process list reads one while the other is written; never freed while it may look.

@@ -1,0 +1,285 @@
+#include "frontend/memcached.h"
+
+#include <cstring>
+
+#include "containers/codec.h"
+#include "frontend/memcached_edits.h"
+#include "frontend/memcached_flush.h"
+#include "frontend/memcached_reads.h"
+#include "frontend/memcached_replies.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using exec::Item;
+using memcached::BinaryStatus;
+using memcached::Command;
+using memcached::Verb;
+using Stat = MemcachedStat;
+using Wrong = Target::Wrong;
+
+namespace {
+
+Work& WorkOf(const Item& item) { return *static_cast<Work*>(const_cast<void*>(item.detail)); }
+
+std::string_view Copy(std::string_view text, base::Arena& arena) {
+  const std::span<char> bytes = arena.Allocate<char>(text.size());
+  if (!text.empty()) memcpy(bytes.data(), text.data(), text.size());
+  return {bytes.data(), bytes.size()};
+}
+
+/// Whether the command may make a row that is not there.
+bool MayCreate(const Command& command) {
+  switch (command.verb) {
+    case Verb::kSet:
+    case Verb::kAdd:
+      return !command.compares_cas;
+    default:
+      return command.creates;
+  }
+}
+
+bool StoresValue(Verb verb) {
+  return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
+}
+
+}  // namespace
+
+exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_requests,
+                                      base::Arena& arena, Item* item) {
+  if (!behind_requests) TakeSnapshot();
+  Work& work = arena.Allocate<Work>(1)[0];
+  const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
+  if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
+  item->kind = Item::Kind::kReply;
+  item->detail = &work;
+  item->closes = work.command.closes;
+  work.snapshot = snapshot_.get();
+  if (work.command.error == memcached::Error::kNone && !work.command.keys.empty()) {
+    ResolveKeys(arena, &work);
+    // A name that is not known may have been made a moment ago.
+    if (AsksForContainer(work) && !has_refreshed_) {
+      if (behind_requests) return {Parsed::kLater, 0};
+      has_refreshed_ = true;
+      item->kind = Item::Kind::kOpen;
+      return {Parsed::kItem, 0};
+    }
+    work.switches = IsGet(work.command.verb) && work.targets.size() == 1 &&
+                    work.target().is_container_only && work.target().wrong == Wrong::kNothing;
+    if (work.switches) {
+      if (behind_requests) return {Parsed::kLater, 0};
+      switched_to_ = work.target().container->name();
+      standard_ = work.target().container;
+    }
+  }
+  has_refreshed_ = false;
+  Prepare(arena, &work, item);
+  return {Parsed::kItem, step.consumed};
+}
+
+void Memcached::TakeSnapshot() {
+  if (snapshot_ != nullptr && snapshot_->version == shared_.catalog.version()) return;
+  snapshot_ = shared_.catalog.current();
+  standard_ = snapshot_->first;
+  if (switched_to_.empty()) return;
+  // A container that is gone is not silently another one.
+  standard_ = snapshot_->Find(switched_to_);
+}
+
+void Memcached::ResolveKeys(base::Arena& arena, Work* work) {
+  const auto& keys = work->command.keys;
+  work->targets = arena.Allocate<Target>(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Resolve(keys[i], *snapshot_, standard_, arena, &work->targets[i]);
+    if (work->targets[i].name.empty()) work->targets[i].name = switched_to_;
+  }
+}
+
+bool Memcached::AsksForContainer(const Work& work) const {
+  for (const Target& target : work.targets) {
+    if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
+  }
+  return false;
+}
+
+void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
+  const Command& command = work->command;
+  if (command.error != memcached::Error::kNone || work->switches) return;
+  if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
+  if (command.keys.empty() || command.verb == Verb::kMetaDebug) return;
+  if (Refuse(arena, work) || !TakeValue(arena, work)) return;
+  const bool is_edit = IsEdit(command);
+  if (command.dialect == memcached::Dialect::kMeta) {
+    work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (--until_sample_ == 0) {
+    until_sample_ = kSampleEvery;
+    work->parsed_us = WallClockUs();
+  }
+  item->kind = Item::Kind::kRequest;
+  item->index =
+      is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
+  item->stands_alone = work->targets.size() > 1;
+  if (is_edit) item->request = EditRequest(*work);
+}
+
+/// What no execution is needed to know.
+bool Memcached::Refuse(base::Arena& arena, Work* work) {
+  const containers::Options& options = snapshot_->config.options;
+  const Command& command = work->command;
+  std::string why;
+  for (const Target& target : work->targets) {
+    const bool matters = target.wrong != Wrong::kNoSuchKey || MayCreate(command);
+    if (target.wrong != Wrong::kNothing && matters) why = Explain(target, *snapshot_);
+    if (why.empty() && target.is_container_only)
+      why = "a key is missing behind the container's name";
+    if (!why.empty()) break;
+  }
+  const bool is_get = IsGet(command.verb);
+  const bool is_delete = command.verb == Verb::kDelete;
+  const bool may = is_get ? options.may_get : is_delete ? options.may_delete : options.may_set;
+  if (why.empty() && !may) {
+    why = "innodb_memcache.cache_policies does not let this be done";
+    if (!options.policy_problem.empty()) why = options.policy_problem;
+  }
+  if (why.empty()) return false;
+  work->refusal = Copy(why, arena);
+  work->refusal_status = BinaryStatus::kInvalidArguments;
+  shared_.counters.Add(Stat::kErrors);
+  return true;
+}
+
+/// The columns of a value that is to be stored.
+bool Memcached::TakeValue(base::Arena& arena, Work* work) {
+  if (!StoresValue(work->command.verb)) return true;
+  const Target& target = work->target();
+  if (target.wrong != Wrong::kNothing) return true;
+  const std::span<model::Value> columns = arena.Allocate<model::Value>(target.container->values);
+  work->value = columns;
+  if (columns.size() == 1) {
+    columns[0] = model::Value(work->command.value);
+    return true;
+  }
+  if (containers::SplitColumns(work->command.value, target.container->separator, arena, columns)) {
+    return true;
+  }
+  const std::string why = "the value is not " + std::to_string(columns.size()) +
+                          " columns joined by " + target.container->separator;
+  work->refusal = Copy(why, arena);
+  work->refusal_status = BinaryStatus::kInvalidArguments;
+  return false;
+}
+
+void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
+  Command& command = work->command;
+  if (!shared_.settings.may_flush) {
+    command.error = memcached::Error::kFlushNotAllowed;
+    return;
+  }
+  work->targets = arena.Allocate<Target>(1);
+  Target& target = work->targets[0];
+  target.container = standard_;
+  target.name = switched_to_;
+  if (standard_ == nullptr || !standard_->usable()) {
+    target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
+  }
+  if (target.wrong != Wrong::kNothing || !snapshot_->config.options.may_flush) {
+    work->refusal = Copy(target.wrong != Wrong::kNothing
+                             ? Explain(target, *snapshot_)
+                             : "innodb_memcache.cache_policies does not let this be done",
+                         arena);
+    return;
+  }
+  item->kind = Item::Kind::kRequest;
+  item->index = standard_->rows.get();
+  item->stands_alone = true;
+  item->request = FlushRequest();
+}
+
+Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+  Work& work = WorkOf(item);
+  const size_t begin = out.size();
+  work.tally = {};
+  const bool is_flush = work.command.verb == Verb::kFlushAll;
+  const Outcome outcome = is_flush                  ? ExecuteFlush(shared_, work, session, out)
+                          : item.request.is_write() ? ExecuteEdit(shared_, work, session, out)
+                                                    : ExecuteGet(shared_, work, session, out);
+  if (outcome.ok()) return outcome;
+  out.Truncate(begin);
+  if (!outcome.busy && !outcome.transaction_lost) {
+    AppendEngineError(work.command, outcome.error, out);
+  }
+  return outcome;
+}
+
+void Memcached::Reply(const Item& item, base::Buffer& out) const {
+  AppendReply(shared_, WorkOf(item), out);
+}
+
+void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+  AppendEngineError(WorkOf(item).command, error, out);
+}
+
+void Memcached::Finished(const Item& item, const model::Error& answer) {
+  if (item.kind == Item::Kind::kOpen) return;
+  Work& work = WorkOf(item);
+  const Tally& tally = work.tally;
+  MemcachedCounters& counters = shared_.counters;
+  const Command& command = work.command;
+  counters.Add(Stat::kErrors, !answer.ok() || tally.failed);
+  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kCmdMeta);
+  counters.Add(Stat::kGetExpired, IsGet(command.verb) ? tally.expired : 0);
+  switch (command.verb) {
+    case Verb::kGat:
+      counters.Add(Stat::kCmdTouch, work.targets.size());
+      counters.Add(Stat::kTouchHits, tally.hits);
+      counters.Add(Stat::kTouchMisses, tally.misses);
+      [[fallthrough]];
+    case Verb::kGet:
+      counters.Add(Stat::kCmdGet, work.targets.size());
+      counters.Add(Stat::kGetHits, tally.hits);
+      counters.Add(Stat::kGetMisses, tally.misses);
+      break;
+    case Verb::kTouch:
+      counters.Add(Stat::kCmdTouch);
+      counters.Add(Stat::kTouchHits, tally.hits);
+      counters.Add(Stat::kTouchMisses, tally.misses);
+      break;
+    case Verb::kDelete:
+      counters.Add(Stat::kDeleteHits, tally.hits);
+      counters.Add(Stat::kDeleteMisses, tally.misses);
+      break;
+    case Verb::kIncrement:
+      counters.Add(Stat::kIncrHits, tally.hits);
+      counters.Add(Stat::kIncrMisses, tally.misses);
+      break;
+    case Verb::kDecrement:
+      counters.Add(Stat::kDecrHits, tally.hits);
+      counters.Add(Stat::kDecrMisses, tally.misses);
+      break;
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+      counters.Add(Stat::kCmdSet);
+      counters.Add(Stat::kSets, tally.stored);
+      if (!command.compares_cas) break;
+      counters.Add(Stat::kCasHits, tally.stored);
+      counters.Add(Stat::kCasMisses, tally.misses);
+      counters.Add(Stat::kCasBadval, tally.bad_tokens);
+      break;
+    case Verb::kFlushAll:
+      counters.Add(Stat::kCmdFlush);
+      break;
+    default:
+      break;
+  }
+  if (work.parsed_us == 0) return;
+  const bool is_write = item.request.is_write();
+  const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);
+  counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
+  counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros, static_cast<uint64_t>(took_us));
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,337 @@
+#include "frontend/memcached_editor.h"
+
+#include <algorithm>
+
+namespace rowsocket::frontend {
+
+using containers::Layout;
+using containers::TokenKind;
+using memcached::Verb;
+using model::CellChange;
+using model::Decision;
+using model::Value;
+
+/// Room that a decision needs until it is carried out; one a thread.
+struct Editor::Scratch {
+  base::Buffer joined;
+  base::Buffer value;
+  base::Arena arena;
+  std::array<CellChange, model::kContainerValuesMax + 3> changes;
+
+  static Scratch& OfThread() {
+    thread_local Scratch scratch;
+    return scratch;
+  }
+};
+
+Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target)
+    : shared_(shared),
+      work_(work),
+      command_(work.command),
+      target_(target),
+      container_(*target.container) {}
+
+Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+  Scratch& scratch = Scratch::OfThread();
+  scratch.arena.Reset();
+  changes_ = 0;
+  stale_ = keeps_promise_ = promises_ = false;
+  item_ = {};
+  refusal_ = {};
+  now_ms_ = shared_.NowMs();
+  ReadRow(row);
+  Decision decision = Decision::kKeep;
+  if (has_row_ && refusal_.data() != nullptr) {
+    decision = Keep(Result::kRefused);
+  } else if (Matches(&decision)) {
+    switch (command_.verb) {
+      case Verb::kSet:
+      case Verb::kAdd:
+      case Verb::kReplace:
+        decision = Store();
+        break;
+      case Verb::kAppend:
+      case Verb::kPrepend:
+        decision = Join();
+        break;
+      case Verb::kIncrement:
+      case Verb::kDecrement:
+        decision = Add();
+        break;
+      case Verb::kDelete:
+        decision = Remove();
+        break;
+      case Verb::kTouch:
+      case Verb::kGat:
+        decision = Touch();
+        break;
+      default:
+        decision = GetOrCreate();
+        break;
+    }
+  }
+  // What has expired goes when somebody comes across it, unless it was just replaced.
+  if (decision == Decision::kKeep && found_expired_) decision = Decision::kDelete;
+  *changes = std::span(scratch.changes.data(), changes_);
+  return decision;
+}
+
+void Editor::ReadRow(std::span<const Value> row) {
+  has_row_ = !row.empty();
+  is_there_ = found_expired_ = false;
+  old_flags_ = 0;
+  old_token_ = 0;
+  old_expiry_ms_ = kNever;
+  old_value_ = {};
+  if (!has_row_) return;
+  const Layout& layout = container_.rows_layout;
+  RowView view(target_, layout, Scratch::OfThread().joined);
+  view.Begin();
+  for (const Value& cell : row) view.Take(cell);
+  if (!view.is_there()) {
+    refusal_ = "another key that its columns take for equal is there";
+    return;
+  }
+  found_expired_ = view.is_expired(now_ms_);
+  is_there_ = !found_expired_;
+  old_flags_ = view.flags();
+  old_token_ = view.token();
+  old_expiry_ms_ = view.expiry_ms();
+  old_value_ = view.value();
+}
+
+Decision Editor::Keep(Result result) {
+  result_ = result;
+  return Decision::kKeep;
+}
+
+Decision Editor::Refuse(std::string_view why) {
+  refusal_ = why;
+  return Keep(Result::kRefused);
+}
+
+bool Editor::Matches(Decision* decision) {
+  if (!command_.compares_cas) return true;
+  if (!is_there_) {
+    *decision = Keep(Result::kNotFound);
+    return false;
+  }
+  if (old_token_ == command_.cas) return true;
+  const bool is_set = command_.verb == Verb::kSet;
+  if (is_set && command_.meta.invalidates && command_.cas != 0 && command_.cas < old_token_ &&
+      container_.token != TokenKind::kHash) {
+    *decision = StoreStale();
+  } else {
+    *decision = Keep(Result::kExists);
+  }
+  return false;
+}
+
+Decision Editor::Store() {
+  if (command_.verb == Verb::kAdd && is_there_) return Keep(Result::kNotStored);
+  if (command_.verb == Verb::kReplace && !is_there_) return Keep(Result::kNotStored);
+  return Write(work_.value, command_.value, command_.client_flags, NewExpiry(command_.exptime),
+               Result::kStored);
+}
+
+// An older token: the value is taken for what it is, out of date. How long it lives, and whether a
+// client renews it already, stays.
+Decision Editor::StoreStale() {
+  stale_ = keeps_promise_ = true;
+  return Write(work_.value, command_.value, command_.client_flags, old_expiry_ms_, Result::kStored);
+}
+
+Decision Editor::Join() {
+  if (!is_there_) {
+    if (!command_.creates) return Keep(Result::kNotStored);
+    return Create(command_.value, command_.client_flags, command_.create_exptime, Result::kStored);
+  }
+  const size_t size = old_value_.size() + command_.value.size();
+  if (size > shared_.settings.limits.item_bytes_max) return Keep(Result::kTooLarge);
+  base::Buffer& joined = Scratch::OfThread().value;
+  joined.Truncate(0);
+  const bool appends = command_.verb == Verb::kAppend;
+  joined.Append(appends ? old_value_ : command_.value);
+  joined.Append(appends ? command_.value : old_value_);
+  return WriteValue(joined.view(), Result::kStored);
+}
+
+// A value that memcached wrote may have blanks behind its number.
+Decision Editor::Add() {
+  if (!is_there_) {
+    if (!command_.creates) return Keep(Result::kNotFound);
+    number_ = command_.initial;
+    return Create(NumberToCell(number_, &number_text_).text(), 0, command_.create_exptime,
+                  Result::kNumber);
+  }
+  std::string_view text = old_value_;
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  uint64_t old = 0;
+  if (!ParseNumber(text, &old)) return Keep(Result::kNotNumeric);
+  if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
+  const bool adds = command_.verb == Verb::kIncrement;
+  number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
+  return WriteValue(NumberToCell(number_, &number_text_).text(), Result::kNumber);
+}
+
+Decision Editor::Remove() {
+  if (!is_there_) return Keep(Result::kNotFound);
+  const memcached::MetaFlags& meta = command_.meta;
+  if (!meta.invalidates && !meta.removes_value) {
+    result_ = Result::kDeleted;
+    return Decision::kDelete;
+  }
+  if (meta.removes_value) {
+    std::span<const Value> columns;
+    if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
+    for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
+    Put(container_.rows_layout.flags, Value(std::string_view("0")));
+  } else {
+    ShowRow(old_expiry_ms_);
+  }
+  if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
+  if (!PutToken()) return Keep(Result::kRefused);
+  stale_ = meta.invalidates;
+  result_ = Result::kDeleted;
+  return Decision::kStore;
+}
+
+// Neither touch nor gat changes the token, which the column would do by itself.
+Decision Editor::Touch() {
+  const bool is_gat = command_.verb == Verb::kGat;
+  if (!is_there_) {
+    if (is_gat && command_.creates) return GetOrCreate();
+    return Keep(is_gat ? Result::kMiss : Result::kNotFound);
+  }
+  const int64_t expiry_ms = NewExpiry(command_.exptime);
+  ShowRow(expiry_ms);
+  result_ = is_gat ? Result::kHit : Result::kTouched;
+  if (expiry_ms <= now_ms_) return Decision::kDelete;
+  PutExpiry(expiry_ms);
+  if (changes_ == 0) return Decision::kKeep;
+  PutSameToken();
+  return Decision::kStore;
+}
+
+// The row is gone when the reply is written: a value that it tells is copied.
+void Editor::ShowRow(int64_t expiry_ms) {
+  item_.value = old_value_;
+  item_.size = old_value_.size();
+  item_.client_flags = old_flags_;
+  item_.cas = old_token_;
+  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  if (!command_.returns_value) return;
+  base::Buffer& copy = Scratch::OfThread().value;
+  copy.Truncate(0);
+  copy.Append(old_value_);
+  item_.value = copy.view();
+}
+
+/// A container without a column for it keeps what would expire, and drops what has.
+int64_t Editor::NewExpiry(int64_t exptime) const {
+  const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
+  const bool keeps = container_.expiry == containers::ExpiryKind::kNone && expiry_ms > now_ms_;
+  return keeps ? kNever : expiry_ms;
+}
+
+// mg with N: what is not there is made empty, and this client is to fill it.
+Decision Editor::GetOrCreate() {
+  if (is_there_) {
+    ShowRow(old_expiry_ms_);
+    return Keep(Result::kHit);
+  }
+  promises_ = true;
+  const Decision decision = Create({}, 0, command_.create_exptime, Result::kHit);
+  item_.won = true;
+  return decision;
+}
+
+Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime, Result result) {
+  std::span<const Value> columns;
+  if (!Split(value, &columns))
+    return Refuse("the value does not have the columns of the container");
+  return Write(columns, value, flags, NewExpiry(exptime), result);
+}
+
+Decision Editor::Write(std::span<const Value> columns, std::string_view value, uint32_t flags,
+                       int64_t expiry_ms, Result result) {
+  const Layout& layout = container_.rows_layout;
+  for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
+  if (!has_row_ || flags != old_flags_) Put(layout.flags, NumberToCell(flags, &flags_text_));
+  PutExpiry(expiry_ms);
+  item_.value = value;
+  item_.size = value.size();
+  item_.client_flags = flags;
+  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  if (!PutToken()) return Keep(Result::kRefused);
+  result_ = result;
+  // Stored, and expired already: it leaves nothing behind.
+  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+}
+
+Decision Editor::WriteValue(std::string_view value, Result result) {
+  std::span<const Value> columns;
+  if (!Split(value, &columns))
+    return Refuse("the value does not have the columns of the container");
+  const Layout& layout = container_.rows_layout;
+  for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
+  int64_t expiry_ms = old_expiry_ms_;
+  if (command_.meta.has_exptime && result == Result::kNumber) {
+    expiry_ms = NewExpiry(command_.exptime);
+    PutExpiry(expiry_ms);
+  }
+  item_.value = value;
+  item_.size = value.size();
+  item_.client_flags = old_flags_;
+  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  if (!PutToken()) return Keep(Result::kRefused);
+  result_ = result;
+  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+}
+
+bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
+  base::Arena& arena = Scratch::OfThread().arena;
+  const std::span<Value> parts = arena.Allocate<Value>(container_.values);
+  *columns = parts;
+  if (container_.values > 1) {
+    return containers::SplitColumns(value, container_.separator, arena, parts);
+  }
+  parts[0] = Value(value);
+  return true;
+}
+
+/// The token that a change leaves.
+bool Editor::PutToken() {
+  if (container_.token == TokenKind::kHash) {
+    if (command_.meta.has_new_cas || (command_.meta.invalidates && command_.verb == Verb::kSet)) {
+      refusal_ = "the container has no cas_column, which E and I need";
+      return false;
+    }
+    item_.cas = TokenOfContent(item_.client_flags, item_.value);
+    return true;
+  }
+  item_.cas = command_.meta.has_new_cas ? command_.meta.new_cas : shared_.NextToken(old_token_);
+  if (!IsToken(item_.cas, container_.token)) {
+    refusal_ = "the cas_column cannot hold this token";
+    return false;
+  }
+  Put(container_.rows_layout.token, TokenToCell(item_.cas, container_.token, &token_text_));
+  return true;
+}
+
+void Editor::PutSameToken() {
+  if (container_.token == TokenKind::kHash) return;
+  Put(container_.rows_layout.token, TokenToCell(old_token_, container_.token, &token_text_));
+}
+
+void Editor::PutExpiry(int64_t expiry_ms) {
+  if (has_row_ && expiry_ms == old_expiry_ms_) return;
+  Put(container_.rows_layout.expiry, ExpiryToCell(expiry_ms, container_, &expiry_text_));
+}
+
+void Editor::Put(uint32_t column, const Value& value) {
+  if (column == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {column, value};
+}
+
+}  // namespace rowsocket::frontend

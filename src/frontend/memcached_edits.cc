@@ -1,0 +1,192 @@
+#include "frontend/memcached_edits.h"
+
+#include "frontend/memcached_editor.h"
+#include "frontend/memcached_reads.h"
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using memcached::BinaryStatus;
+using memcached::Command;
+using memcached::Dialect;
+using memcached::Error;
+using memcached::Verb;
+using Result = Editor::Result;
+
+namespace {
+
+/// An edit sends no rows.
+class NoRows final : public model::RowSink {
+ public:
+  bool Cell(std::string_view) override { return true; }
+  bool NullCell() override { return true; }
+};
+
+/// What was decided about the item's marks holds for the token that it has now.
+void KeepMarks(MemcachedShared& shared, const Work& work, const Target& target,
+               const Editor& editor) {
+  if (!editor.stale() && !editor.promises()) return;
+  bool promised = editor.promises();
+  const void* container = target.container->state.get();
+  if (editor.keeps_promise()) {
+    shared.marks.With(container, target.key, editor.old_token(),
+                      [&](MemcachedMark& mark) { promised = mark.promised; });
+  }
+  shared.marks.With(container, target.key, editor.item().cas, [&](MemcachedMark& mark) {
+    mark.stale = editor.stale();
+    mark.promised = promised;
+    mark.winner = editor.promises() ? work.serial : 0;
+  });
+}
+
+void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,
+                const Editor& editor, base::Buffer& out) {
+  memcached::Item item = editor.item();
+  if (!editor.promises() && TellsMarks(shared, work.command)) {
+    TellMarks(shared, work, target, editor.now_ms(), &item);
+  }
+  memcached::AppendHit(work.command, target.key, item, &out);
+}
+
+void AppendAbsent(const Command& command, const Target& target, base::Buffer& out) {
+  if (IsGet(command.verb)) return memcached::AppendMiss(command, target.key, &out);
+  const bool stores = command.verb == Verb::kReplace || command.verb == Verb::kAppend ||
+                      command.verb == Verb::kPrepend;
+  if (stores && !command.compares_cas) return memcached::AppendNotStored(command, &out);
+  memcached::AppendNotFound(command, &out);
+}
+
+void AppendResult(MemcachedShared& shared, const Work& work, const Target& target,
+                  const Editor& editor, base::Buffer& out) {
+  const Command& command = work.command;
+  switch (editor.result()) {
+    case Result::kStored:
+      return memcached::AppendStored(command, editor.item(), &out);
+    case Result::kNotStored:
+      return memcached::AppendNotStored(command, &out);
+    case Result::kExists:
+      return memcached::AppendExists(command, &out);
+    case Result::kNotFound:
+      return memcached::AppendNotFound(command, &out);
+    case Result::kDeleted:
+      return memcached::AppendDeleted(command, &out);
+    case Result::kTouched:
+      return memcached::AppendTouched(command, editor.item(), &out);
+    case Result::kNumber:
+      return memcached::AppendNumber(command, editor.number(), editor.item(), &out);
+    case Result::kHit:
+      return AppendItem(shared, work, target, editor, out);
+    case Result::kMiss:
+      return memcached::AppendMiss(command, target.key, &out);
+    case Result::kNotNumeric:
+      return memcached::AppendError(command, Error::kNotNumeric, &out);
+    case Result::kTooLarge:
+      return memcached::AppendError(command, Error::kTooLarge, &out);
+    case Result::kRefused:
+      return memcached::AppendServerError(command, BinaryStatus::kInvalidArguments,
+                                          editor.refusal(), &out);
+  }
+}
+
+void Count(const Editor& editor, const Target& target, Tally* tally) {
+  containers::ContainerCounters& counters = target.container->state->counters;
+  const auto add = [](std::atomic<uint64_t>& counter) {
+    counter.fetch_add(1, std::memory_order_relaxed);
+  };
+  tally->expired += editor.found_expired();
+  switch (editor.result()) {
+    case Result::kStored:
+      tally->stored = true;
+      ++tally->hits;
+      return add(counters.writes);
+    case Result::kNumber:
+    case Result::kTouched:
+      ++tally->hits;
+      return add(counters.writes);
+    case Result::kDeleted:
+      ++tally->hits;
+      return add(counters.deletes);
+    case Result::kHit:
+      tally->hits += !editor.promises();
+      tally->misses += editor.promises();
+      return add(editor.promises() ? counters.misses : counters.hits);
+    case Result::kExists:
+      ++tally->bad_tokens;
+      return;
+    case Result::kNotFound:
+    case Result::kNotStored:
+      ++tally->misses;
+      return;
+    case Result::kMiss:
+      ++tally->misses;
+      return add(counters.misses);
+    case Result::kNotNumeric:
+    case Result::kTooLarge:
+    case Result::kRefused:
+      tally->failed = true;
+      return add(counters.errors);
+  }
+}
+
+}  // namespace
+
+bool IsEdit(const Command& command) {
+  switch (command.verb) {
+    case Verb::kGet:
+      return command.creates;
+    case Verb::kGat:
+    case Verb::kTouch:
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+    case Verb::kDelete:
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+      return true;
+    default:
+      return false;
+  }
+}
+
+model::Request EditRequest(const Work& work) {
+  model::Request request;
+  request.verb = model::Request::Verb::kEdit;
+  if (work.targets.size() == 1) request.edit.key = work.target().parts;
+  return request;
+}
+
+Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& session,
+                    base::Buffer& out) {
+  const size_t begin = out.size();
+  Outcome all;
+  for (const Target& target : work.targets) {
+    if (target.wrong != Target::Wrong::kNothing) {
+      AppendAbsent(work.command, target, out);
+      ++work.tally.misses;
+      continue;
+    }
+    Editor editor(shared, work, target);
+    NoRows none;
+    model::Request request;
+    request.verb = model::Request::Verb::kEdit;
+    request.edit.key = target.parts;
+    request.edit.editor = &editor;
+    const Outcome outcome = session.Execute(*target.container->rows, request, none);
+    if (!outcome.ok()) return outcome;
+    all.rows += outcome.rows;
+    all.permanent = all.permanent || outcome.permanent;
+    KeepMarks(shared, work, target, editor);
+    AppendResult(shared, work, target, editor, out);
+    Count(editor, target, &work.tally);
+    if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
+      return Outcome::Fail(model::ErrorCode::kResultsize);
+    }
+  }
+  if (IsGet(work.command.verb)) memcached::AppendGetEnd(work.command, &out);
+  return all;
+}
+
+}  // namespace rowsocket::frontend

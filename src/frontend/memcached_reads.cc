@@ -1,0 +1,155 @@
+#include "frontend/memcached_reads.h"
+
+#include "frontend/memcached_row.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using memcached::Command;
+using memcached::Dialect;
+
+namespace {
+
+bool NeedsToken(const MemcachedShared& shared, const Command& command) {
+  return command.returns_cas || command.dialect == Dialect::kBinary || TellsMarks(shared, command);
+}
+
+/// The only row of a find, written to the reply as its last cell comes.
+class HitWriter final : public model::RowSink {
+ public:
+  HitWriter(MemcachedShared& shared, Work& work, const Target& target, bool has_token,
+            base::Buffer& out)
+      : shared_(shared),
+        work_(work),
+        target_(target),
+        has_token_(has_token),
+        row_(target, has_token ? target.container->rows_layout : target.container->reads_layout,
+             Joined()),
+        out_(out) {
+    row_.Begin();
+  }
+
+  bool Cell(std::string_view text) override { return Take(model::Value(text)); }
+  bool NullCell() override { return Take(model::Value()); }
+
+  bool hit() const { return hit_; }
+  bool expired() const { return expired_; }
+
+ private:
+  static base::Buffer& Joined() {
+    thread_local base::Buffer joined;
+    return joined;
+  }
+
+  bool Take(const model::Value& cell) {
+    if (row_.Take(cell)) Finish();
+    return true;
+  }
+
+  void Finish() {
+    if (!row_.is_there()) return;
+    const Command& command = work_.command;
+    const bool is_meta = command.dialect == Dialect::kMeta;
+    const int64_t now_ms = is_meta || row_.may_expire() ? shared_.NowMs() : 0;
+    expired_ = row_.may_expire() && row_.is_expired(now_ms);
+    if (expired_) return;
+    hit_ = true;
+    memcached::Item item;
+    item.value = row_.value();
+    item.size = row_.value().size();
+    item.client_flags = row_.flags();
+    if (has_token_) item.cas = row_.token();
+    if (is_meta) {
+      item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
+      if (has_token_) TellMarks(shared_, work_, target_, now_ms, &item);
+    }
+    memcached::AppendHit(command, target_.key, item, &out_);
+  }
+
+  MemcachedShared& shared_;
+  Work& work_;
+  const Target& target_;
+  const bool has_token_;
+  RowView row_;
+  base::Buffer& out_;
+  bool hit_ = false;
+  bool expired_ = false;
+};
+
+}  // namespace
+
+bool TellsMarks(const MemcachedShared& shared, const Command& command) {
+  if (command.dialect != Dialect::kMeta) return false;
+  return !shared.marks.empty() || command.meta.has_recache ||
+         command.meta.returns.find_first_of("hl") != std::string_view::npos;
+}
+
+Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
+                   base::Buffer& out) {
+  const size_t begin = out.size();
+  Tally& tally = work.tally;
+  Outcome all;
+  const bool has_token = NeedsToken(shared, work.command);
+  model::Request request;
+  for (const Target& target : work.targets) {
+    bool hit = false;
+    if (target.wrong == Target::Wrong::kNothing) {
+      const containers::Container& container = *target.container;
+      engine::Index& index = has_token ? *container.rows : *container.reads;
+      HitWriter writer(shared, work, target, has_token, out);
+      request.find.key = target.parts;
+      request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+      const Outcome outcome = session.Execute(index, request, writer);
+      if (!outcome.ok()) return outcome;
+      hit = writer.hit();
+      tally.expired += writer.expired();
+      all.rows += hit;
+      auto& counters = container.state->counters;
+      (hit ? counters.hits : counters.misses).fetch_add(1, std::memory_order_relaxed);
+    }
+    tally.hits += hit;
+    tally.misses += !hit;
+    if (!hit) memcached::AppendMiss(work.command, target.key, &out);
+    if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
+      return Outcome::Fail(model::ErrorCode::kResultsize);
+    }
+  }
+  memcached::AppendGetEnd(work.command, &out);
+  return all;
+}
+
+// Marks are in memory and rows are not: the token of the row tells whether a mark is still about
+// it.
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, int64_t now_ms,
+               memcached::Item* item) {
+  const memcached::MetaFlags& meta = work.command.meta;
+  const bool tells_access = meta.returns.find_first_of("hl") != std::string_view::npos;
+  const bool renews = meta.has_recache && item->ttl_s >= 0 && item->ttl_s < meta.recache_s;
+  const auto tell = [&](MemcachedMark& mark) {
+    item->stale = mark.stale;
+    item->was_fetched = mark.was_read;
+    const bool has_won_before = mark.promised && mark.winner == work.serial;
+    const bool may_win = !mark.promised || has_won_before;
+    item->won_by_other = !may_win;
+    item->won = may_win && (mark.stale || renews || has_won_before);
+    if (item->won) {
+      mark.promised = true;
+      mark.winner = work.serial;
+    }
+    if (tells_access) {
+      // Of an item that no meta get has asked about: the time since it was written, if known.
+      const bool is_time = target.container->token == containers::TokenKind::kTime;
+      const int64_t written_ms =
+          is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;
+      const int64_t since_ms = now_ms - (mark.was_read ? mark.read_ms : written_ms);
+      item->last_access_s = static_cast<uint32_t>(since_ms > 0 ? since_ms / 1000 : 0);
+      if (!meta.no_update) {
+        mark.was_read = true;
+        mark.read_ms = now_ms;
+      }
+    }
+  };
+  shared.marks.With(target.container->state.get(), target.key, item->cas, tell);
+}
+
+}  // namespace rowsocket::frontend

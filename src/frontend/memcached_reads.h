@@ -1,0 +1,26 @@
+// get, gets and mg: finds whose cells go straight into the reply.
+//
+// Threads: the session's. Errors: an outcome that is not ok leaves a part of the reply in `out`,
+// which the caller takes back.
+#pragma once
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/memcached_shared.h"
+#include "frontend/memcached_work.h"
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+/// Executes a kGet without `creates`: one find a key, in the session's turn.
+engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
+                           base::Buffer& out);
+
+/// Fills in what meta tells of an item beside its row, and marks that it was read or won.
+/// REQUIRES: `item->cas` is its token.
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, int64_t now_ms,
+               memcached::Item* item);
+/// Whether a reply to this command tells any of it.
+bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);
+
+}  // namespace rowsocket::frontend

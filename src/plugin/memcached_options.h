@@ -1,0 +1,27 @@
+// daemon_memcached_option: the command line of memcached, as configurations of MySQL have it.
+//
+// Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -I SIZE[k|m]; the value may
+// follow at once or behind blanks. All else is named in `unused` and has no effect.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rowsocket::plugin {
+
+struct MemcachedOptions {
+  std::optional<std::string> port;
+  std::optional<unsigned> threads;
+  std::optional<unsigned> connections;
+  std::optional<std::string> address;
+  std::optional<std::string> socket;
+  std::optional<unsigned long long> item_bytes_max;
+  std::vector<std::string> unused;
+};
+
+/// False, with a text, when an option that is understood has no value or a wrong one.
+bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std::string* error);
+
+}  // namespace rowsocket::plugin

@@ -120,4 +120,7 @@ def per_fsync(raw, before, after):
     if own.get("Handlersocket_batches"):
         found["per_batch"] = round(own["Handlersocket_batch_requests"]
                                    / own["Handlersocket_batches"], 2)
+    if own.get("Handlersocket_merged_rows"):
+        found["per_row"] = round(own["Handlersocket_merged_requests"]
+                                 / own["Handlersocket_merged_rows"], 2)
     return {**found, **own}

@@ -99,6 +99,7 @@ METRICS = {
     "jain": ("Jain index", "", 3),
     "batch": ("changes/fsync", "", 1),
     "per_batch": ("requests/batch", "", 1),
+    "per_row": ("requests merged/row change", "", 1),
     "fsyncs_s": ("fsyncs/s", "", 0),
     "idle_bytes": ("memory of an idle connection", "bytes", 0),
     "kept": ("of the requests/s alone", "", 3),

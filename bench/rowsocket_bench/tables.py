@@ -82,7 +82,8 @@ def verdict_table(results, title, chosen):
         rows.append([id_, title_, what, "-", "-", value, target,
                      {None: "-", True: "yes", False: "**no**"}[reached]])
     return Table(title, ("", "work", "what", "ours", "the other", "ratio", "to reach", "reached"),
-                 rows)
+                 rows, "Ours and the other: medians. Ratio: ours to the other's in each round, of"
+                 " that the median.")
 
 
 def extra_verdicts(results, chosen):
@@ -154,7 +155,8 @@ def curve_table(results, curve):
     metric = CURVE_METRIC.get(curve, "rps")
     shown = [(label, metric, label) for label in labels]
     if curve == "hot":
-        shown.append(("ours", "per_batch", "ours: requests/batch"))
+        shown += [("ours", "per_batch", "ours: requests/batch"),
+                  ("ours", "per_row", "ours: requests/row change")]
         for label in ("ours", "bundled", "SQL"):
             shown += [(label, "batch", f"{label}: taken/fsync"), (label, "fsyncs_s",
                                                                   f"{label}: fsyncs/s")]

@@ -3,9 +3,11 @@
 //
 // The names of the variables are the original's (see spec/handlersocket.md); those that the
 // original does not have are marked so in docs/CONFIGURATION.md.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "engine/mariadb/server.h"
 #include "plugin/memcached_plugin.h"
@@ -62,7 +64,13 @@ std::string TakeSecret(char** variable) {
   return secret;
 }
 
+/// One for each core, so that a turn has the requests of many connections; two on a single core, so
+/// that one that waits for the disk does not keep all others out.
+unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
+
 Settings TakeSettings() {
+  // SHOW VARIABLES then shows what it came to.
+  if (threads == 0) threads = ReadersForThisMachine();
   Settings settings;
   settings.address = Text(address);
   settings.port = Text(port);
@@ -134,8 +142,9 @@ MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
 MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
                  "Secret that clients of the writing port must send; never shown", nullptr,
                  nullptr, nullptr);
-MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY, "Threads of the reading port", nullptr,
-                  nullptr, 16, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
+                  "Threads of the reading port; 0: one for each core", nullptr, nullptr, 0, 0, 3000,
+                  0);
 MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
                   nullptr, nullptr, 1, 1, 3000, 0);
 MYSQL_SYSVAR_UINT(lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,

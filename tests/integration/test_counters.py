@@ -1,5 +1,7 @@
 """Seen from outside: status variables, the process list, and the server's own counters."""
 
+import os
+
 import pytest
 
 from hs import OK, counted, refused
@@ -109,12 +111,14 @@ def test_workers_are_in_the_process_list_with_mode_and_connections(server, db, s
         return sum(f"mode={mode}" in state for state in worker_states(sql))
     wait_until(lambda: connections("rd") == 4 and connections("wr") == 2,
                what=f"4 readers and 2 writers: {worker_states(sql)}")
-    wait_until(lambda: (workers("rd"), workers("wr"), workers("batch")) == (16, 1, 1),
-               what=f"16 workers, 1 with its batch executor: {worker_states(sql)}")
+    readers = max(2, len(os.sched_getaffinity(0)))
+    wait_until(lambda: (workers("rd"), workers("wr"), workers("batch")) == (readers, 1, 1),
+               what=f"{readers} workers, 1 with its batch executor: {worker_states(sql)}")
+    assert sql.rows("SELECT @@handlersocket_threads")[0][0] in (readers, str(readers).encode())
 
 
 def test_workers_are_in_performance_schema_and_survive_show_processlist(server, sql):
-    assert len(sql.rows("SHOW FULL PROCESSLIST")) >= 17
+    assert len(sql.rows("SHOW FULL PROCESSLIST")) >= 3
 
 
 # The server's own counters, while the connections are open.

@@ -33,6 +33,8 @@ def memcached():
     yield Case("M1", "get, 30 connections x 1", pair(loads.mc_get(30, 1), same_find), (
         at_most("total_us", 1, MEMCACHED), at_least("rps", 1.2, MEMCACHED),
         at_most("user_us", 1.15, HANDLERSOCKET)), "M1")
+    yield Case("M1-binary", "binary get, 30 connections x 1", pair(loads.mc_binary_get(30, 1)),
+               row="M1")
     yield Case("M2", "get of 16 keys, 30 x 1", pair(loads.mc_multiget(30, 1, 16)), (
         at_least("rows_s", 1.1, MEMCACHED),), "M2")
     same_find = Entry(HANDLERSOCKET, "ours", (loads.find(30, 16),))

@@ -103,7 +103,7 @@ def measure(options):
         plan.base.chmod(0o755)
         writer = results.Writer(out)
         writer.write("run", **about, quick=plan.quick, rows=plan.rows,
-                     options=[*systems.COMMON_OPTIONS, *plan.server_options])
+                     options=systems.options_of_all(plan))
         fleet = systems.Fleet(plan.base, plan)
         try:
             Runner(plan, fleet, writer, say).run(cases, done, limit(options, started))

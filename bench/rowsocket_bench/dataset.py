@@ -107,7 +107,7 @@ def _make(directory, plan):
             raise OSError(f"the tables cannot be made: {(done.stderr or done.stdout)[-500:]}")
 
     try:
-        call("start", work, "--plugin", "none", "--", "--innodb-buffer-pool-size=1G",
+        call("start", work, "--plugin", "none", "--", f"--innodb-buffer-pool-size={plan.buffer_pool()}",
              "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
              stdin=subprocess.DEVNULL)
         call("sql", work, input=";\n".join(

@@ -87,6 +87,10 @@ def mc_get(connections, depth, keys="uniform"):
     return Load("mc-get", connections, depth, (("keys", keys),))
 
 
+def mc_binary_get(connections, depth):
+    return Load("mc-binary-get", connections, depth)
+
+
 def mc_multiget(connections, depth, keys):
     return Load("mc-multiget", connections, depth, (("batch", keys),))
 

@@ -39,6 +39,10 @@ class Plan:
         self.size_rows = (1_000, 2_000) if self.quick else catalog_full.ROWS
         self.size_values = (10, 1_000) if self.quick else catalog_full.VALUES
 
+    def buffer_pool(self):
+        """All tables fit in."""
+        return "3G" if self.size_rows else "1G"
+
     def seconds(self, case):
         return QUICK_SECONDS if self.quick else case.seconds
 

@@ -17,7 +17,7 @@ from .machine import REPOSITORY, cache_dir, read_env
 START_TIMEOUT_S = 60
 # What all MariaDB servers are started with; options of a system come after these.
 COMMON_OPTIONS = (
-    "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G",
+    "--innodb-log-file-size=1G",
     "--innodb-flush-log-at-trx-commit=1", "--innodb-adaptive-hash-index=ON",
     "--max-connections=6000", "--back-log=4096", "--thread-cache-size=512",
     "--table-open-cache=6000", "--open-files-limit=60000", "--loose-handlersocket-backlog=4096")
@@ -38,6 +38,12 @@ VARIANTS = {
     "threads-wr-2": ("--handlersocket-threads-wr=2",),
     "threads-wr-4": ("--handlersocket-threads-wr=4",),
 }
+
+
+def options_of_all(plan):
+    """Options of every MariaDB server of a run, the user's own last."""
+    return [f"--innodb-buffer-pool-size={plan.buffer_pool()}", *COMMON_OPTIONS,
+            *plan.server_options]
 
 
 class Unavailable(Exception):
@@ -77,7 +83,7 @@ class MariaDb:
         plugin, _, self.variant = name.partition("/")
         self.plugin, self.plan = PLUGINS[plugin], plan
         self.directory = base / name.replace("/", "-")
-        self.options = [*COMMON_OPTIONS, *plan.server_options,
+        self.options = [*options_of_all(plan),
                         *(text.format(io_pool_mib=plan.io_pool_mib())
                           for text in VARIANTS[self.variant])]
         self.env, self.sql = {}, None
@@ -231,6 +237,9 @@ class Fleet:
                 system.stop()
                 self.failed[name] = str(error)
                 raise Unavailable(str(error)) from error
+            except BaseException:  # The run ends here: nobody else knows of this one.
+                system.stop()
+                raise
             self.running[name] = system
         return self.running[name]
 

@@ -161,7 +161,7 @@ def curve_table(results, curve):
             shown += [(label, "batch", f"{label}: taken/fsync"), (label, "fsyncs_s",
                                                                   f"{label}: fsyncs/s")]
         shown += [("ours", "p99_us", "ours: p99 us"), ("ours", "jain", "ours: Jain index")]
-    rows = [[f"{result.x:,g}", *(number(key, stats.median(result.series(label, key)))
+    rows = [[f"{result.x:,.0f}", *(number(key, stats.median(result.series(label, key)))
                                  for label, key, _ in shown)] for result in points]
     return Table(CURVES[curve], (curve_x(curve), *(name for _, _, name in shown)), rows,
                  refused_note(points))

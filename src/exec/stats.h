@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/counters.h"
+#include "engine/session.h"
 #include "model/error.h"
 
 namespace rowsocket::exec {
@@ -33,6 +34,10 @@ enum class Stat : uint8_t {
   kCommitFailures,
   kBatchRetries,         ///< Batches that a deadlock made run again.
   kLockWaits,            ///< Requests that waited for another session's lock.
+  kMergedRows,           ///< Changes of rows, each by several requests of a batch.
+  kMergedRequests,       ///< Those requests.
+  kUnmergedFirst,        ///< Requests that shared a row and ran by themselves, by NotMergeable.
+  kUnmergedLast = kUnmergedFirst + static_cast<uint8_t>(engine::NotMergeable::kCount) - 2,
   kErrorsFirst,          ///< One counter an ErrorCode from here on.
   kErrorsLast = kErrorsFirst + model::kErrorCodes - 1,
   kCount
@@ -44,6 +49,11 @@ using StatBlock = base::CounterBlock<Stat>;
 constexpr Stat ErrorStat(model::ErrorCode code) {
   return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) +
                            static_cast<unsigned>(code));
+}
+
+constexpr Stat UnmergedStat(engine::NotMergeable reason) {
+  return static_cast<Stat>(static_cast<unsigned>(Stat::kUnmergedFirst) +
+                           static_cast<unsigned>(reason) - 1);
 }
 
 }  // namespace rowsocket::exec

@@ -47,16 +47,20 @@ void Turn::MoveTo(Turn& other, size_t first) {
 void Turn::Run(engine::Session& session) {
   if (items_.empty()) return;
   too_large_ = false;
+  merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
   if (writes_) {
     stats_.Add(Stat::kBatches);
     stats_.Add(Stat::kBatchRequests, items_.size());
   }
-  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
+  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
+    const bool merged = merges_;
     if (RunOnce(session, items_, writes_) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (too_large_) break;
+    if (merges_ == merged) ++attempt;
   }
+  merges_ = false;
   RunOneByOne(session);
 }
 
@@ -65,19 +69,18 @@ void Turn::Run(engine::Session& session) {
 Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
   if (writes) Hold(items);
   session.BeginTurn(writes);
-  for (TurnItem& item : items) {
-    if (item.client->stopped()) continue;
-    if (!ExecuteItem(session, item, items.size() == 1)) {
-      session.Rollback();
-      Drop(items);
-      // What waits is found out again, now that other requests may be in other places.
-      for (TurnItem& each : items) each.client->stopped_at = nullptr;
-      return Result::kLost;
-    }
+  if (!ExecuteAll(session, items)) {
+    session.Rollback();
+    Drop(items);
+    // What waits is found out again, now that other requests may be in other places.
+    for (TurnItem& each : items) each.client->stopped_at = nullptr;
+    return Result::kLost;
   }
   const engine::Outcome commit = session.Commit();
   if (commit.ok()) {
     if (writes) stats_.Add(Stat::kCommits);
+    stats_.Add(Stat::kMergedRows, merged_rows_);
+    stats_.Add(Stat::kMergedRequests, merged_requests_);
   } else {
     stats_.Add(Stat::kCommitFailures);
     Drop(items);
@@ -85,6 +88,28 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   }
   Finish(items);
   return commit.ok() ? Result::kCommitted : Result::kFailed;
+}
+
+bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
+  merged_rows_ = merged_requests_ = 0;
+  if (!merges_) {
+    for (TurnItem& item : items) {
+      if (!item.client->stopped() && !ExecuteItem(session, item, items.size() == 1)) return false;
+    }
+    return true;
+  }
+  for (TurnItem& item : items) {
+    item.is_done = false;
+    item.unmerged = engine::NotMergeable::kNone;
+  }
+  for (TurnItem& item : items) {
+    if (item.is_done || item.client->stopped()) continue;
+    const bool goes_on =
+        IsShared(item) ? ExecuteRow(session, item) : ExecuteItem(session, item, false);
+    if (!goes_on) return false;
+    item.is_done = true;
+  }
+  return true;
 }
 
 bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
@@ -195,6 +220,7 @@ void Turn::Finish(std::span<TurnItem> items) {
       const bool is_request = item.item.kind == Item::Kind::kRequest;
       const model::Error& answer = is_request ? item.answer : item.item.error;
       CountAnswer(item.item, answer, item.rows, stats_);
+      if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
       item.client->frontend->Finished(item.item, answer);
     }
     item.client->out->OpenGate();

@@ -1,5 +1,9 @@
 // One turn: the requests that several connections had ready, executed together, one commit for all.
 //
+// Requests of a batch that name the same row are executed on one copy of it, which is written once
+// (row_groups.h): a request joins a row that is open when all that stands before it on its
+// connection has been executed. Where that is not possible they run one by one.
+//
 // Flow: Add* Run. Afterwards every item is answered (its reply is in its client's output and
 // sendable) or waits (its client is stopped at it, and nothing behind it was executed).
 //
@@ -23,6 +27,7 @@
 
 #include "engine/session.h"
 #include "exec/frontend.h"
+#include "exec/row_groups.h"
 #include "exec/stats.h"
 #include "net/gated_output.h"
 
@@ -52,6 +57,10 @@ struct TurnItem {
   std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
+  uint32_t row = RowGroup::kNone;    ///< In a batch: the row that it names together with others.
+  TurnItem* next_in_row = nullptr;
+  bool is_done = false;              ///< Executed, before its turn perhaps.
+  engine::NotMergeable unmerged = engine::NotMergeable::kNone;  ///< Why it was executed by itself.
 
   bool is_write() const {
     return item.kind == Item::Kind::kRequest && item.request.is_write();
@@ -91,8 +100,16 @@ class Turn {
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
-  /// False: the transaction is lost. `alone`: no other request is in it.
+  /// False: the transaction is lost.
+  bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
+  /// The same. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
+  // Rows (turn_rows.cc).
+  bool IsShared(const TurnItem& item);
+  bool ExecuteRow(engine::Session& session, TurnItem& first);
+  bool ExecuteOnRow(engine::Session& session, TurnItem& first);
+  void StopRow(TurnItem& first);
+  bool IsNext(const TurnItem& item) const;
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
@@ -105,7 +122,11 @@ class Turn {
 
   StatBlock& stats_;
   std::vector<TurnItem> items_;
+  RowGroups rows_;
   bool writes_ = false;
+  bool merges_ = false;       ///< Some items share a row, and rows can be written as a whole.
+  uint64_t merged_rows_ = 0;  ///< In this attempt.
+  uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
 };
 

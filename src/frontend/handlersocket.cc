@@ -41,8 +41,7 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
     const bool opens = !PrepareTokened(line.line, arena, item);
     return {Parsed::kItem, opens ? 0 : line.consumed};
   }
-  Command command;
-  handlersocket::ParseLine(line.line, settings_.limits, arena, &command);
+  Command command = handlersocket::ParseLine(line.line, settings_.limits, arena);
   switch (command.kind) {
     case Command::Kind::kOpenIndex:
       if (behind_requests) return {Parsed::kLater, 0};
@@ -137,8 +136,7 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
   const std::string_view wire_token = tokens.NextOrEmpty();
   const model::Value token = handlersocket::TokenValue(wire_token, arena);
   const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
-  Command command;
-  handlersocket::ParseLine(rest, settings_.limits, arena, &command);
+  Command command = handlersocket::ParseLine(rest, settings_.limits, arena);
   const size_t bytes = token.text().size();
   if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
       command.kind != Command::Kind::kRequest || !command.wants_write) {

@@ -71,21 +71,19 @@ void CheckLine(std::string_view text, const model::Limits& limits) {
   const std::vector<char> bytes(text.begin(), text.end());
   const std::string_view line(bytes.data(), bytes.size());
   base::Arena arena;
-  Command command;
-  ParseLine(line, limits, arena, &command);
+  Command command = ParseLine(line, limits, arena);
   const std::string broken = CheckCommand(line, limits, command);
   Require(broken.empty(), broken.c_str());
 
   const std::string dump = Dump(command);
-  Command again;
-  ParseLine(line, limits, arena, &again);
+  Command again = ParseLine(line, limits, arena);
   Require(Dump(again) == dump, "the same line is the same command");
   Require(Dump(command) == dump, "a command stays as it is while its arena is used");
 
   const bool complete = command.request.find.key_parts_given <= model::kKeyPartsMax;
   if (!command.errors.empty() || !complete) return;
   const std::string written = ToLine(command);
-  ParseLine(written, limits, arena, &again);
+  again = ParseLine(written, limits, arena);
   Require(Dump(again) == dump, "a command written again is the same command");
 }
 

@@ -13,21 +13,24 @@ ROWS = (1, 2, 3)
 COLUMNS = ("ver", "stock", "amount", "name", "note")
 BASE = ("id INT PRIMARY KEY, ver BIGINT NOT NULL, stock INT NOT NULL, amount DECIMAL(12,3),"
         " name VARCHAR(40) CHARACTER SET utf8mb4, note BLOB")
-# Of each kind of table: what follows the columns, and what comes before the table is made. Those of
-# the first half are merged, those of the second are not.
+# Of each kind of table: what follows the columns, what is done before and after it is made, and the
+# counter of the requests that are not merged for its sake.
 KINDS = {
-    "plain": ("", ()),
-    "indexed": (", KEY (stock), KEY (name, stock)", ()),
-    "on update": (", ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)", ()),
-    "other generated": (", k INT, g INT AS (k + 1) STORED, v INT AS (k * 2) VIRTUAL, KEY (v)", ()),
-    "more blobs": (", b2 LONGTEXT DEFAULT 'two', b3 BLOB DEFAULT (REPEAT('x', 9000))", ()),
+    "plain": ("", (), (), None),
+    "indexed": (", KEY (stock), KEY (name, stock)", (), (), None),
+    "on update": (", ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)",
+                  (), (), None),
+    "other generated": (", k INT, g INT AS (k + 1) STORED, v INT AS (k * 2) VIRTUAL, KEY (v)", (), (), None),
+    "more blobs": (", b2 LONGTEXT DEFAULT 'two', b3 BLOB DEFAULT (REPEAT('x', 9000))", (), (), None),
     "child": (", parent INT DEFAULT 7, FOREIGN KEY (parent) REFERENCES p (id)",
-              ("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (7)")),
-    "check": (", CHECK (stock < 400)", ()),
-    "generated": (", g INT AS (stock + 1) STORED, v BIGINT AS (ver * 2) VIRTUAL, KEY (v)", ()),
-    "unique": (", UNIQUE (ver, id)", ()),
-    "unique blob": (", UNIQUE (note, id)", ()),
-    "partitioned": ("", ()),
+              ("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (7)"), (), None),
+    "parent": ("", (), ("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))",), "foreign_key"),
+    "check": (", CHECK (stock < 400)", (), (), "check"),
+    "generated": (", g INT AS (stock + 1) STORED, v BIGINT AS (ver * 2) VIRTUAL, KEY (v)", (), (), "generated"),
+    "unique": (", UNIQUE (ver, id)", (), (), "unique_key"),
+    "unique blob": (", UNIQUE (note, id)", (), (), "unique_key"),
+    "partitioned": ("PARTITION BY HASH (id) PARTITIONS 3", (), (), "table"),
+    "engine": ("ENGINE=Aria", (), (), "engine"),
 }
 
 
@@ -212,11 +215,12 @@ def rows_of(sql):
 @pytest.mark.bundled_wrong(21)
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_order_explains_all_answers(server, db, sql, rng, kind):
-    more, before = KINDS[kind]
-    for statement in before:
+    more, before, after, reason = KINDS[kind]
+    columns, options = ("", more) if more[:1].isalpha() else (more, "")
+    for statement in (*before, f"CREATE TABLE t ({BASE}{columns}) {options}", *after):
         sql.run(statement)
-    partitions = " PARTITION BY HASH (id) PARTITIONS 3" if kind == "partitioned" else ""
-    sql.run(f"CREATE TABLE t ({BASE}{more}){partitions}")
+    counters = ["Handlersocket_merged_requests"] + ([f"Handlersocket_unmerged_{reason}"] if reason else [])
+    counts = [sql.status(name) for name in counters]
     sql.run("INSERT INTO t (id, ver, stock, amount) VALUES (1, 1, 200, 5), (2, 1, 3, NULL)")
     histories = {row: History(rows_of(sql).get(row)) for row in ROWS}
     lock, numbers = threading.Lock(), iter(range(1, 1 << 30))
@@ -239,4 +243,8 @@ def test_some_order_explains_all_answers(server, db, sql, rng, kind):
     for row in ROWS:
         histories[row].check(final.get(row))
     assert sum(player.refused for player in players) > 20
+    grown = [sql.status(name) - count for name, count in zip(counters, counts)]
+    if reason in (None, "foreign_key") or kind == "unique blob":
+        assert grown[0] > 200, grown
+    assert min(grown[1:], default=1) > 0, (reason, grown)
     assert sql.rows("CHECK TABLE t")[-1][-1] == b"OK"

@@ -4,14 +4,6 @@ namespace rowsocket::engine::mariadb {
 
 namespace {
 
-/// UTF-8 and bytes go out as they are; numbers and times are ASCII.
-bool IsWireText(const Field* field) {
-  if (field->cmp_type() != STRING_RESULT) return true;
-  const CHARSET_INFO* charset = field->charset();
-  return charset == &my_charset_bin || charset->cs_name.str == my_charset_utf8mb4_bin.cs_name.str ||
-         charset->cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
-}
-
 /// The column's text, null for NULL.
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
@@ -24,6 +16,13 @@ const String* ReadCell(Field* field, CellBuffers& buffers) {
 }
 
 }  // namespace
+
+bool IsWireText(const Field* field) {
+  if (field->cmp_type() != STRING_RESULT) return true;
+  const CHARSET_INFO* charset = field->charset();
+  return charset == &my_charset_bin || charset->cs_name.str == my_charset_utf8mb4_bin.cs_name.str ||
+         charset->cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
+}
 
 CHARSET_INFO* WireCharset(const Field* field) {
   const bool is_bytes = field->charset() == &my_charset_bin &&

@@ -19,6 +19,10 @@ struct CellBuffers {
   String converted;
 };
 
+/// Whether the column's text is what goes out: UTF-8 and bytes as they are; numbers and times are
+/// ASCII.
+bool IsWireText(const Field* field);
+
 /// Pushes one column's text. False when the sink has reached its limit.
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
 

@@ -10,7 +10,9 @@ namespace rowsocket::engine::mariadb {
 using model::ErrorCode;
 
 MariaIndex::~MariaIndex() {
-  if (read_set_.bitmap != nullptr) my_bitmap_free(&read_set_);
+  for (MY_BITMAP& read_set : read_sets_) {
+    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
+  }
 }
 
 KeyParts UserKeyParts(const KEY& key) {
@@ -53,6 +55,10 @@ Outcome MariaIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
     const ErrorCode error = LookUp(found->table);
     if (error != ErrorCode::kNone) return Outcome::Fail(error);
   }
+  if (access == Access::kRead) {
+    readers_.clear();
+    for (const uint field : column_fields_) readers_.emplace_back(found->table->field[field]);
+  }
   opens_[slot] = found;
   generations_[slot] = tables.generation();
   *open = found;
@@ -65,7 +71,9 @@ ErrorCode MariaIndex::LookUp(TABLE* table) {
       !LookUpFields(table, names().filter_columns, &filter_fields_)) {
     return ErrorCode::kFld;
   }
-  return MakeReadSet(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
+  simple_key_.Learn(table->key_info[key_]);
+  LookUpAnswers(table);
+  return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
 }
 
 bool MariaIndex::LookUpKey(const TABLE* table) {
@@ -114,18 +122,74 @@ const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open)
   return merge_rules_;
 }
 
-bool MariaIndex::MakeReadSet(TABLE* table) {
-  if (read_set_.bitmap != nullptr) my_bitmap_free(&read_set_);
-  if (my_bitmap_init(&read_set_, nullptr, table->s->fields)) return false;
+// What an engine cannot do in index order is refused rather than answered wrongly.
+void MariaIndex::LookUpAnswers(const TABLE* table) {
+  const KEY& key = table->key_info[key_];
+  const ulong flags = table->file->index_flags(key_, 0, true);
+  whole_key_parts_ = key.user_defined_key_parts;
+  // The rows of the partitions are merged by key image, which a virtual column lacks there.
+  bool merges = true;
+  for (uint i = 0; i < key.user_defined_key_parts && table->part_info != nullptr; ++i) {
+    merges = merges && key.key_part[i].field->stored_in_db();
+  }
+  const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE) && merges;
+  for (const bool whole_key : {false, true}) {
+    const auto set = [&](model::CompareOp op, bool can) {
+      answers_[whole_key][static_cast<size_t>(op)] = can;
+    };
+    set(model::CompareOp::kEq, whole_key || (!(flags & HA_ONLY_WHOLE_INDEX) && merges));
+    set(model::CompareOp::kGt, ordered);
+    set(model::CompareOp::kGe, ordered);
+    set(model::CompareOp::kLt, ordered && (flags & HA_READ_PREV));
+    set(model::CompareOp::kLe, ordered && (flags & HA_READ_PREV));
+  }
+}
+
+bool MariaIndex::MakeReadSets(TABLE* table) {
   MY_BITMAP* const previous = table->read_set;
-  table->read_set = &read_set_;
-  const KeyParts parts = UserKeyParts(table->key_info[key_]);
-  for (uint i = 0; i < parts.count; ++i) parts.first[i].field->register_field_in_read_map();
-  for (uint field : column_fields_) table->field[field]->register_field_in_read_map();
-  for (uint field : filter_fields_) table->field[field]->register_field_in_read_map();
-  if (table->versioned()) table->vers_end_field()->register_field_in_read_map();
-  table->read_set = previous;
+  for (const bool reads_key : {false, true}) {
+    MY_BITMAP& read_set = read_sets_[reads_key];
+    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
+    if (my_bitmap_init(&read_set, nullptr, table->s->fields)) return false;
+    table->read_set = &read_set;
+    const KeyParts parts = UserKeyParts(table->key_info[key_]);
+    for (uint i = 0; reads_key && i < parts.count; ++i) {
+      parts.first[i].field->register_field_in_read_map();
+    }
+    for (uint field : column_fields_) table->field[field]->register_field_in_read_map();
+    for (uint field : filter_fields_) table->field[field]->register_field_in_read_map();
+    if (table->versioned()) table->vers_end_field()->register_field_in_read_map();
+    table->read_set = previous;
+    covered_[reads_key] = IsCovered(table, read_set);
+  }
   return true;
+}
+
+/// Whether the index alone holds these columns as they are. Not for the clustered index, which is
+/// the table.
+bool MariaIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
+  const handler* file = table->file;
+  if (table->part_info != nullptr || file->ht->db_type != DB_TYPE_INNODB) return false;
+  if (file->pk_is_clustering_key(key_) || table->vfield != nullptr) return false;
+  for (uint i = 0; i < table->s->fields; ++i) {
+    if (bitmap_is_set(&fields, i) && !table->field[i]->part_of_key.is_set(key_)) return false;
+  }
+  return true;
+}
+
+int MariaIndex::Position(OpenTable& open, bool reads_key) {
+  // Other engines compare a row's key part by part to find the next one with the same key.
+  reads_key = reads_key || !open.is_innodb;
+  if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]] return 0;
+  open.EndScan();
+  TABLE* table = open.table;
+  table->column_bitmaps_set_no_signal(&read_sets_[reads_key], &table->tmp_set);
+  const int error = table->file->ha_index_init(key_, true);
+  if (error != 0) return error;
+  if (covered_[reads_key]) table->file->ha_start_keyread(key_);
+  open.positioned_for = serial_;
+  open.reads_key = reads_key;
+  return 0;
 }
 
 }  // namespace rowsocket::engine::mariadb

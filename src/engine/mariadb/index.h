@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/mariadb/cell_reader.h"
 #include "engine/mariadb/server.h"
+#include "engine/mariadb/simple_key.h"
 #include "engine/mariadb/tables.h"
 #include "engine/session.h"
 
@@ -46,10 +48,19 @@ class MariaIndex {
   KEY& key_info(const OpenTable& open) const { return open.table->key_info[key_]; }
   const std::vector<uint>& column_fields() const { return column_fields_; }
   const std::vector<uint>& filter_fields() const { return filter_fields_; }
-  /// The columns that a find reads: key parts, opened columns, filter columns.
-  MY_BITMAP* read_set() { return &read_set_; }
   /// What may be merged, of the instance that writes go to.
   const MergeRules& merge_rules(Tables& tables, const OpenTable& open);
+  /// The opened columns of the instance that finds use. REQUIRES: ResolveForRead.
+  const std::vector<CellReader>& readers() const { return readers_; }
+  const SimpleKey& simple_key() const { return simple_key_; }
+  /// False: the engine cannot do this in index order. `parts`: of the key, that were given.
+  bool CanAnswer(model::CompareOp op, uint parts) const {
+    return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
+  }
+
+  /// Makes the handler of the instance that finds use ready to be read through this index, unless
+  /// it is. `reads_key`: the rows' key parts are looked at, also where they are no opened columns.
+  int Position(OpenTable& open, bool reads_key);
 
  private:
   Outcome Resolve(Tables& tables, Access access, OpenTable** open);
@@ -57,7 +68,9 @@ class MariaIndex {
   bool LookUpKey(const TABLE* table);
   bool LookUpFields(const TABLE* table, const std::vector<std::string>& names,
                     std::vector<uint>* fields);
-  bool MakeReadSet(TABLE* table);
+  void LookUpAnswers(const TABLE* table);
+  bool MakeReadSets(TABLE* table);
+  bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
   const IndexNames& names() const { return index_.names(); }
 
   const Index& index_;  ///< Alive while the serial is asked for by its holder.
@@ -67,9 +80,15 @@ class MariaIndex {
   uint key_ = 0;
   std::vector<uint> column_fields_;
   std::vector<uint> filter_fields_;
-  MY_BITMAP read_set_{};
   MergeRules merge_rules_;
   uint64_t merge_rules_generation_ = 0;
+  std::vector<CellReader> readers_;
+  SimpleKey simple_key_;
+  uint whole_key_parts_ = 0;
+  bool answers_[2][6] = {};  ///< By whether the whole key is given, and CompareOp.
+  // What a find reads: opened columns and filter columns; in the second one key parts as well.
+  MY_BITMAP read_sets_[2] = {};
+  bool covered_[2] = {false, false};  ///< The index holds all of it.
 };
 
 /// The KEY of an index whose uniqueness is kept by a hash over its columns: its user-visible parts.

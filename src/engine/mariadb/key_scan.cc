@@ -7,21 +7,14 @@ using model::ErrorCode;
 
 namespace {
 
-/// What an engine cannot do in index order is refused rather than answered wrongly.
-bool CanAnswer(const TABLE& table, uint key_number, CompareOp op, uint parts) {
-  const KEY& key = table.key_info[key_number];
-  const ulong flags = table.file->index_flags(key_number, 0, true);
-  const bool whole_key = parts == key.user_defined_key_parts;
-  if (table.part_info != nullptr && !(op == CompareOp::kEq && whole_key)) {
-    // The rows of the partitions are merged by key image, which a virtual column lacks there.
-    for (uint i = 0; i < key.user_defined_key_parts; ++i) {
-      if (!key.key_part[i].field->stored_in_db()) return false;
-    }
+/// How the first row of a range is found where the search alone decides.
+ha_rkey_function FlagOf(CompareOp op) {
+  switch (op) {
+    case CompareOp::kGt: return HA_READ_AFTER_KEY;
+    case CompareOp::kGe: return HA_READ_KEY_OR_NEXT;
+    case CompareOp::kLt: return HA_READ_BEFORE_KEY;
+    default: return HA_READ_PREFIX_LAST_OR_PREV;
   }
-  if (op == CompareOp::kEq) return whole_key || !(flags & HA_ONLY_WHOLE_INDEX);
-  if (!(flags & HA_READ_ORDER) || !(flags & HA_READ_RANGE)) return false;
-  if ((op == CompareOp::kLt || op == CompareOp::kLe) && !(flags & HA_READ_PREV)) return false;
-  return true;
 }
 
 /// CHAR is padded with blanks in the index, also where the collation tells '' from ' '.
@@ -45,15 +38,18 @@ bool SortsByItsFront(const Field* field) {
 ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, CompareOp op,
                            std::span<const model::Value> key) {
   thd_ = thd;
+  open_ = &open;
+  index_ = &index;
   table_ = open.table;
   file_ = table_->file;
   key_ = &table_->key_info[index.key()];
   op_ = op;
   nothing_ = checks_rows_ = stops_past_equal_ = same_key_ = single_row_ = false;
   descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
-  const KeyParts user_parts = UserKeyParts(*key_);
-  if (key.size() > user_parts.count) return ErrorCode::kKpnum;
   parts_count_ = static_cast<uint>(key.size());
+  if (PrepareSimple(key)) [[likely]] return ErrorCode::kNone;
+  const KeyParts user_parts = UserKeyParts(*key_);
+  if (parts_count_ > user_parts.count) return ErrorCode::kKpnum;
   for (uint i = 0; i < parts_count_; ++i) {
     const KEY_PART_INFO& part = user_parts.first[i];
     parts_[i].field = table_->field[part.fieldnr - 1];
@@ -61,7 +57,7 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, Compare
     parts_[i].is_prefix = (part.key_part_flag & HA_PART_KEY_SEG) != 0;
   }
   if (user_parts.is_hash) return PrepareHash(user_parts, key);
-  if (!CanAnswer(*table_, index.key(), op, parts_count_)) return ErrorCode::kIndexop;
+  if (!index.CanAnswer(op, parts_count_)) return ErrorCode::kIndexop;
   if (!PrepareParts(key)) {
     nothing_ = true;
   } else if (op == CompareOp::kEq) {
@@ -70,6 +66,29 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, Compare
     PrepareRange();
   }
   return ErrorCode::kNone;
+}
+
+// The values are in their columns' ranges: the search alone decides. Partitions answer `>` and `<`
+// with rows equal to the key as well.
+bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
+  if (op_ != CompareOp::kEq && table_->part_info != nullptr) return false;
+  key_image_.resize(SimpleKey::kBytesMax);
+  key_length_ = index_->simple_key().Write(key, key_image_.data());
+  if (key_length_ == 0 || !index_->CanAnswer(op_, parts_count_)) return false;
+  key_map_ = make_prev_keypart_map(parts_count_);
+  if (op_ == CompareOp::kEq) {
+    flag_ = HA_READ_KEY_EXACT;
+    same_key_ = true;
+    single_row_ = IsSingleRow();
+  } else {
+    flag_ = FlagOf(op_);
+  }
+  return true;
+}
+
+bool KeyScan::IsSingleRow() const {
+  return parts_count_ == key_->user_defined_key_parts &&
+         (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
 }
 
 // Prefix parts and FLOATs are never decided by their key image alone.
@@ -102,8 +121,7 @@ void KeyScan::PrepareEqual() {
   }
   flag_ = HA_READ_KEY_EXACT;
   same_key_ = true;
-  single_row_ = parts_count_ == key_->user_defined_key_parts &&
-                (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
+  single_row_ = IsSingleRow();
   nothing_ = !MakeKey(parts_count_);
 }
 
@@ -129,12 +147,7 @@ void KeyScan::PrepareRange() {
   if (checks_rows_) {
     flag_ = descending_ ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT;
   } else {
-    switch (op_) {
-      case CompareOp::kGt: flag_ = HA_READ_AFTER_KEY; break;
-      case CompareOp::kGe: flag_ = HA_READ_KEY_OR_NEXT; break;
-      case CompareOp::kLt: flag_ = HA_READ_BEFORE_KEY; break;
-      default: flag_ = HA_READ_PREFIX_LAST_OR_PREV; break;
-    }
+    flag_ = FlagOf(op_);
   }
   nothing_ = !MakeKey(usable);
 }
@@ -173,6 +186,10 @@ ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Val
 
 int KeyScan::First() {
   if (nothing_) return HA_ERR_KEY_NOT_FOUND;
+  if (open_->access == Access::kRead) {
+    const int error = index_->Position(*open_, checks_rows_);
+    if (error != 0) return error;
+  }
   if (key_map_ == 0) {
     return SkipUnqualified(descending_ ? file_->ha_index_last(table_->record[0])
                                        : file_->ha_index_first(table_->record[0]));

@@ -23,7 +23,8 @@ namespace rowsocket::engine::mariadb {
 
 class KeyScan {
  public:
-  /// REQUIRES: the handler is initialized for the index; 1 <= key.size() <= key parts.
+  /// REQUIRES: the handler of an instance that writes is initialized for the index (that of one
+  /// that only reads need not be); 1 <= key.size() <= key parts.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
@@ -41,6 +42,8 @@ class KeyScan {
     Constant constant;
   };
 
+  bool PrepareSimple(std::span<const model::Value> key);
+  bool IsSingleRow() const;
   bool PrepareParts(std::span<const model::Value> key);
   void PrepareEqual();
   void PrepareRange();
@@ -54,6 +57,8 @@ class KeyScan {
   bool Qualifies(int order) const;
 
   THD* thd_ = nullptr;
+  OpenTable* open_ = nullptr;
+  MariaIndex* index_ = nullptr;
   TABLE* table_ = nullptr;
   handler* file_ = nullptr;
   KEY* key_ = nullptr;
@@ -70,7 +75,7 @@ class KeyScan {
   ha_rkey_function flag_ = HA_READ_KEY_EXACT;
   key_part_map key_map_ = 0;
   uint key_length_ = 0;
-  std::vector<uchar> key_image_;
+  std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
 };
 
 }  // namespace rowsocket::engine::mariadb

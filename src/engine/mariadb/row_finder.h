@@ -13,7 +13,7 @@ namespace rowsocket::engine::mariadb {
 
 class RowFinder {
  public:
-  /// REQUIRES: the handler is initialized for the index. Keeps `find`.
+  /// REQUIRES: as KeyScan::Prepare. Keeps `find`.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, const model::Find& find);
 
   int Next();

@@ -90,6 +90,7 @@ void MariaSession::BeginTurn(bool writes) {
   THD* thd = thd_.get();
   thd->set_time();
   thd_.RefreshVariables();
+  tables_.BeginTurn(writes);
   if (!writes) return;
   // trans_begin() would release the metadata locks of the tables that stay open between turns.
   thd->variables.option_bits |= OPTION_BEGIN;
@@ -148,23 +149,10 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
   if (!outcome.ok()) return outcome;
   thd_.StartStatement(SQLCOM_SELECT);
   outcome = tables_.Lock(*open);
-  if (outcome.ok()) {
-    const int error = Position(*open, index);
-    if (error != 0) outcome.error = EngineError(error);
-  }
   if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
   if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);
   thd_.ClearStatement();
   return outcome;
-}
-
-int MariaSession::Position(OpenTable& open, MariaIndex& index) {
-  if (open.positioned_for == index.serial()) return 0;
-  open.table->file->ha_index_or_rnd_end();
-  open.table->column_bitmaps_set_no_signal(index.read_set(), &open.table->tmp_set);
-  const int error = open.table->file->ha_index_init(index.key(), true);
-  open.positioned_for = error == 0 ? index.serial() : 0;
-  return error;
 }
 
 Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
@@ -176,13 +164,12 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return outcome;
     if (error != 0) {
+      tables_.LetGo();
       outcome.error = thd_.killed() ? model::Error{ErrorCode::kKilled, 0} : EngineError(error);
       return outcome;
     }
-    for (const uint field : index.column_fields()) {
-      if (!SendCell(open.table->field[field], cells_, sink)) {
-        return Outcome::Fail(ErrorCode::kResultsize);
-      }
+    for (const CellReader& reader : index.readers()) {
+      if (!reader.Send(cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
     }
     ++outcome.rows;
   }
@@ -201,6 +188,8 @@ Outcome MariaSession::Commit() {
     outcome.error = thd_.TakeError();
     if (outcome.error.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
     if (writes_) trans_rollback(thd);
+    tables_.LetGo();
+    tables_.EndScans();
   }
   EndTurn();
   return outcome;
@@ -209,6 +198,7 @@ Outcome MariaSession::Commit() {
 void MariaSession::Rollback() {
   THD* thd = thd_.get();
   row_.Abandon();
+  tables_.LetGo();
   tables_.EndScans();
   trans_rollback_stmt(thd);
   if (writes_) trans_rollback(thd);
@@ -219,7 +209,7 @@ void MariaSession::Rollback() {
 void MariaSession::EndTurn() {
   thd_.RestoreLockWait();
   thd_.ClearStatement();
-  tables_.UnlockAll();
+  tables_.EndTurn();
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
 }

@@ -45,8 +45,6 @@ class MariaSession final : public Session {
   Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
                    model::RowSink& sink);
-  /// Makes the handler ready to be read through this index.
-  int Position(OpenTable& open, MariaIndex& index);
   void Finish(Outcome* outcome);
   void EndTurn();
   void Recover();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace rowsocket::engine::mariadb {
 
 namespace {
@@ -71,6 +73,10 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
   Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, false, &open->table);
   if (!outcome.ok()) return outcome;
   open->rolls_back = open->table->file->has_transactions_and_rollback();
+  open->is_innodb = open->table->part_info == nullptr &&
+                    open->table->file->ht->db_type == DB_TYPE_INNODB;
+  // What generated columns are computed with lies in the statement's memory.
+  open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
   return outcome;
 }
@@ -180,26 +186,48 @@ Outcome Tables::TakeBackupLock(const TABLE& table) {
   return {};
 }
 
+void Tables::BeginTurn(bool writes) {
+  ++turn_;
+  locks_stay_ = !writes;
+  if (writes && !locked_.empty()) UnlockAll();
+}
+
 Outcome Tables::Lock(OpenTable& open) {
+  if (open.lock != nullptr && open.used_in == turn_) [[likely]] return {};
   THD* thd = thd_.get();
-  if (open.lock == nullptr) {
-    if (open.access == Access::kWrite) {
-      const Outcome outcome = TakeBackupLock(*open.table);
-      if (!outcome.ok()) return outcome;
-      // After the backup lock, which SET GLOBAL read_only waits for.
-      if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
-    }
-    open.lock = mysql_lock_tables(thd, open.tables.data(),
-                                  static_cast<uint>(open.tables.size()), 0);
-    if (open.lock == nullptr) return LockFailure();
-    locked_.push_back(&open);
+  if (open.lock != nullptr) {
+    const int error = Resume(open);
+    if (error == 0) return {};
+    Unlock(open);
   }
+  if (open.access == Access::kWrite) {
+    const Outcome outcome = TakeBackupLock(*open.table);
+    if (!outcome.ok()) return outcome;
+    // After the backup lock, which SET GLOBAL read_only waits for.
+    if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
+  }
+  // What outlasts the turn may not lie in the statement's memory.
+  open.lock = mysql_lock_tables(thd, open.tables.data(), static_cast<uint>(open.tables.size()),
+                                open.stays_locked ? MYSQL_LOCK_USE_MALLOC : 0);
+  if (open.lock == nullptr) return LockFailure();
+  open.used_in = turn_;
+  locked_.push_back(&open);
   return {};
+}
+
+// The lock stayed from an earlier turn; InnoDB is told that another statement begins.
+int Tables::Resume(OpenTable& open) {
+  handler* file = open.table->file;
+  const int error = file->start_stmt(thd_.get(), TL_READ);
+  if (error != 0) return error;
+  if (file->keyread_enabled()) file->extra(HA_EXTRA_KEYREAD);  // Is forgotten by start_stmt.
+  open.used_in = turn_;
+  return 0;
 }
 
 // ha_reset also lets go of what handlers have put on the statement's memory, which is freed next.
 void Tables::ReleaseLock(OpenTable& open) {
-  mysql_unlock_tables(thd_.get(), open.lock);
+  mysql_unlock_tables(thd_.get(), open.lock, /*free_lock=*/open.stays_locked);
   open.lock = nullptr;
   if (open.changed) query_cache_invalidate3(thd_.get(), open.table, 0);
   open.changed = false;
@@ -208,25 +236,37 @@ void Tables::ReleaseLock(OpenTable& open) {
 
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
-  open.table->file->ha_index_or_rnd_end();
-  open.positioned_for = 0;
+  open.EndScan();
   ReleaseLock(open);
   thd_.get()->lock = nullptr;
   locked_.erase(std::remove(locked_.begin(), locked_.end(), &open), locked_.end());
 }
 
+void OpenTable::EndScan() {
+  table->file->ha_end_keyread();
+  table->file->ha_index_or_rnd_end();
+  positioned_for = 0;
+}
+
 void Tables::EndScans() {
   for (OpenTable* open : locked_) {
-    open->table->file->ha_index_or_rnd_end();
-    open->positioned_for = 0;
+    if (!Stays(*open)) open->EndScan();
   }
 }
 
 void Tables::UnlockAll() {
-  THD* thd = thd_.get();
+  LetGo();
   EndScans();
-  for (OpenTable* open : locked_) ReleaseLock(*open);
-  locked_.clear();
+  EndTurn();
+}
+
+void Tables::EndTurn() {
+  THD* thd = thd_.get();
+  std::erase_if(locked_, [this](OpenTable* open) {
+    if (Stays(*open)) return false;
+    ReleaseLock(*open);
+    return true;
+  });
   thd->lock = nullptr;
   if (backup_locks_ != 0) {
     thd->mdl_context.release_statement_locks();
@@ -234,7 +274,11 @@ void Tables::UnlockAll() {
   }
 }
 
+// A turn may be shorter than looking is worth: once in a tick of the coarse clock is enough.
 void Tables::CloseIfWanted() {
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms == looked_ms_) return;
+  looked_ms_ = now_ms;
   for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
     // needs_reopen() does not tell of FLUSH TABLES and of OPTIMIZE.
     if (table->needs_reopen() || table->s->tdc->flushed ||

@@ -4,6 +4,11 @@
 // writes. Opening takes a metadata lock, which is what DDL waits for; EndTurn gives everything
 // back as soon as anybody waits (ticket by ticket, MDL_ticket::has_pending_conflicting_lock) or a
 // FLUSH asks for it.
+//
+// The lock of an InnoDB table is a mere mark of use: who waits for the table waits for the metadata
+// lock. Between turns that only read it stays, and with it the handler's initialization; a turn
+// then begins as a statement under LOCK TABLES does (handler::start_stmt), and still has a read view
+// and a commit of its own.
 // Threads: the session's. Lifetime: an OpenTable is valid until CloseAll; generation() tells.
 #pragma once
 
@@ -28,14 +33,21 @@ struct OpenTable {
   Access access = Access::kRead;
   bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
   bool changed = false;           ///< Written to in this turn.
-  MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to the turn's end.
+  MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to its end, or longer.
+  uint64_t used_in = 0;           ///< The last turn that locked it.
+  bool stays_locked = false;      ///< Between turns that only read.
+  bool is_innodb = false;         ///< And not partitioned.
   /// Serial of the Index that the handler is initialized for; 0: none.
   uint64_t positioned_for = 0;
+  bool reads_key = false;         ///< And whether it reads the parts of the key.
 
   /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
   std::deque<TABLE_LIST> list;
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<TABLE*> tables;
+
+  /// Ends the initialization of the handler.
+  void EndScan();
 };
 
 class Tables {
@@ -46,15 +58,20 @@ class Tables {
   /// system_table, trigger..., or busy when a lock is in the way.
   Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
 
+  /// A turn of this kind begins.
+  void BeginTurn(bool writes);
+
   /// Locks an instance for the rest of the turn.
   Outcome Lock(OpenTable& open);
 
   /// Releases one instance's lock before the turn's end (engines without transactions).
   void Unlock(OpenTable& open);
-  /// Releases the locks of the turn; the tables stay open.
-  void UnlockAll();
+  /// Releases the locks of the turn, but for those that may stay; the tables stay open.
+  void EndTurn();
+  /// No lock stays beyond this turn: something has gone wrong in it.
+  void LetGo() { locks_stay_ = false; }
 
-  /// Ends the initialization of every handler. REQUIRED before a commit.
+  /// Ends the initialization of the handlers whose locks do not stay. REQUIRED before a commit.
   void EndScans();
 
   /// Gives everything back when somebody waits for it or it is out of date.
@@ -72,7 +89,10 @@ class Tables {
                                  unsigned depth);
   Outcome TakeBackupLock(const TABLE& table);
   Outcome LockFailure();
+  bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
+  int Resume(OpenTable& open);
   void ReleaseLock(OpenTable& open);
+  void UnlockAll();
   void FlushStatistics();
 
   WorkerThd& thd_;
@@ -80,6 +100,9 @@ class Tables {
   std::vector<OpenTable*> locked_;
   unsigned backup_locks_ = 0;  ///< Bit by kind: taken in this turn.
   uint64_t generation_ = 1;
+  uint64_t turn_ = 0;
+  bool locks_stay_ = false;
+  int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;
 };
 

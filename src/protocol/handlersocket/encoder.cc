@@ -10,6 +10,8 @@ namespace rowsocket::handlersocket {
 namespace {
 
 constexpr size_t kDecimalBytesMax = 20;
+/// Cells up to this size get room for the worst case at once.
+constexpr size_t kShortCellBytes = 512;
 constexpr std::string_view kNullCell("\t\0", 2);
 
 void AppendDecimal(auto number, base::Buffer* out) {
@@ -42,8 +44,11 @@ void AppendError(model::Error error, base::Buffer* out) {
 
 RowEncoder::RowEncoder(uint32_t columns, size_t reply_bytes_max, base::Buffer* out)
     : out_(out), begin_(out->size()), end_max_(begin_ + reply_bytes_max - 1) {
-  out_->Append("0\t");
-  AppendDecimal(columns, out_);
+  char* const begin = out_->Room(2 + kDecimalBytesMax);
+  begin[0] = '0';
+  begin[1] = '\t';
+  const std::to_chars_result end = std::to_chars(begin + 2, begin + 2 + kDecimalBytesMax, columns);
+  out_->Commit(static_cast<size_t>(end.ptr - begin));
 }
 
 bool RowEncoder::Fits(size_t bytes) {
@@ -57,6 +62,12 @@ bool RowEncoder::Cell(std::string_view text) {
   // The exact size matters only near the limit; text.size() of a cell cannot overflow, doubled.
   const size_t size = out_->size();
   const bool surely_fits = size <= end_max_ && 1 + 2 * text.size() <= end_max_ - size;
+  if (surely_fits && text.size() <= kShortCellBytes) [[likely]] {
+    char* const begin = out_->Room(1 + 2 * text.size());
+    *begin = '\t';
+    out_->Commit(static_cast<size_t>(WriteEscaped(text, begin + 1) - begin));
+    return true;
+  }
   if (!surely_fits && !Fits(1 + text.size() + EscapeCount(text))) return false;
   out_->Append('\t');
   AppendEscaped(text, out_);

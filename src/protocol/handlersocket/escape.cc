@@ -19,6 +19,23 @@ constexpr bool HasEscaped(uint64_t word) {
   return ((word - kEachByte * kUnescapedMin) & ~word & (kEachByte * 0x80)) != 0;
 }
 
+constexpr bool HasEscaped(uint32_t word) {
+  constexpr uint32_t kEach = static_cast<uint32_t>(kEachByte);
+  return ((word - kEach * kUnescapedMin) & ~word & (kEach * 0x80)) != 0;
+}
+
+/// Copies `size` bytes in two words that may overlap. False: one of them is to be escaped, and
+/// what was written is to be written again. REQUIRES: sizeof(Word) <= size <= 2 * sizeof(Word).
+template <typename Word>
+bool CopyUnescaped(const char* from, size_t size, char* to) {
+  Word first, last;
+  std::memcpy(&first, from, sizeof(Word));
+  std::memcpy(&last, from + size - sizeof(Word), sizeof(Word));
+  std::memcpy(to, &first, sizeof(Word));
+  std::memcpy(to + size - sizeof(Word), &last, sizeof(Word));
+  return !HasEscaped(first) && !HasEscaped(last);
+}
+
 uint64_t LoadWord(const char* from) {
   uint64_t word;
   std::memcpy(&word, from, kWordBytes);
@@ -34,25 +51,28 @@ char* WriteByte(char byte, char* to) {
   return to;
 }
 
-/// Writes `text` escaped and returns the end. REQUIRES: room for the escaped text at `to`.
+}  // namespace
+
 char* WriteEscaped(std::string_view text, char* to) {
   const char* from = text.data();
-  const char* const end = from + text.size();
-  while (static_cast<size_t>(end - from) >= kWordBytes) {
+  size_t left = text.size();
+  for (; left > 2 * kWordBytes; left -= kWordBytes, from += kWordBytes) {
     const uint64_t word = LoadWord(from);
     if (!HasEscaped(word)) [[likely]] {
       std::memcpy(to, &word, kWordBytes);
-      from += kWordBytes;
       to += kWordBytes;
     } else {
-      for (size_t i = 0; i < kWordBytes; ++i) to = WriteByte(*from++, to);
+      for (size_t i = 0; i < kWordBytes; ++i) to = WriteByte(from[i], to);
     }
   }
-  while (from != end) to = WriteByte(*from++, to);
+  if (left >= kWordBytes) {
+    if (CopyUnescaped<uint64_t>(from, left, to)) return to + left;
+  } else if (left >= sizeof(uint32_t)) {
+    if (CopyUnescaped<uint32_t>(from, left, to)) return to + left;
+  }
+  for (size_t i = 0; i < left; ++i) to = WriteByte(from[i], to);
   return to;
 }
-
-}  // namespace
 
 size_t EscapeCount(std::string_view text) {
   size_t count = 0;
@@ -75,8 +95,8 @@ void AppendEscaped(std::string_view text, base::Buffer* out) {
 }
 
 std::string_view Unescape(std::string_view token, base::Arena& arena) {
-  const size_t first = token.find(kEscape);
-  if (first == std::string_view::npos) return token;
+  const size_t first = FindByte(token, kEscape);
+  if (first == token.size()) return token;
   char* const begin = arena.AllocateBytes(token.size());
   std::memcpy(begin, token.data(), first);
   char* to = begin + first;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 
 #include "base/arena.h"
@@ -19,6 +20,20 @@ inline constexpr unsigned char kUnescapedMin = 0x10;
 /// What an escaped byte is moved by.
 inline constexpr unsigned char kEscapeShift = 0x40;
 
+/// Where `byte` is, or the size when it is nowhere. Most tokens are short: a call of memchr would
+/// cost more than looking.
+inline size_t FindByte(std::string_view text, char byte) {
+  constexpr size_t kShort = 16;
+  const size_t looked = text.size() < kShort ? text.size() : kShort;
+  for (size_t i = 0; i < looked; ++i) {
+    if (text[i] == byte) return i;
+  }
+  if (looked == text.size()) return looked;
+  const void* const found = std::memchr(text.data() + looked, byte, text.size() - looked);
+  return found == nullptr ? text.size()
+                          : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
+
 /// Bytes of `text` that are escaped; its escaped length is text.size() + EscapeCount(text).
 size_t EscapeCount(std::string_view text);
 
@@ -31,5 +46,8 @@ void AppendEscaped(std::string_view text, base::Buffer* out);
 /// - 0x01 and a byte from 0x50 to 0xff stands for that byte - 0x40;
 /// - 0x01 at the end of the token, or before a byte below 0x40, ends the text.
 std::string_view Unescape(std::string_view token, base::Arena& arena);
+
+/// Writes `text` escaped and returns the end. REQUIRES: room for the escaped text at `to`.
+char* WriteEscaped(std::string_view text, char* to);
 
 }  // namespace rowsocket::handlersocket

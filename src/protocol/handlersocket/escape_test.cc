@@ -37,7 +37,7 @@ TEST(Escape, EachByte) {
 // The fast path goes eight bytes at a time: every byte at every place, at the end of a page.
 TEST(Escape, EachByteAtEachPlace) {
   base::GuardedBytes guarded(64);
-  for (size_t length = 1; length <= 20; ++length) {
+  for (size_t length = 1; length <= 40; ++length) {
     for (size_t at = 0; at < length; ++at) {
       for (int byte = 0; byte < 256; ++byte) {
         std::string text(length, 'a');

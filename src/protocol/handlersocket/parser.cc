@@ -22,12 +22,14 @@ bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 
 /// The operators of keys; filters also have `!=`.
 std::optional<CompareOp> ParseCompareOp(std::string_view token) {
-  if (token == "=") return CompareOp::kEq;
-  if (token == ">") return CompareOp::kGt;
-  if (token == ">=") return CompareOp::kGe;
-  if (token == "<") return CompareOp::kLt;
-  if (token == "<=") return CompareOp::kLe;
-  return std::nullopt;
+  const bool or_equal = token.size() == 2 && token[1] == '=';
+  if (token.empty() || (token.size() != 1 && !or_equal)) return std::nullopt;
+  switch (token[0]) {
+    case '=': return or_equal ? std::nullopt : std::optional(CompareOp::kEq);
+    case '>': return or_equal ? CompareOp::kGe : CompareOp::kGt;
+    case '<': return or_equal ? CompareOp::kLe : CompareOp::kLt;
+    default: return std::nullopt;
+  }
 }
 
 std::optional<Modification> ParseModification(char byte) {
@@ -255,10 +257,10 @@ std::span<const Value> LineParser::NextValues(uint64_t given, uint64_t kept_max)
 
 }  // namespace
 
-void ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena,
-               Command* command) {
-  *command = Command();
-  LineParser(line, limits, arena, command).Parse();
+Command ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena) {
+  Command command;
+  LineParser(line, limits, arena, &command).Parse();
+  return command;
 }
 
 }  // namespace rowsocket::handlersocket

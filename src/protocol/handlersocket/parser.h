@@ -63,12 +63,11 @@ struct Command {
 };
 
 /// Parses one line, as Framer returned it. The answer to a line with several wrongs is
-/// command->errors.First() after the caller has added its own.
+/// Command::errors.First() after the caller has added its own.
 ///
 /// Never fails: a line that makes no sense is a Command of kind kInvalid. Takes O(line.size()) of
 /// time and of memory, but for values that a line counts and does not hold: they are empty strings,
 /// limits.values_max of them at most.
-void ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena,
-               Command* command);
+Command ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena);
 
 }  // namespace rowsocket::handlersocket

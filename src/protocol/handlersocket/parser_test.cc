@@ -22,14 +22,14 @@ std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}
   base::Arena arena;
   Command command;
   const std::string_view placed = guarded.Place(line);
-  ParseLine(placed, limits, arena, &command);
+  command = ParseLine(placed, limits, arena);
   EXPECT_EQ(CheckCommand(placed, limits, command), "") << line;
   const std::string dump = Dump(command);
   const model::Find& find = command.request.find;
   if (command.errors.empty() && find.key_parts_given <= model::kKeyPartsMax) {
     Command again;
     const std::string written = ToLine(command);
-    ParseLine(written, limits, arena, &again);
+    again = ParseLine(written, limits, arena);
     EXPECT_EQ(Dump(again), dump) << line;
   }
   return dump;
@@ -170,30 +170,29 @@ TEST(Parser, ColumnsAreNoMoreThanTheLimit) {
   base::Arena arena;
   Command command;
   std::string line = "P\t0\td\tt\t\t" + list;
-  ParseLine(line, limits, arena, &command);
+  command = ParseLine(line, limits, arena);
   EXPECT_EQ(command.open_index.columns.size(), model::kColumnsMax);
   EXPECT_TRUE(command.errors.empty());
   line += ",c";
-  ParseLine(line, limits, arena, &command);
+  command = ParseLine(line, limits, arena);
   EXPECT_TRUE(command.open_index.columns.empty());
   EXPECT_EQ(command.errors.First(), ErrorCode::kValuesCount);
 }
 
 TEST(Parser, InsertKeepsNoMoreValuesThanThereAreColumns) {
   base::Arena arena;
-  Command command;
-  ParseLine("0\t+\t9999\ta", model::Limits(), arena, &command);
+  Command command = ParseLine("0\t+\t9999\ta", model::Limits(), arena);
   EXPECT_TRUE(command.errors.empty());
   EXPECT_EQ(command.request.insert.values.size(), model::kColumnsMax);
 }
 
 TEST(Parser, ForgetsTheCommandBefore) {
   base::Arena arena;
-  Command command;
-  ParseLine("5\t=\t1\tk\t1\t0\t@\t0\t1\ta\tF\t=\t0\tx\tU?\tm", model::Limits(), arena, &command);
-  ParseLine("x", model::Limits(), arena, &command);
+  Command command =
+      ParseLine("5\t=\t1\tk\t1\t0\t@\t0\t1\ta\tF\t=\t0\tx\tU?\tm", model::Limits(), arena);
+  command = ParseLine("x", model::Limits(), arena);
   EXPECT_EQ(Dump(command), "invalid !cmd");
-  ParseLine("0\t=\t1\tk", model::Limits(), arena, &command);
+  command = ParseLine("0\t=\t1\tk", model::Limits(), arena);
   EXPECT_EQ(Dump(command), "find 0 = 1[\"k\"] limit=1 offset=0");
 }
 

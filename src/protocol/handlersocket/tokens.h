@@ -23,14 +23,10 @@ class Tokens {
   /// an empty one; a HT at the end of the line is followed by an empty token.)
   bool Next(std::string_view* token) {
     if (at_end_) return false;
-    const size_t size = rest_.find('\t');
-    if (size == std::string_view::npos) {
-      *token = rest_;
-      at_end_ = true;
-    } else {
-      *token = rest_.substr(0, size);
-      rest_.remove_prefix(size + 1);
-    }
+    const size_t size = FindByte(rest_, '\t');
+    *token = rest_.substr(0, size);
+    if (size == rest_.size()) at_end_ = true;
+    else rest_.remove_prefix(size + 1);
     return true;
   }
 
@@ -74,6 +70,21 @@ inline model::Value TokenValue(std::string_view token, base::Arena& arena) {
 }
 
 /// An unsigned decimal number of at most 64 bits; leading zeros are allowed, nothing else is.
-std::optional<uint64_t> ParseNumber(std::string_view token);
+inline std::optional<uint64_t> ParseNumber(std::string_view token) {
+  constexpr size_t kSafeDigits = 19;  // So many digits cannot overflow.
+  if (token.empty()) return std::nullopt;
+  uint64_t number = 0;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const unsigned digit = static_cast<unsigned char>(token[i]) - unsigned{'0'};
+    if (digit > 9) return std::nullopt;
+    if (i < kSafeDigits) {
+      number = number * 10 + digit;
+    } else if (__builtin_mul_overflow(number, uint64_t{10}, &number) ||
+               __builtin_add_overflow(number, uint64_t{digit}, &number)) {
+      return std::nullopt;
+    }
+  }
+  return number;
+}
 
 }  // namespace rowsocket::handlersocket

@@ -1,0 +1,56 @@
+// Which requests of a batch name the same row: those are executed on one copy of it.
+//
+// Two requests name the same row when they have the same Index and equal key texts, and each is for
+// one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Those are separate groups,
+// one executed after the other.) A find belongs to the row only directly behind a request of its own
+// connection that does: elsewhere it is a read like any other, which locks nothing.
+//
+// Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
+// Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
+// Limits: memory for as many rows as a batch has ever had; none is allocated in steady state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/session.h"
+
+namespace rowsocket::exec {
+
+struct TurnItem;
+
+struct RowGroup {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  TurnItem* first = nullptr;
+  TurnItem* last = nullptr;
+  uint64_t hash = 0;
+  uint32_t writes = 0;
+  /// Nothing of this row can be merged, whatever the request.
+  engine::NotMergeable reason = engine::NotMergeable::kNone;
+};
+
+class RowGroups {
+ public:
+  /// False when no row is written twice.
+  bool Link(std::span<TurnItem> items);
+
+  RowGroup& at(uint32_t row) { return rows_[row]; }
+
+ private:
+  uint32_t FindOrAdd(TurnItem& item);
+  void Grow(size_t items);
+
+  std::vector<RowGroup> rows_;
+  /// A hash table of positions in rows_, valid where the mark is that of this Link.
+  struct Slot {
+    uint32_t mark = 0;
+    uint32_t row = 0;
+  };
+  std::vector<Slot> slots_;
+  uint32_t mark_ = 0;
+};
+
+}  // namespace rowsocket::exec

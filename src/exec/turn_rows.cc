@@ -1,0 +1,95 @@
+// How the requests of a batch that name the same row are executed on one copy of it.
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+using engine::NotMergeable;
+
+/// It is the table that cannot be merged, not what the request does to it.
+bool ConcernsTable(NotMergeable reason) {
+  return reason == NotMergeable::kEngine || reason == NotMergeable::kTable ||
+         reason == NotMergeable::kTrigger || reason == NotMergeable::kVersioned ||
+         reason == NotMergeable::kCheck;
+}
+
+}  // namespace
+
+// Also false for what has its answer already, or waits: that is for ExecuteItem.
+bool Turn::IsShared(const TurnItem& item) {
+  if (item.row == RowGroup::kNone || item.fixed || item.waits) return false;
+  return rows_.at(item.row).writes > 1 && item.is_write() &&
+         item.client->out->bytes().size() <= item.client->out_bytes_max;
+}
+
+// All that stands before it on its connection has been executed.
+bool Turn::IsNext(const TurnItem& item) const {
+  if (&item == items_.data()) return true;
+  const TurnItem& previous = *(&item - 1);
+  return previous.client != item.client || previous.is_done;
+}
+
+bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
+  RowGroup& row = rows_.at(first.row);
+  if (row.reason != NotMergeable::kNone) {
+    first.unmerged = row.reason;
+    return ExecuteItem(session, first, false);
+  }
+  const engine::RowOpening opening = session.BeginRow(*first.item.index, first.item.request);
+  if (opening.opened()) return ExecuteOnRow(session, first);
+  if (opening.reason != NotMergeable::kNone) {
+    first.unmerged = opening.reason;
+    if (ConcernsTable(opening.reason)) row.reason = opening.reason;
+    return ExecuteItem(session, first, false);
+  }
+  if (opening.outcome.transaction_lost) {
+    OnLost(first, opening.outcome, false);
+    return false;
+  }
+  if (opening.outcome.busy) {
+    StopRow(first);
+    return true;
+  }
+  // Each gets the error that it would have had by itself.
+  return ExecuteItem(session, first, false);
+}
+
+// Requests that do not fit the open row are left for their place in the turn.
+bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
+  uint64_t requests = 0;
+  for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
+    if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
+    if (item != &first) {
+      const NotMergeable reason = session.RowTakes(item->item.request);
+      if (item->is_write()) item->unmerged = reason;
+      if (reason != NotMergeable::kNone) continue;
+    }
+    if (!ExecuteItem(session, *item, false)) return false;
+    if (item->client->stopped()) continue;
+    item->is_done = true;
+    ++requests;
+  }
+  const engine::Outcome outcome = session.EndRow();
+  if (!outcome.ok()) {
+    // None of the answers is true. One by one, each request gets its own.
+    merges_ = false;
+    return false;
+  }
+  if (requests > 1) {
+    ++merged_rows_;
+    merged_requests_ += requests;
+  }
+  return true;
+}
+
+// Who would be next on this row waits for the same lock: asking once for all of them is enough.
+void Turn::StopRow(TurnItem& first) {
+  for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
+    if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
+    item->waits = true;
+    item->client->stopped_at = item;
+  }
+}
+
+}  // namespace rowsocket::exec

@@ -100,7 +100,7 @@ class MariaDb:
         self.env = read_env(self.directory / "env")
         self.sql = pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root",
                                    database="test", autocommit=True, read_timeout=300)
-        if "MEMCACHED_PORT" in self.env:
+        if self.plugin == "rowsocket":
             self.run(dataset.CONTAINERS)
         if self.variant != "io":
             dataset.warm(self, self.plan)

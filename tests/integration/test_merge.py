@@ -10,9 +10,9 @@ from hs import find_tokens
 from rowhistory import Event, History
 
 ROWS = (1, 2, 3)
-COLUMNS = ("ver", "stock", "amount", "name", "note")
+COLUMNS = ("ver", "stock", "amount", "name", "note", "day")
 BASE = ("id INT PRIMARY KEY, ver BIGINT NOT NULL, stock INT NOT NULL, amount DECIMAL(12,3),"
-        " name VARCHAR(40) CHARACTER SET utf8mb4, note BLOB")
+        " name VARCHAR(40) CHARACTER SET utf8mb4, note BLOB, day DATE DEFAULT '2024-05-06'")
 # Of each kind of table: what follows the columns, what is done before and after it is made, and the
 # counter of the requests that are not merged for its sake.
 KINDS = {
@@ -43,7 +43,7 @@ def decimal(value):
 
 
 READERS = {"ver": number, "stock": number, "amount": decimal, "name": lambda value: value,
-           "note": lambda value: value}
+           "note": lambda value: value, "day": lambda value: value}
 
 
 def state_of(columns, cells):
@@ -54,11 +54,11 @@ class Player:
     """One connection with its own random requests; all that it was answered is in its events."""
 
     COUNTED = ("ver", "stock", "amount")
-    NAMED = ("ver", "name", "note", "stock")
+    NAMED = ("ver", "note", "name", "stock")
 
     def __init__(self, number, rng, client, db, versions):
         self.number, self.rng, self.client, self.versions = number, rng, client, versions
-        self.counted = client.opened(db, "t", "", self.COUNTED, ("stock", "name")).id
+        self.counted = client.opened(db, "t", "", self.COUNTED, ("stock", "name", "day")).id
         self.named = client.opened(db, "t", "", self.NAMED, ("stock", "amount")).id
         self.whole = client.opened(db, "t", "", ("id", *COLUMNS)).id
         self.events = []  # (row, Event)
@@ -98,7 +98,8 @@ class Player:
         stock = self.rng.randint(1, 4)
         limit = self.rng.randint(0, 20)
         operator = self.rng.choice("FW")
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=[(operator, ">", 0, limit)],
+        filters = [(operator, ">", 0, limit), ("F", ">", 2, "2020-01-01")]
+        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=filters,
                              mod=["-?", -1, stock, amount])
 
         def changed(state):
@@ -155,7 +156,7 @@ class Player:
         if self.rng.random() < 0.5:
             tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, 3000000000, "1"])
         else:
-            tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", 5, b"x" * 50, b"longer than before" * 99, 1])
+            tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", 5, b"longer than before" * 99, b"x" * 50, 1])
 
         def answered(reply):
             if not self.is_refused(reply):
@@ -167,7 +168,7 @@ class Player:
         version, stock = self.versions(), self.rng.randint(0, 300)
         name = self.rng.choice((b"", None, b"n%d" % version, "\u00e4\u4e2d\U0001f600".encode()))
         note = self.rng.choice((None, b"", b"\x00\x01\xff%d" % version, b"%d" % version * 2000))
-        tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", version, name, note, stock])
+        tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", version, note, name, stock])
 
         def answered(reply):
             if self.is_refused(reply):
@@ -188,8 +189,8 @@ class Player:
 
     def insert(self, row):
         made = {"ver": self.versions(), "stock": self.rng.randint(0, 300), "amount": Decimal("10.000"),
-                "name": b"new", "note": b"\xfe" * self.rng.choice((1, 9000))}
-        tokens = [self.whole, "+", 6, row, *made.values()]
+                "name": b"new", "note": b"\xfe" * self.rng.choice((1, 9000)), "day": b"2025-06-07"}
+        tokens = [self.whole, "+", 7, row, *made.values()]
 
         def answered(reply):
             if reply.code == 0:

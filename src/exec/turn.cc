@@ -222,7 +222,6 @@ void Turn::Finish(std::span<TurnItem> items) {
       CountAnswer(item.item, answer, item.rows, stats_);
       if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
       item.client->frontend->Finished(item.item, answer);
-      if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
     }
     item.client->out->OpenGate();
   }

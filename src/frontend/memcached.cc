@@ -106,7 +106,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   const Command& command = work->command;
   if (command.error != memcached::Error::kNone || work->switches) return;
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
-  if (command.keys.empty() || command.verb == Verb::kMetaDebug) return;
+  if (command.keys.empty()) return;
   if (Refuse(arena, work) || !TakeValue(arena, work)) return;
   const bool is_edit = IsEdit(command);
   if (command.dialect == memcached::Dialect::kMeta) {
@@ -135,7 +135,7 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
       why = "a key is missing behind the container's name";
     if (!why.empty()) break;
   }
-  const bool is_get = IsGet(command.verb);
+  const bool is_get = IsGet(command.verb) || command.verb == Verb::kMetaDebug;
   const bool is_delete = command.verb == Verb::kDelete;
   const bool may = is_get ? options.may_get : is_delete ? options.may_delete : options.may_set;
   if (why.empty() && !may) {
@@ -220,6 +220,18 @@ void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& o
   AppendEngineError(WorkOf(item).command, error, out);
 }
 
+void Memcached::CountDetails(const Work& work) {
+  const bool is_get = IsGet(work.command.verb);
+  for (const Target& target : work.targets) {
+    MemcachedDetails::Counts counts;
+    counts.gets = is_get;
+    counts.hits = is_get && target.was_hit;
+    counts.sets = work.command.verb >= Verb::kSet && work.command.verb <= Verb::kPrepend;
+    counts.deletes = work.command.verb == Verb::kDelete;
+    shared_.details.Add(target.key, counts);
+  }
+}
+
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kOpen) return;
   Work& work = WorkOf(item);
@@ -275,6 +287,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
     default:
       break;
   }
+  if (shared_.details.on()) CountDetails(work);
   if (work.parsed_us == 0) return;
   const bool is_write = item.request.is_write();
   const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);

@@ -42,6 +42,7 @@ class Memcached final : public exec::Frontend {
   void Prepare(base::Arena& arena, Work* work, exec::Item* item);
   bool Refuse(base::Arena& arena, Work* work);
   bool TakeValue(base::Arena& arena, Work* work);
+  void CountDetails(const Work& work);
   void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
 
   MemcachedShared& shared_;

@@ -162,7 +162,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
                     base::Buffer& out) {
   const size_t begin = out.size();
   Outcome all;
-  for (const Target& target : work.targets) {
+  for (Target& target : work.targets) {
     if (target.wrong != Target::Wrong::kNothing) {
       AppendAbsent(work.command, target, out);
       ++work.tally.misses;
@@ -180,6 +180,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     all.permanent = all.permanent || outcome.permanent;
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);
+    target.was_hit = editor.result() == Result::kHit;
     Count(editor, target, &work.tally);
     if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
       return Outcome::Fail(model::ErrorCode::kResultsize);

@@ -63,7 +63,17 @@ class HitWriter final : public model::RowSink {
       item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
       if (has_token_) TellMarks(shared_, work_, target_, now_ms, &item);
     }
+    if (command.verb == memcached::Verb::kMetaDebug) return Debug(item);
     memcached::AppendHit(command, target_.key, item, &out_);
+  }
+
+  void Debug(const memcached::Item& item) {
+    const std::string details = "exp=" + std::to_string(item.ttl_s) +
+                                " la=" + std::to_string(item.last_access_s) +
+                                " cas=" + std::to_string(item.cas) +
+                                " fetch=" + (item.was_fetched ? "yes" : "no") +
+                                " cls=1 size=" + std::to_string(item.size);
+    memcached::AppendMetaDebug(work_.command, details, &out_);
   }
 
   MemcachedShared& shared_;
@@ -81,6 +91,7 @@ class HitWriter final : public model::RowSink {
 bool TellsMarks(const MemcachedShared& shared, const Command& command) {
   if (command.dialect != Dialect::kMeta) return false;
   return !shared.marks.empty() || command.meta.has_recache ||
+         command.verb == memcached::Verb::kMetaDebug ||
          command.meta.returns.find_first_of("hl") != std::string_view::npos;
 }
 
@@ -91,7 +102,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
   Outcome all;
   const bool has_token = NeedsToken(shared, work.command);
   model::Request request;
-  for (const Target& target : work.targets) {
+  for (Target& target : work.targets) {
     bool hit = false;
     if (target.wrong == Target::Wrong::kNothing) {
       const containers::Container& container = *target.container;
@@ -107,6 +118,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
       auto& counters = container.state->counters;
       (hit ? counters.hits : counters.misses).fetch_add(1, std::memory_order_relaxed);
     }
+    target.was_hit = hit;
     tally.hits += hit;
     tally.misses += !hit;
     if (!hit) memcached::AppendMiss(work.command, target.key, &out);
@@ -125,6 +137,7 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
   const memcached::MetaFlags& meta = work.command.meta;
   const bool tells_access = meta.returns.find_first_of("hl") != std::string_view::npos;
   const bool renews = meta.has_recache && item->ttl_s >= 0 && item->ttl_s < meta.recache_s;
+  const bool tells_all = work.command.verb == memcached::Verb::kMetaDebug;
   const auto tell = [&](MemcachedMark& mark) {
     item->stale = mark.stale;
     item->was_fetched = mark.was_read;
@@ -136,14 +149,14 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       mark.promised = true;
       mark.winner = work.serial;
     }
-    if (tells_access) {
+    if (tells_access || tells_all) {
       // Of an item that no meta get has asked about: the time since it was written, if known.
       const bool is_time = target.container->token == containers::TokenKind::kTime;
       const int64_t written_ms =
           is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;
       const int64_t since_ms = now_ms - (mark.was_read ? mark.read_ms : written_ms);
       item->last_access_s = static_cast<uint32_t>(since_ms > 0 ? since_ms / 1000 : 0);
-      if (!meta.no_update) {
+      if (!meta.no_update && !tells_all) {
         mark.was_read = true;
         mark.read_ms = now_ms;
       }

@@ -72,13 +72,6 @@ void AppendContainerName(const Work& work, base::Buffer& out) {
   memcached::AppendGetEnd(work.command, &out);
 }
 
-void AppendDebug(const Work& work, base::Buffer& out) {
-  const Target& target = work.target();
-  if (target.container == nullptr) return memcached::AppendMiss(work.command, target.key, &out);
-  const std::string details = "container=" + target.container->name();
-  memcached::AppendMetaDebug(work.command, details, &out);
-}
-
 }  // namespace
 
 std::string Explain(const model::Error& error) {
@@ -125,8 +118,6 @@ void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out) {
       return memcached::AppendVersion(command, shared.settings.version, &out);
     case Verb::kStats:
       return AppendStats(shared, work, out);
-    case Verb::kMetaDebug:
-      return AppendDebug(work, out);
     default:
       return memcached::AppendOk(command, &out);
   }

@@ -14,6 +14,7 @@
 #include "containers/catalog.h"
 #include "exec/stats.h"
 #include "frontend/memcached_counters.h"
+#include "frontend/memcached_details.h"
 #include "frontend/memcached_marks.h"
 #include "frontend/memcached_time.h"
 #include "model/limits.h"
@@ -56,6 +57,7 @@ struct MemcachedShared {
   containers::Catalog catalog;
   MemcachedMarks marks;
   MemcachedCounters counters;
+  MemcachedDetails details;
   const exec::StatRegistry& exec_stats;
   const int64_t started_ms = WallClockMs();
   std::atomic<int64_t> next_flush_ms{kNever};    ///< The earliest that is to come.

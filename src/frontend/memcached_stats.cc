@@ -159,7 +159,8 @@ void AddContainers(const containers::Snapshot& snapshot, Writer& writer) {
   }
 }
 
-void AddSettings(const MemcachedSettings& settings, Writer& writer) {
+void AddSettings(const MemcachedShared& shared, Writer& writer) {
+  const MemcachedSettings& settings = shared.settings;
   writer.Add("maxbytes", uint64_t{0});
   writer.Add("maxconns", settings.limits.connections_max);
   writer.Add("tcpport", settings.port);
@@ -171,7 +172,7 @@ void AddSettings(const MemcachedSettings& settings, Writer& writer) {
   writer.Add("domain_socket", settings.socket.empty() ? "NULL" : settings.socket);
   writer.Add("num_threads", settings.threads);
   writer.Add("stat_key_prefix", ":");
-  writer.Add("detail_enabled", "no");
+  writer.Add("detail_enabled", shared.details.on() ? "yes" : "no");
   writer.Add("cas_enabled", "yes");
   writer.Add("tcp_backlog", settings.backlog);
   writer.Add("binding_protocol", "auto-negotiate");
@@ -193,13 +194,19 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
     AddContainers(*work.snapshot, writer);
   } else if (argument == "reset") {
     Since(shared).Reset();
+    shared.details.Clear();
     return memcached::AppendReset(work.command, &out);
   } else if (argument == "settings") {
-    AddSettings(shared.settings, writer);
+    AddSettings(shared, writer);
   } else if (argument == "detail on" || argument == "detail off") {
+    shared.details.Switch(argument == "detail on");
     return memcached::AppendOk(work.command, &out);
+  } else if (argument == "detail dump") {
+    const std::string dump = shared.details.Dump();
+    if (work.command.dialect == memcached::Dialect::kBinary) writer.Add("detailed", dump);
+    else out.Append(dump);
   } else if (argument != "items" && argument != "slabs" && argument != "sizes" &&
-             argument != "conns" && argument != "detail dump") {
+             argument != "conns") {
     // Those belong to memcached's memory, of which there is none: they are known, and empty.
     return memcached::AppendError(work.command, memcached::Error::kNoSuchStats, &out);
   }

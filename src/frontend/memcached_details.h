@@ -1,0 +1,66 @@
+// `stats detail`: how often keys with the same beginning, up to a `:`, were read and written.
+//
+// Threads: all; one lock while it is on, one load while it is off.
+// Limits: kPrefixesMax beginnings; further ones are not counted.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace rowsocket::frontend {
+
+class MemcachedDetails {
+ public:
+  struct Counts {
+    uint64_t gets = 0;
+    uint64_t hits = 0;
+    uint64_t sets = 0;
+    uint64_t deletes = 0;
+  };
+
+  bool on() const { return on_.load(std::memory_order_relaxed); }
+  void Switch(bool on) { on_.store(on, std::memory_order_relaxed); }
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    counts_.clear();
+  }
+
+  void Add(std::string_view key, const Counts& counts) {
+    const size_t end = key.find(':');
+    const std::string_view prefix = end == std::string_view::npos ? "<null>" : key.substr(0, end);
+    std::lock_guard lock(mutex_);
+    auto found = counts_.find(prefix);
+    if (found == counts_.end()) {
+      if (counts_.size() >= kPrefixesMax) return;
+      found = counts_.emplace(prefix, Counts()).first;
+    }
+    found->second.gets += counts.gets;
+    found->second.hits += counts.hits;
+    found->second.sets += counts.sets;
+    found->second.deletes += counts.deletes;
+  }
+
+  /// A line for each, as `PREFIX foo get 2 hit 1 set 1 del 0`.
+  std::string Dump() const {
+    std::lock_guard lock(mutex_);
+    std::string dump;
+    for (const auto& [prefix, counts] : counts_) {
+      dump += "PREFIX " + prefix + " get " + std::to_string(counts.gets) + " hit " +
+              std::to_string(counts.hits) + " set " + std::to_string(counts.sets) + " del " +
+              std::to_string(counts.deletes) + "\r\n";
+    }
+    return dump;
+  }
+
+ private:
+  static constexpr size_t kPrefixesMax = 1000;
+
+  std::atomic<bool> on_{false};
+  mutable std::mutex mutex_;
+  std::map<std::string, Counts, std::less<>> counts_;
+};
+
+}  // namespace rowsocket::frontend

@@ -93,7 +93,7 @@ def settings():
                ("innodb_flush_log_at_trx_commit=0", "relaxed"),
                ("binary log, sync_binlog=1", "binlog"), warmup_s=0.4)
     yield both("threads", "threads of the read port: finds, 200 x 1", loads.find(200, 1),
-               ("handlersocket_threads=2", "threads-2"), ("handlersocket_threads=4", "threads-4"),
+               ("handlersocket_threads=4", "threads-4"), ("handlersocket_threads=16", "threads-16"),
                ("handlersocket_threads=64", "threads-64"))
     yield both("threads-wr", "threads of the write port: updates, 64 x 1", loads.update(64),
                ("handlersocket_threads_wr=2", "threads-wr-2"),

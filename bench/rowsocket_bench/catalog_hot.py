@@ -7,6 +7,7 @@ from .model import Case, Entry, Target
 CONNECTIONS = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 STOCK = 500_000
 LARGE_STOCK = 50_000_000  # for what takes more in a window than the sale has
+BY_MEMCACHED = (64, 256, 1024, 4096)  # where the memcached protocol is measured, too
 SQL, NO_DETECTION, POOL, REDIS = ("SQL", "SQL, no deadlock detection", "SQL, pool-of-threads",
                                   "Redis, Lua")
 ROW = ("stock", 1, STOCK)
@@ -28,7 +29,9 @@ def all_systems(connections):
         sale(NO_DETECTION, "sql", loads.sql_decrement(connections), before=detection("OFF")),
         sale(POOL, "sql/pool", loads.sql_decrement(connections)),
         sale(REDIS, "redis", loads.redis_decrement(connections)),
-        Entry(NULL, "null", (loads.null_decrement(connections),)))
+        Entry(NULL, "null", (loads.null_decrement(connections),)),
+        *((sale("ours, memcached ma", "ours", loads.mc_decrement(connections)),)
+          if connections in BY_MEMCACHED else ()))
 
 
 TARGETS = {

@@ -31,12 +31,14 @@ USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50
 USER_CELLS = ("seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),"
               " '2010-02-03 11:22:33'")
 # How the memcached protocol sees them: keys of the table `user` need no prefix, those of `account`
-# begin with @@a. and may be set.
+# begin with @@a. and may be set, those of `stock` begin with @@s.
+MAPPED = (("default", "user", "user_id", "user_name,user_email,created"),
+          ("a", "account", "user_id", "user_name,user_email,created"),
+          ("s", "stock", "id", "stock"))
 CONTAINERS = "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns," \
     " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key) VALUES" \
-    + ", ".join(f"('{name}', 'test', '{table}', 'user_id', 'user_name,user_email,created'," \
-                " '0', '0', '0', 'PRIMARY')" for name, table in (("default", "user"),
-                                                                 ("a", "account")))
+    + ", ".join(f"('{name}', 'test', '{table}', '{key}', '{values}', '0', '0', '0', 'PRIMARY')"
+                for name, table, key, values in MAPPED)
 
 
 def user_like(name, rows, index=""):
@@ -107,8 +109,8 @@ def _make(directory, plan):
             raise OSError(f"the tables cannot be made: {(done.stderr or done.stdout)[-500:]}")
 
     try:
-        call("start", work, "--plugin", "none", "--", f"--innodb-buffer-pool-size={plan.buffer_pool()}",
-             "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
+        call("start", work, "--plugin", "none", "--",
+             f"--innodb-buffer-pool-size={plan.buffer_pool()}", "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
              stdin=subprocess.DEVNULL)
         call("sql", work, input=";\n".join(
             [*statements(plan), "ANALYZE TABLE user, member, account, wide",

@@ -104,6 +104,13 @@ def mc_mixed(connections, depth, read_percent):
                                                  ("set", CHANGED)))
 
 
+def mc_decrement(connections):
+    """Meta arithmetic with our guard: nothing is taken at 3 or below."""
+    return Load("mc-ma", connections, 1, (
+        ("key", "@@s.{n}"), ("ma-flags", "MD D1 G3"), ("rows", dataset.STOCK_ROWS),
+        ("hot-rows", 1)))
+
+
 # --- SQL: one request in flight per connection ---
 
 def sql_text(connections, keys="uniform"):

@@ -9,16 +9,19 @@ import pytest
 from rowsocket_bench import publish, results
 from rowsocket_bench.machine import REPOSITORY
 
-CASES = "P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,H-fsync,H-fair,H-64,H-sold-out,X-handler,X-sql"
+CASES = ("P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,M1,M4,H-fsync,H-fair,H-64,H-sold-out,"
+         "X-handler,X-sql")
 EXPECTED = {
     "P1": {"ours", "bundled", "memcached", "null server", "SQL prepared"},
+    "M1": {"ours", "memcached", "ours, HandlerSocket"}, "M4": {"ours", "SQL REPLACE"},
+    "M1-binary": {"ours", "memcached"},
     "P5": {"ours", "bundled", "memcached", "SQL text"},
     "P6-secondary": {"ours", "bundled"}, "P6-wide": {"ours", "bundled", "ours, 50 columns"},
     "P7-64": {"ours", "bundled", "SQL text"}, "P8-bulk": {"ours", "bundled", "SQL, 1,000 rows"},
     "P9": {"ours", "bundled"}, "H-fsync": {"disk"},
     "H-fair": {"ours", "bundled"},
     "H-64": {"ours", "bundled", "SQL", "SQL, no deadlock detection", "SQL, pool-of-threads",
-             "Redis, Lua", "null server"},
+             "Redis, Lua", "null server", "ours, memcached ma"},
     "H-sold-out": {"ours", "bundled", "SQL", "ours, finds"},
     "X-handler": {"ours", "HANDLER READ", "SQL prepared", "SQL text"},
     "X-sql": {"rowsocket-load, text", "mysqlslap", "sysbench"},
@@ -51,7 +54,7 @@ def test_quick_run(tmp_path):
     again = subprocess.run([REPOSITORY / "scripts/bench", "--quick", "--only", CASES, "--out", out],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
                            timeout=TIMEOUT_S, check=False)
-    assert again.returncode == 0 and "13 of them done already" in again.stdout
+    assert again.returncode == 0 and "16 of them done already" in again.stdout
     cases = collections.Counter(line["case"] for line in results.read_lines(out)
                                 if line["kind"] == "done")
     assert set(cases.values()) == {1}

@@ -87,8 +87,9 @@ def measure(options):
             say(f"{case.id:18} {case.title}")
         return 0
     about = machine.description()
-    out = pathlib.Path(options.out or machine.REPOSITORY / "bench/results" /
-                       machine.file_name(about))
+    out = pathlib.Path(options.out) if options.out else results.new_file(
+        machine.REPOSITORY / "bench/results", machine.file_name(about),
+        {case.id for case in cases})
     done = results.finished(out)
     left_s = sum(estimates([case for case in cases if case.id not in done]).values())
     say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"

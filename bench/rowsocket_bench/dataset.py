@@ -110,7 +110,8 @@ def _make(directory, plan):
 
     try:
         call("start", work, "--plugin", "none", "--",
-             f"--innodb-buffer-pool-size={plan.buffer_pool()}", "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
+             f"--innodb-buffer-pool-size={plan.buffer_pool()}",
+             "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0",
              stdin=subprocess.DEVNULL)
         call("sql", work, input=";\n".join(
             [*statements(plan), "ANALYZE TABLE user, member, account, wide",

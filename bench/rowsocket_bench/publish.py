@@ -6,6 +6,8 @@ import base64
 import html
 import pathlib
 import re
+import shutil
+import textwrap
 
 from . import judge, plots, results as store, stats, tables
 from .machine import REPOSITORY
@@ -13,6 +15,7 @@ from .machine import REPOSITORY
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
+RESULTS = REPOSITORY / "bench/results"
 # What README shows: the case, and the words for it.
 HIGHLIGHTS = (
     ("P0", "finds, each system at its own best"), ("P1", "finds, 30 connections, 1 in flight"),
@@ -122,14 +125,21 @@ def readme(files):
                 others.append(f"{ratio:.2f} x {label}")
         rows.append((words, f"{ours:,.0f}", ", ".join(others)))
     table = tables.Table("", ("work", "requests/s", "which is"), rows)
-    head = (f"{run['cpu']}, {run['cores']} cores shared with the client, 1,000,000 rows, medians of"
-            f" runs in turns, commit `{run['commit']}`:\n\n") if run else ""
+    head = textwrap.fill(
+        f"{run['cpu']}, {run['cores']} cores shared with the client, {run['rows']:,} rows, medians"
+        f" of runs in turns, commit `{run['commit']}`:", 100) + "\n\n" if run else ""
     return head + table.markdown().split("\n", 2)[2]
 
 
 def publish(files, say):
-    """Writes the documents from these files; later files win."""
-    _, results = store.read(files)
+    """Writes the documents from these files; later files win. Files from elsewhere are copied to
+    where they are kept."""
+    runs, results = store.read(files)
+    if any(run.get("quick") for run in runs):
+        raise ValueError("a quick run has no figures to publish")
+    for file in map(pathlib.Path, files):
+        if file.resolve().parent != RESULTS:
+            shutil.copy(file, RESULTS)
     PLOTS.mkdir(parents=True, exist_ok=True)
     drawn = plots.draw(results)
     for old in PLOTS.glob("*.svg"):

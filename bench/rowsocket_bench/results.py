@@ -11,6 +11,7 @@ Lines, by their "kind":
 """
 
 import dataclasses
+import itertools
 import json
 import pathlib
 
@@ -101,6 +102,16 @@ def read(paths):
                 _take(results, line, run)
     return runs, {id_: result for id_, result in results.items()
                   if result.samples or result.absent}
+
+
+def new_file(folder, name, cases):
+    """folder/name, or with -2, -3 ... before its suffix: the first file that has none of these
+    cases. A run asked for again on the same day is a run of its own."""
+    path = folder / name
+    for number in itertools.count(2):
+        if not finished(path) & cases:
+            return path
+        path = folder / f"{pathlib.Path(name).stem}-{number}.jsonl"
 
 
 def finished(path):

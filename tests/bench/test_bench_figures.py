@@ -94,6 +94,14 @@ def test_a_run_that_was_killed_is_taken_up(tmp_path):
     assert results.read([writer.path])[1]["P1"].series("ours", "rps") == [1]
 
 
+def test_a_run_asked_for_again_has_a_file_of_its_own(tmp_path):
+    for expected in ("run.jsonl", "run-2.jsonl", "run-3.jsonl"):
+        path = results.new_file(tmp_path, "run.jsonl", {"P1", "P2"})
+        assert path == tmp_path / expected
+        results.Writer(path).write("done", case="P1", seconds=1)
+    assert results.new_file(tmp_path, "run.jsonl", {"H-64"}) == tmp_path / "run.jsonl"
+
+
 def test_a_later_file_replaces_the_cases_that_it_has(tmp_path):
     first = measured(tmp_path, (), ours=[1, 2])
     second = results.Writer(tmp_path / "later.jsonl")

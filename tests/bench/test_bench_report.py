@@ -135,7 +135,7 @@ def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
                         "\nend\n")
     readme.write_text("a\n<!-- performance: by it -->\nbefore it\n<!-- performance: end -->\nz\n")
     for name, value in (("DOCUMENT", document), ("README", readme), ("REPOSITORY", tmp_path),
-                        ("PLOTS", tmp_path / "docs/benchmarks")):
+                        ("PLOTS", tmp_path / "docs/benchmarks"), ("RESULTS", tmp_path)):
         monkeypatch.setattr(publish, name, value)
     said = []
     publish.publish([whole], said.append)
@@ -147,5 +147,9 @@ def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
         assert (tmp_path / "docs" / name).exists(), name
     publish.publish([whole], said.append)
     assert (document.read_text(), readme.read_text()) == first
+    assert (tmp_path / "run.jsonl").read_bytes() == whole.read_bytes()
+    results.Writer(tmp_path / "quick.jsonl").write("run", **RUN, quick=True)
+    with pytest.raises(ValueError, match="quick"):
+        publish.publish([tmp_path / "quick.jsonl"], said.append)
     with pytest.raises(ValueError, match="no marks"):
         publish.replace_marked("nothing", "results", "x")

@@ -58,8 +58,20 @@ bool NewRow::Insert(TABLE* table, const MariaIndex& index, std::span<const model
   const std::vector<uint>& fields = index.column_fields();
   const size_t given = std::min(fields.size(), values.size());
   for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
-  if (!PrepareInsert(table)) return false;
-  for (size_t i = 0; i < given; ++i) {
+  return PrepareInsert(table) && FillInsert(table, index, values);
+}
+
+bool NewRow::InsertAnother(TABLE* table, const MariaIndex& index,
+                           std::span<const model::Value> values) {
+  restore_record(table, s->default_values);
+  table->reset_default_fields();
+  return FillInsert(table, index, values);
+}
+
+bool NewRow::FillInsert(TABLE* table, const MariaIndex& index,
+                        std::span<const model::Value> values) {
+  const std::vector<uint>& fields = index.column_fields();
+  for (size_t i = 0; i < std::min(fields.size(), values.size()); ++i) {
     if (!StoreCell(thd_.get(), table->field[fields[i]], values[i])) return false;
   }
   return CompleteInsert(table);

@@ -50,12 +50,16 @@ class NewRow {
 
   /// A row of these values of the opened columns.
   bool Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
+  /// The same after a first one of as many values, within one statement.
+  bool InsertAnother(TABLE* table, const MariaIndex& index,
+                     std::span<const model::Value> values);
   /// A row with this key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
 
  private:
   bool PrepareInsert(TABLE* table);
+  bool FillInsert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
   bool CompleteInsert(TABLE* table);
   void BeginUpdate(TABLE* table);
   Made CompleteUpdate(TABLE* table);

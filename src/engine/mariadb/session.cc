@@ -116,8 +116,8 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
 
 RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {
   RowOpening opening;
-  if (thd_.killed()) opening.outcome = Outcome::Fail(ErrorCode::kKilled);
-  else opening = row_.Begin(StateOf(index), request);
+  opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
+  if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
   Finish(&opening.outcome);
   return opening;
 }
@@ -177,16 +177,16 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
 
 Outcome MariaSession::Commit() {
   THD* thd = thd_.get();
+  Outcome outcome = writer_.Seal();
   tables_.EndScans();
-  Outcome outcome;
-  bool failed = trans_commit_stmt(thd);
+  bool failed = !outcome.ok() || trans_commit_stmt(thd);
   if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
     failed = trans_commit(thd);
   }
   if (failed) {
-    outcome.error = thd_.TakeError();
-    if (outcome.error.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+    if (outcome.ok()) outcome.error = thd_.TakeError();
+    if (outcome.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
     if (writes_) trans_rollback(thd);
     tables_.LetGo();
     tables_.EndScans();
@@ -198,6 +198,7 @@ Outcome MariaSession::Commit() {
 void MariaSession::Rollback() {
   THD* thd = thd_.get();
   row_.Abandon();
+  writer_.Abandon();
   tables_.LetGo();
   tables_.EndScans();
   trans_rollback_stmt(thd);

@@ -25,6 +25,13 @@ Outcome Statement::CheckTable(const TABLE& table, int sql_command) {
   return {};
 }
 
+bool Statement::LostEvents(const Outcome& outcome) {
+  return outcome.error == model::Error::Engine(ER_TRANS_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_STMT_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_ERROR_ON_WRITE) ||
+         outcome.error == model::Error::Engine(HA_ERR_RBR_LOGGING_FAILED);
+}
+
 Outcome Statement::Failure(int handler_error) {
   Outcome outcome;
   outcome.error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
@@ -86,7 +93,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->auto_increment_field_not_null = false;
   FlushRowEvents(open, outcome);
   if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
-  outcome->too_large = outcome->error == model::Error::Engine(ER_TRANS_CACHE_FULL);
+  outcome->too_large = LostEvents(*outcome);
   outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
   if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
   if (!outcome->ok()) trans_rollback_stmt(thd);

@@ -29,6 +29,8 @@ class Statement {
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
 
+  /// Whether the row was changed and could not be logged, so that the turn cannot go on.
+  static bool LostEvents(const Outcome& outcome);
   Outcome Failure(int handler_error);
   Outcome ServerFailure() { return Failure(0); }
 

@@ -2,25 +2,27 @@
 
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace rowsocket::engine::mariadb {
 
 using model::Decision;
 using model::ErrorCode;
 using model::Modification;
+using model::Request;
 
 namespace {
 
 /// Times that an edit is decided anew because another session has inserted the row.
 constexpr int kEditRetriesMax = 3;
 
-int SqlCommand(const model::Request& request) {
-  if (request.verb == model::Request::Verb::kInsert) return SQLCOM_INSERT;
+int SqlCommand(const Request& request) {
+  if (request.verb == Request::Verb::kInsert) return SQLCOM_INSERT;
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
 }
 
-Outcome CheckTable(const TABLE& table, const model::Request& request) {
-  if (request.verb != model::Request::Verb::kEdit) {
+Outcome CheckTable(const TABLE& table, const Request& request) {
+  if (request.verb != Request::Verb::kEdit) {
     return Statement::CheckTable(table, SqlCommand(request));
   }
   for (const int sql_command : {SQLCOM_INSERT, SQLCOM_UPDATE, SQLCOM_DELETE}) {
@@ -32,24 +34,103 @@ Outcome CheckTable(const TABLE& table, const model::Request& request) {
 
 }  // namespace
 
-Outcome Writer::Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink) {
+// Whether the engine takes back a change of one row that fails, whatever it has touched by then.
+Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Request& request) {
+  const TABLE& table = *open.table;
+  if (!open.rolls_back || table.part_info != nullptr || open.tables.size() != 1 ||
+      table.s->long_unique_table || table.s->period.unique_keys != 0 ||
+      table.file->ht->db_type != DB_TYPE_INNODB) {
+    return Kind::kAlone;
+  }
+  if (request.verb == Request::Verb::kInsert) {
+    return table.found_next_number_field == nullptr ? Kind::kInsert : Kind::kAlone;
+  }
+  if (!request.names_one_row() || !NamesOneRow(index.key_info(open), request.key())) {
+    return Kind::kAlone;
+  }
+  if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
+  return request.find.modification == Modification::kDelete ? Kind::kDelete : Kind::kUpdate;
+}
+
+bool Writer::Joins(const OpenTable& open, const MariaIndex& index, Kind kind,
+                   const Request& request) const {
+  const OpenStatement& now = statement_open_;
+  return kind != Kind::kAlone && now.open == &open && now.index == &index && now.kind == kind &&
+         !now.spent && (kind != Kind::kInsert || now.values == request.insert.values.size());
+}
+
+Outcome Writer::Execute(MariaIndex& index, const Request& request, model::RowSink& sink) {
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
   outcome = CheckTable(*open->table, request);
   if (!outcome.ok()) return outcome;
+  const Kind kind = KindOf(*open, index, request);
+  if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);
+  outcome = Seal();
+  if (!outcome.ok()) return outcome;
   outcome = statement_.Begin(*open, SqlCommand(request));
   if (!outcome.ok()) return outcome;
+  statement_open_ = {open, &index, kind, request.insert.values.size(), kind == Kind::kAlone};
   outcome = ExecuteStatement(*open, index, request, sink);
+  if (outcome.ok() && !statement_open_.spent && !thd_.get()->transaction_rollback_request) {
+    thd_.ClearStatement();
+    return outcome;
+  }
+  statement_open_ = {};
   statement_.End(*open, &outcome);
   return outcome;
 }
 
-Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const model::Request& request,
+Outcome Writer::Join(OpenTable& open, MariaIndex& index, const Request& request,
+                     model::RowSink& sink) {
+  THD* thd = thd_.get();
+  statement_.SetCommand(SqlCommand(request));
+  if (open.table->default_field != nullptr) thd->set_time();
+  thd_.SetStrict(true);
+  Outcome outcome;
+  if (request.verb == Request::Verb::kInsert) {
+    outcome = new_row_.InsertAnother(open.table, index, request.insert.values)
+                  ? WriteRow(open.table)
+                  : statement_.ServerFailure();
+  } else if (request.verb == Request::Verb::kEdit) {
+    outcome = Edit(open, index, request.edit);
+  } else {
+    outcome = FindAndModify(open, index, request.find, sink);
+  }
+  if (thd->transaction_rollback_request || Statement::LostEvents(outcome)) {
+    statement_open_ = {};
+    statement_.End(open, &outcome);
+    return outcome;
+  }
+  // What failed has left nothing; those before it stand.
+  thd_.ClearStatement();
+  if (!statement_open_.spent) return outcome;
+  const Outcome sealed = Seal();
+  return sealed.ok() ? outcome : sealed;
+}
+
+Outcome Writer::Seal() {
+  Outcome outcome;
+  OpenTable* open = std::exchange(statement_open_, {}).open;
+  if (open == nullptr) return outcome;
+  statement_.End(*open, &outcome);
+  // What the requests in it were answered is gone with it.
+  if (!outcome.ok()) outcome.transaction_lost = true;
+  return outcome;
+}
+
+void Writer::Abandon() {
+  Outcome outcome = Outcome::Fail(ErrorCode::kKilled);
+  OpenTable* open = std::exchange(statement_open_, {}).open;
+  if (open != nullptr) statement_.End(*open, &outcome);
+}
+
+Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const Request& request,
                                  model::RowSink& sink) {
   switch (request.verb) {
-    case model::Request::Verb::kInsert: return Insert(open, index, request.insert);
-    case model::Request::Verb::kEdit: return Edit(open, index, request.edit);
+    case Request::Verb::kInsert: return Insert(open, index, request.insert);
+    case Request::Verb::kEdit: return Edit(open, index, request.edit);
     default: return Modify(open, index, request.find, sink);
   }
 }
@@ -78,7 +159,11 @@ Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& fi
   else new_row_.PrepareUpdate(table, index);
   if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
-  if (error != 0) return statement_.Failure(error);
+  return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
+}
+
+Outcome Writer::FindAndModify(OpenTable& open, MariaIndex& index, const model::Find& find,
+                              model::RowSink& sink) {
   // The values of key and filters are no values of the row: nothing about them is an error.
   thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
@@ -182,29 +267,34 @@ Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit
   bool again = true;
   for (int attempt = 0; again && attempt <= kEditRetriesMax; ++attempt) {
     again = false;
-    outcome = EditOnce(open, index, edit, &again);
+    const bool is_prepared = open.table->file->inited != handler::NONE;
+    outcome = is_prepared ? Outcome() : PrepareEdit(open.table, index);
+    if (outcome.ok()) outcome = EditOnce(open, index, edit, &again);
   }
   return outcome;
+}
+
+Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  bitmap_set_all(table->read_set);
+  new_row_.PrepareUpdate(table, index);
+  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  const int error = table->file->ha_index_init(index.key(), true);
+  return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
 Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit,
                          bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_UPDATE);
-  table->default_column_bitmaps();
-  table->clear_column_bitmaps();
-  bitmap_set_all(table->read_set);
-  new_row_.PrepareUpdate(table, index);
-  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
-  int error = table->file->ha_index_init(index.key(), true);
-  if (error != 0) return statement_.Failure(error);
   model::Find find;
   find.key = edit.key;
   find.key_parts_given = static_cast<uint32_t>(edit.key.size());
   thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
-  error = finder_.Next();
+  const int error = finder_.Next();
   if (error != 0 && error != HA_ERR_END_OF_FILE) return statement_.Failure(error);
   const bool exists = error == 0;
   std::span<const model::CellChange> changes;
@@ -214,6 +304,7 @@ Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& 
   if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
   if (decision == Decision::kDelete) {
     statement_.SetCommand(SQLCOM_DELETE);
+    statement_open_.spent = true;  // Other columns are marked than for an update.
     table->mark_columns_needed_for_delete();
     outcome = DeleteRow(table);
   } else if (exists) {
@@ -229,6 +320,7 @@ Outcome Writer::InsertEdited(OpenTable& open, MariaIndex& index, const model::Ed
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_INSERT);
+  statement_open_.spent = true;
   table->file->ha_index_or_rnd_end();
   table->default_column_bitmaps();
   table->clear_column_bitmaps();

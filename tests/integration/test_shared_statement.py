@@ -1,0 +1,84 @@
+"""Requests that do the same share a statement of the server; each of them fails alone all the same."""
+
+import pytest
+
+from hs import OK, counted, find_tokens
+
+TABLE = ("CREATE TABLE t (id INT PRIMARY KEY, x TINYINT NOT NULL, u INT UNIQUE, p INT DEFAULT 1,"
+         " note TEXT, ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
+         " CHECK (x <> 13), FOREIGN KEY (p) REFERENCES p (id))")
+
+
+@pytest.fixture
+def table(sql):
+    sql.run("CREATE TABLE p (id INT PRIMARY KEY)")
+    sql.run("INSERT INTO p VALUES (1), (2)")
+    sql.run(TABLE)
+    sql.run("INSERT INTO t (id, x, u) SELECT seq, 1, seq FROM seq_1_to_20")
+
+
+def play(client, sql, requests):
+    """In one batch; what SQL answers one by one must be the same. requests: (tokens, statement)."""
+    answers = client.pipeline([tokens for tokens, _ in requests])
+    left = sql.rows("SELECT id, x, u, p, note FROM t ORDER BY id")
+    sql.run("DELETE FROM t")
+    sql.run("INSERT INTO t (id, x, u) SELECT seq, 1, seq FROM seq_1_to_20")
+    for (_, statement), answer in zip(requests, answers):
+        if answer.code == 0:
+            sql.run(statement)
+        else:
+            number = sql.error(statement)
+            assert answer.number == {1062: 121, 1452: 151}.get(number, number), (statement, answer)
+    assert left == sql.rows("SELECT id, x, u, p, note FROM t ORDER BY id")
+    return answers
+
+
+@pytest.mark.bundled_wrong(6)
+def test_updates_fail_alone(sql, table, hs_wr, db):
+    index = hs_wr.opened(db, "t", "", "x,u,p,note").id
+    values = {3: (200, 3, 1), 6: (13, 6, 1), 9: (2, 8, 1), 12: (2, 12, 7), 15: (None, 15, 1)}
+    requests = []
+    for row in range(1, 21):
+        x, u, p = values.get(row, (2, 100 + row, 2))
+        note = "n" * row * 400
+        requests.append((find_tokens(index, "=", [row], 1, 0, mod=["U", x, u, p, note]),
+                         f"UPDATE t SET x = {x or 'NULL'}, u = {u}, p = {p}, note = '{note}' WHERE id = {row}"))
+    # 9 finds 8 moved away, but 109 taken.
+    requests.insert(9, (find_tokens(index, "=", [9], 1, 0, mod=["U", 2, 107, 1, ""]),
+                        "UPDATE t SET x = 2, u = 107, p = 1, note = '' WHERE id = 9"))
+    answers = play(hs_wr, sql, requests)
+    assert [answer.code for answer in answers].count(1) == 5
+    assert answers[0] == answers[-1] == counted(1)
+
+
+@pytest.mark.bundled_wrong(6)
+def test_inserts_fail_alone(sql, table, hs_wr, db):
+    index = hs_wr.opened(db, "t", "", "id,x,u,p").id
+    requests = []
+    for row in range(15, 40):
+        x, u, p = {22: (200, 22, 1), 25: (13, 25, 1), 28: (1, 27, 1), 31: (1, 31, 7)}.get(row, (1, row, 1))
+        requests.append(([index, "+", 4, row, x, u, p],
+                         f"INSERT INTO t (id, x, u, p) VALUES ({row}, {x}, {u}, {p})"))
+    answers = play(hs_wr, sql, requests)
+    assert [answer.code for answer in answers] == [
+        int(row <= 20 or row in (22, 25, 28, 31)) for row in range(15, 40)]
+    assert answers[-1] == OK
+
+
+@pytest.mark.bundled_wrong(6)
+def test_other_requests_between_them(sql, table, hs_wr, db):
+    """Deletes, changes of several rows that fail at the last one, and finds."""
+    index = hs_wr.opened(db, "t", "", "x,u").id
+    add = hs_wr.opened(db, "t", "", "x").id
+    requests = [
+        (find_tokens(index, "=", [1], 1, 0, mod=["U", 120, 101]), "UPDATE t SET x = 120, u = 101 WHERE id = 1"),
+        (find_tokens(index, "=", [2], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 2"),
+        (find_tokens(index, "=", [3], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 3"),
+        (find_tokens(add, "<=", [5], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id <= 5"),
+        (find_tokens(index, "=", [4], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 4"),
+        (find_tokens(index, "=", [5], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 5"),
+        (find_tokens(add, ">=", [18], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id >= 18"),
+        (find_tokens(index, "=", [6], 1, 0, mod=["U", 7, 106]), "UPDATE t SET x = 7, u = 106 WHERE id = 6"),
+    ]
+    answers = play(hs_wr, sql, requests)
+    assert [answer.code for answer in answers] == [0, 0, 0, 1, 0, 1, 0, 0]

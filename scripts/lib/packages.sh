@@ -13,8 +13,8 @@ debian_packages=(
   libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 perl
   # The load generator.
   libcli11-dev libmariadb-dev
-  # Tests.
-  python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7
+  # Tests. valgrind counts instructions.
+  python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind
   # What scripts/bench measures beside it, and with. redis-tools holds the server program, too.
   redis-tools sysbench
 )

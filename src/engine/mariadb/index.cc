@@ -32,10 +32,6 @@ bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
                       [](const model::Value& value) { return value.is_null(); });
 }
 
-Outcome MariaIndex::ResolveForRead(Tables& tables, OpenTable** open) {
-  return Resolve(tables, Access::kRead, open);
-}
-
 Outcome MariaIndex::ResolveForWrite(Tables& tables, OpenTable** open) {
   return Resolve(tables, Access::kWrite, open);
 }

@@ -39,7 +39,11 @@ class MariaIndex {
   uint64_t serial() const { return serial_; }
 
   /// Opens the table for reading if need be and looks all names up in it.
-  Outcome ResolveForRead(Tables& tables, OpenTable** open);
+  Outcome ResolveForRead(Tables& tables, OpenTable** open) {
+    if (!IsResolvedForRead(tables)) [[unlikely]] return Resolve(tables, Access::kRead, open);
+    *open = opens_[static_cast<size_t>(Access::kRead)];
+    return {};
+  }
   /// The same for the instance that writes go to.
   Outcome ResolveForWrite(Tables& tables, OpenTable** open);
 
@@ -63,6 +67,9 @@ class MariaIndex {
   int Position(OpenTable& open, bool reads_key);
 
  private:
+  bool IsResolvedForRead(const Tables& tables) const {
+    return generations_[static_cast<size_t>(Access::kRead)] == tables.generation();
+  }
   Outcome Resolve(Tables& tables, Access access, OpenTable** open);
   model::ErrorCode LookUp(TABLE* table);
   bool LookUpKey(const TABLE* table);

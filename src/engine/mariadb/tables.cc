@@ -192,8 +192,7 @@ void Tables::BeginTurn(bool writes) {
   if (writes && !locked_.empty()) UnlockAll();
 }
 
-Outcome Tables::Lock(OpenTable& open) {
-  if (open.lock != nullptr && open.used_in == turn_) [[likely]] return {};
+Outcome Tables::TakeLock(OpenTable& open) {
   THD* thd = thd_.get();
   if (open.lock != nullptr) {
     const int error = Resume(open);

@@ -62,7 +62,10 @@ class Tables {
   void BeginTurn(bool writes);
 
   /// Locks an instance for the rest of the turn.
-  Outcome Lock(OpenTable& open);
+  Outcome Lock(OpenTable& open) {
+    if (open.lock == nullptr || open.used_in != turn_) [[unlikely]] return TakeLock(open);
+    return {};
+  }
 
   /// Releases one instance's lock before the turn's end (engines without transactions).
   void Unlock(OpenTable& open);
@@ -90,6 +93,7 @@ class Tables {
   Outcome TakeBackupLock(const TABLE& table);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
+  Outcome TakeLock(OpenTable& open);
   int Resume(OpenTable& open);
   void ReleaseLock(OpenTable& open);
   void UnlockAll();

@@ -1,0 +1,172 @@
+// Finds through everything of ours that lies between a socket and an engine, as often as asked: for
+// counting instructions (callgrind) and allocations where no clock is needed.
+//
+//   read_path_probe parse COUNT     a line becomes an item
+//   read_path_probe encode COUNT    a row of three columns becomes a reply
+//   read_path_probe turn COUNT      both, in turns of 128 requests, on an engine that has every row
+//
+// Says how many allocations there were after a first round, and fails if there were any.
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "exec/turn.h"
+#include "frontend/handlersocket.h"
+#include "net/test_allocations.h"
+#include "protocol/handlersocket/encoder.h"
+
+namespace rowsocket {
+namespace {
+
+constexpr uint64_t kRequestsInTurn = 128;
+constexpr std::string_view kName = "user0012345";
+constexpr std::string_view kEmail = "user12345@example.com";
+constexpr std::string_view kCreated = "2010-01-09 13:45:00";
+
+bool SendRow(model::RowSink& sink) {
+  return sink.Cell(kName) && sink.Cell(kEmail) && sink.Cell(kCreated);
+}
+
+/// Every find is answered with the same row; nothing can be written.
+class OneRowSession final : public engine::Session {
+ public:
+  engine::Outcome OpenIndex(const engine::IndexNames& names,
+                            std::shared_ptr<engine::Index>* index) override {
+    *index = indexes_.Get(names);
+    return {};
+  }
+  engine::Outcome Inspect(engine::Index&, engine::IndexFacts*) override { return {}; }
+  void BeginTurn(bool) override {}
+  engine::Outcome Execute(engine::Index&, const model::Request&, model::RowSink& sink) override {
+    engine::Outcome outcome;
+    outcome.rows = 1;
+    if (!SendRow(sink)) outcome.error.code = model::ErrorCode::kResultsize;
+    return outcome;
+  }
+  engine::RowOpening BeginRow(engine::Index&, const model::Request&) override {
+    return engine::RowOpening::Not(engine::NotMergeable::kEngine);
+  }
+  engine::NotMergeable RowTakes(const model::Request&) const override {
+    return engine::NotMergeable::kEngine;
+  }
+  engine::Outcome EndRow() override { return {}; }
+  engine::Outcome Commit() override { return {}; }
+  void Rollback() override {}
+  void ReleaseTables() override {}
+  bool HoldsTables() const override { return false; }
+  bool ShouldStop() const override { return false; }
+  void Describe(std::string_view) override {}
+  void Interrupt() override {}
+
+ private:
+  engine::IndexRegistry indexes_;
+};
+
+/// A connection that has opened an index, and what it sends in one turn.
+class Probe {
+ public:
+  Probe() : frontend_(settings_), stats_(registry_), turn_(stats_) {
+    client_.frontend = &frontend_;
+    client_.out = &out_;
+    exec::Item item;
+    frontend_.Parse("P\t1\ttest\tuser\tPRIMARY\tuser_name,user_email,created\n", false, arena_,
+                    &item);
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+    frontend_.Opened(item, outcome, std::move(index));
+    for (uint64_t i = 0; i < kRequestsInTurn; ++i) {
+      input_ += "1\t=\t1\t" + std::to_string(100'000 + i) + "\n";
+    }
+  }
+
+  void Parse(uint64_t count) {
+    std::string_view input;
+    for (uint64_t i = 0; i < count; ++i) {
+      if (input.empty()) {
+        input = input_;
+        arena_.Reset();
+      }
+      exec::Item item;
+      input.remove_prefix(frontend_.Parse(input, i != 0, arena_, &item).consumed);
+      Require(item.kind == exec::Item::Kind::kRequest);
+    }
+  }
+
+  void Encode(uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      handlersocket::RowEncoder rows(3, settings_.limits.reply_bytes_max, &out_.bytes());
+      Require(SendRow(rows));
+      rows.Finish();
+      out_.ReleaseGate();
+      if (out_.sendable_bytes() > (1u << 15)) out_.Consume(out_.sendable_bytes());
+    }
+  }
+
+  void Turns(uint64_t count) {
+    for (uint64_t done = 0; done < count; done += kRequestsInTurn) {
+      turn_.Clear();
+      arena_.Reset();
+      client_.stopped_at = nullptr;
+      std::string_view input = input_;
+      while (!input.empty()) {
+        exec::TurnItem& item = turn_.Add(client_);
+        item.input_begin = input_.size() - input.size();
+        input.remove_prefix(
+            frontend_.Parse(input, item.input_begin != 0, arena_, &item.item).consumed);
+        item.input_end = input_.size() - input.size();
+        turn_.Added();
+      }
+      turn_.Run(session_);
+      Require(out_.sendable().starts_with("0\t3\tuser0012345\t"));
+      out_.Consume(out_.sendable_bytes());
+    }
+  }
+
+  bool Run(std::string_view part, uint64_t count) {
+    if (part == "parse") Parse(count);
+    else if (part == "encode") Encode(count);
+    else if (part == "turn") Turns(count);
+    else return false;
+    return true;
+  }
+
+ private:
+  static void Require(bool holds) {
+    if (!holds) abort();
+  }
+
+  frontend::HandlerSocketSettings settings_;
+  frontend::HandlerSocket frontend_;
+  exec::StatRegistry registry_;
+  exec::StatBlock stats_;
+  exec::Turn turn_;
+  OneRowSession session_;
+  base::Arena arena_;
+  net::GatedOutput out_;
+  exec::TurnClient client_;
+  std::string input_;
+};
+
+int Main(std::string_view part, std::string_view number) {
+  uint64_t count = 0;
+  std::from_chars(number.data(), number.data() + number.size(), count);
+  const auto probe = std::make_unique<Probe>();
+  // Buffers find their size in the first rounds.
+  if (!probe->Run(part, 10 * kRequestsInTurn)) return 2;
+  const size_t before = net::AllocationCount();
+  probe->Run(part, count);
+  const size_t allocations = net::AllocationCount() - before;
+  printf("%zu allocations\n", allocations);
+  return allocations == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rowsocket
+
+int main(int argc, char** argv) {
+  if (argc == 3) return rowsocket::Main(argv[1], argv[2]);
+  fprintf(stderr, "usage: read_path_probe parse|encode|turn COUNT\n");
+  return 2;
+}

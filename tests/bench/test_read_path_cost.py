@@ -1,0 +1,46 @@
+"""What a find costs of our own code, in instructions and allocations: no clock, no noise.
+
+The ceilings are in instruction_ceilings.tsv. Who makes the path longer on purpose raises them, in
+the same commit, and says why.
+"""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from server import REPOSITORY
+
+PROBE = REPOSITORY / "build-bench" / "bench" / "read_path_probe"
+ROUNDS = 128 * 40  # whole turns
+
+
+def ceilings():
+    lines = pathlib.Path(__file__).with_name("instruction_ceilings.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return {part: int(instructions) for part, instructions in rows}
+
+
+def instructions(part, count):
+    """All that callgrind counts of a run, its start included."""
+    run = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", PROBE, part, str(count)],
+        capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", run.stderr)[1])
+
+
+@pytest.mark.parametrize("part", ceilings())
+def test_a_find_takes_no_more_instructions_than_before(part):
+    # What the start takes is the same in both runs.
+    taken = (instructions(part, 2 * ROUNDS) - instructions(part, ROUNDS)) / ROUNDS
+    print(f"{part}: {taken:.0f} instructions a find")
+    ceiling = ceilings()[part]
+    assert taken <= ceiling
+    assert taken >= 0.6 * ceiling, "much is gained: lower the ceiling, so that it stays"
+
+
+@pytest.mark.parametrize("part", ceilings())
+def test_a_find_allocates_nothing(part):
+    run = subprocess.run([PROBE, part, str(ROUNDS)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "0 allocations\n")

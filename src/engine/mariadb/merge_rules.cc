@@ -79,8 +79,8 @@ bool HasForeignKey(THD* thd, const TABLE& table) {
   return !keys.is_empty() || table.file->referenced_by_foreign_key();
 }
 
-/// Whether a generated column is made of one of these columns, or is a BLOB, whose bytes are kept in
-/// the column and not in the row.
+/// Whether a generated column is made of one of these columns, or is a BLOB, whose bytes are kept
+/// in the column and not in the row.
 bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   if (table->vfield == nullptr) return false;
   MY_BITMAP needed;
@@ -124,8 +124,7 @@ NotMergeable OfModify(THD* thd, TABLE* table, const Fields& columns) {
 
 NotMergeable OfErase(const TABLE& table) {
   if (HasTriggers(table, SQLCOM_DELETE)) return NotMergeable::kTrigger;
-  return table.file->referenced_by_foreign_key() ? NotMergeable::kForeignKey
-                                                 : NotMergeable::kNone;
+  return table.file->referenced_by_foreign_key() ? NotMergeable::kForeignKey : NotMergeable::kNone;
 }
 
 NotMergeable OfEdit(THD* thd, const TABLE& table, uint key_number, const Fields& key) {
@@ -143,9 +142,12 @@ NotMergeable OfEdit(THD* thd, const TABLE& table, uint key_number, const Fields&
 NotMergeable MergeRules::Of(const Request& request) const {
   if (request.verb == Request::Verb::kEdit) return edit;
   switch (request.find.modification) {
-    case Modification::kNone: return find;
-    case Modification::kDelete: return erase;
-    default: return modify;
+    case Modification::kNone:
+      return find;
+    case Modification::kDelete:
+      return erase;
+    default:
+      return modify;
   }
 }
 

@@ -31,8 +31,7 @@ RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
   return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
 }
 
-RowOpening MergedRow::Open(OpenTable& open, MariaIndex& index,
-                           std::span<const model::Value> key) {
+RowOpening MergedRow::Open(OpenTable& open, MariaIndex& index, std::span<const model::Value> key) {
   open_ = &open;
   index_ = &index;
   inserted_ = false;
@@ -84,8 +83,8 @@ NotMergeable MergedRow::Takes(const Request& request) const {
 Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
   // ON UPDATE and DEFAULT have the time of the request.
   if (open_->table->default_field != nullptr) thd_.get()->set_time();
-  Outcome outcome = request.verb == Request::Verb::kEdit ? Edit(request.edit)
-                                                         : Find(request.find, sink);
+  Outcome outcome =
+      request.verb == Request::Verb::kEdit ? Edit(request.edit) : Find(request.find, sink);
   thd_.ClearStatement();
   return outcome;
 }
@@ -128,8 +127,10 @@ Outcome MergedRow::Finish(NewRow::Made made) {
   Outcome outcome;
   outcome.rows = made != NewRow::Made::kLeftAlone;
   if (made == NewRow::Made::kRefused) outcome = statement_.ServerFailure();
-  if (made == NewRow::Made::kChanged) KeepBlobs();
-  else restore_record(open_->table, record[1]);
+  if (made == NewRow::Made::kChanged)
+    KeepBlobs();
+  else
+    restore_record(open_->table, record[1]);
   thd_.SetStrict(false);
   return outcome;
 }

@@ -1,9 +1,9 @@
 // One row in memory that several requests are executed on: locked and read once, written once.
 //
 // Flow: Begin { Takes Execute }* End, or Abandon at any time. All of it is one statement of the
-// turn's transaction. The row as the requests before left it stands in record[0]; what Begin read is
-// kept aside, for End to write the change from there.
-// Threads: the session's. Limits: two copies of each BLOB value that requests have set.
+// turn's transaction. The row as the requests before left it stands in record[0]; what Begin read
+// is kept aside, for End to write the change from there. Threads: the session's. Limits: two copies
+// of each BLOB value that requests have set.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class MergedRow {
   void Abandon();
 
  private:
-  /// The bytes of a BLOB column that requests have set: those of the row now, and room for the next.
+  /// The bytes of a BLOB column that requests have set: those of the row now, and room for the
+  /// next.
   struct BlobBytes {
     std::string bytes[2];
     unsigned current = 0;

@@ -81,7 +81,8 @@ bool NewRow::InsertEdited(TABLE* table, const MariaIndex& index, const model::Ed
                           std::span<const model::CellChange> changes) {
   const std::vector<uint>& fields = index.column_fields();
   const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
-  for (uint i = 0; i < parts.count; ++i) bitmap_set_bit(table->write_set, parts.first[i].fieldnr - 1);
+  for (uint i = 0; i < parts.count; ++i)
+    bitmap_set_bit(table->write_set, parts.first[i].fieldnr - 1);
   for (const model::CellChange& change : changes) {
     bitmap_set_bit(table->write_set, fields[change.column]);
   }
@@ -150,9 +151,12 @@ NewRow::Made NewRow::StoreNewValues(TABLE* table, const MariaIndex& index,
     if (!given) break;
     const bool subtract = find.modification == Modification::kDecrement;
     switch (AddToField(thd_.get(), field, find.modifications[i], subtract)) {
-      case Step::kApplied: break;
-      case Step::kLeftAlone: return Made::kLeftAlone;
-      case Step::kRefused: return Made::kRefused;
+      case Step::kApplied:
+        break;
+      case Step::kLeftAlone:
+        return Made::kLeftAlone;
+      case Step::kRefused:
+        return Made::kRefused;
     }
   }
   return Made::kChanged;

@@ -51,8 +51,7 @@ class NewRow {
   /// A row of these values of the opened columns.
   bool Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
   /// The same after a first one of as many values, within one statement.
-  bool InsertAnother(TABLE* table, const MariaIndex& index,
-                     std::span<const model::Value> values);
+  bool InsertAnother(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
   /// A row with this key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);

@@ -129,9 +129,12 @@ void Writer::Abandon() {
 Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const Request& request,
                                  model::RowSink& sink) {
   switch (request.verb) {
-    case Request::Verb::kInsert: return Insert(open, index, request.insert);
-    case Request::Verb::kEdit: return Edit(open, index, request.edit);
-    default: return Modify(open, index, request.find, sink);
+    case Request::Verb::kInsert:
+      return Insert(open, index, request.insert);
+    case Request::Verb::kEdit:
+      return Edit(open, index, request.edit);
+    default:
+      return Modify(open, index, request.find, sink);
   }
 }
 
@@ -155,8 +158,10 @@ Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& fi
                        model::RowSink& sink) {
   TABLE* table = open.table;
   bitmap_set_all(table->read_set);
-  if (find.modification == Modification::kDelete) table->mark_columns_needed_for_delete();
-  else new_row_.PrepareUpdate(table, index);
+  if (find.modification == Modification::kDelete)
+    table->mark_columns_needed_for_delete();
+  else
+    new_row_.PrepareUpdate(table, index);
   if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
@@ -228,7 +233,8 @@ Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find&
   TABLE* table = open.table;
   if (find.wants_pre_images) {
     for (const uint field : index.column_fields()) {
-      if (!SendCell(table->field[field], cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
+      if (!SendCell(table->field[field], cells_, sink))
+        return Outcome::Fail(ErrorCode::kResultsize);
     }
   }
   Outcome outcome;
@@ -284,8 +290,7 @@ Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit,
-                         bool* again) {
+Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_UPDATE);
   model::Find find;

@@ -3,9 +3,9 @@
 // NOT NULL, strict conversion, row events.
 //
 // Requests for single rows of one index that do the same share one statement of the server: it is
-// prepared once and stays open until something else is to be done (Seal). That each of them can fail
-// alone is the storage engine's doing, which takes back what is left of a failed change of one row;
-// so only InnoDB's tables share statements, and only where a change is one row's.
+// prepared once and stays open until something else is to be done (Seal). That each of them can
+// fail alone is the storage engine's doing, which takes back what is left of a failed change of one
+// row; so only InnoDB's tables share statements, and only where a change is one row's.
 //
 // Threads: the session's.
 #pragma once
@@ -39,7 +39,7 @@ class Writer {
     OpenTable* open = nullptr;  ///< Null: none.
     const MariaIndex* index = nullptr;
     Kind kind = Kind::kAlone;
-    size_t values = 0;  ///< kInsert: columns that are given.
+    size_t values = 0;   ///< kInsert: columns that are given.
     bool spent = false;  ///< Nothing may join it any more.
   };
 
@@ -55,8 +55,7 @@ class Writer {
   Outcome Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert);
   Outcome WriteRow(TABLE* table);
 
-  Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
-                 model::RowSink& sink);
+  Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
                       model::RowSink& sink);
   Outcome ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,

@@ -91,6 +91,10 @@ void MariaSession::BeginTurn(bool writes) {
   thd->set_time();
   thd_.RefreshVariables();
   tables_.BeginTurn(writes);
+  // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
+  // need no locks on the gaps beside them: where a row is looked for that is not there, an insert of
+  // another session nearby is in nobody's way. The turn's finds have one view all the same.
+  thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
   if (!writes) return;
   // trans_begin() would release the metadata locks of the tables that stay open between turns.
   thd->variables.option_bits |= OPTION_BEGIN;

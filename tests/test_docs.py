@@ -89,7 +89,7 @@ def configuration(path, prefix):
     options = run(tool, f"--defaults-file={whole}", "mariadbd").splitlines()
     # The ports are scripts/server's to choose, and so is what it loads.
     return [re.sub("^--loose[_-]", "--", option) for option in options
-            if not re.match(r"--(loose_handlersocket_port|plugin)", option)]
+            if not re.match(r"--(loose_(handlersocket|daemon_memcached)_port|plugin)", option)]
 
 
 @pytest.mark.ours

@@ -3,31 +3,41 @@
 import socket
 import sys
 
-SESSION = [
-    ("open the primary key of test.user as index 0, for three columns",
-     "P\t0\ttest\tuser\tPRIMARY\tuser_name,user_email,created",
-     "0\t1"),
-    ("the row whose key is 101",
-     "0\t=\t1\t101",
-     "0\t3\tYukari Takeba\tyukari.takeba@example.com\t2010-02-03 11:22:33"),
-]
+ROW = ("Yukari Takeba", "yukari.takeba@example.com", "2010-02-03 11:22:33")
+VALUE = "|".join(ROW)
+SESSIONS = {
+    "handlersocket": [
+        ("open the primary key of test.user as index 0, for three columns",
+         "P\t0\ttest\tuser\tPRIMARY\tuser_name,user_email,created\n",
+         "0\t1\n"),
+        ("the row whose key is 101",
+         "0\t=\t1\t101\n",
+         "0\t3\t" + "\t".join(ROW) + "\n"),
+    ],
+    "memcached": [
+        ("the row whose key is 101, of the container `user`",
+         "get @@user.101\r\n",
+         f"VALUE @@user.101 0 {len(VALUE)}\r\n{VALUE}\r\nEND\r\n"),
+    ],
+}
 
 
 def readable(line):
-    return line.replace("\t", r"\t")
+    return line.removesuffix("\n").removesuffix("\r").replace("\t", r"\t")
 
 
 def main():
-    port = int(sys.argv[1])
+    session, port = SESSIONS[sys.argv[1]], int(sys.argv[2])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         replies = connection.makefile("r", encoding="utf-8", newline="\n")
-        for what, request, expected in SESSION:
+        for what, request, expected in session:
             print(f"   # {what}\n-> {readable(request)}", flush=True)
-            connection.sendall(request.encode() + b"\n")
-            reply = replies.readline().removesuffix("\n")
-            print(f"<- {readable(reply)}", flush=True)
-            if reply != expected:
-                sys.exit(f"wrong reply; it should be: {readable(expected)}")
+            connection.sendall(request.encode())
+            for line in expected.splitlines(keepends=True):
+                reply = replies.readline()
+                print(f"<- {readable(reply)}", flush=True)
+                if reply != line:
+                    sys.exit(f"wrong reply; it should be: {readable(line)}")
 
 
 main()

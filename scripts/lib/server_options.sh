@@ -42,4 +42,8 @@ choose_ports() {
       daemon_memcached_port) memcached_port=$fixed ;;
     esac
   done
+  fixed=$(user_option daemon_memcached_option "$@") || return 0
+  if [[ $fixed =~ -p\ *([0-9]+) ]]; then
+    ports_fixed=1 memcached_port=${BASH_REMATCH[1]}
+  fi
 }

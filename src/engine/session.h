@@ -15,7 +15,8 @@
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
 //   S3  When Commit returns success every change of the turn is durable as the server is
-//       configured; when it returns an error none of them is there.
+//       configured, unless all its writes were relaxed; when it returns an error none of them is
+//       there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
 //       kBusy and nothing was changed by that statement.
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.

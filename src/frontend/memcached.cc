@@ -28,6 +28,12 @@ std::string_view Copy(std::string_view text, base::Arena& arena) {
   return {bytes.data(), bytes.size()};
 }
 
+/// A binary set that is too large still takes away what was stored, as memcached's does.
+bool IsExecuted(const Command& command) {
+  return command.error == memcached::Error::kNone ||
+         (command.error == memcached::Error::kTooLarge && !command.keys.empty());
+}
+
 /// Whether the command may make a row that is not there.
 bool MayCreate(const Command& command) {
   switch (command.verb) {
@@ -55,7 +61,7 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   item->detail = &work;
   item->closes = work.command.closes;
   work.snapshot = snapshot_.get();
-  if (work.command.error == memcached::Error::kNone && !work.command.keys.empty()) {
+  if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
     // A name that is not known may have been made a moment ago.
     if (AsksForContainer(work) && !has_refreshed_) {
@@ -104,7 +110,7 @@ bool Memcached::AsksForContainer(const Work& work) const {
 
 void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   const Command& command = work->command;
-  if (command.error != memcached::Error::kNone || work->switches) return;
+  if (!IsExecuted(command) || work->switches) return;
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
   if (command.keys.empty()) return;
   if (Refuse(arena, work) || !TakeValue(arena, work)) return;
@@ -145,13 +151,14 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
   if (why.empty()) return false;
   work->refusal = Copy(why, arena);
   work->refusal_status = BinaryStatus::kInvalidArguments;
-  shared_.counters.Add(Stat::kErrors);
   return true;
 }
 
 /// The columns of a value that is to be stored.
 bool Memcached::TakeValue(base::Arena& arena, Work* work) {
-  if (!StoresValue(work->command.verb)) return true;
+  if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
+    return true;
+  }
   const Target& target = work->target();
   if (target.wrong != Wrong::kNothing) return true;
   const std::span<model::Value> columns = arena.Allocate<model::Value>(target.container->values);
@@ -235,10 +242,12 @@ void Memcached::CountDetails(const Work& work) {
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kOpen) return;
   Work& work = WorkOf(item);
-  const Tally& tally = work.tally;
+  // Of what was not committed nothing has happened.
+  const Tally tally = answer.ok() ? work.tally : Tally{};
   MemcachedCounters& counters = shared_.counters;
   const Command& command = work.command;
-  counters.Add(Stat::kErrors, !answer.ok() || tally.failed);
+  const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
+  counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
   if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kCmdMeta);
   counters.Add(Stat::kGetExpired, IsGet(command.verb) ? tally.expired : 0);
   switch (command.verb) {

@@ -43,6 +43,9 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   Decision decision = Decision::kKeep;
   if (has_row_ && refusal_.data() != nullptr) {
     decision = Keep(Result::kRefused);
+  } else if (command_.error == memcached::Error::kTooLarge) {
+    result_ = Result::kTooLarge;
+    decision = has_row_ ? Decision::kDelete : Decision::kKeep;
   } else if (Matches(&decision)) {
     switch (command_.verb) {
       case Verb::kSet:
@@ -111,15 +114,20 @@ Decision Editor::Refuse(std::string_view why) {
 }
 
 bool Editor::Matches(Decision* decision) {
+  const bool is_set = command_.verb == Verb::kSet;
+  const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
+  if (needs_order && container_.token == TokenKind::kHash) {
+    *decision = Refuse("the container has no cas_column, which E and I need");
+    return false;
+  }
   if (!command_.compares_cas) return true;
   if (!is_there_) {
     *decision = Keep(Result::kNotFound);
     return false;
   }
   if (old_token_ == command_.cas) return true;
-  const bool is_set = command_.verb == Verb::kSet;
-  if (is_set && command_.meta.invalidates && command_.cas != 0 && command_.cas < old_token_ &&
-      container_.token != TokenKind::kHash) {
+  const bool is_older = command_.cas != 0 && command_.cas < old_token_;
+  if (is_set && command_.meta.invalidates && is_older) {
     *decision = StoreStale();
   } else {
     *decision = Keep(Result::kExists);
@@ -303,10 +311,6 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
 /// The token that a change leaves.
 bool Editor::PutToken() {
   if (container_.token == TokenKind::kHash) {
-    if (command_.meta.has_new_cas || (command_.meta.invalidates && command_.verb == Verb::kSet)) {
-      refusal_ = "the container has no cas_column, which E and I need";
-      return false;
-    }
     item_.cas = TokenOfContent(item_.client_flags, item_.value);
     return true;
   }

@@ -155,6 +155,7 @@ model::Request EditRequest(const Work& work) {
   model::Request request;
   request.verb = model::Request::Verb::kEdit;
   if (work.targets.size() == 1) request.edit.key = work.target().parts;
+  request.relaxed = work.target().container->relaxed;
   return request;
 }
 
@@ -174,6 +175,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     request.verb = model::Request::Verb::kEdit;
     request.edit.key = target.parts;
     request.edit.editor = &editor;
+    request.relaxed = target.container->relaxed;
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     if (!outcome.ok()) return outcome;
     all.rows += outcome.rows;

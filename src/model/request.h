@@ -91,6 +91,9 @@ struct Request {
   Find find;
   Insert insert;
   Edit edit;
+  /// A write whose commit need not be on disk when Commit returns, if the engine can save something
+  /// by that.
+  bool relaxed = false;
 
   bool is_write() const {
     return verb != Verb::kFind || find.modification != Modification::kNone;

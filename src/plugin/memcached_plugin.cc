@@ -27,6 +27,8 @@ std::unique_ptr<MemcachedRuntime> runtime;
 std::string Text(const char* value) { return value != nullptr ? value : ""; }
 
 MemcachedVariables TakeVariables() {
+  // SHOW VARIABLES then shows what it came to.
+  if (threads == 0) threads = ReadersForThisMachine();
   MemcachedVariables variables;
   variables.option = Text(option);
   variables.address = Text(address);
@@ -65,8 +67,9 @@ MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
 MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port; 0: none", nullptr, nullptr, "11211");
 MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", nullptr, nullptr,
                  nullptr);
-MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY, "Threads that serve connections", nullptr,
-                  nullptr, 4, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
+                  "Threads that serve connections; 0: one for each core", nullptr, nullptr, 0, 0,
+                  3000, 0);
 MYSQL_SYSVAR_UINT(lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
                   "Requests that wait for other sessions' locks at the same time", nullptr, nullptr,
                   64, 1, 3000, 0);

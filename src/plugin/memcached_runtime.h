@@ -18,7 +18,7 @@ namespace rowsocket::plugin {
 /// The values of the system variables; null strings are empty.
 struct MemcachedVariables {
   std::string option, address, port, socket;
-  unsigned threads = 4;
+  unsigned threads = 2;
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
   unsigned purge_rows_per_second = 1000;

@@ -64,10 +64,6 @@ std::string TakeSecret(char** variable) {
   return secret;
 }
 
-/// One for each core, so that a turn has the requests of many connections; two on a single core, so
-/// that one that waits for the disk does not keep all others out.
-unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
-
 Settings TakeSettings() {
   // SHOW VARIABLES then shows what it came to.
   if (threads == 0) threads = ReadersForThisMachine();
@@ -214,6 +210,8 @@ st_mysql_sys_var* plugin_variables[] = {
     nullptr};
 
 }  // namespace
+
+unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
 
 bool FitsTheServer() {
   if (RunningVersion() == MYSQL_VERSION_ID) return true;

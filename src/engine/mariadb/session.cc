@@ -87,6 +87,7 @@ MariaIndex& MariaSession::StateOf(const Index& index) {
 void MariaSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
+  must_flush_ = false;
   THD* thd = thd_.get();
   thd->set_time();
   thd_.RefreshVariables();
@@ -105,6 +106,7 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
                               model::RowSink& sink) {
   MariaIndex& maria_index = StateOf(index);
   Outcome outcome;
+  must_flush_ = must_flush_ || (request.is_write() && !request.relaxed);
   if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (row_.is_open()) {
@@ -186,7 +188,11 @@ Outcome MariaSession::Commit() {
   bool failed = !outcome.ok() || trans_commit_stmt(thd);
   if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+    // Like this InnoDB does not wait for a flush that another thread has under way; what is still
+    // owed is counted on the THD, which waits for it when it is destroyed.
+    if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
     failed = trans_commit(thd);
+    thd->system_thread = SYSTEM_THREAD_GENERIC;
   }
   if (failed) {
     if (outcome.ok()) outcome.error = thd_.TakeError();

@@ -58,6 +58,7 @@ class MariaSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
+  bool must_flush_ = false;  ///< Some write of the turn is not relaxed.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.

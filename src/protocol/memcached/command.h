@@ -6,7 +6,8 @@
 // token are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement. `dialect` and the
 // flags below say how the answer looks.
 // Lifetime: views point into the parsed input or the arena, whichever ends first.
-// Errors: a Command with an `error` asks for nothing but that error as its reply.
+// Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that is
+// too large also has its key, since it takes away what was stored.
 #pragma once
 
 #include <cstdint>

@@ -106,8 +106,8 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
   const BinaryHeader header = ParseHeader(input);
   if (!StartBinary(header, limits, command)) {
     if (command->closes) return {Outcome::kCommand, input.size()};
-    state_.swallows = header.body_bytes;
-    return {Outcome::kCommand, kHeaderBytes};
+    const bool needs_key = command->error == Error::kTooLarge && command->verb == Verb::kSet;
+    return needs_key ? TakeKeyOfTooLarge(header, input, arena, command) : SwallowBody(header, 0);
   }
   const size_t command_bytes = kHeaderBytes + header.body_bytes;
   if (input.size() < command_bytes) {
@@ -116,6 +116,25 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
   }
   FinishBinary(header, input.substr(kHeaderBytes, header.body_bytes), arena, command);
   return {Outcome::kCommand, command->closes ? input.size() : command_bytes};
+}
+
+Step Parser::SwallowBody(const BinaryHeader& header, size_t but_for_bytes) {
+  state_.swallows = header.body_bytes - but_for_bytes;
+  return {Outcome::kCommand, kHeaderBytes + but_for_bytes};
+}
+
+// A set that is too large takes away what was stored: its key is needed, its value is not.
+Step Parser::TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input,
+                               base::Arena& arena, Command* command) {
+  const size_t front_bytes = size_t{header.extras_bytes} + header.key_bytes;
+  if (input.size() < kHeaderBytes + front_bytes) {
+    state_.needs_bytes = kHeaderBytes + front_bytes;
+    return {};
+  }
+  const std::span<std::string_view> keys = arena.Allocate<std::string_view>(1);
+  keys[0] = input.substr(kHeaderBytes + header.extras_bytes, header.key_bytes);
+  command->keys = keys;
+  return SwallowBody(header, front_bytes);
 }
 
 size_t InputBytesMax(const model::Limits& limits) {

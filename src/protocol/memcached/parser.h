@@ -38,6 +38,8 @@ struct Step {
   size_t consumed = 0;
 };
 
+struct BinaryHeader;
+
 class Parser {
  public:
   /// `input` is what has been received and not consumed; between two calls it may only grow at its
@@ -65,6 +67,9 @@ class Parser {
   Step NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
                 Command* command);
   Step NextWithoutLine(std::string_view input, Command* command);
+  Step SwallowBody(const BinaryHeader& header, size_t but_for_bytes);
+  Step TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input, base::Arena& arena,
+                         Command* command);
   Step NextBinary(std::string_view input, const model::Limits& limits, base::Arena& arena,
                   Command* command);
 

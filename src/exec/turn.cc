@@ -76,7 +76,9 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Result::kLost;
   }
+  is_committing_.store(writes, std::memory_order_release);
   const engine::Outcome commit = session.Commit();
+  is_committing_.store(false, std::memory_order_release);
   if (commit.ok()) {
     if (writes) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);

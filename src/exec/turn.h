@@ -20,6 +20,7 @@
 // Limits: kTurnRequestsMax items are the caller's to keep.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -43,6 +44,7 @@ struct TurnClient {
   /// The first item of this client that was not executed, nor were those behind it: it waits for a
   /// lock (TurnItem::waits), or for its client to take the replies that it has.
   TurnItem* stopped_at = nullptr;
+  bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
 
   bool stopped() const { return stopped_at != nullptr; }
 };
@@ -96,6 +98,10 @@ class Turn {
 
   void Run(engine::Session& session);
 
+  /// From any thread: changes of this turn may be visible to others, and are not yet durable. While
+  /// it is true the items are not written to.
+  bool is_committing() const { return is_committing_.load(std::memory_order_acquire); }
+
  private:
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
@@ -128,6 +134,7 @@ class Turn {
   uint64_t merged_rows_ = 0;  ///< In this attempt.
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
+  std::atomic<bool> is_committing_{false};
 };
 
 }  // namespace rowsocket::exec

@@ -132,6 +132,7 @@ class Worker final : public WaitJobOwner {
   void PublishBatch();
   bool IsAlone() const;
   void RunBatchHere(engine::Session& session);
+  ClientBatch* MarkUndurable();
   void TakeDoneBatches();
   void FinishBatch(ClientBatch& batch);
   void ComeBack(Client& client);

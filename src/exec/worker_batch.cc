@@ -97,6 +97,29 @@ void Worker::RunBatchHere(engine::Session& session) {
   FinishBatch(batch);
 }
 
+// What the turn has found may be part of the batch that is being committed: marks those clients.
+// Asked behind the turn: what was visible to it is durable by now, or is in this batch.
+Worker::ClientBatch* Worker::MarkUndurable() {
+  const auto committing =
+      std::find_if(batches_.begin(), batches_.end(),
+                   [](const auto& batch) { return batch->turn.is_committing(); });
+  if (committing == batches_.end() || turn_->empty()) return nullptr;
+  ClientBatch& batch = **committing;
+  if (!batch.has_writes) {
+    for (const TurnItem& item : batch.turn.items()) {
+      if (item.is_write()) batch.writes.Add(*item.item.index, item.item.request);
+    }
+    batch.has_writes = true;
+  }
+  for (const TurnItem& item : turn_->items()) {
+    if (item.item.kind != Item::Kind::kRequest) continue;
+    // With details of the frontend's own it may be about anything.
+    if (item.item.detail != nullptr || batch.writes.MayConcern(*item.item.index, item.item.request))
+      item.client->may_see_undurable = true;
+  }
+  return &batch;
+}
+
 void Worker::TakeDoneBatches() {
   if (executor_ == nullptr) return;
   for (Batch* batch = executor_->TakeDone(); batch != nullptr;) {
@@ -111,9 +134,13 @@ void Worker::FinishBatch(ClientBatch& batch) {
     ConsumeInput(*client);
     ComeBack(*client);
   }
+  for (Client* client : batch.held) ComeBack(*client);
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
   batch.clients.clear();
+  batch.held.clear();
+  batch.writes.Clear();
+  batch.has_writes = false;
   batch.largest = 0;
   batch.turn.Clear();
   free_batches_.push_back(&batch);

@@ -62,12 +62,38 @@ TEST_F(WorkerBatchTest, FindsAreAnsweredWhileABatchIsCommitted) {
   LineClient writer = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
   HeldCommits held(server_.store);
-  writer.Send(Insert(4));
+  writer.Send(Add(2));
   ASSERT_TRUE(held.AwaitCommit());
   for (int i = 0; i < 5; ++i) EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
   EXPECT_TRUE(net::NothingToRead(writer.fd()));
   held.LetGo();
-  EXPECT_EQ("0\t1", writer.ReadLine());
+  EXPECT_EQ("0\t1\t1", writer.ReadLine());
+}
+
+// It may have seen the change already, and the power may fail before the change is durable.
+TEST_F(WorkerBatchTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenThatIsDurable) {
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  writer.Send(Add(2));
+  ASSERT_TRUE(held.AwaitCommit());
+  reader.Send("0\t=\t1\t2\n");
+  other.Send("0\t>=\t1\t3\n");
+  for (int i = 0; i < 5; ++i) {
+    LineClient another = server_.ConnectAndOpen();
+    EXPECT_EQ("0\t2\t1\t10", another.Ask(kFind1));
+  }
+  reader.Send(kFind1);
+  EXPECT_TRUE(net::NothingToRead(reader.fd()));
+  EXPECT_TRUE(net::NothingToRead(other.fd()));
+  held.LetGo();
+  EXPECT_EQ("0\t1\t1", writer.ReadLine());
+  EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
+  EXPECT_EQ("0\t2\t1\t10", reader.ReadLine());
+  EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
+  EXPECT_EQ("0\t2\t2\t21", reader.Ask("0\t=\t1\t2\n"));
 }
 
 TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
@@ -77,13 +103,13 @@ TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
   std::vector<LineClient> writers;
   for (int i = 0; i < 200; ++i) writers.push_back(server_.ConnectAndOpen());
   HeldCommits held(server_.store);
-  first.Send(Insert(4));
+  first.Send(Add(3));
   ASSERT_TRUE(held.AwaitCommit());
   for (unsigned i = 0; i < writers.size(); ++i) writers[i].Send(Insert(100 + i) + Add(1));
   for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
   EXPECT_EQ(0u, server_.Stat(Stat::kCommits));
   held.LetGo();
-  EXPECT_EQ("0\t1", first.ReadLine());
+  EXPECT_EQ("0\t1\t1", first.ReadLine());
   for (LineClient& writer : writers) {
     EXPECT_EQ("0\t1", writer.ReadLine());
     EXPECT_EQ("0\t1\t1", writer.ReadLine());
@@ -99,7 +125,7 @@ TEST_F(WorkerBatchTest, ConnectionIsAnsweredInOrderWhateverItSendsMeanwhile) {
   LineClient client = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
   HeldCommits held(server_.store);
-  client.Send(Insert(4) + "0\t=\t1\t4\n");
+  client.Send(Add(2) + "0\t=\t1\t2\n");
   ASSERT_TRUE(held.AwaitCommit());
   client.Send("bad\n0\t=\t1\t3\n" + Insert(5));
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
@@ -107,7 +133,7 @@ TEST_F(WorkerBatchTest, ConnectionIsAnsweredInOrderWhateverItSendsMeanwhile) {
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
   EXPECT_TRUE(net::NothingToRead(client.fd()));
   held.LetGo();
-  for (const char* reply : {"0\t1", "0\t2\t4\tx", "2\t1\tcmd", "0\t2\t3\t30", "0\t1", "0\t1",
+  for (const char* reply : {"0\t1\t1", "0\t2\t2\t21", "2\t1\tcmd", "0\t2\t3\t30", "0\t1", "0\t1",
                             "0\t1\t30"}) {
     EXPECT_EQ(reply, client.ReadLine());
   }
@@ -136,7 +162,7 @@ TEST_F(WorkerBatchTest, ClientsMayVanishOrHalfCloseWhileTheirBatchIsCommitted) {
   LineClient vanishes = server_.ConnectAndOpen();
   LineClient ends = server_.ConnectAndOpen();
   HeldCommits held(server_.store);
-  vanishes.Send(Insert(4));
+  vanishes.Send(Add(3));
   ASSERT_TRUE(held.AwaitCommit());
   ends.Send(Insert(5) + Insert(6));
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
@@ -148,7 +174,7 @@ TEST_F(WorkerBatchTest, ClientsMayVanishOrHalfCloseWhileTheirBatchIsCommitted) {
   EXPECT_EQ("0\t1", ends.ReadLine());
   EXPECT_EQ("(end)", ends.ReadLine());
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
-  EXPECT_EQ("1,10;2,20;3,30;4,x;5,x;6,x;", server_.store.Dump(kServedTable));
+  EXPECT_EQ("1,10;2,20;3,31;5,x;6,x;", server_.store.Dump(kServedTable));
 }
 
 TEST_F(WorkerBatchTest, WritersWaitForRoomWhenABatchIsFull) {
@@ -222,17 +248,17 @@ TEST_F(WorkerBatchTest, StopAnswersTheBatchUnderWay) {
   LineClient second = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
   HeldCommits held(server_.store);
-  first.Send(Insert(4));
+  first.Send(Add(3));
   ASSERT_TRUE(held.AwaitCommit());
   second.Send(Insert(5));
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
   server_.service->AskToStop();
   held.LetGo();
-  EXPECT_EQ("0\t1", first.ReadLine());
+  EXPECT_EQ("0\t1\t1", first.ReadLine());
   EXPECT_EQ("(end)", first.ReadLine());
   const bool is_done = second.ReadLine() == "0\t1";
   server_.Stop();
-  EXPECT_EQ(is_done ? "1,10;2,20;3,30;4,x;5,x;" : "1,10;2,20;3,30;4,x;",
+  EXPECT_EQ(is_done ? "1,10;2,20;3,31;5,x;" : "1,10;2,20;3,31;",
             server_.store.Dump(kServedTable));
   EXPECT_EQ(0u, server_.store.sessions());
 }

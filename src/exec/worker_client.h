@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exec/worker.h"
+#include "exec/write_set.h"
 
 namespace rowsocket::exec {
 
@@ -35,7 +36,10 @@ struct Worker::ClientBatch : Batch {
   using Batch::Batch;
 
   std::vector<Client*> clients;
-  uint32_t largest = 0;  ///< Requests of the client that has most.
+  uint32_t largest = 0;        ///< Requests of the client that has most.
+  std::vector<Client*> held;   ///< Their finds may have seen what this batch has changed.
+  WriteSet writes;             ///< Made when the first find has to be looked at.
+  bool has_writes = false;
 };
 
 }  // namespace rowsocket::exec

@@ -55,6 +55,7 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.has_more = !accepts_work && !client.connection.in().empty();
   client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
+  client.turn.may_see_undurable = false;
   client.turn.out = &client.connection.out();
   if (!accepts_work || (client.writes && ParseIntoBatch(client, session))) return;
   ParseIntoTurn(client, session);
@@ -135,10 +136,17 @@ bool Worker::OpenSilently(Client& client, engine::Session& session, Place place)
 }
 
 void Worker::AfterTurn() {
+  ClientBatch* const committing = MarkUndurable();
   for (Client* each : in_turn_) {
     Client& client = *each;
     if (client.retired || client.in_batch) continue;
     ConsumeInput(client);
+    if (client.turn.may_see_undurable) {
+      // Its replies stay here until that commit has returned.
+      client.in_batch = true;
+      committing->held.push_back(&client);
+      continue;
+    }
     SendTo(client);
     if (!client.retired) Touch(client);
   }

@@ -51,7 +51,7 @@ void Worker::FinishWait(WaitJob& job) {
     client.frontend->Finished(job.item, job.outcome.error);
   }
   client.has_more = true;
-  SendTo(client);
+  if (!client.in_batch) SendTo(client);
 }
 
 }  // namespace rowsocket::exec

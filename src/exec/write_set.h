@@ -1,0 +1,50 @@
+// Which rows a batch may have changed, as far as the texts of its requests say.
+//
+// While a batch is being committed its changes can be visible to other sessions before they are
+// durable. A find that may have seen one of them is answered only when the commit has returned. Most
+// finds are about other rows, and must not wait: this tells them apart, without asking the engine.
+//
+// Two keys are taken for those of different rows when each is
+//   - a decimal integer of at most 15 digits, without sign or leading zero, or
+//   - ASCII that begins with a letter, of which letters and digits count, and letters that some
+//     collation takes for the same (case; i j y; u v w) as one,
+// and what counts differs. All else may be the same row. A table of which the batch has inserted rows,
+// changed several at once or used several indexes has no row that is surely another one.
+// Not looked at: rows that foreign keys changed in tables which the batch does not name; keys of which
+// two such texts are one value (a YEAR of two and of four digits, an ENUM by name and by number, a
+// FLOAT of more than 7 digits, words as keys of a number).
+//
+// Flow: Clear, Add for each request that writes, then MayConcern.
+// Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/index.h"
+#include "model/request.h"
+
+namespace rowsocket::exec {
+
+class WriteSet {
+ public:
+  void Clear();
+  void Add(const engine::Index& index, const model::Request& request);
+  bool MayConcern(const engine::Index& index, const model::Request& find) const;
+
+ private:
+  struct Table {
+    uint64_t hash = 0;   ///< Of its name.
+    uint64_t shape = 0;  ///< Of the index's name and the number of key parts.
+    bool any_row = false;
+  };
+  static constexpr size_t kBits = 8192;
+
+  const Table* Find(uint64_t hash) const;
+
+  std::vector<Table> tables_;
+  std::array<uint64_t, kBits / 64> bits_{};
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,102 @@
+#include "exec/write_set.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rowsocket::exec {
+namespace {
+
+using model::Modification;
+using model::Request;
+using model::Value;
+
+class WriteSetTest : public ::testing::Test {
+ protected:
+  struct Key {
+    explicit Key(std::vector<const char*> texts) {
+      for (const char* text : texts) {
+        values.push_back(text != nullptr ? Value(std::string_view(text)) : Value());
+      }
+      request.find.key = values;
+      request.find.key_parts_given = static_cast<uint32_t>(values.size());
+    }
+    std::vector<Value> values;
+    Request request;
+  };
+
+  void Change(const engine::Index& index, std::vector<const char*> key) {
+    Key change(std::move(key));
+    change.request.find.modification = Modification::kIncrement;
+    writes_.Add(index, change.request);
+  }
+  bool Concerns(const engine::Index& index, std::vector<const char*> key) {
+    return writes_.MayConcern(index, Key(std::move(key)).request);
+  }
+
+  const engine::Index table_{{"db", "t", "", {"v"}, {}}, 0, 1};
+  const engine::Index other_columns_{{"db", "t", "", {"w", "v"}, {}}, 1, 2};
+  const engine::Index other_index_{{"db", "t", "k", {"v"}, {}}, 2, 3};
+  const engine::Index other_table_{{"db", "u", "", {"v"}, {}}, 3, 4};
+  WriteSet writes_;
+};
+
+TEST_F(WriteSetTest, OtherRowsAndTablesAreNotConcerned) {
+  EXPECT_FALSE(Concerns(table_, {"1"}));
+  Change(table_, {"12"});
+  Change(table_, {"user_12"});
+  EXPECT_TRUE(Concerns(table_, {"12"}));
+  EXPECT_TRUE(Concerns(other_columns_, {"12"}));
+  for (const char* key : {"13", "1", "0", "120", "user_13", "userx12", "u12"}) {
+    EXPECT_FALSE(Concerns(table_, {key})) << key;
+  }
+  EXPECT_FALSE(Concerns(other_table_, {"12"}));
+}
+
+TEST_F(WriteSetTest, TextsThatMayNameTheSameRowAreConcerned) {
+  Change(table_, {"12"});
+  Change(table_, {"yvonne:12"});
+  for (const char* key : {"012", "+12", "12.0", "1e1", " 12", "12 ", "", "-1", "\xc3\xa4",
+                          "1234567890123456", "YVONNE:12", "iuonne12", "Yvonne-12 "}) {
+    EXPECT_TRUE(Concerns(table_, {key})) << key;
+  }
+  EXPECT_TRUE(Concerns(table_, {nullptr}));
+}
+
+TEST_F(WriteSetTest, OtherIndexesKeyPartsAndRangesAreConcerned) {
+  Change(table_, {"12", "5"});
+  EXPECT_TRUE(Concerns(table_, {"12"}));
+  EXPECT_TRUE(Concerns(other_index_, {"13", "5"}));
+  EXPECT_FALSE(Concerns(table_, {"5", "12"}));
+  Key range({"13", "5"});
+  range.request.find.op = model::CompareOp::kGe;
+  EXPECT_TRUE(writes_.MayConcern(table_, range.request));
+}
+
+TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {
+  Request insert;
+  insert.verb = Request::Verb::kInsert;
+  writes_.Add(table_, insert);
+  EXPECT_TRUE(Concerns(table_, {"1"}));
+  EXPECT_FALSE(Concerns(other_table_, {"1"}));
+  writes_.Clear();
+  EXPECT_FALSE(Concerns(table_, {"1"}));
+  Key range({"13"});
+  range.request.find.op = model::CompareOp::kGe;
+  range.request.find.modification = Modification::kDelete;
+  writes_.Add(table_, range.request);
+  EXPECT_TRUE(Concerns(table_, {"1"}));
+}
+
+// 8,192 bits: of finds about other rows few may wait beside a batch of usual size.
+TEST_F(WriteSetTest, FewFindsWaitForNothing) {
+  for (unsigned i = 0; i < 200; ++i) Change(table_, {std::to_string(1000 + 7 * i).c_str()});
+  unsigned concerned = 0;
+  for (unsigned i = 0; i < 10'000; ++i) {
+    concerned += Concerns(table_, {std::to_string(100'000 + i).c_str()});
+  }
+  EXPECT_LT(concerned, 500u);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -76,9 +76,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Result::kLost;
   }
-  is_committing_.store(writes, std::memory_order_release);
-  const engine::Outcome commit = session.Commit();
-  is_committing_.store(false, std::memory_order_release);
+  const engine::Outcome commit = writes ? CommitWrites(session) : session.Commit();
   if (commit.ok()) {
     if (writes) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
@@ -90,6 +88,15 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   }
   Finish(items);
   return commit.ok() ? Result::kCommitted : Result::kFailed;
+}
+
+engine::Outcome Turn::CommitWrites(engine::Session& session) {
+  const auto began = std::chrono::steady_clock::now();
+  is_committing_.store(true, std::memory_order_release);
+  const engine::Outcome commit = session.Commit();
+  is_committing_.store(false, std::memory_order_release);
+  commit_time_ = std::chrono::steady_clock::now() - began;
+  return commit;
 }
 
 bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {

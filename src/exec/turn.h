@@ -21,6 +21,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -98,6 +99,9 @@ class Turn {
 
   void Run(engine::Session& session);
 
+  /// How long the last commit of a batch took.
+  std::chrono::nanoseconds commit_time() const { return commit_time_; }
+
   /// From any thread: changes of this turn may be visible to others, and are not yet durable. While
   /// it is true the items are not written to.
   bool is_committing() const { return is_committing_.load(std::memory_order_acquire); }
@@ -106,6 +110,7 @@ class Turn {
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
+  engine::Outcome CommitWrites(engine::Session& session);
   /// False: the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// The same. `alone`: no other request is in it.
@@ -135,6 +140,7 @@ class Turn {
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
   std::atomic<bool> is_committing_{false};
+  std::chrono::nanoseconds commit_time_{0};
 };
 
 }  // namespace rowsocket::exec

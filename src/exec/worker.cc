@@ -139,7 +139,9 @@ void Worker::ReleaseIdleTables(engine::Session& session) {
 }
 
 void Worker::HandleEvents(int timeout_ms) {
-  for (const net::Event& event : loop_.Wait(events_, timeout_ms)) {
+  const std::span<const net::Event> events = loop_.Wait(events_, timeout_ms);
+  now_ms_ = base::CoarseNowMs();
+  for (const net::Event& event : events) {
     auto* listener = static_cast<net::Listener*>(event.tag());
     const net::Listener* first = context_.listeners->data();
     if (listener >= first && listener < first + context_.listeners->size()) {
@@ -184,6 +186,7 @@ void Worker::DescribeTo(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
   described_ms_ = now_ms;
+  connection_context_.buffers.Trim();
   session.Describe(context_.name + ", " + std::to_string(clients_.size()) + " conns, " +
                    std::to_string(in_turn_.size()) + " active");
   in_turn_.clear();

@@ -130,7 +130,7 @@ class Worker final : public WaitJobOwner {
   bool ParseIntoBatch(Client& client, engine::Session& session);
   void AwaitBatch(Client& client);
   void PublishBatch();
-  bool IsAlone() const;
+  bool RunsBatchHere() const;
   void RunBatchHere(engine::Session& session);
   ClientBatch* MarkUndurable();
   void TakeDoneBatches();
@@ -177,7 +177,9 @@ class Worker final : public WaitJobOwner {
   std::deque<Client*> await_batch_;  ///< They write, and all batches are full.
   uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
 
-  int64_t now_ms_ = 0;     ///< As of this round.
+  bool commits_are_cheap_ = false;   ///< The last one was.
+
+  int64_t now_ms_ = 0;     ///< When this round began, or its turn ended.
   int64_t worked_ms_ = 0;  ///< When a turn last executed something.
   bool accepts_ = true;
   int64_t accept_again_ms_ = 0;

@@ -8,6 +8,10 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// Less than handing a batch over and back costs: commits that flush nothing, because nothing was
+/// changed or the server is told to flush later.
+constexpr std::chrono::microseconds kCheapCommit{50};
+
 bool IsFull(const Batch& batch) {
   return batch.turn.size() >= model::kTurnRequestsMax ||
          batch.arena.allocated_bytes() >= model::kTurnArenaBytesMax;
@@ -68,7 +72,8 @@ bool Worker::ParseIntoBatch(Client& client, engine::Session& session) {
   client.in_batch = true;
   batch->clients.push_back(&client);
   batch->largest = std::max(batch->largest, count);
-  if (batch->clients.size() % model::kPublishEvery == 0) PublishBatch();
+  const bool is_time = batch->clients.size() % model::kPublishEvery == 0;
+  if (is_time && !commits_are_cheap_) PublishBatch();
   return true;
 }
 
@@ -84,16 +89,17 @@ void Worker::PublishBatch() {
   else executor_->Publish(*batch);
 }
 
-// Nobody has to wait meanwhile, and two changes of threads are saved.
-bool Worker::IsAlone() const {
-  return collecting_ != nullptr && !collecting_->turn.empty() && clients_.size() == 1 &&
+// Nobody has to wait meanwhile, or not for long, and two changes of threads are saved.
+bool Worker::RunsBatchHere() const {
+  return collecting_ != nullptr && !collecting_->turn.empty() &&
+         (clients_.size() == 1 || commits_are_cheap_) &&
          free_batches_.size() + 1 == batches_.size();
 }
 
 void Worker::RunBatchHere(engine::Session& session) {
   ClientBatch& batch = *std::exchange(collecting_, nullptr);
   batch.turn.Run(session);
-  if (!batch.turn.empty()) worked_ms_ = base::CoarseNowMs();
+  worked_ms_ = now_ms_ = base::CoarseNowMs();
   FinishBatch(batch);
 }
 
@@ -136,6 +142,7 @@ void Worker::FinishBatch(ClientBatch& batch) {
   }
   for (Client* client : batch.held) ComeBack(*client);
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
+  commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
   batch.clients.clear();
   batch.held.clear();

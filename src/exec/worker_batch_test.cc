@@ -199,6 +199,52 @@ TEST_F(WorkerBatchTest, WritersWaitForRoomWhenABatchIsFull) {
   EXPECT_EQ("0\t2\t2\t" + std::to_string(20 + kWriters * kEach), reader.Ask("0\t=\t1\t2\n"));
 }
 
+// As many of its requests as of all others together, and not the 128 that fit.
+TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
+  server_.Start();
+  constexpr unsigned kOthers = 40;
+  constexpr unsigned kRounds = 20;
+  LineClient deep = server_.ConnectAndOpen();
+  std::vector<LineClient> others;
+  for (unsigned i = 0; i < kOthers; ++i) others.push_back(server_.ConnectAndOpen());
+  struct Batch {
+    unsigned deep = 0, others = 0;
+  };
+  const auto batches = std::make_shared<std::vector<Batch>>(1);  // The executor's thread fills it.
+  server_.store.SetHook([batches](const Call& call) {
+    if (call.kind == Call::Kind::kExecute && call.request->is_write()) {
+      const bool is_deep = engine::fake::FirstValue(*call.request) == "2";
+      ++(is_deep ? batches->back().deep : batches->back().others);
+    } else if (call.kind == Call::Kind::kCommit && batches->back().deep + batches->back().others) {
+      batches->emplace_back();
+    }
+    return Outcome();
+  });
+  constexpr unsigned kDeep = 20'000;
+  std::thread pipeline([&deep] {
+    std::string lines;
+    for (unsigned i = 0; i < kDeep; ++i) lines += Add(2);
+    deep.Send(lines);
+  });
+  std::thread replies([&deep] {
+    for (unsigned i = 0; i < kDeep; ++i) ASSERT_EQ("0\t1\t1", deep.ReadLine());
+  });
+  for (unsigned round = 0; round < kRounds; ++round) {
+    for (LineClient& other : others) other.Send(Add(1));
+    for (LineClient& other : others) EXPECT_EQ("0\t1\t1", other.ReadLine());
+  }
+  pipeline.join();
+  replies.join();
+  server_.Stop();
+  unsigned together = 0;
+  for (size_t i = 2; i < batches->size(); ++i) {
+    if ((*batches)[i - 1].others == 0 || (*batches)[i - 2].others == 0) continue;
+    ++together;
+    EXPECT_LE((*batches)[i].deep, kOthers);
+  }
+  EXPECT_GE(together, 5u);
+}
+
 TEST_F(WorkerBatchTest, RowThatIsHeldElsewhereStopsItsConnectionOnly) {
   server_.Start();
   LineClient blocked = server_.ConnectAndOpen();

@@ -78,7 +78,7 @@ void Worker::AddClient(net::UniqueFd fd) {
     return;
   }
   stats_->Add(Stat::kConnections);
-  unauthenticated_.Insert(*client, base::CoarseNowMs());
+  unauthenticated_.Insert(*client, now_ms_);
   Touch(*client);
   client->place = clients_.size();
   clients_.push_back(client.release());
@@ -87,7 +87,7 @@ void Worker::AddClient(net::UniqueFd fd) {
 // Until it has authenticated, a connection has a deadline that nothing it does puts off.
 void Worker::Touch(Client& client) {
   if (unauthenticated_.timeout_ms() != 0 && !client.frontend->authenticated()) return;
-  idle_.Touch(client, base::CoarseNowMs());
+  idle_.Touch(client, now_ms_);
 }
 
 void Worker::Retire(Client& client) {

@@ -39,11 +39,11 @@ void Worker::RunTurn(engine::Session& session) {
   // The turn is full: those left over come first in the next one.
   ready_.insert(ready_.end(), in_turn_.begin() + static_cast<ptrdiff_t>(served), in_turn_.end());
   in_turn_.resize(served);
-  const bool runs_batch = IsAlone();
+  const bool runs_batch = RunsBatchHere();
   if (!runs_batch) PublishBatch();
   // The clients are known now, and their outputs stay where they are until the turn has ended.
   turn_->Run(session);
-  if (!turn_->empty()) worked_ms_ = base::CoarseNowMs();
+  if (!turn_->empty()) worked_ms_ = now_ms_ = base::CoarseNowMs();
   AfterTurn();
   if (runs_batch) RunBatchHere(session);
 }

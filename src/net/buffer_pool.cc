@@ -19,4 +19,11 @@ void BufferPool::Give(base::Buffer& buffer) {
   kept_.push_back(std::move(taken));
 }
 
+// Those at the front have been there longest: what is taken and given comes from the back.
+void BufferPool::Trim() {
+  for (size_t i = 0; i < unused_; ++i) kept_bytes_ -= kept_[i].capacity();
+  kept_.erase(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(unused_));
+  unused_ = kept_.size();
+}
+
 }  // namespace rowsocket::net

@@ -4,6 +4,7 @@
 // Threads: one owner (one pool a worker). Limits: kKeptBytesMax bytes are kept, the rest is freed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@ class BufferPool {
   static constexpr size_t kBufferBytes = 4096;
   /// A buffer that has grown beyond this is freed instead of kept.
   static constexpr size_t kBufferBytesMax = 64 * 1024;
-  /// Enough for 512 connections in one turn with both buffers.
-  static constexpr size_t kKeptBytesMax = 4u << 20;
+  /// Enough for 4,096 connections in turns and batches with both buffers.
+  static constexpr size_t kKeptBytesMax = 32u << 20;
 
   /// An empty buffer of at least kBufferBytes.
   base::Buffer Take() {
@@ -27,11 +28,15 @@ class BufferPool {
     base::Buffer buffer = std::move(kept_.back());
     kept_.pop_back();
     kept_bytes_ -= buffer.capacity();
+    unused_ = std::min(unused_, kept_.size());
     return buffer;
   }
 
   /// Takes the memory of `buffer`, whose content is lost and which owns nothing afterwards.
   void Give(base::Buffer& buffer);
+
+  /// Frees the buffers that nobody has taken since the last Trim. Call it now and then.
+  void Trim();
 
   size_t kept_bytes() const { return kept_bytes_; }
 
@@ -40,6 +45,7 @@ class BufferPool {
 
   std::vector<base::Buffer> kept_;  // last in, first out: the warmest memory is used again first
   size_t kept_bytes_ = 0;
+  size_t unused_ = 0;  // the fewest that were kept since the last Trim
 };
 
 }  // namespace rowsocket::net

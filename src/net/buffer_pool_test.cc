@@ -50,5 +50,22 @@ TEST(BufferPool, KeepsNoMoreThanItsLimit) {
   EXPECT_GT(pool.kept_bytes(), BufferPool::kKeptBytesMax / 2);
 }
 
+// After a crowd has gone its memory goes, too; what is in use now and then stays.
+TEST(BufferPool, TrimFreesWhatNobodyHasTakenSinceTheLast) {
+  BufferPool pool;
+  std::vector<base::Buffer> taken;
+  for (int i = 0; i < 100; ++i) taken.push_back(pool.Take());
+  for (base::Buffer& buffer : taken) pool.Give(buffer);
+  pool.Trim();
+  EXPECT_EQ(100 * BufferPool::kBufferBytes, pool.kept_bytes());
+  taken.clear();
+  for (int i = 0; i < 10; ++i) taken.push_back(pool.Take());
+  for (base::Buffer& buffer : taken) pool.Give(buffer);
+  pool.Trim();
+  EXPECT_EQ(10 * BufferPool::kBufferBytes, pool.kept_bytes());
+  pool.Trim();
+  EXPECT_EQ(0u, pool.kept_bytes());
+}
+
 }  // namespace
 }  // namespace rowsocket::net

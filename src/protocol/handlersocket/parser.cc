@@ -144,6 +144,7 @@ void LineParser::ParseFind() {
   const uint64_t count = NextCount(ErrorCode::kKlen);
   find.key_parts_given = Saturate(count);
   find.key = NextValues(count, model::kKeyPartsMax);
+  if (tokens_.at_end()) return;  // As most do: the rest is as a find begins.
   find.limit = std::max<uint64_t>(NextNumber(), 1);
   find.offset = NextNumber();
   if (tokens_.PeekByte() == '@') ParseIn();

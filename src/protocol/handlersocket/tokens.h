@@ -37,6 +37,9 @@ class Tokens {
     return token;
   }
 
+  /// Whether the line has no more tokens.
+  bool at_end() const { return at_end_; }
+
   /// The first byte of the next token, 0x00 when that is empty or missing.
   char PeekByte() const {
     return at_end_ || rest_.empty() || rest_.front() == '\t' ? '\0' : rest_.front();

@@ -4,7 +4,7 @@ import pytest
 
 pytestmark = pytest.mark.ours  # the short ways are
 
-FINDS = 2000
+FINDS = 500
 
 
 def test_each_turn_sees_what_was_committed_before_it(sql, rd):
@@ -36,19 +36,19 @@ def test_index_that_holds_all_columns_is_read_alone(sql, rd):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, y INT, KEY kx (x)) ENGINE=InnoDB")
     sql.run("INSERT INTO t SELECT seq, seq, seq FROM seq_1_to_20000")
 
-    def page_gets(columns):
-        index = rd("t", "kx", columns)
-        index.rows("=", [1])
-        before = int(sql.value("SELECT variable_value FROM information_schema.global_status"
-                               " WHERE variable_name = 'Innodb_buffer_pool_read_requests'"))
-        for key in range(1, FINDS + 1):
-            assert index.rows("=", [key * 7]) == [(str(key * 7).encode(),) * (columns.count(",") + 1)]
-        after = int(sql.value("SELECT variable_value FROM information_schema.global_status"
-                              " WHERE variable_name = 'Innodb_buffer_pool_read_requests'"))
-        return after - before
+    covered, whole = rd("t", "kx", "id,x"), rd("t", "kx", "id,y")
 
-    covered, whole = page_gets("id,x"), page_gets("id,y")
-    assert covered < 0.8 * whole
+    def page_gets(index):
+        def read():
+            return int(sql.value("SELECT variable_value FROM information_schema.global_status"
+                                 " WHERE variable_name = 'Innodb_buffer_pool_read_requests'"))
+        before = read()
+        for key in range(1, FINDS + 1):
+            assert index.rows("=", [key * 7]) == [(str(key * 7).encode(),) * 2]
+        return read() - before
+    # The server reads pages for itself, too, and more at first: the least of several rounds.
+    rounds = [(page_gets(covered), page_gets(whole)) for _ in range(5)]
+    assert min(gets for gets, _ in rounds) < 0.8 * min(gets for _, gets in rounds), rounds
 
 
 @pytest.mark.parametrize("value", ["", "short", "longer than the prefix", "é" * 12, "trailing  "])

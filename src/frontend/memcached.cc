@@ -31,7 +31,8 @@ std::string_view Copy(std::string_view text, base::Arena& arena) {
 /// A binary set that is too large still takes away what was stored, as memcached's does.
 bool IsExecuted(const Command& command) {
   return command.error == memcached::Error::kNone ||
-         (command.error == memcached::Error::kTooLarge && !command.keys.empty());
+         (command.error == memcached::Error::kTooLarge && !command.keys.empty() &&
+          command.dialect == memcached::Dialect::kBinary);
 }
 
 /// Whether the command may make a row that is not there.

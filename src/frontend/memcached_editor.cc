@@ -122,6 +122,9 @@ bool Editor::Matches(Decision* decision) {
   }
   if (!command_.compares_cas) return true;
   if (!is_there_) {
+    // Nothing to append to is what counts there, with a token or without.
+    const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
+    if (joins && command_.dialect == memcached::Dialect::kBinary) return true;
     *decision = Keep(Result::kNotFound);
     return false;
   }
@@ -164,7 +167,7 @@ Decision Editor::Join() {
   return WriteValue(joined.view(), Result::kStored);
 }
 
-// A value that memcached wrote may have blanks behind its number.
+// A value that memcached wrote may have blanks behind its number; one plus sign is no part of it.
 Decision Editor::Add() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotFound);
@@ -174,6 +177,7 @@ Decision Editor::Add() {
   }
   std::string_view text = old_value_;
   while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
   uint64_t old = 0;
   if (!ParseNumber(text, &old)) return Keep(Result::kNotNumeric);
   if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);

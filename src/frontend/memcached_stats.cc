@@ -205,6 +205,8 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
     const std::string dump = shared.details.Dump();
     if (work.command.dialect == memcached::Dialect::kBinary) writer.Add("detailed", dump);
     else out.Append(dump);
+  } else if (argument.starts_with("detail")) {
+    return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
   } else if (argument != "items" && argument != "slabs" && argument != "sizes" &&
              argument != "conns") {
     // Those belong to memcached's memory, of which there is none: they are known, and empty.

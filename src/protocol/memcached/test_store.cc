@@ -179,7 +179,13 @@ void TestStore::Debug(const Command& command, base::Buffer* out) {
 }
 
 void TestStore::Execute(const Command& command, base::Buffer* out) {
-  if (command.error != Error::kNone) return AppendError(command, command.error, out);
+  if (command.error != Error::kNone) {
+    const bool takes_away = command.error == Error::kTooLarge &&
+                            command.dialect == Dialect::kBinary && !command.keys.empty();
+    const auto found = takes_away ? entries_.find(command.key()) : entries_.end();
+    if (found != entries_.end()) entries_.erase(found);
+    return AppendError(command, command.error, out);
+  }
   switch (command.verb) {
     case Verb::kNone:
       return;

@@ -68,7 +68,7 @@ def own_cache(tmp_path):
 @pytest.mark.ours
 def test_quickstart(own_cache):
     session = [line for line in blocks("README.md", "") if line.startswith(("->", "<-"))]
-    assert len(session) == 4
+    assert len(session) == 8
     # The first fills the table, the second finds all there.
     for _ in range(2):
         started = time.monotonic()

@@ -11,8 +11,8 @@ namespace {
 
 // With details of the frontend's own a find may be several requests.
 bool NamesOneRow(const TurnItem& item) {
-  return item.item.kind == Item::Kind::kRequest && item.item.request.names_one_row() &&
-         (item.is_write() || item.item.detail == nullptr);
+  return item.item.kind == Item::Kind::kRequest && !item.item.stands_alone &&
+         item.item.request.names_one_row() && (item.is_write() || item.item.detail == nullptr);
 }
 
 bool NameTheSame(const TurnItem& a, const TurnItem& b) {
@@ -32,8 +32,10 @@ bool RowGroups::Link(std::span<TurnItem> items) {
     if (NamesOneRow(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->row != RowGroup::kNone && NameTheSame(*previous, item);
-      if (is_behind) item.row = previous->row;
-      else if (item.item.request.is_write()) item.row = FindOrAdd(item);
+      if (is_behind)
+        item.row = previous->row;
+      else if (item.item.request.is_write())
+        item.row = FindOrAdd(item);
     }
     previous = &item;
     if (item.row == RowGroup::kNone) continue;

@@ -204,6 +204,6 @@ def test_limits_are_variables_with_documented_names(server):
 
 
 def test_limit_of_open_files_is_said_at_start(make_server):
-    server = make_server(options=["--open-files-limit=300", "--handlersocket-connections-max=60000",
+    server = make_server(options=["--open-files-limit=300", "--handlersocket-threads=64",
                                   "--table-open-cache=100"])
     assert "open_files_limit" in server.log()

@@ -28,7 +28,8 @@ std::string_view Copy(std::string_view text, base::Arena& arena) {
   return {bytes.data(), bytes.size()};
 }
 
-/// A binary set that is too large still takes away what was stored, as memcached's does.
+/// A binary set that is too large still takes away what was stored and is to expire: nothing that
+/// is out of date is served on, as memcached has it.
 bool IsExecuted(const Command& command) {
   return command.error == memcached::Error::kNone ||
          (command.error == memcached::Error::kTooLarge && !command.keys.empty() &&

@@ -1,7 +1,7 @@
 // `stats detail`: how often keys with the same beginning, up to a `:`, were read and written.
 //
 // Threads: all; one lock while it is on, one load while it is off.
-// Limits: kPrefixesMax beginnings; further ones are not counted.
+// Limits: kPrefixesMax beginnings; further ones are not counted, nor keys without a `:`.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,8 @@ class MemcachedDetails {
 
   void Add(std::string_view key, const Counts& counts) {
     const size_t end = key.find(':');
-    const std::string_view prefix = end == std::string_view::npos ? "<null>" : key.substr(0, end);
+    if (end == std::string_view::npos) return;
+    const std::string_view prefix = key.substr(0, end);
     std::lock_guard lock(mutex_);
     auto found = counts_.find(prefix);
     if (found == counts_.end()) {

@@ -44,8 +44,9 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   if (has_row_ && refusal_.data() != nullptr) {
     decision = Keep(Result::kRefused);
   } else if (command_.error == memcached::Error::kTooLarge) {
+    // A row that never expires is no cache's: it stays.
     result_ = Result::kTooLarge;
-    decision = has_row_ ? Decision::kDelete : Decision::kKeep;
+    if (is_there_ && old_expiry_ms_ != kNever) decision = Decision::kDelete;
   } else if (Matches(&decision)) {
     switch (command_.verb) {
       case Verb::kSet:
@@ -122,10 +123,8 @@ bool Editor::Matches(Decision* decision) {
   }
   if (!command_.compares_cas) return true;
   if (!is_there_) {
-    // Nothing to append to is what counts there, with a token or without.
     const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
-    if (joins && command_.dialect == memcached::Dialect::kBinary) return true;
-    *decision = Keep(Result::kNotFound);
+    *decision = Keep(joins ? Result::kNotStored : Result::kNotFound);
     return false;
   }
   if (old_token_ == command_.cas) return true;

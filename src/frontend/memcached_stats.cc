@@ -208,7 +208,7 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
   } else if (argument.starts_with("detail")) {
     return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
   } else if (argument != "items" && argument != "slabs" && argument != "sizes" &&
-             argument != "conns") {
+             argument != "conns" && !argument.starts_with("cachedump ")) {
     // Those belong to memcached's memory, of which there is none: they are known, and empty.
     return memcached::AppendError(work.command, memcached::Error::kNoSuchStats, &out);
   }

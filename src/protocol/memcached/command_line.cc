@@ -107,6 +107,7 @@ void ParseFlushAll(const Tokens& tokens, Command* command) {
   }
 }
 
+/// verbosity, and cache_memlimit: a number for what is not here.
 void ParseVerbosity(const Tokens& tokens, Command* command) {
   command->verb = Verb::kVerbosity;
   command->quiet = tokens.count > 1 && tokens.last == "noreply";
@@ -171,7 +172,7 @@ bool ParseOther(std::string_view rest, const Tokens& tokens, base::Arena& arena,
     command->verb = Verb::kVersion;
   } else if (verb == "flush_all") {
     ParseFlushAll(tokens, command);
-  } else if (verb == "verbosity") {
+  } else if (verb == "verbosity" || verb == "cache_memlimit") {
     ParseVerbosity(tokens, command);
   } else if (verb == "quit") {
     ParseQuit(command);

@@ -102,7 +102,7 @@ void TestStore::Join(const Command& command, base::Buffer* out) {
   if (entry == nullptr) return AppendNotStored(command, out);
   if (command.compares_cas && command.cas != entry->cas) return AppendExists(command, out);
   if (entry->value.size() + command.value.size() > limits_.item_bytes_max - 1024) {
-    return AppendNotStored(command, out);
+    return AppendError(command, Error::kTooLarge, out);
   }
   entry->value.insert(command.verb == Verb::kAppend ? entry->value.size() : 0, command.value);
   Change(command, entry);
@@ -179,13 +179,12 @@ void TestStore::Debug(const Command& command, base::Buffer* out) {
 }
 
 void TestStore::Execute(const Command& command, base::Buffer* out) {
-  if (command.error != Error::kNone) {
-    const bool takes_away = command.error == Error::kTooLarge &&
-                            command.dialect == Dialect::kBinary && !command.keys.empty();
-    const auto found = takes_away ? entries_.find(command.key()) : entries_.end();
-    if (found != entries_.end()) entries_.erase(found);
-    return AppendError(command, command.error, out);
+  if (command.error == Error::kTooLarge && command.dialect == Dialect::kBinary &&
+      !command.keys.empty()) {
+    const Entry* const old = Find(command.key());
+    if (old != nullptr && old->expires_s != 0) entries_.erase(entries_.find(command.key()));
   }
+  if (command.error != Error::kNone) return AppendError(command, command.error, out);
   switch (command.verb) {
     case Verb::kNone:
       return;

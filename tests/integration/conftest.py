@@ -74,6 +74,25 @@ def server(shared_server):
     shared_server.close_clients()
 
 
+@pytest.fixture(scope="session")
+def shared_memcached(request):
+    """One server that allows flush_all, and writes its log once a second, for the whole run; use
+    `memcached`."""
+    server = _create(request.config, options=[
+        "--loose-daemon-memcached-flush-all=ON", "--innodb-flush-log-at-trx-commit=0"]).start()
+    yield server
+    _remove(server)
+
+
+@pytest.fixture
+def memcached(shared_memcached):
+    """That server, started again if the test before made it die."""
+    if not shared_memcached.running or not shared_memcached.alive():
+        shared_memcached.start()
+    yield shared_memcached
+    shared_memcached.close_clients()
+
+
 @pytest.fixture
 def make_server(request):
     """make_server(plugin=None, options=[...], start=True): a server of this test's own."""

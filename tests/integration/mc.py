@@ -215,6 +215,13 @@ def memcached_env():
     return read_env(cache_dir() / "memcached" / "env")
 
 
+def connect(server, **kwargs):
+    """A client of a private server's memcached port; closed at the end of the test."""
+    client = Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"])), **kwargs)
+    server.clients.append(client)
+    return client
+
+
 class Real:
     """A private memcached, as Debian ships it."""
 

@@ -1,5 +1,7 @@
-"""Every golden vector of spec/vectors/memcached, replayed against a real memcached: what is
-written there is what it answers."""
+"""Every golden vector of spec/vectors/memcached, replayed against a real memcached (what is
+written there is what it answers) and against ours (which answers the same, or as is written)."""
+
+import functools
 
 import pytest
 
@@ -24,6 +26,12 @@ def real():
 def test_real_memcached(real, vector):
     assert mcvectors.play(real.connect, vector, False) is None
     real.close_clients()
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("vector", vectors("ours"))
+def test_ours(memcached, vector):
+    assert mcvectors.play(functools.partial(mc.connect, memcached), vector, True) is None
 
 
 def test_a_wrong_answer_is_seen(real):

@@ -1,0 +1,36 @@
+"""Clients that others wrote: they are told the same by a real memcached and by ours."""
+
+import functools
+
+import pytest
+
+import mc
+import mc_clients
+
+pytestmark = pytest.mark.ours
+
+# client: its round, steps in it
+CLIENTS = {
+    "python-memcached": (functools.partial(mc_clients.python, "memcache"), 15),
+    "python-binary-memcached": (functools.partial(mc_clients.python, "bmemcached"), 12),
+    "memjs": (mc_clients.memjs, 11),
+    "gomemcache": (mc_clients.gomemcache, 16),
+    "spymemcached": (mc_clients.spymemcached, 14),
+}
+
+
+@pytest.fixture(scope="module")
+def real():
+    with mc.Real() as one:
+        yield one
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_client(memcached, real, name):
+    play, steps = CLIENTS[name]
+    for target in (real.connect(), mc.connect(memcached)):
+        assert target.command("flush_all") == b"OK"
+    told = play(str(real.address[1]))
+    assert play(memcached.env["MEMCACHED_PORT"]) == told
+    assert len(told) == steps, told
+    assert mc.connect(memcached).in_step("text")

@@ -1,0 +1,89 @@
+"""Random work on a real memcached and on ours: the same answers, and then the same rows."""
+
+import random
+
+import pytest
+
+import mc
+from load import scaled
+from mc_randomwork import Side, Source
+from mc_tables import definition
+
+ROUNDS, BATCHES = 12, 60
+
+
+class Pairs:
+    """Which token of the one server stands for which of the other."""
+
+    def __init__(self):
+        self.there, self.back = {}, {}
+
+    def fit(self, ones, others):
+        return len(ones) == len(others) and all(
+            self.there.setdefault(one, other) == other and self.back.setdefault(other, one) == one
+            for one, other in zip(ones, others))
+
+
+def first_unlike(left, right):
+    """Where two answers part, shown."""
+    if isinstance(left, list):
+        left, right = (b"; ".join(str(one).encode() for one in side) for side in (left, right))
+    elif isinstance(left, dict):
+        left, right = ({key: side.get(key) for key in {*left, *right} if left.get(key) != right.get(key)}
+                       for side in (left, right))
+        return f"{left!r:.600}\n{right!r:.600}"
+    at = next((at for at, (one, other) in enumerate(zip(left, right)) if one != other),
+              min(len(left), len(right)))
+    start = max(0, at - 100)
+    return f"{left[start:at + 200]!r}\n{right[start:at + 200]!r}"
+
+
+def difference(sides, source, batches):
+    """Plays so many batches; the first that is answered differently, or None."""
+    pairs = Pairs()
+    for number in range(batches):
+        dialect, requests = source.batch()
+        (left, left_tokens), (right, right_tokens) = (side.play(dialect, requests) for side in sides)
+        shown = b"; ".join(request[:70] for request in requests)
+        if left != right:
+            return f"batch {number}, {dialect}: {shown}\n{first_unlike(left, right)}"
+        if not pairs.fit(left_tokens, right_tokens):
+            return f"batch {number}, {dialect}: {shown}: tokens {left_tokens} {right_tokens}"
+        stored = [side.learn() for side in sides]
+        if stored[0] != stored[1]:
+            return f"batch {number}, {dialect}: {shown} leaves\n{first_unlike(*stored)}"
+    return None
+
+
+def test_two_real_ones(rng):
+    """The comparison itself: nothing differs between two that are alike."""
+    with mc.Real() as one, mc.Real() as other:
+        source = Source(rng)
+        with one.connect() as client:  # so that equal tokens are no condition
+            for _ in range(100):
+                client.set("z", b"")
+            assert client.command("flush_all") == b"OK"
+        found = difference([Side(one.connect), Side(other.connect)], source, BATCHES)
+        assert found is None, found
+
+
+@pytest.mark.ours
+def test_ours(memcached, seed):
+    """Everything that the real one answers, ours answers; and what it stores is what SELECT reads."""
+    sql = memcached.sql()
+    row = definition(sql)
+    with mc.Real() as real:
+        for number in range(scaled(ROUNDS)):
+            with real.connect() as one, mc.connect(memcached) as other:
+                assert one.command("flush_all") == other.command("flush_all") == b"OK"
+            sides = [Side(real.connect), Side(lambda: mc.connect(memcached))]
+            found = difference(sides, Source(random.Random(f"{seed}/memcached/{number}")), BATCHES)
+            assert found is None, f"round {number}: {found}"
+            stored = sides[0].learn()
+            rows = sql.rows(f"SELECT {row['key_columns']}, {row['flags']}, {row['value_columns']} FROM"
+                            f" {row['db_schema']}.{row['db_table']} WHERE {row['expire_time_column']}"
+                            f" IS NULL OR {row['expire_time_column']} > UNIX_TIMESTAMP()")
+            assert {key: (int(flags), value) for key, flags, value in rows} == stored
+            real.close_clients()
+            memcached.close_clients()
+            sql = memcached.sql()

@@ -1,0 +1,195 @@
+"""What no client should send: the server lives, other connections notice nothing, no byte is taken
+for another command's."""
+
+import socket
+import struct
+
+import pytest
+
+import mc
+import mcvectors
+from load import scaled
+from server import wait_until
+
+pytestmark = pytest.mark.ours
+
+
+@pytest.fixture
+def good(server):
+    """A connection that must not notice."""
+    client = mc.connect(server)
+    assert client.set("good", b"value") == b"STORED"
+    yield client
+    assert client.value("good") == b"value"
+    assert client.command("delete good") == b"DELETED"
+
+
+@pytest.fixture
+def address(server):
+    return ("127.0.0.1", int(server.env["MEMCACHED_PORT"]))
+
+
+CLOSED = {
+    "no newline": b"z" * 2100, "no newline in set": b"set " + b"z" * 2100,
+    "HTTP GET": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP POST": b"POST / HTTP/1.1\r\n\r\n",
+    "binary key of 251 bytes": mc.packet(mc.GET, b"k" * 251),
+    "binary without a key": mc.packet(mc.GET),
+    "wrong magic": mc.packet(mc.NOOP) + b"\x00" * 24,
+    "the magic of replies": mc.packet(mc.NOOP) + b"\x81" + bytes(23),
+    "a key longer than the body": mc.HEADER.pack(0x80, mc.GET, 200, 0, 0, 0, 5, 0, 0) + b"x" * 5,
+    "extras longer than the body": mc.HEADER.pack(0x80, mc.SET, 1, 255, 0, 0, 2, 0, 0) + b"xx",
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_connection_is_closed(good, address, name):
+    with mc.Client(address) as client:
+        client.send(CLOSED[name])
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize("body_bytes", [0xffffffff, 0x80000000, 0x7fffffff, 0x10000000])
+def test_a_binary_length_sizes_nothing(server, good, address, body_bytes):
+    """A packet that promises gigabytes gets an error or waits; no memory is taken for it."""
+    before = memory_kb(server)
+    clients = [mc.Client(address) for _ in range(20)]
+    try:
+        for client in clients:
+            client.send(mc.HEADER.pack(0x80, mc.SET, 1, 8, 0, 0, body_bytes, 0, 0) + bytes(8) + b"k" * 1000)
+        assert good.value("good") == b"value"
+        assert memory_kb(server) - before < 200_000
+    finally:
+        for client in clients:
+            client.close()
+
+
+def memory_kb(server):
+    with open(f"/proc/{server.pid}/status", encoding="ascii") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+@pytest.mark.parametrize("line", [
+    b"set k 0 0 4294967295", b"set k 0 0 18446744073709551615", b"set k 0 0 99999999999999999999999",
+    b"set k 0 0 -1", b"set k 0 0 0x10", b"ms k 4294967295", b"ms k 99999999999999999999"])
+def test_a_text_length_sizes_nothing(server, good, address, line):
+    """An error line at once, or the data is swallowed; never a line of the data as a command."""
+    with mc.Client(address, timeout_s=3) as client:
+        client.send(line + b"\r\n")
+        assert client.line().startswith((b"CLIENT_ERROR", b"SERVER_ERROR", b"ERROR"))
+
+
+def test_a_large_value_is_swallowed_as_it_comes(server, good, address):
+    before = memory_kb(server)
+    size = 50_000_000
+    with mc.Client(address, timeout_s=60) as client:
+        client.send(b"set k 0 0 %d\r\n" % size)
+        piece = b"get good\r\n" * 100_000
+        sent = 0
+        while sent < size:
+            client.send(piece[:size - sent])
+            sent += min(len(piece), size - sent)
+        client.send(b"\r\n")
+        assert client.line() == b"SERVER_ERROR object too large for cache"
+        assert client.in_step("text") and client.value("good") == b"value"
+    assert memory_kb(server) - before < 30_000
+
+
+def test_half_commands_do_nothing(server, good, address):
+    """What ends before it is complete leaves nothing, wherever it ends."""
+    requests = [b"set half 0 0 5\r\nvalue\r\n", b"ms half 5 T0\r\nvalue\r\n",
+                mc.packet(mc.SET, b"half", b"value", mc.storing())]
+    for request in requests:
+        for end in range(1, len(request)):
+            with mc.Client(address) as client:
+                client.send(request[:end])
+        assert good.value("half") is None
+        with mc.Client(address) as client:
+            for at in range(len(request)):
+                client.send(request[at:at + 1])
+            wait_until(lambda: good.value("half") == b"value", 5, "the whole request")
+        assert good.command("delete half") == b"DELETED"
+
+
+def test_clients_that_leave(server, good, address):
+    """Replies that nobody takes, and connections that are reset."""
+    assert good.set("much", b"x" * 500_000) == b"STORED"
+    for number in range(10):
+        client = mc.Client(address)
+        client.send(b"get much\r\n" * 100)
+        if number % 2:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    assert good.value("good") == b"value"
+    assert good.command("delete much") == b"DELETED"
+
+
+def test_a_client_that_does_not_read(server, good, address):
+    """It is held back, or closed; the server keeps no more than so much for it."""
+    assert good.set("much", b"x" * 1_000_000) == b"STORED"
+    before = memory_kb(server)
+    with mc.Client(address) as client:
+        client.socket.settimeout(1)
+        try:
+            for _ in range(300):
+                client.send(b"get much much much much\r\n")
+        except (TimeoutError, OSError):
+            pass
+        assert good.value("good") == b"value"
+        assert memory_kb(server) - before < 250_000
+    assert good.command("delete much") == b"DELETED"
+
+
+def mutated(rng, data):
+    data = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(data) + 1)
+        pick = rng.random()
+        if pick < 0.4 and at < len(data):
+            data[at] = rng.choice((0, 10, 13, 32, 48, 0x80, 0x81, 255, rng.randrange(256)))
+        elif pick < 0.6:
+            del data[at:at + rng.choice((1, 2, 10))]
+        elif pick < 0.8:
+            data[at:at] = rng.randbytes(rng.choice((1, 2, 24)))
+        else:
+            other = rng.randrange(len(data) + 1)
+            data[at:at] = data[other:other + 30]
+    return bytes(data)
+
+
+def test_mutated_vectors(server, good, address, rng):
+    """What the golden vectors send, damaged: the server lives and serves others. (What comes back
+    is the fuzz targets' and the vectors' business.)"""
+    seeds = []
+    for path in sorted(mcvectors.FOLDER.glob("*.json")):
+        for vector in mcvectors.load(path):
+            data = b"".join(mcvectors.sent_bytes(step["send"], dict.fromkeys("abcd", 5))
+                            for step in vector["steps"])
+            if b"flush" not in data and len(data) < 5000:
+                seeds.append(data.replace(b"good", b"g00d"))
+    for _ in range(scaled(800)):
+        with mc.Client(address) as client:
+            try:
+                client.send(mutated(rng, rng.choice(seeds)))
+                client.socket.shutdown(socket.SHUT_WR)
+                client.is_closed()
+            except OSError:
+                pass
+    assert good.value("good") == b"value"
+
+
+def test_many_connections_at_once(server, good, address):
+    """All are served, or refused with a line that says so."""
+    clients = []
+    try:
+        for _ in range(300):
+            clients.append(mc.Client(address))
+            clients[-1].send(b"get good\r\n")
+        served = 0
+        for client in clients:
+            line = client.line()
+            assert line.startswith((b"VALUE good", b"ERROR Too many open connections", b"SERVER_ERROR")), line
+            served += line.startswith(b"VALUE")
+        assert served >= 200
+    finally:
+        for client in clients:
+            client.close()

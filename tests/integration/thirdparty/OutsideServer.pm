@@ -1,0 +1,53 @@
+# In front of memcached's own tests: they run against servers that are there already.
+#   MEMCACHED=HOST:PORT           for all of them
+#   MEMCACHED_NO_FLUSH=HOST:PORT  for the part of a test that asks for -F: no flush_all
+#   MEMCACHED_SQL=SOCKET          where SQL moves the clock of MEMCACHED
+# Without the latter time passes by waiting (memcached looks at its clock once a second).
+package OutsideServer;
+use strict;
+use warnings;
+no warnings 'redefine';
+use Time::HiRes ();
+use MemcachedTest ();
+
+sub server {
+    my ($address) = @_;
+    my ($host, $port) = $address =~ /^(.*):(\d+)$/ or die "not an address: $address";
+    my $conn = IO::Socket::INET->new(PeerAddr => $address) or die "cannot connect to $address: $!";
+    return bless { conn => $conn, host => $host, port => $port }, 'Memcached::Handle';
+}
+
+sub in_place_of {
+    my ($name, $code) = @_;
+    no strict 'refs';
+    *{"MemcachedTest::$name"} = $code;
+}
+
+in_place_of(new_memcached => sub {
+    my ($options) = @_;
+    return server($options && $options =~ /-F/ ? $ENV{MEMCACHED_NO_FLUSH} : $ENV{MEMCACHED});
+});
+my ($sql, $offset) = (undef, 0);
+
+sub move_clock {
+    my ($seconds) = @_;
+    require DBI;
+    $sql ||= DBI->connect("DBI:mysql:mysql_socket=$ENV{MEMCACHED_SQL}", 'root', '', { RaiseError => 1 });
+    $offset = $seconds ? $offset + $seconds : 0;
+    $sql->do("SET GLOBAL daemon_memcached_clock_offset = $offset");
+}
+in_place_of(sleep => sub {
+    my ($seconds) = @_;
+    return Time::HiRes::sleep($seconds) if $seconds < 1 || !$ENV{MEMCACHED_SQL};
+    move_clock($seconds);
+    Time::HiRes::sleep(0.8);  # what is due is done
+});
+in_place_of(mem_move_time => sub { MemcachedTest::sleep($_[1] + ($ENV{MEMCACHED_SQL} ? 0 : 1.1)) });
+END { my $code = $?; move_clock(0) if $sql; $? = $code }
+# What the build has that the scripts look at: nothing beyond the protocol.
+in_place_of($_ => sub { 0 })
+    for qw(supports_unix_socket supports_sasl supports_extstore supports_proxy supports_tls
+           supports_drop_priv);
+*Memcached::Handle::DESTROY = sub { };
+
+1;

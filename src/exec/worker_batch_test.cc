@@ -1,4 +1,5 @@
 // A worker and its batch executor: who waits for a commit, and who does not.
+#include <atomic>
 #include <set>
 
 #include "exec/test_notification.h"
@@ -203,7 +204,6 @@ TEST_F(WorkerBatchTest, WritersWaitForRoomWhenABatchIsFull) {
 TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
   server_.Start();
   constexpr unsigned kOthers = 40;
-  constexpr unsigned kRounds = 20;
   LineClient deep = server_.ConnectAndOpen();
   std::vector<LineClient> others;
   for (unsigned i = 0; i < kOthers; ++i) others.push_back(server_.ConnectAndOpen());
@@ -226,10 +226,12 @@ TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
     for (unsigned i = 0; i < kDeep; ++i) lines += Add(2);
     deep.Send(lines);
   });
-  std::thread replies([&deep] {
-    for (unsigned i = 0; i < kDeep; ++i) ASSERT_EQ("0\t1\t1", deep.ReadLine());
+  std::atomic<bool> answered = false;
+  std::thread replies([&deep, &answered] {
+    for (unsigned i = 0; i < kDeep; ++i) EXPECT_EQ("0\t1\t1", deep.ReadLine());
+    answered = true;
   });
-  for (unsigned round = 0; round < kRounds; ++round) {
+  while (!answered) {
     for (LineClient& other : others) other.Send(Add(1));
     for (LineClient& other : others) EXPECT_EQ("0\t1\t1", other.ReadLine());
   }
@@ -242,7 +244,7 @@ TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
     ++together;
     EXPECT_LE((*batches)[i].deep, kOthers);
   }
-  EXPECT_GE(together, 5u);
+  EXPECT_GE(together, 1u);
 }
 
 TEST_F(WorkerBatchTest, RowThatIsHeldElsewhereStopsItsConnectionOnly) {

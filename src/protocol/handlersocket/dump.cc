@@ -1,26 +1,13 @@
 #include "protocol/handlersocket/dump.h"
 
-#include <cstdio>
+#include "base/test_quoted.h"
 
 namespace rowsocket::handlersocket {
 
 namespace {
 
+using base::Quoted;
 using model::Value;
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char byte : text) {
-    if (byte < 0x20 || byte > 0x7e || byte == '"' || byte == '\\') {
-      char escaped[5];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned char>(byte));
-      quoted += escaped;
-    } else {
-      quoted += byte;
-    }
-  }
-  return quoted + '"';
-}
 
 std::string DumpOne(const Value& value) { return value.is_null() ? "NULL" : Quoted(value.text()); }
 std::string DumpOne(std::string_view name) { return Quoted(name); }

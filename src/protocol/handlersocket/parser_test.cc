@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_guarded_bytes.h"
 #include "protocol/handlersocket/command_check.h"
 #include "protocol/handlersocket/dump.h"
 #include "protocol/handlersocket/framer.h"
-#include "base/test_guarded_bytes.h"
-#include "protocol/handlersocket/vectors.h"
+#include "protocol/handlersocket/test_vectors.h"
 
 namespace rowsocket::handlersocket {
 namespace {

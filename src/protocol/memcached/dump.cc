@@ -1,29 +1,17 @@
 #include "protocol/memcached/dump.h"
 
-#include <cstdio>
+#include "base/test_quoted.h"
 
 namespace rowsocket::memcached {
 
 namespace {
 
+using base::Quoted;
+
 constexpr const char* kVerbNames[kVerbs] = {
     "none",    "get",       "gat",    "touch",     "set",       "add",       "replace",
     "append",  "prepend",   "delete", "increment", "decrement", "flush_all", "noop",
     "version", "verbosity", "stats",  "debug",     "quit"};
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char byte : text) {
-    if (byte < 0x20 || byte > 0x7e || byte == '"' || byte == '\\') {
-      char escaped[5];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned char>(byte));
-      quoted += escaped;
-    } else {
-      quoted += byte;
-    }
-  }
-  return quoted + '"';
-}
 
 class Dumper {
  public:

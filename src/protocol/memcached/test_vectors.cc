@@ -1,36 +1,20 @@
 #include "protocol/memcached/test_vectors.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "protocol/memcached/numbers.h"
 #include "protocol/memcached/test_packets.h"
+#include "protocol/test_vector_files.h"
 
 namespace rowsocket::memcached {
 
 namespace {
 
+using protocol::BytesOf;
+
 constexpr std::string_view kMarkBegin = "\xe2\x9f\xa8";
 constexpr std::string_view kMarkEnd = "\xe2\x9f\xa9";
-
-/// One byte a character, from U+0000 to U+00FF.
-std::string BytesOf(std::string_view utf8) {
-  std::string bytes;
-  for (size_t i = 0; i < utf8.size(); ++i) {
-    const auto lead = static_cast<unsigned char>(utf8[i]);
-    if (lead < 0x80) {
-      bytes += utf8[i];
-    } else if (lead == 0xc2 || lead == 0xc3) {
-      bytes += static_cast<char>((lead << 6) | (static_cast<unsigned char>(utf8[++i]) & 0x3f));
-    } else {
-      throw std::runtime_error("a character above U+00FF is not a byte: " + std::string(utf8));
-    }
-  }
-  return bytes;
-}
 
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words(1);
@@ -84,8 +68,8 @@ std::string_view TakeDigits(std::string_view* bytes) {
   return digits;
 }
 
-Vector ParseVector(const std::string& file, const nlohmann::json& json) {
-  Vector vector{file + ": " + json.at("name").get<std::string>(), {}};
+Vector ParseVector(std::string name, const nlohmann::json& json) {
+  Vector vector{std::move(name), {}};
   const std::string end = json.value("end", "in step");
   if (end == "closed") vector.end = Vector::End::kClosed;
   if (end == "open") vector.end = Vector::End::kOpen;
@@ -168,20 +152,7 @@ bool Marks::MatchToken(const std::string& name, uint64_t token) {
 }
 
 std::vector<Vector> LoadVectors() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(ROWSOCKET_VECTORS_DIR)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<Vector> vectors;
-  for (const std::filesystem::path& file : files) {
-    std::ifstream stream(file);
-    const nlohmann::json json = nlohmann::json::parse(stream);
-    for (const nlohmann::json& vector : json.at("vectors")) {
-      vectors.push_back(ParseVector(file.stem().string(), vector));
-    }
-  }
-  return vectors;
+  return protocol::LoadVectorFiles(ROWSOCKET_VECTORS_DIR, ParseVector);
 }
 
 }  // namespace rowsocket::memcached

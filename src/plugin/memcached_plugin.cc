@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "plugin/daemon.h"
 #include "plugin/memcached_runtime.h"
 #include "plugin/memcached_status.h"
 
@@ -23,8 +24,6 @@ my_bool enable_binlog, flush_all;
 longlong clock_offset_s;
 
 std::unique_ptr<MemcachedRuntime> runtime;
-
-std::string Text(const char* value) { return value != nullptr ? value : ""; }
 
 MemcachedVariables TakeVariables() {
   // SHOW VARIABLES then shows what it came to.
@@ -55,8 +54,6 @@ void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
   *static_cast<longlong*>(target) = clock_offset_s;
   if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
 }
-
-constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
 
 MYSQL_SYSVAR_STR(option, option, kReadOnlyString,
                  "Options of memcached's command line, separated by blanks: -p -t -c -l -s -I",
@@ -145,27 +142,15 @@ st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
                                            nullptr};
 
 int InitMemcached(void*) {
-  if (!FitsTheServer()) return 1;
-  if (opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
-  std::string error;
-  auto starting = std::make_unique<MemcachedRuntime>();
-  if (!starting->Start(TakeVariables(), &error)) {
-    sql_print_error("rowsocket: %s", error.c_str());
-    return 1;
-  }
-  runtime = std::move(starting);
-  runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
+  const int failed = StartDaemon(&runtime, TakeVariables);
+  if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
   SetMemcachedStatusSource(runtime.get());
-  return 0;
+  return failed;
 }
 
 int DeinitMemcached(void*) {
   SetMemcachedStatusSource(nullptr);
-  if (runtime == nullptr) return 0;
-  runtime->Stop();
-  runtime.reset();
-  sql_print_information("rowsocket: daemon_memcached has stopped");
-  return 0;
+  return StopDaemon(&runtime, "daemon_memcached has stopped");
 }
 
 }  // namespace rowsocket::plugin

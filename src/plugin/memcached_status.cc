@@ -1,10 +1,12 @@
 #include "plugin/memcached_status.h"
 
-#include <array>
+#include <iterator>
 #include <mutex>
 
 #include "plugin/memcached_plugin.h"
 #include "plugin/memcached_runtime.h"
+#include "plugin/shown_counters.h"
+#include "plugin/status.h"
 
 namespace rowsocket::plugin {
 
@@ -13,23 +15,20 @@ namespace {
 using exec::Stat;
 using frontend::MemcachedStat;
 
-struct ExecNamed {
-  const char* name;
-  Stat stat;
-};
-constexpr ExecNamed kExecNamed[] = {{"connections", Stat::kConnections},
-                                    {"connections_accepted", Stat::kConnectionsAccepted},
-                                    {"connections_refused", Stat::kConnectionsRefused},
-                                    {"connections_timed_out", Stat::kConnectionsTimedOut},
-                                    {"bytes_received", Stat::kBytesReceived},
-                                    {"bytes_sent", Stat::kBytesSent},
-                                    {"turns", Stat::kTurns},
-                                    {"batches", Stat::kBatches},
-                                    {"batch_requests", Stat::kBatchRequests},
-                                    {"commits", Stat::kCommits},
-                                    {"commit_failures", Stat::kCommitFailures},
-                                    {"batch_retries", Stat::kBatchRetries},
-                                    {"lock_waits", Stat::kLockWaits}};
+/// Those of the layers below that mean something here; named as for HandlerSocket.
+constexpr Stat kShared[] = {Stat::kConnections,
+                            Stat::kConnectionsAccepted,
+                            Stat::kConnectionsRefused,
+                            Stat::kConnectionsTimedOut,
+                            Stat::kBytesReceived,
+                            Stat::kBytesSent,
+                            Stat::kTurns,
+                            Stat::kBatches,
+                            Stat::kBatchRequests,
+                            Stat::kCommits,
+                            Stat::kCommitFailures,
+                            Stat::kBatchRetries,
+                            Stat::kLockWaits};
 
 struct OwnNamed {
   const char* name;
@@ -58,19 +57,12 @@ constexpr OwnNamed kOwnNamed[] = {{"gets", MemcachedStat::kCmdGet},
                                   {"purged", MemcachedStat::kPurged},
                                   {"errors", MemcachedStat::kErrors}};
 
-constexpr size_t kExec = std::size(kExecNamed);
-constexpr size_t kOwn = std::size(kOwnNamed);
-constexpr size_t kAll = kExec + kOwn + 2;
+constexpr size_t kAverages = 2;
 
 std::mutex source_mutex;
 const MemcachedRuntime* source = nullptr;
 
-/// A session's own copy: the server reads the values after the function has returned.
-struct Snapshot {
-  std::array<st_mysql_show_var, kAll + 1> variables{};
-  std::array<ulonglong, kAll> values{};
-};
-thread_local Snapshot snapshot;
+thread_local ShownCounters<std::size(kShared) + std::size(kOwnNamed) + kAverages> shown;
 
 uint64_t AverageOf(MemcachedStat sum, MemcachedStat count) {
   const frontend::MemcachedCounters& counters = source->shared().counters;
@@ -79,24 +71,18 @@ uint64_t AverageOf(MemcachedStat sum, MemcachedStat count) {
 
 int Show(MYSQL_THD, st_mysql_show_var* var, void*, system_status_var*, enum_var_type) {
   std::lock_guard lock(source_mutex);
-  size_t at = 0;
-  const auto add = [&at](const char* name, uint64_t value) {
-    snapshot.values[at] = value;
-    snapshot.variables[at] = {name, &snapshot.values[at], SHOW_LONGLONG};
-    ++at;
-  };
-  for (const ExecNamed& each : kExecNamed) {
-    add(each.name, source != nullptr ? source->stats().Sum(each.stat) : 0);
+  const bool runs = source != nullptr;
+  shown.Clear();
+  for (const Stat stat : kShared) {
+    shown.Add(CounterName(stat), runs ? source->stats().Sum(stat) : 0);
   }
   for (const OwnNamed& each : kOwnNamed) {
-    add(each.name, source != nullptr ? source->shared().counters.Sum(each.stat) : 0);
+    shown.Add(each.name, runs ? source->shared().counters.Sum(each.stat) : 0);
   }
   using Own = MemcachedStat;
-  add("get_latency_us", source != nullptr ? AverageOf(Own::kReadMicros, Own::kReadsTimed) : 0);
-  add("set_latency_us", source != nullptr ? AverageOf(Own::kWriteMicros, Own::kWritesTimed) : 0);
-  snapshot.variables[at] = {nullptr, nullptr, SHOW_UNDEF};
-  var->type = SHOW_ARRAY;
-  var->value = snapshot.variables.data();
+  shown.Add("get_latency_us", runs ? AverageOf(Own::kReadMicros, Own::kReadsTimed) : 0);
+  shown.Add("set_latency_us", runs ? AverageOf(Own::kWriteMicros, Own::kWritesTimed) : 0);
+  shown.ShowIn(var);
   return 0;
 }
 

@@ -3,13 +3,10 @@
 //
 // The names of the variables are the original's (see spec/handlersocket.md); those that the
 // original does not have are marked so in docs/CONFIGURATION.md.
-#include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 
-#include "engine/mariadb/server.h"
+#include "plugin/daemon.h"
 #include "plugin/memcached_plugin.h"
 #include "plugin/runtime.h"
 #include "plugin/status.h"
@@ -34,25 +31,11 @@ unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes;
 
 std::unique_ptr<Runtime> runtime;
 
-/// Server versions as MYSQL_VERSION_ID has them: 101118 for 10.11.18.
-unsigned RunningVersion() {
-  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
-  // and the server's own check of the interface version has to do.
-  if (using_custom_server_version) return MYSQL_VERSION_ID;
-  char* end = server_version;
-  const unsigned long major = std::strtoul(end, &end, 10);
-  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
-  const unsigned long patch = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
-  return static_cast<unsigned>(major * 10000 + minor * 100 + patch);
-}
-
 /// A daemon plugin is accepted by the exact version it was compiled for, and refused without
 /// telling which that is. This claims to fit and lets Init refuse with both names.
 struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersion() << 8)} {}
 } daemon_info;
-
-std::string Text(const char* value) { return value != nullptr ? value : ""; }
 
 /// SHOW VARIABLES shows what the variable points to: after the secret is taken, a mask.
 std::string TakeSecret(char** variable) {
@@ -96,29 +79,15 @@ Settings TakeSettings() {
 }
 
 int Init(void*) {
-  if (!FitsTheServer()) return 1;
-  if (opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
-  std::string error;
-  auto starting = std::make_unique<Runtime>();
-  if (!starting->Start(TakeSettings(), &error)) {
-    sql_print_error("rowsocket: %s", error.c_str());
-    return 1;
-  }
-  runtime = std::move(starting);
+  const int failed = StartDaemon(&runtime, TakeSettings);
   SetStatusSource(runtime.get());
-  return 0;
+  return failed;
 }
 
 int Deinit(void*) {
   SetStatusSource(nullptr);
-  if (runtime == nullptr) return 0;
-  runtime->Stop();
-  runtime.reset();
-  sql_print_information("rowsocket: handlersocket has stopped");
-  return 0;
+  return StopDaemon(&runtime, "handlersocket has stopped");
 }
-
-constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
 
 MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
                  "Addresses to listen on, separated by commas; default 127.0.0.1. \"/\": the port "
@@ -210,16 +179,6 @@ st_mysql_sys_var* plugin_variables[] = {
     nullptr};
 
 }  // namespace
-
-unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
-
-bool FitsTheServer() {
-  if (RunningVersion() == MYSQL_VERSION_ID) return true;
-  sql_print_error("rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
-                  "MariaDB %s: build it against that version's source (scripts/build)",
-                  MYSQL_SERVER_VERSION, server_version);
-  return false;
-}
 
 }  // namespace rowsocket::plugin
 

@@ -1,11 +1,12 @@
 #include "plugin/status.h"
 
 #include <array>
-#include <atomic>
+#include <mutex>
 #include <string>
 
 #include "exec/stats.h"
 #include "plugin/runtime.h"
+#include "plugin/shown_counters.h"
 
 namespace rowsocket::plugin {
 
@@ -28,12 +29,7 @@ constexpr size_t kErrors = model::kErrorCodes - 1;  // kNone is no error.
 std::mutex source_mutex;
 const Runtime* source = nullptr;
 
-/// A session's own copy: the server reads the values after the function has returned.
-struct Snapshot {
-  std::array<st_mysql_show_var, kNamed + kErrors + 1> variables{};
-  std::array<ulonglong, kNamed + kErrors> values{};
-};
-thread_local Snapshot snapshot;
+thread_local ShownCounters<kNamed + kErrors> shown;
 
 const char* ErrorName(size_t error) {
   static const auto names = [] {
@@ -48,22 +44,19 @@ const char* ErrorName(size_t error) {
 
 int Show(MYSQL_THD, st_mysql_show_var* var, void*, system_status_var*, enum_var_type) {
   std::lock_guard lock(source_mutex);
-  for (size_t i = 0; i < kNamed + kErrors; ++i) {
-    const bool is_error = i >= kNamed;
-    const size_t error = i - kNamed;
-    const Stat stat = is_error ? exec::ErrorStat(static_cast<model::ErrorCode>(error + 1))
-                               : static_cast<Stat>(i);
-    snapshot.values[i] = source != nullptr ? source->stats().Sum(stat) : 0;
-    snapshot.variables[i] = {is_error ? ErrorName(error) : kNames[i],
-                             &snapshot.values[i], SHOW_LONGLONG};
+  const auto value_of = [](Stat stat) { return source != nullptr ? source->stats().Sum(stat) : 0; };
+  shown.Clear();
+  for (size_t i = 0; i < kNamed; ++i) shown.Add(kNames[i], value_of(static_cast<Stat>(i)));
+  for (size_t error = 0; error < kErrors; ++error) {
+    shown.Add(ErrorName(error), value_of(exec::ErrorStat(static_cast<model::ErrorCode>(error + 1))));
   }
-  snapshot.variables[kNamed + kErrors] = {nullptr, nullptr, SHOW_UNDEF};
-  var->type = SHOW_ARRAY;
-  var->value = snapshot.variables.data();
+  shown.ShowIn(var);
   return 0;
 }
 
 }  // namespace
+
+const char* CounterName(Stat stat) { return kNames[static_cast<size_t>(stat)]; }
 
 void SetStatusSource(const Runtime* runtime) {
   std::lock_guard lock(source_mutex);

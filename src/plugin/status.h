@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/mariadb/server.h"
+#include "exec/stats.h"
 
 namespace rowsocket::plugin {
 
@@ -11,6 +12,9 @@ class Runtime;
 
 /// Where the counters are read from; null when nothing runs.
 void SetStatusSource(const Runtime* runtime);
+
+/// What SHOW STATUS calls a counter, behind the plugin's name. REQUIRES: not that of an error.
+const char* CounterName(exec::Stat stat);
 
 /// For the plugin's declaration.
 extern st_mysql_show_var kStatusVariables[];

@@ -1,0 +1,31 @@
+#include "plugin/daemon.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+namespace rowsocket::plugin {
+
+unsigned RunningVersion() {
+  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
+  // and the server's own check of the interface version has to do.
+  if (using_custom_server_version) return MYSQL_VERSION_ID;
+  char* end = server_version;
+  const unsigned long major = std::strtoul(end, &end, 10);
+  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  const unsigned long patch = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  return static_cast<unsigned>(major * 10000 + minor * 100 + patch);
+}
+
+bool FitsTheServer() {
+  if (RunningVersion() == MYSQL_VERSION_ID) return true;
+  sql_print_error(
+      "rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
+      "MariaDB %s: build it against that version's source (scripts/build)",
+      MYSQL_SERVER_VERSION, server_version);
+  return false;
+}
+
+unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
+
+}  // namespace rowsocket::plugin

@@ -15,10 +15,11 @@ RECORD = struct.Struct("<QQQ")
 class LostCache:
     """The memory of one server's writes.
 
-        cache = LostCache(tmp_path); server.start(); ...; server.kill(); cache.cut_power(server)
+        cache = LostCache(tmp_path); server = Server(..., environment=cache.environment)
+        server.start(); ...; server.kill(); cache.cut_power(server)
     """
 
-    def __init__(self, directory, monkeypatch):
+    def __init__(self, directory):
         self.notes = directory / "notes"
         self.notes.mkdir()
         self.notes.chmod(0o777)  # the server may run as another user
@@ -27,8 +28,7 @@ class LostCache:
         library = directory / "lostcache.so"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
-        monkeypatch.setenv("LD_PRELOAD", str(library))
-        monkeypatch.setenv("ROWSOCKET_LOSTCACHE", str(self.notes))
+        self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_LOSTCACHE": str(self.notes)}
 
     def refuse(self, part, number):
         """Writes to files whose path contains `part` fail from now on, with this errno."""

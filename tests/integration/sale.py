@@ -11,9 +11,12 @@ import resource
 import select
 import socket
 import struct
+import threading
 import time
 
 import hs
+import mc
+from server import wait_until
 
 KEEP = 3  # what the condition leaves in stock
 
@@ -23,6 +26,16 @@ def make_table(sql, db, stock, rows=1):
     sql.run(f"CREATE TABLE {db}.stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
     for row in range(1, rows + 1):
         sql.run(f"INSERT INTO {db}.stock VALUES (%s, %s)", row, stock)
+
+
+def make_counter(server, db):
+    """The table as a container of memcached, of the same name as the schema."""
+    server.sql().run(
+        "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns,"
+        " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key)"
+        " VALUES (%s, %s, 'stock', 'id', 'stock', '0', '0', '0', 'PRIMARY')", db, db)
+    with mc.Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"]))) as client:
+        wait_until(lambda: client.command(f"mg @@{db}.?") == b"EN", 10, f"container {db}")
 
 
 def allow_connections(count):
@@ -44,28 +57,62 @@ class Purchase:
 
 
 class Buyer:
-    """One connection with up to `depth` requests under way."""
+    """One connection with up to `depth` requests under way, over HandlerSocket."""
 
-    def __init__(self, number, port, db, row, depth):
+    port = "HS_PORT_WR"
+
+    def __init__(self, number, server, db, row, depth):
         self.number, self.row, self.depth = number, row, depth
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.sock = socket.create_connection(("127.0.0.1", int(server.env[self.port])), timeout=30)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.request = hs.line(*hs.find_tokens(
-            0, "=", [row], 1, 0, filters=[("F", ">", 0, KEEP)], mod=["-?", 1]))
         self.under_way = collections.deque()
         self.data = b""
         self.sold_out = False
-        self.open = hs.line(*hs.open_tokens(0, db, "stock", "PRIMARY", "stock", "stock"))
+        self.request = self.begin(db)
+        self.sock.setblocking(False)
 
-    def begin(self):
-        self.sock.sendall(self.open)
+    def begin(self, db):
+        """What stands before the first request. Returns the request."""
+        self.sock.sendall(hs.line(*hs.open_tokens(0, db, "stock", "PRIMARY", "stock", "stock")))
         answer = b""
         while not answer.endswith(b"\n"):
             part = self.sock.recv(4096)
             assert part, "closed while opening"
             answer += part
         assert hs.parse(answer[:-1]) == hs.OK, answer
-        self.sock.setblocking(False)
+        return hs.line(*hs.find_tokens(0, "=", [self.row], 1, 0, filters=[("F", ">", 0, KEEP)],
+                                       mod=["-?", 1]))
+
+    def answers(self, part):
+        """(value before or None, line of an error or None) of each answer that is whole by now."""
+        *lines, self.data = (self.data + part).split(b"\n")
+        for line in lines:
+            if line.startswith(b"0\t1\t"):
+                yield int(line[4:]), None
+            else:
+                yield None, None if line == b"0\t1" else line
+
+
+class CounterBuyer(Buyer):
+    """The same over memcached: `ma` with the guard, which tells the value behind."""
+
+    port = "MEMCACHED_PORT"
+
+    def begin(self, db):
+        return b"ma @@%s.%d MD D1 G%d v\r\n" % (db.encode(), self.row, KEEP)
+
+    def answers(self, part):
+        self.data += part
+        while b"\r\n" in self.data:
+            line, _, rest = self.data.partition(b"\r\n")
+            if line.startswith(b"VA "):
+                value, end, rest = rest.partition(b"\r\n")
+                if not end:
+                    return
+                yield int(value) + 1, None
+            else:
+                yield None, None if line == b"NS" else line
+            self.data = rest
 
 
 class Sale:
@@ -76,7 +123,7 @@ class Sale:
         sale.books, sale.unknown, sale.errors
     """
 
-    def __init__(self, server, db, connections, depth=1, rows=1, port="HS_PORT_WR"):
+    def __init__(self, server, db, connections, depth=1, rows=1, buyers=Buyer):
         allow_connections(connections)
         self.books = []      # answered, in the order of the answers
         self.unknown = []    # sent, and the connection ended first
@@ -86,10 +133,9 @@ class Sale:
         self.poll = select.epoll()
         self.buyers = {}
         for number in range(connections):
-            buyer = Buyer(number, int(server.env[port]), db, 1 + number % rows, depth)
+            buyer = buyers(number, server, db, 1 + number % rows, depth)
             self.buyers[buyer.sock.fileno()] = buyer
         for buyer in self.buyers.values():
-            buyer.begin()
             self.poll.register(buyer.sock.fileno(), select.EPOLLIN)
         self.active = len(self.buyers)
 
@@ -102,6 +148,18 @@ class Sale:
             assert time.monotonic() < deadline, f"{self.taken} taken, {self.active} still buy"
             for descriptor, _ in self.poll.poll(5):
                 self.receive(self.buyers[descriptor])
+
+    def play_until_killed(self, server, goal, delay_s):
+        """Plays until `goal` pieces are taken, and on while a SIGKILL comes so much later: it meets
+        the server at work. Then until every connection has ended."""
+        self.play(lambda sale: sale.taken >= goal)
+        killer = threading.Timer(delay_s, server.strike)
+        killer.start()
+        try:
+            self.play()
+        finally:
+            killer.join()
+            server.kill()
 
     def leave(self, buyer):
         """Goes away with a reset, requests under way or not."""
@@ -132,27 +190,22 @@ class Sale:
             self.end(buyer)
             return
         now = time.monotonic()
-        lines = (buyer.data + part).split(b"\n")
-        buyer.data = lines.pop()
-        for line in lines:
-            self.settle(buyer, line, now)
+        for before, error in buyer.answers(part):
+            self.settle(buyer, before, error, now)
         if not buyer.sold_out:
             self.send(buyer)
         elif not buyer.under_way:
             self.end(buyer)
 
-    def settle(self, buyer, line, now):
+    def settle(self, buyer, before, error, now):
         purchase = buyer.under_way.popleft()
-        purchase.answered = now
-        if line.startswith(b"0\t1\t"):
-            purchase.before = int(line[4:])
-            self.taken += 1
-        elif line == b"0\t1":
-            buyer.sold_out = True
-        else:
-            self.errors[line] += 1
+        purchase.answered, purchase.before = now, before
+        if error is not None:
+            self.errors[error] += 1
             self.error_replies += 1
             return
+        self.taken += before is not None
+        buyer.sold_out |= before is None
         self.books.append(purchase)
 
     def end(self, buyer):
@@ -216,6 +269,33 @@ def crash_violations(sale, stock, final):
     if befores and min(befores) <= final:
         wrong.append(f"{min(befores)} was sold, and {final} are left")
     return wrong
+
+
+def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
+                connections=(1, 8, 64, 512), then=lambda server: None):
+    """A sale that ends with a SIGKILL at a random moment behind the first `goal` pieces, then(server),
+    and a restart. Returns what is wrong, and the sale."""
+    sql = server.sql()
+    # The table is there after the crash, however lazily the server flushes the sale.
+    flush = sql.value("SELECT @@global.innodb_flush_log_at_trx_commit").decode()
+    sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+    make_table(sql, db, stock)
+    if buyers is CounterBuyer:
+        make_counter(server, db)
+    sql.run("FLUSH ENGINE LOGS")
+    sql.run(f"SET GLOBAL innodb_flush_log_at_trx_commit = {flush}")
+    sale = Sale(server, db, rng.choice(connections), depth=rng.choice((1, 1, 4)), buyers=buyers)
+    try:
+        sale.play_until_killed(server, goal, rng.choice((0, rng.uniform(0, 0.03))))
+    finally:
+        sale.close()
+    then(server)
+    server.start()
+    rows = server.sql().rows(f"SELECT stock FROM {db}.stock WHERE id = 1")
+    if not rows:
+        return ["the row is lost"], sale
+    wrong = crash_violations(sale, stock, int(rows[0][0]))
+    return wrong + [f"answered {line!r}" for line in sale.errors], sale
 
 
 def jain(counts):

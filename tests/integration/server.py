@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -130,11 +131,13 @@ class StartFailed(Exception):
 
 
 class Server:
-    """One private server. Its directory goes when it stops, unless keep is set."""
+    """One private server. Its directory goes when it stops, unless keep is set. environment: what
+    its process has in its environment beside our own."""
 
-    def __init__(self, plugin, options=(), keep=False, directory=None):
+    def __init__(self, plugin, options=(), keep=False, directory=None, environment=None):
         self.plugin = plugin
         self.options = list(options)
+        self.environment = dict(environment or {})
         self.keep = keep
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="rs-", dir=os.environ.get("TMPDIR", "/tmp")))
         self.base.chmod(0o755)
@@ -151,7 +154,8 @@ class Server:
         if self.options:
             command += ["--", *self.options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False)
+                              stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False,
+                              env={**os.environ, **self.environment})
         if done.returncode != 0:
             raise StartFailed(f"{done.stdout}{done.stderr}\n{self.log_tail()}")
         self.env = read_env(self.directory / "env")
@@ -166,6 +170,10 @@ class Server:
         self.running = False
         subprocess.run([str(SCRIPT), "stop", str(self.directory)], capture_output=True,
                        stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=True)
+
+    def strike(self):
+        """SIGKILL, at this very moment; kill() clears up behind it."""
+        os.kill(self.pid, signal.SIGKILL)
 
     def kill(self):
         """SIGKILL."""

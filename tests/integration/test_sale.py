@@ -7,8 +7,8 @@ import pytest
 
 import hs
 from load import scaled
-from sale import (KEEP, Purchase, Sale, applied, book_violations, crash_violations, jain,
-                  make_table, order_violations)
+from sale import (KEEP, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations, jain,
+                  killed_sale, make_table, order_violations)
 
 CRASH_ROUNDS = 20
 
@@ -136,40 +136,26 @@ def test_one_request_that_is_wrong_fails_alone(server, db, sql, wr):
     assert sql.value("SELECT n FROM t") == b"102"
 
 
-def crash_round(server, db, rng, stock=1_000_000):
-    sql = server.sql()
-    # The table is there after the crash, however lazily the server flushes the sale.
-    flush = sql.value("SELECT @@global.innodb_flush_log_at_trx_commit").decode()
-    sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-    make_table(sql, db, stock)
-    sql.run(f"SET GLOBAL innodb_flush_log_at_trx_commit = {flush}")
-    sale = Sale(server, db, rng.choice((1, 16, 64, 256)), depth=rng.choice((1, 1, 4)))
-    goal = rng.randint(1, 2000)
-    try:
-        sale.play(lambda sale: sale.taken >= goal)
-        server.kill()
-        sale.play()  # what was on its way, until every connection has ended
-    finally:
-        sale.close()
-    server.start()
-    rows = server.sql().rows(f"SELECT stock FROM {db}.stock WHERE id = 1")
-    return crash_violations(sale, stock, int(rows[0][0])) if rows else ["the row is lost"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [
     [], ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
-def test_sigkill_in_the_middle_of_a_sale(make_server, rng, options):
+@pytest.mark.parametrize("buyers", [Buyer, CounterBuyer], ids=["handlersocket", "memcached"])
+def test_sigkill_in_the_middle_of_a_sale(make_server, rng, options, buyers):
     server = make_server(options=options)
-    for number in range(scaled(CRASH_ROUNDS) // 2):
-        assert crash_round(server, f"sale{number}", rng) == [], f"round {number}"
+    unknown = 0
+    for number in range(scaled(CRASH_ROUNDS) // 4):
+        wrong, sale = killed_sale(server, rng, f"sale{number}", rng.randint(1, 2000), buyers)
+        assert wrong == [], f"round {number}"
+        unknown += len(sale.unknown)
+    assert unknown > 0  # the kills met requests under way
 
 
 def test_the_crash_round_sees_lost_sales(make_server):
     """On a server that writes its log once a second the check does not pass."""
     server = make_server(options=["--innodb-flush-log-at-trx-commit=0"])
     rng = random.Random(7)
-    rounds = (crash_round(server, f"lost{number}", rng) for number in range(10))
+    rounds = (killed_sale(server, rng, f"lost{number}", rng.randint(1, 2000))[0]
+              for number in range(10))
     assert any(" taken, " in text for wrong in rounds for text in wrong)
 
 

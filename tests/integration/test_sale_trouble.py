@@ -111,7 +111,7 @@ def test_a_timeout_that_rolls_the_transaction_back(make_server, rng):
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server):
+def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server, rng):
     pair = Pair(make_server, "--rpl-semi-sync-master-timeout=60000",
                 "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
     pair.copy.run("STOP SLAVE")
@@ -124,8 +124,7 @@ def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server):
     try:
         sale.play(lambda sale: sale.taken >= scaled(2000))
         assert pair.sql.rows("SHOW STATUS LIKE 'Rpl_semi_sync_master_status'")[0][1] == b"ON"
-        pair.primary.kill()
-        sale.play()
+        sale.play_until_killed(pair.primary, scaled(2100), rng.uniform(0, 0.03))
     finally:
         sale.close()
     taken = len(applied(sale.books))
@@ -137,8 +136,8 @@ def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server):
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
-    return LostCache(tmp_path, monkeypatch)
+def cache(tmp_path):
+    return LostCache(tmp_path)
 
 
 @pytest.mark.slow
@@ -147,7 +146,8 @@ def cache(tmp_path, monkeypatch):
 def test_a_disk_that_takes_no_more_writes(make_server, cache, part, number):
     """Error answers, or a server that stops: what was acknowledged is there either way, also after
     a power cut."""
-    server = make_server(options=[*OPTIONS, "--log-bin=log", "--sync-binlog=1", "--server-id=1"])
+    server = make_server(options=[*OPTIONS, "--log-bin=log", "--sync-binlog=1", "--server-id=1"],
+                         environment=cache.environment)
     sql = server.sql()
     make_table(sql, "sale", STOCK)
     sql.run("FLUSH ENGINE LOGS")

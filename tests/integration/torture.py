@@ -1,104 +1,235 @@
-"""scripts/torture: many rounds of what the tests of the sale do once, each from a seed of its own."""
+"""scripts/torture: many rounds of what the tests of the sale do once, each from a seed of its own.
+
+Rounds are shared out to processes, each with private servers of its own. A server is killed and
+started again in one round after the other and replaced now and then, or when a round failed: then
+its directory is kept.
+"""
 
 import argparse
 import json
+import multiprocessing
+import pathlib
 import random
+import signal
 import sys
+import tempfile
 import time
+import traceback
 
-from sale import (Sale, applied, book_violations, crash_violations, make_table, order_violations)
+from lostcache import OPTIONS, LostCache
+from sale import (Buyer, CounterBuyer, Sale, applied, book_violations, killed_sale, make_table,
+                  order_violations)
 from server import Server
 
 BINLOG = ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]
+SERVER_ROUNDS = 25  # that one server is used for
 
 
-def with_server(options, function):
-    """Calls function(server) with a private server that is gone afterwards."""
-    server = Server("rowsocket", options)
-    try:
-        return function(server.start())
-    finally:
+class Shop:
+    """The private servers of one process, one for each set of options."""
+
+    def __init__(self):
+        self.servers = {}  # options: [server, power cache or None, rounds, its temporary folder]
+
+    def server(self, options, loses_cache=False):
+        """A running server with these options, and the memory of its writes if it has one."""
+        key = (*options, loses_cache)
+        if key in self.servers and self.servers[key][2] >= SERVER_ROUNDS:
+            self.remove(key)
+        if key not in self.servers:
+            folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
+            cache = None
+            if loses_cache:
+                notes = pathlib.Path(folder.name) / "cache"
+                notes.mkdir()
+                cache = LostCache(notes)
+                options = [*OPTIONS, *options]
+            server = Server("rowsocket", options, environment=cache and cache.environment)
+            self.servers[key] = [server, cache, 0, folder]
+            server.start()
+        self.servers[key][2] += 1
+        return self.servers[key][:2]
+
+    def remove(self, key, keep=False):
+        server, _, _, folder = self.servers.pop(key)
+        server.keep = keep
+        server.kill()
         server.remove()
+        folder.cleanup()
+        return str(server.directory)
+
+    def close(self, keep=False):
+        """Removes all; with keep the directories stay. Returns them."""
+        return [self.remove(key, keep) for key in list(self.servers)]
 
 
-def sale_round(rng):
+def sale_round(rng, shop, db):
     """A sale at a random number of connections, run dry (H1, H2, H3)."""
     connections, stock = rng.choice((8, 64, 512, 4096)), rng.choice((20_000, 100_000, 500_000))
-
-    def play(server):
-        sql = server.sql()
-        make_table(sql, "sale", stock)
-        sale = Sale(server, "sale", connections, depth=rng.choice((1, 1, 8)))
-        try:
-            sale.play(timeout_s=600)
-        finally:
-            sale.close()
-        final = int(sql.value("SELECT stock FROM sale.stock"))
-        books = applied(sale.books)
-        wrong = book_violations(books, stock, final) + order_violations(books)
-        wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
-        return wrong + [f"answered {line!r}" for line in sale.errors], len(books)
-    return with_server(rng.choice(([], BINLOG)), play)
+    server, _ = shop.server(rng.choice(([], BINLOG)))
+    sql = server.sql()
+    make_table(sql, db, stock)
+    sale = Sale(server, db, connections, depth=rng.choice((1, 1, 8)))
+    try:
+        sale.play(timeout_s=600)
+    finally:
+        sale.close()
+    books = applied(sale.books)
+    wrong = book_violations(books, stock, int(sql.value(f"SELECT stock FROM {db}.stock")))
+    wrong += order_violations(books)
+    wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
+    return wrong + [f"answered {line!r}" for line in sale.errors], sale, server
 
 
-def crash_round(rng):
-    """SIGKILL at a random moment (H6)."""
-    stock, goal = 100_000_000, int(10 ** rng.uniform(0, 4))
-
-    def play(server):
-        make_table(server.sql(), "sale", stock)
-        sale = Sale(server, "sale", rng.choice((1, 8, 64, 512)), depth=rng.choice((1, 1, 4)))
-        try:
-            sale.play(lambda sale: sale.taken >= goal)
-            server.kill()
-            sale.play()
-        finally:
-            sale.close()
-        server.start()
-        final = int(server.sql().value("SELECT stock FROM sale.stock"))
-        return crash_violations(sale, stock, final), sale.taken
-    return with_server(rng.choice(([], BINLOG)), play)
+def crash_round(rng, shop, db):
+    """SIGKILL at a random moment (H6), over both protocols."""
+    server, _ = shop.server(rng.choice(([], BINLOG)))
+    buyers = rng.choice((Buyer, Buyer, CounterBuyer))
+    return *killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers), server
 
 
-KINDS = {"sale": sale_round, "crash": crash_round}
+def cut_round(rng, shop, db):
+    """A power cut: what was written and not flushed is gone (H7)."""
+    server, cache = shop.server(rng.choice(([], BINLOG)), loses_cache=True)
+    buyers = rng.choice((Buyer, Buyer, CounterBuyer))
+    wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
+                              then=cache.cut_power)
+    return wrong, sale, server
+
+
+KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round}
+MIX = "crash,crash,cut,crash,crash,crash,cut,crash,crash,sale"
+
+
+def play_round(kinds, seed, number, shop):
+    """One round's entry for the result: kind, counts, what is wrong."""
+    kind, db = kinds[number % len(kinds)], f"round{number}"
+    entry = {"kind": kind, "round": number, "seed": seed * 1_000_003 + number, "wrong": []}
+    began = time.monotonic()
+    try:
+        entry["wrong"], sale, server = KINDS[kind](random.Random(entry["seed"]), shop, db)
+        entry |= {"applied": sale.taken, "unknown": len(sale.unknown)}
+        server.sql().run(f"DROP DATABASE {db}")
+        server.close_clients()
+    except Exception as error:  # noqa: B902 - a round that ends otherwise is a finding, too
+        entry["wrong"] += [repr(error), traceback.format_exc()]
+    if entry["wrong"]:
+        entry["directories"] = shop.close(keep=True)
+    return entry | {"seconds": time.monotonic() - began}
+
+
+def play_rounds(kinds, seed, numbers, until, entries):
+    """One process: its rounds, as long as there is time. None at the end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    shop = Shop()
+    try:
+        for number in numbers:
+            if time.monotonic() >= until:
+                break
+            entries.put(play_round(kinds, seed, number, shop))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        shop.close()
+        entries.put(None)
+
+
+class Result:
+    """What all rounds came to; goes on from the file of an earlier run if told to."""
+
+    def __init__(self, options):
+        self.data = {"seed": options.seed, "only": options.kinds, "rounds": 0, "seconds": 0,
+                     "done": [], "kinds": {}, "failures": []}
+        if options.resume and pathlib.Path(options.result).exists():
+            self.data = json.loads(pathlib.Path(options.result).read_text())
+            if (self.data["seed"], self.data["only"]) != (options.seed, options.kinds):
+                raise SystemExit(f"{options.result} is of another --seed or --only")
+        self.began = time.time() - self.data["seconds"]
+
+    def missing(self, rounds):
+        done = {number for first, last in self.data["done"] for number in range(first, last + 1)}
+        return [number for number in range(rounds) if number not in done]
+
+    def add(self, entry):
+        counts = self.data["kinds"].setdefault(entry["kind"], {
+            "rounds": 0, "applied": 0, "unknown": 0, "rounds_with_unknown": 0})
+        counts["rounds"] += 1
+        counts["applied"] += entry.get("applied", 0)
+        counts["unknown"] += entry.get("unknown", 0)
+        counts["rounds_with_unknown"] += entry.get("unknown", 0) > 0
+        self.data["rounds"] += 1
+        self.data["failures"] += [entry] if entry["wrong"] else []
+        self.mark_done(entry["round"])
+        self.data["seconds"] = round(time.time() - self.began)
+
+    def mark_done(self, number):
+        """Rounds that were played, as [first, last] of each stretch."""
+        stretches = []
+        for first, last in sorted([*self.data["done"], [number, number]]):
+            if stretches and first <= stretches[-1][1] + 1:
+                stretches[-1][1] = last
+            else:
+                stretches.append([first, last])
+        self.data["done"] = stretches
+
+    def text(self):
+        return json.dumps(self.data, indent=2)
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1000, help="default 1000")
     parser.add_argument("--seed", type=int, default=1, help="default 1")
-    parser.add_argument("--only", default=",".join(KINDS), help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--only", default=MIX,
+                        help=f"kinds of rounds, in turn: {', '.join(KINDS)}; default {MIX}")
+    parser.add_argument("--jobs", type=int, default=1, help="rounds at a time; default 1")
     parser.add_argument("--result", help="file for the JSON object")
+    parser.add_argument("--resume", action="store_true",
+                        help="go on behind the rounds that --result has, and add to it")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="begin no round after so long")
     options = parser.parse_args()
     options.kinds = options.only.split(",")
     unknown = [kind for kind in options.kinds if kind not in KINDS]
-    if unknown or options.rounds < 1:
-        parser.error(f"--only takes some of {', '.join(KINDS)}; --rounds at least 1")
+    if unknown or options.rounds < 1 or options.jobs < 1 or (options.resume and not options.result):
+        parser.error(f"--only takes some of {', '.join(KINDS)}; --rounds and --jobs at least 1; "
+                     "--resume needs --result")
     return options
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse_arguments()
-    began = time.time()
-    counts = {kind: {"rounds": 0, "applied": 0} for kind in options.kinds}
-    failures = []
-    for number in range(options.rounds):
-        kind = options.kinds[number % len(options.kinds)]
-        seed = options.seed * 1_000_003 + number
-        wrong, taken = KINDS[kind](random.Random(seed))
-        counts[kind]["rounds"] += 1
-        counts[kind]["applied"] += taken
-        failures += [{"kind": kind, "round": number, "seed": seed, "wrong": wrong}] if wrong else []
-        print(f"{number + 1}/{options.rounds} {kind}: {taken} applied, "
-              f"{'; '.join(wrong) or 'all accounted for'}", file=sys.stderr, flush=True)
-    result = {"seed": options.seed, "seconds": round(time.time() - began), "kinds": counts,
-              "failures": failures}
-    text = json.dumps(result, indent=2)
-    if options.result:
-        with open(options.result, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-    print(text)
-    return 1 if failures else 0
+    result, entries = Result(options), multiprocessing.SimpleQueue()
+    numbers, until = result.missing(options.rounds), time.monotonic() + options.seconds
+    players = [multiprocessing.Process(target=play_rounds, args=(
+        options.kinds, options.seed, numbers[job::options.jobs], until, entries))
+        for job in range(options.jobs)]
+    for player in players:
+        player.start()
+    playing = len(players)
+    try:
+        while playing > 0:
+            entry = entries.get()
+            if entry is None:
+                playing -= 1
+                continue
+            result.add(entry)
+            print(f"{result.data['rounds']}/{options.rounds} round {entry['round']}, {entry['kind']}, "
+                  f"{entry['seconds']:.1f} s: {entry.get('applied')} applied, "
+                  f"{entry.get('unknown')} unknown, "
+                  f"{'; '.join(entry['wrong']) or 'all accounted for'}", file=sys.stderr, flush=True)
+    except BaseException:
+        for player in players:
+            player.terminate()
+        raise
+    finally:
+        for player in players:
+            player.join()
+        if options.result:
+            pathlib.Path(options.result).write_text(result.text() + "\n", encoding="utf-8")
+    print(result.text())
+    return 1 if result.data["failures"] else 0
 
 
 if __name__ == "__main__":

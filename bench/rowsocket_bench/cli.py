@@ -27,7 +27,7 @@ def arguments(argv):
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
     what.add_argument("--full", action="store_true", help="all of that, cost against size, a small"
-                      " buffer pool, other load generators; about an hour")
+                      " buffer pool, other load generators; about 40 minutes")
     what.add_argument("--report", nargs="+", metavar="FILE", help="show results; measures nothing")
     what.add_argument("--publish", nargs="+", metavar="FILE", help="write results into the"
                       " documents; measures nothing")

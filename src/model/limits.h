@@ -20,7 +20,7 @@ struct Limits {
   uint32_t idle_timeout_s = 300;                ///< (variable) handlersocket_timeout
   uint32_t auth_timeout_s = 10;                 ///< (variable) handlersocket_auth_timeout
   // memcached
-  size_t item_bytes_max = 1u << 20;             ///< daemon_memcached_item_size_max: bytes of a value
+  size_t item_bytes_max = 1u << 20;             ///< (variable) daemon_memcached_item_size_max
 };
 
 /// Bytes of a line that are read before the connection has authenticated.

@@ -82,3 +82,33 @@ def test_other_requests_between_them(sql, table, hs_wr, db):
     ]
     answers = play(hs_wr, sql, requests)
     assert [answer.code for answer in answers] == [0, 0, 0, 1, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("key", ("u", "n", "f"))
+def test_requests_that_leave_room_for_more_rows(sql, hs_wr, db, key):
+    """By unique keys where a row may be looked for once more: the right rows, each time."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, n INT NOT NULL UNIQUE, f FLOAT NOT NULL UNIQUE,"
+            " x TINYINT)")
+    sql.run("INSERT INTO t SELECT seq, 100 - seq, 100 - seq, 100 - seq, 0 FROM seq_1_to_99")
+    index = hs_wr.opened(db, "t", key, "x").id
+    keys = (3, "abc", 4, 5, 300, 6)
+    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 2, 0, mod=["U", 7]) for value in keys])
+    assert answers == [counted(0 if value in ("abc", 300) else 1) for value in keys]
+    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 2, 0, mod=["D"]) for value in (7, "abc", 8)])
+    assert answers == [counted(1), counted(0), counted(1)]
+    assert sql.rows("SELECT u FROM t WHERE x = 7 ORDER BY u") == [(b"3",), (b"4",), (b"5",), (b"6",)]
+    assert sql.rows("SELECT u FROM t RIGHT JOIN seq_1_to_99 ON u = seq WHERE id IS NULL") == [(None,)] * 2
+    assert sql.value("SELECT COUNT(*) FROM t WHERE u IN (7, 8)") == b"0"
+
+
+def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
+    """`=` names them all; if one cannot be changed, none is, also behind another request like it."""
+    sql.run("CREATE TABLE t (f FLOAT PRIMARY KEY, x TINYINT UNSIGNED NOT NULL, CHECK (x < 100))")
+    sql.run("INSERT INTO t VALUES (0.1234567, 5), (0.1234569, 99), (0.5, 1)")
+    index = hs_wr.opened(db, "t", "", "x").id
+    text = sql.value("SELECT f FROM t WHERE x = 5")
+    assert text == sql.value("SELECT f FROM t WHERE x = 99")
+    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 9, 0, mod=["+", 1]) for value in ("0.5", text, "0.5")])
+    assert answers[0] == answers[2] == counted(1)
+    assert answers[1].code == 1
+    assert sql.rows("SELECT x FROM t ORDER BY x") == [(b"3",), (b"5",), (b"99",)]

@@ -49,6 +49,9 @@ Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Requ
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
+  // With room for more rows the handler is left as reading by position needs it, and a FLOAT key may
+  // name several.
+  if (request.find.limit != 1) return Kind::kAlone;
   return request.find.modification == Modification::kDelete ? Kind::kDelete : Kind::kUpdate;
 }
 

@@ -192,6 +192,33 @@ def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
         (b"1", b"1"), (b"2", b"2"), (b"3", b"4"), (b"10", b"10"), (b"11", b"11")]
 
 
+@pytest.mark.parametrize("engine", ["Aria", "MyISAM", "MEMORY", "InnoDB"])
+def test_finds_on_other_tables_between_changes(make_server, engine):
+    """The first change of a statement comes after a find that took a lock and gave it back."""
+    twins = Twins(make_server(options=binlog_options()))
+    twins.sql.run(f"CREATE TABLE h.other (id INT PRIMARY KEY) ENGINE={engine}")
+    for row in ROWS:
+        done(twins.client.insert(0, row))
+        twins.sql.run(sql_insert(row))
+    assert twins.client.open_index(5, "h", "other", "", "id") == hs.reply(0, 1)
+
+    def work():
+        change = ["U", "behind a find", None, 5]
+        replies = twins.client.pipeline([
+            hs.find_tokens(1, "=", [99], 1, 0, mod=change), hs.find_tokens(5, "=", [1]),
+            hs.find_tokens(1, "=", [3], 1, 0, mod=change), hs.find_tokens(5, "=", [1]),
+            hs.find_tokens(1, "=", [2], 1, 0, mod=["D"])])
+        assert [reply.code for reply in replies] == [0] * 5
+
+    def in_sql():
+        twins.sql.run("BEGIN")
+        twins.sql.rows("SELECT * FROM h.other")  # Whoever took part decides how a commit is logged.
+        twins.sql.run("UPDATE q.t SET s = 'behind a find', bl = NULL, n = 5 WHERE id = 3")
+        twins.sql.run("DELETE FROM q.t WHERE id = 2")
+        twins.sql.run("COMMIT")
+    assert twins.events_of(work) == twins.events_of(in_sql)
+
+
 def test_binlog_filters(make_server):
     twins = Twins(make_server(options=binlog_options("--binlog-ignore-db=h")))
     types, rows = twins.events_of(lambda: done(twins.client.insert(0, ROWS[0])))

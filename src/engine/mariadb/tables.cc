@@ -236,8 +236,10 @@ void Tables::ReleaseLock(OpenTable& open) {
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
   open.EndScan();
+  // A statement on another table may be open, whose row events name the tables of its own lock.
+  THD* thd = thd_.get();
+  if (thd->lock == open.lock) thd->lock = nullptr;
   ReleaseLock(open);
-  thd_.get()->lock = nullptr;
   locked_.erase(std::remove(locked_.begin(), locked_.end(), &open), locked_.end());
 }
 

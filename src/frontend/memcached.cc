@@ -62,7 +62,6 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   item->kind = Item::Kind::kReply;
   item->detail = &work;
   item->closes = work.command.closes;
-  work.snapshot = snapshot_.get();
   if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
     // A name that is not known may have been made a moment ago.
@@ -78,6 +77,7 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
       if (behind_requests) return {Parsed::kLater, 0};
       switched_to_ = work.target().container->name();
       standard_ = work.target().container;
+      work.table = Copy(standard_->definition.db + "/" + standard_->definition.table, arena);
     }
   }
   has_refreshed_ = false;

@@ -62,13 +62,10 @@ BinaryStatus StatusOf(const model::Error& error) {
 }
 
 void AppendContainerName(const Work& work, base::Buffer& out) {
-  const Target& target = work.target();
-  const containers::Definition& definition = target.container->definition;
-  const std::string name = definition.db + "/" + definition.table;
   memcached::Item item;
-  item.value = name;
-  item.size = name.size();
-  memcached::AppendHit(work.command, target.key, item, &out);
+  item.value = work.table;
+  item.size = work.table.size();
+  memcached::AppendHit(work.command, work.target().key, item, &out);
   memcached::AppendGetEnd(work.command, &out);
 }
 

@@ -191,7 +191,7 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
   if (argument.empty()) {
     AddProcess(shared, writer);
     AddCounters(shared, writer);
-    AddContainers(*work.snapshot, writer);
+    AddContainers(*shared.catalog.current(), writer);
   } else if (argument == "reset") {
     Since(shared).Reset();
     shared.details.Clear();

@@ -291,6 +291,30 @@ TEST_F(MemcachedTest, AContainerThatCannotBeUsedSaysWhy) {
   EXPECT_EQ("STORED\r\n", Set("k", "v", "0"));
 }
 
+// What is answered without the engine is answered at the end of the turn, and a name that is not
+// known makes the connection take a new snapshot within one.
+TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
+  EXPECT_EQ("END\r\n", Ask("get k\r\n"));
+  base::Arena arena;
+  Item stats, name, other;
+  frontend_->Parse("stats\r\n", false, arena, &stats);
+  frontend_->Parse("get @@pairs\r\n", false, arena, &name);
+  Define({{"new", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
+  frontend_->Parse("get @@new.k\r\n", false, arena, &other);
+  ASSERT_EQ(Item::Kind::kOpen, other.kind);
+  frontend_->Rewind();
+  shared_->catalog.RefreshNow(session_);
+  other = {};
+  frontend_->Parse("get @@new.k\r\n", false, arena, &other);
+  EXPECT_EQ(Item::Kind::kRequest, other.kind);
+  base::Buffer out;
+  frontend_->Reply(stats, out);
+  EXPECT_NE(std::string::npos, out.view().find("STAT container:new:table test.demo\r\n"));
+  out.Truncate(0);
+  frontend_->Reply(name, out);
+  EXPECT_EQ("VALUE @@pairs 0 10\r\ntest/pairs\r\nEND\r\n", out.view());
+}
+
 TEST_F(MemcachedTest, WithoutATokenColumnTheContentIsTheToken) {
   Ask("set @@pairs.x|7 0 0 3\r\na|b\r\n");
   const std::string token = Token("@@pairs.x|7");

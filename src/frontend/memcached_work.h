@@ -26,12 +26,13 @@ struct Tally {
 
 struct Work {
   memcached::Command command;
-  const containers::Snapshot* snapshot = nullptr;
-  std::span<Target> targets;            ///< One a key.
+  /// One a key. Of a request: a kReply item may outlive the snapshot that its containers are of.
+  std::span<Target> targets;
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
   std::string_view refusal;             ///< Not empty: answered so, without being executed.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
   bool switches = false;  ///< `get @@name`: changes the connection's container.
+  std::string_view table;  ///< With `switches`, what is answered: the container's table.
   uint64_t serial = 0;    ///< Of requests that may win a mark.
   int64_t parsed_us = 0;  ///< Of those that are timed.
   Tally tally;

@@ -47,6 +47,8 @@ bool MayCreate(const Command& command) {
   }
 }
 
+constexpr int kLockWaitTimeout = 146;  ///< The server's HA_ERR_LOCK_WAIT_TIMEOUT.
+
 bool StoresValue(Verb verb) {
   return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
 }
@@ -61,6 +63,13 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
   item->kind = Item::Kind::kReply;
   item->detail = &work;
+  if (step.outcome == memcached::Outcome::kSkipped) {
+    work.is_nothing = true;
+    return {Parsed::kItem, step.consumed};
+  }
+  // The parser knows of one command only that bytes yet to come belong to it: if one before it were
+  // to be given again, they would be taken off that one.
+  if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
   item->closes = work.command.closes;
   if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
@@ -210,11 +219,16 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   const size_t begin = out.size();
   work.tally = {};
   const bool is_flush = work.command.verb == Verb::kFlushAll;
-  const Outcome outcome = is_flush                  ? ExecuteFlush(shared_, work, session, out)
-                          : item.request.is_write() ? ExecuteEdit(shared_, work, session, out)
-                                                    : ExecuteGet(shared_, work, session, out);
+  Outcome outcome = is_flush                  ? ExecuteFlush(shared_, work, session, out)
+                    : item.request.is_write() ? ExecuteEdit(shared_, work, session, out)
+                                              : ExecuteGet(shared_, work, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
+  // It cannot be given again, since its data is not kept: it does not wait for a lock.
+  if (outcome.busy && work.command.error == memcached::Error::kTooLarge) {
+    outcome.busy = false;
+    outcome.error = model::Error::Engine(kLockWaitTimeout);
+  }
   if (!outcome.busy && !outcome.transaction_lost) {
     AppendEngineError(work.command, outcome.error, out);
   }
@@ -222,6 +236,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
 }
 
 void Memcached::Reply(const Item& item, base::Buffer& out) const {
+  if (WorkOf(item).is_nothing) return;
   AppendReply(shared_, WorkOf(item), out);
 }
 
@@ -244,6 +259,7 @@ void Memcached::CountDetails(const Work& work) {
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kOpen) return;
   Work& work = WorkOf(item);
+  if (work.is_nothing) return;
   // Of what was not committed nothing has happened.
   const Tally tally = answer.ok() ? work.tally : Tally{};
   MemcachedCounters& counters = shared_.counters;

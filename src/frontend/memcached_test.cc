@@ -315,6 +315,25 @@ TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
   EXPECT_EQ("VALUE @@pairs 0 10\r\ntest/pairs\r\nEND\r\n", out.view());
 }
 
+TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
+  base::Arena arena;
+  Item item;
+  const std::string too_large = "set a 0 0 2000000\r\nget a\r\n";
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse(too_large, true, arena, &item).parsed);
+  frontend_->Rewind();
+  const exec::Frontend::Step step = frontend_->Parse(too_large, false, arena, &item);
+  EXPECT_EQ(Parsed::kItem, step.parsed);
+  EXPECT_EQ(too_large.size(), step.consumed);
+  const std::string rest = std::string(2'000'002 - 7, 'x') + "get a\r\n";
+  const exec::Frontend::Step swallowed = frontend_->Parse(rest, false, arena, &item);
+  EXPECT_EQ(Parsed::kItem, swallowed.parsed);
+  EXPECT_EQ(2'000'002u - 7, swallowed.consumed);
+  base::Buffer out;
+  frontend_->Reply(item, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
+}
+
 TEST_F(MemcachedTest, WithoutATokenColumnTheContentIsTheToken) {
   Ask("set @@pairs.x|7 0 0 3\r\na|b\r\n");
   const std::string token = Token("@@pairs.x|7");

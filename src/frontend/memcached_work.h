@@ -31,6 +31,7 @@ struct Work {
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
   std::string_view refusal;             ///< Not empty: answered so, without being executed.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
+  bool is_nothing = false;  ///< Bytes that belong to no command: no reply, not counted.
   bool switches = false;  ///< `get @@name`: changes the connection's container.
   std::string_view table;  ///< With `switches`, what is answered: the container's table.
   uint64_t serial = 0;    ///< Of requests that may win a mark.

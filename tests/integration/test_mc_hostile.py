@@ -9,6 +9,7 @@ import pytest
 import mc
 import mcvectors
 from load import scaled
+from mc_tables import definition
 from server import wait_until
 
 pytestmark = pytest.mark.ours
@@ -193,3 +194,95 @@ def test_many_connections_at_once(server, good, address):
     finally:
         for client in clients:
             client.close()
+
+
+TOO_LARGE_BYTES = 2_000_000
+
+
+def too_large(dialect, data):
+    """A set over the limit whose data, taken for requests, would delete `good`."""
+    if dialect == "text":
+        return b"set big 0 0 %d\r\n%s\r\n" % (len(data), data)
+    return mc.packet(mc.ADD, b"big", data, mc.storing())
+
+
+@pytest.mark.parametrize("dialect", ["text", "binary"])
+def test_swallowed_data_is_no_request_however_full_the_turn_is(server, good, address, dialect):
+    """Replies over the buffer's limit end a turn early, and what was parsed behind them is parsed
+    again: the data of a value that is too large neither takes others with it nor becomes requests."""
+    assert good.set("much", b"x" * 1_000_000) == b"STORED"
+    text = dialect == "text"
+    get, delete, noop = ((b"get much\r\n", b"delete good\r\n", b"mn\r\n") if text else
+                         (mc.packet(mc.GET, b"much"), mc.packet(mc.DELETE, b"good"), mc.packet(mc.NOOP)))
+    data = (delete * (TOO_LARGE_BYTES // len(delete) + 1))[:TOO_LARGE_BYTES]
+    request = too_large(dialect, data)
+    for cut in (0, 100, len(request) - 10, len(request)):
+        with mc.Client(address) as client:
+            client.send(get * 5 + request[:cut])
+            client.send(request[cut:] + get * 5 + noop)
+            for number in range(11):
+                if number == 5:
+                    if text:
+                        assert client.line() == b"SERVER_ERROR object too large for cache"
+                    else:
+                        assert client.packet().status == 3
+                elif text:
+                    assert len(client.reply_to_get()[b"much"][1]) == 1_000_000
+                else:
+                    assert len(client.packet().value) == 1_000_000
+            assert client.line() == b"MN" if text else client.packet().opcode == mc.NOOP
+            assert client.in_step(dialect)
+    assert good.command("delete much") == b"DELETED"
+
+
+@pytest.mark.parametrize("dialect", ["text", "binary"])
+def test_swallowed_data_is_no_request_when_others_wait(server, good, address, dialect):
+    """The same behind a row that somebody else holds, and in front of it."""
+    text = dialect == "text"
+    assert good.set("held", b"old") == b"STORED"
+    delete = b"delete good\r\n" if text else mc.packet(mc.DELETE, b"good")
+    data = (delete * (TOO_LARGE_BYTES // len(delete) + 1))[:TOO_LARGE_BYTES]
+    request = too_large(dialect, data)
+    sets = [b"set held 0 0 1\r\n%d\r\n" % number if text else
+            mc.packet(mc.SET, b"held", b"%d" % number, mc.storing()) for number in range(4)]
+    table = definition(server.sql())
+    table = f"{table['db_schema']}.{table['db_table']}"
+    for cut in (0, 100, len(request) // 2, len(request)):
+        holder = server.sql()
+        holder.run("BEGIN")
+        holder.run(f"SELECT 1 FROM {table} WHERE id = 'held' FOR UPDATE")
+        with mc.Client(address) as client:
+            client.send(sets[0] + sets[1] + request[:cut])
+            assert good.value("good") == b"value"
+            holder.run("COMMIT")
+            holder.run("BEGIN")
+            client.send(request[cut:])
+            client.send(sets[2] + sets[3])
+            holder.run("COMMIT")
+            answers = [client.line() if text else client.packet().status for _ in range(5)]
+            stored, large = (b"STORED", b"SERVER_ERROR object too large for cache") if text else (0, 3)
+            assert answers == [stored, stored, large, stored, stored]
+            assert client.in_step(dialect)
+        assert good.value("held") == b"3"
+    assert good.command("delete held") == b"DELETED"
+
+
+@pytest.mark.parametrize("cut_bytes", [400, 1_000_000])
+def test_a_binary_set_over_the_limit_does_not_wait_for_its_row(server, good, address, cut_bytes):
+    """What it would take away is held by somebody else: it is answered, and its data swallowed."""
+    assert good.set("held", b"old", expiry=1000) == b"STORED"
+    delete = mc.packet(mc.DELETE, b"good")
+    data = (delete * (TOO_LARGE_BYTES // len(delete) + 1))[:TOO_LARGE_BYTES]
+    request = mc.packet(mc.SET, b"held", data, mc.storing())
+    table = definition(server.sql())
+    holder = server.sql()
+    holder.run("BEGIN")
+    holder.run(f"SELECT 1 FROM {table['db_schema']}.{table['db_table']} WHERE id = 'held' FOR UPDATE")
+    with mc.Client(address) as client:
+        client.send(request[:cut_bytes])
+        answer = client.packet()
+        assert answer.status != 0
+        client.send(request[cut_bytes:])
+        assert client.in_step("binary")
+        holder.run("COMMIT")
+        assert client.binary(mc.DELETE, b"held").status == 0

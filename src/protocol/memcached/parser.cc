@@ -41,18 +41,20 @@ bool MayBeLong(std::string_view line) {
 
 Step Parser::Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
                   Command* command) {
+  if (input.empty()) return {};
   before_ = state_;
-  const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
-  state_.swallows -= swallowed;
-  input.remove_prefix(swallowed);
-  if (input.empty() || input.size() < state_.needs_bytes) return {Outcome::kNeedMore, swallowed};
+  if (state_.swallows != 0) {
+    const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
+    state_.swallows -= swallowed;
+    return {swallowed == input.size() ? Outcome::kNeedMore : Outcome::kSkipped, swallowed};
+  }
+  if (input.size() < state_.needs_bytes) return {};
   if (state_.chosen == Chosen::kNotYet) {
     state_.chosen = input.front() == kRequestMagic ? Chosen::kBinary : Chosen::kText;
   }
-  Step step = is_binary() ? NextBinary(input, limits, arena, command)
-                          : NextText(input, limits, arena, command);
+  const Step step = is_binary() ? NextBinary(input, limits, arena, command)
+                                : NextText(input, limits, arena, command);
   if (step.outcome != Outcome::kNeedMore) state_.scanned = state_.needs_bytes = 0;
-  step.consumed += swallowed;
   return step;
 }
 
@@ -74,8 +76,7 @@ Step Parser::NextText(std::string_view input, const model::Limits& limits, base:
     command->error = Error::kTooLarge;
   }
   if (command->error != Error::kNone) {
-    state_.swallows = data.bytes + kDataEndBytes;
-    return {Outcome::kCommand, line_bytes};
+    return Swallow(line_bytes, data.bytes + kDataEndBytes, input);
   }
   const auto value_bytes = static_cast<size_t>(data.bytes);
   const size_t command_bytes = line_bytes + value_bytes + kDataEndBytes;
@@ -107,7 +108,8 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
   if (!StartBinary(header, limits, command)) {
     if (command->closes) return {Outcome::kCommand, input.size()};
     const bool needs_key = command->error == Error::kTooLarge && command->verb == Verb::kSet;
-    return needs_key ? TakeKeyOfTooLarge(header, input, arena, command) : SwallowBody(header, 0);
+    return needs_key ? TakeKeyOfTooLarge(header, input, arena, command)
+                     : Swallow(kHeaderBytes, header.body_bytes, input);
   }
   const size_t command_bytes = kHeaderBytes + header.body_bytes;
   if (input.size() < command_bytes) {
@@ -118,9 +120,11 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
   return {Outcome::kCommand, command->closes ? input.size() : command_bytes};
 }
 
-Step Parser::SwallowBody(const BinaryHeader& header, size_t but_for_bytes) {
-  state_.swallows = header.body_bytes - but_for_bytes;
-  return {Outcome::kCommand, kHeaderBytes + but_for_bytes};
+Step Parser::Swallow(size_t front_bytes, uint64_t bytes, std::string_view input) {
+  const auto swallowed =
+      static_cast<size_t>(std::min<uint64_t>(bytes, input.size() - front_bytes));
+  state_.swallows = bytes - swallowed;
+  return {Outcome::kCommand, front_bytes + swallowed};
 }
 
 // A set that is too large takes away what was stored: its key is needed, its value is not.
@@ -134,7 +138,7 @@ Step Parser::TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view inpu
   const std::span<std::string_view> keys = arena.Allocate<std::string_view>(1);
   keys[0] = input.substr(kHeaderBytes + header.extras_bytes, header.key_bytes);
   command->keys = keys;
-  return SwallowBody(header, front_bytes);
+  return Swallow(kHeaderBytes + front_bytes, header.body_bytes - front_bytes, input);
 }
 
 size_t InputBytesMax(const model::Limits& limits) {

@@ -10,7 +10,8 @@
 // Limits (model/limits.h): Limits::item_bytes_max, kMemcachedKeyBytesMax, kMemcachedLineBytesMax,
 // kMemcachedLongLineBytesMax.
 // Errors: a wrong command is a Command with an `error`, to be answered in its turn; the stream
-// stays in step (a data block whose length can be read is swallowed, without being kept).
+// stays in step (a data block whose length can be read is swallowed, without being kept: what has
+// come of it with the command, the rest by itself, so that every command begins in a fresh state).
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,7 @@ namespace rowsocket::memcached {
 enum class Outcome : uint8_t {
   kCommand,   ///< `command` is complete.
   kNeedMore,  ///< No complete command in this input.
+  kSkipped,   ///< The rest of a swallowed data block; what follows is not looked at yet.
   /// Not memcached's protocol: close, with no answer. `command` is a quiet kQuit that closes, so
   /// that the two may be treated alike.
   kMalformed,
@@ -48,8 +50,13 @@ class Parser {
   Step Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
             Command* command);
 
-  /// Forgets the last call of Next, which returned kCommand: its input will be given again.
+  /// Forgets the last call of Next that was given any input and returned kCommand: it will be given
+  /// again. So is a command before it, unless that leaves_swallowing().
   void Rewind() { state_ = before_; }
+
+  /// After kCommand: whether bytes that are yet to come belong to it, and are not kept. They are
+  /// behind all of the input then.
+  bool leaves_swallowing() const { return state_.swallows != 0; }
 
   /// Whether the connection has chosen the binary dialect.
   bool is_binary() const { return state_.chosen == Chosen::kBinary; }
@@ -67,14 +74,15 @@ class Parser {
   Step NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
                 Command* command);
   Step NextWithoutLine(std::string_view input, Command* command);
-  Step SwallowBody(const BinaryHeader& header, size_t but_for_bytes);
+  /// A command of `front_bytes`, with `bytes` behind it that are not kept.
+  Step Swallow(size_t front_bytes, uint64_t bytes, std::string_view input);
   Step TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input, base::Arena& arena,
                          Command* command);
   Step NextBinary(std::string_view input, const model::Limits& limits, base::Arena& arena,
                   Command* command);
 
   State state_;
-  State before_;  ///< As the last call of Next found it.
+  State before_;  ///< As the last call of Next with input found it.
 };
 
 /// Bytes of input that Next may need to see at once.

@@ -40,7 +40,7 @@ Fed Feed(std::string_view bytes, size_t piece_bytes, const model::Limits& limits
         parser.Rewind();
         step = parser.Next(input, limits, arena, &command);
       }
-      if (step.outcome != Outcome::kNeedMore) {
+      if (step.outcome == Outcome::kCommand || step.outcome == Outcome::kMalformed) {
         on_command(input, step, command);
         fed.commands.push_back(step.outcome == Outcome::kMalformed ? "malformed" : Dump(command));
         fed.closed = command.closes;

@@ -149,10 +149,11 @@ class Sale:
             for descriptor, _ in self.poll.poll(5):
                 self.receive(self.buyers[descriptor])
 
-    def play_until_killed(self, server, goal, delay_s):
-        """Plays until `goal` pieces are taken, and on while a SIGKILL comes so much later: it meets
-        the server at work. Then until every connection has ended."""
-        self.play(lambda sale: sale.taken >= goal)
+    def play_until_killed(self, server, goal, delay_s, seconds_max=float("inf")):
+        """Plays until `goal` pieces are taken or the time is up, and on while a SIGKILL comes so much
+        later: it meets the server at work. Then until every connection has ended."""
+        deadline = time.monotonic() + seconds_max
+        self.play(lambda sale: sale.taken >= goal or time.monotonic() > deadline)
         killer = threading.Timer(delay_s, server.strike)
         killer.start()
         try:
@@ -272,7 +273,7 @@ def crash_violations(sale, stock, final):
 
 
 def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
-                connections=(1, 8, 64, 512), then=lambda server: None):
+                connections=(1, 8, 64, 512), then=lambda server: None, seconds_max=float("inf")):
     """A sale that ends with a SIGKILL at a random moment behind the first `goal` pieces, then(server),
     and a restart. Returns what is wrong, and the sale."""
     sql = server.sql()
@@ -286,7 +287,7 @@ def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
     sql.run(f"SET GLOBAL innodb_flush_log_at_trx_commit = {flush}")
     sale = Sale(server, db, rng.choice(connections), depth=rng.choice((1, 1, 4)), buyers=buyers)
     try:
-        sale.play_until_killed(server, goal, rng.choice((0, rng.uniform(0, 0.03))))
+        sale.play_until_killed(server, goal, rng.choice((0, rng.uniform(0, 0.03))), seconds_max)
     finally:
         sale.close()
     then(server)

@@ -23,6 +23,7 @@ from server import Server
 
 BINLOG = ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]
 SERVER_ROUNDS = 25  # that one server is used for
+SALE_SECONDS_MAX = 1.5  # before a kill, where few connections take long for what they shall buy
 
 
 class Shop:
@@ -85,7 +86,8 @@ def crash_round(rng, shop, db):
     """SIGKILL at a random moment (H6), over both protocols."""
     server, _ = shop.server(rng.choice(([], BINLOG)))
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
-    return *killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers), server
+    return *killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers,
+                        seconds_max=SALE_SECONDS_MAX), server
 
 
 def cut_round(rng, shop, db):
@@ -93,7 +95,7 @@ def cut_round(rng, shop, db):
     server, cache = shop.server(rng.choice(([], BINLOG)), loses_cache=True)
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
-                              then=cache.cut_power)
+                              then=cache.cut_power, seconds_max=SALE_SECONDS_MAX)
     return wrong, sale, server
 
 

@@ -114,19 +114,62 @@ class Durability:
         """promises: (marker that the write puts into the files, text that its reply shows)."""
         wrong = []
         for marker, shown in promises:
-            sends = [call for call, data in self.sends if shown in data]
-            if not sends:
+            send = self.send_of(shown)
+            if send is None:
                 wrong.append(f"no reply with {shown!r} was seen")
                 continue
             for file in self.files:
-                wrong += self.too_early(file, marker, sends[0])
+                written = [call for call, data in self.writes[file] if marker in data]
+                wrong += self.too_early(file, marker, written[0] if written else None, send)
         return wrong
 
-    def too_early(self, file, marker, send):
-        written = [call for call, data in self.writes[file] if marker in data]
-        if not written:
+    def send_of(self, shown, to=b""):
+        """The first reply that shows this text, to one client (the end of its socket's name)."""
+        return next((call for call, data in self.sends if shown in data and to in call.file), None)
+
+    def too_early(self, file, marker, written, send):
+        if written is None:
             return [f"{marker!r} was answered and never written to {file.decode()}"]
         for flush in self.flushes[file]:
-            if written[0].end < flush.start and flush.end < send.start:
+            if written.end < flush.start and flush.end < send.start:
                 return []
         return [f"{marker!r} was answered before {file.decode()} was flushed"]
+
+    def chain_violations(self, chain, promises):
+        """For requests that followed each other on one row. chain: for each, in that order, the
+        marker that it puts into each file. Of those that were merged only the last one's was
+        written, which covers them all.
+
+        promises: (port of the client, text that its reply shows, place in the chain). Returns what
+        is wrong, and how many places have no write of their own in any file."""
+        wrong, unwritten = [], len(chain)
+        covers = {}
+        for file in self.files:
+            writes = self.writes_of([markers[file] for markers in chain], file)
+            unwritten = min(unwritten, writes.count(None))
+            covers[file] = following(writes)
+        for port, shown, place in promises:
+            send = self.send_of(shown, b"->127.0.0.1:%d" % port)
+            if send is None:
+                wrong.append(f"no reply with {shown!r} was seen")
+                continue
+            for file in self.files:
+                wrong += self.too_early(file, chain[place][file], covers[file][place], send)
+        return wrong, unwritten
+
+    def writes_of(self, markers, file):
+        """The write that has each marker first, or None."""
+        found = [None] * len(markers)
+        for call, data in self.writes[file]:
+            for place, marker in enumerate(markers):
+                if found[place] is None and marker in data:
+                    found[place] = call
+        return found
+
+
+def following(writes):
+    """For each place its write or, if it has none, that of the next place that has one."""
+    covers = list(writes)
+    for place in reversed(range(len(covers) - 1)):
+        covers[place] = covers[place] or covers[place + 1]
+    return covers

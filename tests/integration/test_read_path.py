@@ -2,6 +2,8 @@
 
 import pytest
 
+from server import wait_until
+
 pytestmark = pytest.mark.ours  # the short ways are
 
 FINDS = 500
@@ -15,6 +17,29 @@ def test_each_turn_sees_what_was_committed_before_it(sql, rd):
     for value in range(1, 200):
         sql.run("UPDATE t SET x = %s WHERE id = 1", value)
         assert index.rows("=", [1]) == [(str(value).encode(),)]
+
+
+def test_a_column_that_tells_the_time_goes_on(sql, rd, server, db):
+    """Without a moment in which the table would be closed; the time zone may change, too."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, s INT, now DATETIME(6) AS (NOW(6)) VIRTUAL,"
+            " at DATETIME AS (FROM_UNIXTIME(s)) VIRTUAL)")
+    sql.run("INSERT INTO t (id, s) VALUES (1, 1600000000)")
+    index = rd("t", "", "now,at")
+    first, at = index.rows("=", [1])[0]
+    seen = set()
+    wait_until(lambda: seen.add(index.rows("=", [1])[0][0]) or len(seen) > 20, step_s=0)
+    assert first not in seen
+    zones = ["+05:00", "-03:30", "SYSTEM"]
+    try:
+        for zone in zones:
+            sql.run("SET GLOBAL time_zone = %s", zone)
+            expected = server.sql(db).value("SELECT at FROM t")
+            assert index.rows("=", [1])[0][1] == expected
+            for _ in range(50):
+                index.rows("=", [1])
+    finally:
+        sql.run("SET GLOBAL time_zone = SYSTEM")
+    assert at == expected
 
 
 def test_tables_that_stay_ready_take_turns(sql, rd):

@@ -112,3 +112,14 @@ def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
     assert answers[0] == answers[2] == counted(1)
     assert answers[1].code == 1
     assert sql.rows("SELECT x FROM t ORDER BY x") == [(b"3",), (b"5",), (b"99",)]
+
+
+def test_each_has_its_own_time(sql, hs_wr, db):
+    """Columns of either kind, set by DEFAULT, ON UPDATE or an expression, say the same of a row."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, t TIMESTAMP(6) DEFAULT NOW(6) ON UPDATE NOW(6),"
+            " d DATETIME(6) DEFAULT NOW(6) ON UPDATE NOW(6), e DATETIME(6) DEFAULT (NOW(6) + INTERVAL 1 DAY))")
+    whole, x = hs_wr.opened(db, "t", "", "id,x").id, hs_wr.opened(db, "t", "", "x").id
+    assert set(hs_wr.pipeline([[whole, "+", 2, row, 0] for row in range(100)])) == {OK}
+    assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e <> t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
+    assert set(hs_wr.pipeline([find_tokens(x, "=", [row], 1, 0, mod=["U", 1]) for row in range(100)])) == {counted(1)}
+    assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e > t + INTERVAL 1 DAY) = 0 FROM t") == b"1"

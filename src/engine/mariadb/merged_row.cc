@@ -81,8 +81,7 @@ NotMergeable MergedRow::Takes(const Request& request) const {
 }
 
 Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
-  // ON UPDATE and DEFAULT have the time of the request.
-  if (open_->table->default_field != nullptr) thd_.get()->set_time();
+  if (open_->tells_time) thd_.SetTime();
   Outcome outcome =
       request.verb == Request::Verb::kEdit ? Edit(request.edit) : Find(request.find, sink);
   thd_.ClearStatement();

@@ -90,7 +90,7 @@ void MariaSession::BeginTurn(bool writes) {
   must_flush_ = false;
   THD* thd = thd_.get();
   thd->set_time();
-  thd_.RefreshVariables();
+  if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
   // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
   // need no locks on the gaps beside them: where a row is looked for that is not there, an insert of
@@ -154,6 +154,7 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
   Outcome outcome = index.ResolveForRead(tables_, &open);
   if (!outcome.ok()) return outcome;
   thd_.StartStatement(SQLCOM_SELECT);
+  if (open->table->vfield != nullptr) [[unlikely]] thd_.SetTime();
   outcome = tables_.Lock(*open);
   if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
   if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);

@@ -75,6 +75,8 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
   open->rolls_back = open->table->file->has_transactions_and_rollback();
   open->is_innodb = open->table->part_info == nullptr &&
                     open->table->file->ht->db_type == DB_TYPE_INNODB;
+  open->tells_time = open->table->default_field != nullptr || open->table->vfield != nullptr ||
+                     open->table->check_constraints != nullptr;
   // What generated columns are computed with lies in the statement's memory.
   open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);

@@ -37,6 +37,7 @@ struct OpenTable {
   uint64_t used_in = 0;           ///< The last turn that locked it.
   bool stays_locked = false;      ///< Between turns that only read.
   bool is_innodb = false;         ///< And not partitioned.
+  bool tells_time = false;        ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
   /// Serial of the Index that the handler is initialized for; 0: none.
   uint64_t positioned_for = 0;
   bool reads_key = false;         ///< And whether it reads the parts of the key.

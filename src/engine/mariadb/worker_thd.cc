@@ -139,27 +139,36 @@ void WorkerThd::SetRowLockWait() {
   if (assignment->check(thd_) == 0) assignment->update(thd_);
 }
 
-void WorkerThd::RefreshVariables() {
-  const sql_mode_t mode = global_system_variables.sql_mode;
-  thd_->variables.sql_mode = mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  thd_->variables.time_zone = global_system_variables.time_zone;
+bool WorkerThd::RefreshVariables() {
+  const sql_mode_t mode =
+      global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  Time_zone* const time_zone = global_system_variables.time_zone;
+  const bool changed = thd_->variables.sql_mode != mode || thd_->variables.time_zone != time_zone;
+  thd_->variables.sql_mode = mode;
+  thd_->variables.time_zone = time_zone;
   thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
   thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
   thd_->userstat_running = opt_userstat_running;
   RestoreLockWait();
   if (timeouts_.waits_for_rows) SetRowLockWait();
+  return changed;
 }
 
 void WorkerThd::RestoreLockWait() {
   thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
 }
 
+// NOW() and its like are computed once a query id.
+void WorkerThd::SetTime() {
+  thd_->set_time();
+  thd_->set_query_id(next_query_id());
+}
+
 void WorkerThd::StartStatement(int sql_command) {
   thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
   if (sql_command == SQLCOM_SELECT) return;
-  thd_->set_time();
-  thd_->set_query_id(next_query_id());
+  SetTime();
   thd_->used = 0;
   thd_->set_current_stmt_binlog_format_row();
   thd_->cuted_fields = 0;

@@ -40,12 +40,15 @@ class WorkerThd {
 
   THD* get() const { return thd_; }
 
-  /// Takes over what a new SQL session would find in the global variables.
-  void RefreshVariables();
+  /// Takes over what a new SQL session would find in the global variables. True: what the
+  /// expressions of open tables (defaults, generated columns, CHECK) were prepared with is another now.
+  bool RefreshVariables();
 
   /// Table and metadata locks are waited for as WaitTimeouts says (a commit waits longer).
   void RestoreLockWait();
 
+  /// Sets the time for what is executed next, also where expressions keep it for a whole statement.
+  void SetTime();
   /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
   void StartStatement(int sql_command);
   /// Whether a conversion that loses something is an error, as for new values of a strict INSERT, or

@@ -89,7 +89,7 @@ Outcome Writer::Join(OpenTable& open, MariaIndex& index, const Request& request,
                      model::RowSink& sink) {
   THD* thd = thd_.get();
   statement_.SetCommand(SqlCommand(request));
-  if (open.table->default_field != nullptr) thd->set_time();
+  if (open.tells_time) thd_.SetTime();
   thd_.SetStrict(true);
   Outcome outcome;
   if (request.verb == Request::Verb::kInsert) {

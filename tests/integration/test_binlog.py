@@ -192,6 +192,16 @@ def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
         (b"1", b"1"), (b"2", b"2"), (b"3", b"4"), (b"10", b"10"), (b"11", b"11")]
 
 
+def test_a_new_domain_and_server_id_are_followed(make_server):
+    """As by new SQL sessions, while the same threads go on."""
+    twins = Twins(make_server(options=binlog_options()))
+    done(twins.client.insert(0, ROWS[0]))
+    twins.sql.run("SET GLOBAL gtid_domain_id = 9")
+    twins.sql.run("SET GLOBAL server_id = 78")
+    done(twins.client.insert(0, ROWS[1]))
+    assert twins.sql.value("SELECT @@gtid_binlog_pos").split(b",")[-1] == b"9-78-1"
+
+
 @pytest.mark.parametrize("engine", ["Aria", "MyISAM", "MEMORY", "InnoDB"])
 def test_finds_on_other_tables_between_changes(make_server, engine):
     """The first change of a statement comes after a find that took a lock and gave it back."""

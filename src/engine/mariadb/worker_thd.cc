@@ -146,6 +146,8 @@ bool WorkerThd::RefreshVariables() {
   const bool changed = thd_->variables.sql_mode != mode || thd_->variables.time_zone != time_zone;
   thd_->variables.sql_mode = mode;
   thd_->variables.time_zone = time_zone;
+  thd_->variables.server_id = global_system_variables.server_id;
+  thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;
   thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
   thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;

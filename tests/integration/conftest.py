@@ -13,6 +13,7 @@ import pymysql
 import pytest
 
 import hs
+from mc_tables import Container
 from server import Server
 
 _servers = []  # all that are to be watched and stopped
@@ -134,6 +135,14 @@ def db(server):
 def sql(server, db):
     """A SQL session in the test's schema."""
     return server.sql(db)
+
+
+@pytest.fixture
+def container(server, db):
+    """A container of memcached's with a table of its own."""
+    one = Container(server, db, f"c{db}")
+    yield one
+    one.drop()
 
 
 @pytest.fixture

@@ -10,13 +10,6 @@ from server import wait_until
 pytestmark = pytest.mark.ours
 
 
-@pytest.fixture
-def container(server, db):
-    one = Container(server, db, f"c{db}")
-    yield one
-    one.drop()
-
-
 def expire(container, *keys):
     """As if their time had passed a second ago."""
     for key in keys:

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from hs import find_tokens
+from load import Crew
 from rowhistory import Event, History
 
 ROWS = (1, 2, 3)
@@ -231,11 +232,9 @@ def test_some_order_explains_all_answers(server, db, sql, rng, kind):
             return next(numbers) * 1000000
     players = [Player(number, type(rng)(rng.random()), server.hs_wr(), db, versions)
                for number in range(12)]
-    threads = [threading.Thread(target=player.play, args=(6, 40)) for player in players]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with Crew(join_timeout_s=120) as crew:
+        for player in players:
+            crew.start(player.play, 6, 40)
     assert all(len(player.events) > 100 for player in players)
     for player in players:
         for row, event in player.events:

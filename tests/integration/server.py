@@ -46,6 +46,15 @@ def read_env(path):
     return {name.strip(): value.strip().strip("'\"") for name, value in pairs}
 
 
+def run_packaged(sql, name):
+    """The statements of a script in packaging/, which have no semicolon within them."""
+    text = (REPOSITORY / "packaging" / name).read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    for statement in "\n".join(lines).split(";"):
+        if statement.strip():
+            sql.run(statement)
+
+
 def server_env():
     """ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD."""
     return read_env(cache_dir() / "current" / "env")

@@ -1,22 +1,15 @@
 """Idempotency tokens: a request takes effect once, however often it is sent (H11)."""
 
 import collections
-import pathlib
 
 import pytest
 
 import hs
 from load import Crew, scaled
-from server import wait_until
+from server import run_packaged, wait_until
 
-TABLE = (pathlib.Path(__file__).parents[2] / "packaging" / "rowsocket_tokens.sql").read_text()
+TABLE = "rowsocket_tokens.sql"
 TAKE = hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
-
-
-def install(sql):
-    for statement in TABLE.split(";"):
-        if statement.strip():
-            sql.run(statement)
 
 
 def make_stock(server, db="shop", stock=1000):
@@ -40,7 +33,7 @@ def once(token, tokens=TAKE):
 @pytest.fixture
 def shop(make_server):
     server = make_server(options=["--handlersocket-tokens=ON", "--handlersocket-token-ttl=3600"])
-    install(make_stock(server))
+    run_packaged(make_stock(server), TABLE)
     return server
 
 
@@ -121,7 +114,7 @@ def test_without_the_table_nothing_is_done(make_server):
     client = opened(server)
     assert client.pipeline([once("a"), once("b"), TAKE]) == [
         hs.refused(1, "tokentable"), hs.refused(1, "tokentable"), hs.reply(0, 1, 1000)]
-    install(sql)
+    run_packaged(sql, TABLE)
     assert client.request(*once("a")) == hs.reply(0, 1, 999)
 
 

@@ -12,11 +12,15 @@ import threading
 import time
 
 import pymysql
+import pytest
 
 import hs
 
 SCALE = float(os.environ.get("ROWSOCKET_TEST_SCALE", "1"))
 GROUP_ROWS = 4  # rows that one counting request of a writer changes
+BINLOG_OPTIONS = ["--log-bin=tests", "--sync-binlog=1", "--server-id=1"]  # options of a server
+# For tests of durability: by the redo log alone, and with the binary log.
+both_logs = pytest.mark.parametrize("options", [[], BINLOG_OPTIONS], ids=["redo", "binlog"])
 
 TABLES = (
     """CREATE TABLE led (w INT NOT NULL, seq INT NOT NULL, payload VARCHAR(60) NOT NULL,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from load import Crew, Reader, clients_kept, make_tables, make_writers, scaled, violations
+from load import (Crew, Reader, both_logs, clients_kept, make_tables, make_writers, scaled,
+                  violations)
 from server import wait_until
 
 ROUNDS = 20
@@ -46,8 +47,7 @@ def holes(sql, db, writer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [
-    [], ["--log-bin=crash", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
+@both_logs
 def test_sigkill_under_load(make_server, rng, options):
     server = make_server(options=options)
     total = 0

@@ -3,7 +3,7 @@
 import pytest
 
 import mc
-from load import Crew, clients_kept, scaled
+from load import Crew, both_logs, clients_kept, scaled
 from mc_tables import definition
 from server import wait_until
 
@@ -84,8 +84,7 @@ def crash_under_load(server, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [
-    [], ["--log-bin=crash", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
+@both_logs
 def test_sigkill_under_sets(make_server, rng, options):
     server = make_server(options=options)
     total = 0

@@ -2,9 +2,10 @@
 
 import pytest
 
-from load import scaled
+from load import both_logs, scaled
 from lostcache import OPTIONS, LostCache
 from sale import killed_sale
+
 
 def power_cut(server, cache, rng, db, goal):
     """One sale, cut short. Returns (what is wrong, bytes lost)."""
@@ -20,8 +21,7 @@ def cache(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [
-    [], ["--log-bin=cut", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
+@both_logs
 def test_a_power_cut_loses_nothing_that_was_acknowledged(make_server, cache, rng, options):
     server = make_server(options=[*OPTIONS, *options], environment=cache.environment)
     lost_bytes = 0

@@ -6,7 +6,7 @@ import random
 import pytest
 
 import hs
-from load import scaled
+from load import both_logs, scaled
 from sale import (KEEP, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations, jain,
                   killed_sale, make_table, order_violations)
 
@@ -137,8 +137,7 @@ def test_one_request_that_is_wrong_fails_alone(server, db, sql, wr):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [
-    [], ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]], ids=["redo", "binlog"])
+@both_logs
 @pytest.mark.parametrize("buyers", [Buyer, CounterBuyer], ids=["handlersocket", "memcached"])
 def test_sigkill_in_the_middle_of_a_sale(make_server, rng, options, buyers):
     server = make_server(options=options)

@@ -6,7 +6,7 @@ import errno
 import pymysql
 import pytest
 
-from load import Crew, scaled, worker_ids
+from load import BINLOG_OPTIONS, Crew, scaled, worker_ids
 from lostcache import OPTIONS, LostCache
 from sale import Sale, applied, crash_violations, make_table
 from server import wait_until
@@ -144,11 +144,11 @@ def cache(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
-@pytest.mark.parametrize("part", ["log.0", "ib_logfile"], ids=["binlog", "redo"])
+@pytest.mark.parametrize("part", ["tests.0", "ib_logfile"], ids=["binlog", "redo"])
 def test_a_disk_that_takes_no_more_writes(make_server, cache, part, number):
     """Error answers, or a server that stops: what was acknowledged is there either way, also after
     a power cut."""
-    server = make_server(options=[*OPTIONS, "--log-bin=log", "--sync-binlog=1", "--server-id=1"],
+    server = make_server(options=[*OPTIONS, *BINLOG_OPTIONS],
                          environment=cache.environment)
     sql = server.sql()
     make_table(sql, "sale", STOCK)

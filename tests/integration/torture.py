@@ -16,12 +16,12 @@ import tempfile
 import time
 import traceback
 
+from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, applied, book_violations, killed_sale, make_table,
                   order_violations)
 from server import Server
 
-BINLOG = ["--log-bin=sale", "--sync-binlog=1", "--server-id=1"]
 SERVER_ROUNDS = 25  # that one server is used for
 SALE_SECONDS_MAX = 1.5  # before a kill, where few connections take long for what they shall buy
 
@@ -67,7 +67,7 @@ class Shop:
 def sale_round(rng, shop, db):
     """A sale at a random number of connections, run dry (H1, H2, H3)."""
     connections, stock = rng.choice((8, 64, 512, 4096)), rng.choice((20_000, 100_000, 500_000))
-    server, _ = shop.server(rng.choice(([], BINLOG)))
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
     sql = server.sql()
     make_table(sql, db, stock)
     sale = Sale(server, db, connections, depth=rng.choice((1, 1, 8)))
@@ -84,7 +84,7 @@ def sale_round(rng, shop, db):
 
 def crash_round(rng, shop, db):
     """SIGKILL at a random moment (H6), over both protocols."""
-    server, _ = shop.server(rng.choice(([], BINLOG)))
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     return *killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers,
                         seconds_max=SALE_SECONDS_MAX), server
@@ -92,7 +92,7 @@ def crash_round(rng, shop, db):
 
 def cut_round(rng, shop, db):
     """A power cut: what was written and not flushed is gone (H7)."""
-    server, cache = shop.server(rng.choice(([], BINLOG)), loses_cache=True)
+    server, cache = shop.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
                               then=cache.cut_power, seconds_max=SALE_SECONDS_MAX)

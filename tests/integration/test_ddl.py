@@ -296,3 +296,43 @@ def test_storm_on_a_table_that_comes_and_goes(server, db, rng, sql):
         assert client.client.find(0, "=", [5000]) == hs.reply(0, 3)
     assert sql.value("SELECT COUNT(*) FROM g WHERE id <> a OR b <> 8") == b"0"
     assert sql.rows("CHECK TABLE g EXTENDED")[-1][3] == b"OK"
+
+
+CHILD = ("CREATE TABLE {db}.{name} (id INT PRIMARY KEY, pid INT, v INT AS (pid + 1) VIRTUAL, KEY (v),"
+         " FOREIGN KEY (pid) REFERENCES {db}.{parent} (id) ON DELETE {action} ON UPDATE CASCADE)")
+
+
+@pytest.mark.ours
+def test_children_that_come_while_their_parent_stays_open(server, db, sql):
+    """No lock on the parent tells of them; changes of the parent reach them all the same."""
+    sql.run(f"CREATE TABLE {db}.p (id INT PRIMARY KEY, x INT)")
+    sql.run(f"INSERT INTO {db}.p SELECT seq, 0 FROM seq_1_to_50")
+    client = server.hs_wr()
+    id_of, x_of = client.opened(db, "p", "", "id").id, client.opened(db, "p", "", "x").id
+
+    def modified(index, keys, *mod):
+        replies = client.pipeline([hs.find_tokens(index, "=", [key], 1, 0, mod=mod) for key in keys])
+        assert replies == [hs.counted(1)] * len(keys)
+
+    def keep_open(crew):
+        with server.hs_wr() as other:
+            index = other.opened(db, "p", "", "x").id
+            while not crew.stopping.is_set():
+                other.pipeline([hs.find_tokens(index, "=", [50], 1, 0, mod=["+", 1])] * 50)
+    with Crew() as crew:
+        crew.start(keep_open, crew)
+        modified(x_of, [1, 2], "U", 7)
+        sql.run(CHILD.format(db=db, name="c", parent="p", action="CASCADE"))
+        sql.run(f"INSERT INTO {db}.c (id, pid) SELECT seq, seq FROM seq_1_to_40")
+        modified(x_of, [1, 2, 3], "D")
+        modified(id_of, [4], "U", 104)
+        sql.run(f"ALTER TABLE {db}.c ADD UNIQUE (pid)")
+        sql.run(CHILD.format(db=db, name="g", parent="c", action="SET NULL").replace("(id) ON", "(pid) ON"))
+        sql.run(f"INSERT INTO {db}.g (id, pid) SELECT seq, seq FROM seq_5_to_40")
+        modified(x_of, [5], "D")
+        modified(id_of, [6], "U", 106)
+    assert sql.rows(f"SELECT id, pid, v FROM {db}.c WHERE id < 8 ORDER BY id") == [
+        (b"4", b"104", b"105"), (b"6", b"106", b"107"), (b"7", b"7", b"8")]
+    assert sql.rows(f"SELECT id, pid, v FROM {db}.g WHERE id < 8 ORDER BY id") == [
+        (b"5", None, None), (b"6", b"106", b"107"), (b"7", b"7", b"8")]
+    assert {row[3] for row in sql.rows(f"CHECK TABLE {db}.p, {db}.c, {db}.g")} == {b"OK"}

@@ -26,6 +26,23 @@ bool IsName(std::string_view name) {
          !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) && !name.starts_with(tmp_file_prefix);
 }
 
+/// The foreign keys that refer to the table, and what tells them from others. False: out of memory.
+bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::string* text) {
+  text->clear();
+  if (!table->file->referenced_by_foreign_key()) return true;
+  table->file->get_parent_foreign_key_list(thd, keys);
+  if (thd->is_error()) return false;
+  List_iterator<FOREIGN_KEY_INFO> next(*keys);
+  while (const FOREIGN_KEY_INFO* key = next++) {
+    for (const LEX_CSTRING* name : {key->foreign_db, key->foreign_table, key->foreign_id}) {
+      text->append(name->str, name->length).append(1, '/');
+    }
+    text->append(1, static_cast<char>('0' + key->delete_method));
+    text->append(1, static_cast<char>('0' + key->update_method));
+  }
+  return true;
+}
+
 }  // namespace
 
 Outcome Tables::LockFailure() {
@@ -144,11 +161,10 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
 // while its parent is written to, so that no DDL of the child can come between.
 Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
                                        unsigned depth) {
-  if (!parent->file->referenced_by_foreign_key() || depth == kCascadeDepthMax) return {};
-  THD* thd = thd_.get();
+  if (depth == kCascadeDepthMax) return {};
   List<FOREIGN_KEY_INFO> keys;
-  parent->file->get_parent_foreign_key_list(thd, &keys);
-  if (thd->is_error()) {
+  References& references = open->references.emplace_back(References{parent, {}});
+  if (!ListReferences(thd_.get(), parent, &keys, &references.keys)) {
     thd_.ClearStatement();
     return Outcome::Fail(ErrorCode::kOpenTable);
   }
@@ -172,6 +188,16 @@ Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool dele
     if (!outcome.ok()) return outcome;
   }
   return {};
+}
+
+// A child that is not open cannot be cascaded to; the engine relies on it.
+bool Tables::ReferencesChanged(const OpenTable& open) {
+  std::string now;
+  for (const References& known : open.references) {
+    List<FOREIGN_KEY_INFO> keys;
+    if (!ListReferences(thd_.get(), known.table, &keys, &now) || now != known.keys) return true;
+  }
+  return false;
 }
 
 Outcome Tables::TakeBackupLock(const TABLE& table) {
@@ -206,6 +232,13 @@ Outcome Tables::TakeLock(OpenTable& open) {
     if (!outcome.ok()) return outcome;
     // After the backup lock, which SET GLOBAL read_only waits for.
     if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
+    if (ReferencesChanged(open)) {
+      out_of_date_ = true;
+      Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
+      outcome.back_off = true;
+      thd_.ClearStatement();
+      return outcome;
+    }
   }
   // What outlasts the turn may not lie in the statement's memory.
   open.lock = mysql_lock_tables(thd, open.tables.data(), static_cast<uint>(open.tables.size()),
@@ -279,6 +312,7 @@ void Tables::EndTurn() {
 
 // A turn may be shorter than looking is worth: once in a tick of the coarse clock is enough.
 void Tables::CloseIfWanted() {
+  if (out_of_date_) return CloseAll();
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms == looked_ms_) return;
   looked_ms_ = now_ms;
@@ -309,6 +343,7 @@ void Tables::CloseAll() {
   close_thread_tables(thd);
   thd->mdl_context.release_transactional_locks(thd);
   by_name_.clear();
+  out_of_date_ = false;
   ++generation_;
 }
 

@@ -27,6 +27,12 @@ namespace rowsocket::engine::mariadb {
 
 enum class Access : uint8_t { kRead, kWrite };
 
+/// The foreign keys that refer to a table, as a text that differs when they do.
+struct References {
+  TABLE* table;
+  std::string keys;
+};
+
 /// One open instance of a table.
 struct OpenTable {
   TABLE* table = nullptr;
@@ -46,6 +52,9 @@ struct OpenTable {
   std::deque<TABLE_LIST> list;
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<TABLE*> tables;
+  /// For writes: of each table whose rows may change. Such a key comes without the table's being
+  /// locked for it (CREATE TABLE of a child).
+  std::vector<References> references;
 
   /// Ends the initialization of the handler.
   void EndScan();
@@ -91,6 +100,7 @@ class Tables {
                   bool for_foreign_key, TABLE** table);
   Outcome OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
                                  unsigned depth);
+  bool ReferencesChanged(const OpenTable& open);
   Outcome TakeBackupLock(const TABLE& table);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
@@ -107,6 +117,7 @@ class Tables {
   uint64_t generation_ = 1;
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
+  bool out_of_date_ = false;  ///< All is to be closed at the end of the turn.
   int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;
 };

@@ -36,7 +36,7 @@ enum class Stat : uint8_t {
   kLockWaits,            ///< Requests that waited for another session's lock.
   kMergedRows,           ///< Changes of rows, each by several requests of a batch.
   kMergedRequests,       ///< Those requests.
-  kUnmergedFirst,        ///< Requests that shared a row and ran by themselves, by NotMergeable.
+  kUnmergedFirst,        ///< Requests for a shared row that ran by themselves, by NotMergeable.
   kUnmergedLast = kUnmergedFirst + static_cast<uint8_t>(engine::NotMergeable::kCount) - 2,
   kErrorsFirst,          ///< One counter an ErrorCode from here on.
   kErrorsLast = kErrorsFirst + model::kErrorCodes - 1,

@@ -60,7 +60,7 @@ void Turn::Run(engine::Session& session) {
     if (too_large_) break;
     if (merges_ == merged) ++attempt;
   }
-  merges_ = false;
+  StopMerging();
   RunOneByOne(session);
 }
 
@@ -109,7 +109,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   }
   for (TurnItem& item : items) {
     item.is_done = false;
-    item.unmerged = engine::NotMergeable::kNone;
+    if (!item.is_write_alone()) item.unmerged = engine::NotMergeable::kNone;
   }
   for (TurnItem& item : items) {
     if (item.is_done || item.client->stopped()) continue;

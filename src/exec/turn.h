@@ -68,6 +68,11 @@ struct TurnItem {
   bool is_write() const {
     return item.kind == Item::Kind::kRequest && item.request.is_write();
   }
+  /// Names a row and has a token: whatever else there is for the row, it runs by itself.
+  bool is_write_alone() const {
+    return is_write() && item.stands_alone && item.request.verb == model::Request::Verb::kFind &&
+           item.request.names_one_row();
+  }
   bool is_silent_open() const {
     return item.kind == Item::Kind::kOpen && input_begin == input_end;
   }
@@ -121,6 +126,7 @@ class Turn {
   bool ExecuteOnRow(engine::Session& session, TurnItem& first);
   void StopRow(TurnItem& first);
   bool IsNext(const TurnItem& item) const;
+  void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);

@@ -189,6 +189,23 @@ TEST_F(TurnMergeTest, RowThatCannotBeWrittenIsDoneAgainOneByOne) {
   EXPECT_EQ("1,7;2,20;3,30;", store_.Dump(kTable));
   EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
   EXPECT_EQ(3u, Stat(Stat::kIncrements));
+  EXPECT_EQ(3u, Unmerged(NotMergeable::kRerun));
+}
+
+TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBeenMerged) {
+  Peer& one = ConnectBuyer();
+  Peer& two = ConnectBuyer();
+  Outcome too_large;
+  too_large.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
+  too_large.transaction_lost = too_large.too_large = true;
+  SetHook(FailKey("2", 1, too_large));
+  Send(one, Take("1") + Take("2") + Get("1"));
+  Send(two, Take("1"));
+  Run();
+  EXPECT_EQ("0\t1\t10\n0\t1\t20\n0\t1\t9\n", one.TakeReplies());
+  EXPECT_EQ("0\t1\t9\n", two.TakeReplies());
+  EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
+  EXPECT_EQ(2u, Unmerged(NotMergeable::kRerun));
 }
 
 TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
@@ -210,6 +227,9 @@ TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
   }
   EXPECT_EQ("1,10;2,20;3,21;", store_.Dump(kTable));
   EXPECT_EQ(3u, Stat(Stat::kBatchRetries));
+  // The second attempt merges as well, unless it was the row that could not be written.
+  EXPECT_EQ(6u, Stat(Stat::kMergedRequests));
+  EXPECT_EQ(3u, Unmerged(NotMergeable::kRerun));
 }
 
 /// Random requests for few rows with random failures: what the answers say adds up to the rows.

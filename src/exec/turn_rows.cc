@@ -73,7 +73,7 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   const engine::Outcome outcome = session.EndRow();
   if (!outcome.ok()) {
     // None of the answers is true. One by one, each request gets its own.
-    merges_ = false;
+    StopMerging();
     return false;
   }
   if (requests > 1) {
@@ -81,6 +81,16 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
     merged_requests_ += requests;
   }
   return true;
+}
+
+// The batch runs again, one by one.
+void Turn::StopMerging() {
+  if (!merges_) return;
+  merges_ = false;
+  for (TurnItem& item : items_) {
+    if (item.row == RowGroup::kNone || !item.is_write() || item.fixed) continue;
+    if (rows_.at(item.row).writes > 1) item.unmerged = NotMergeable::kRerun;
+  }
 }
 
 // Who would be next on this row waits for the same lock: asking once for all of them is enough.

@@ -21,7 +21,7 @@ constexpr const char* kNames[] = {
     "commit_failures", "batch_retries", "lock_waits", "merged_rows", "merged_requests",
     "unmerged_request", "unmerged_engine", "unmerged_table", "unmerged_trigger",
     "unmerged_versioned", "unmerged_unique_key", "unmerged_foreign_key", "unmerged_generated",
-    "unmerged_check"};
+    "unmerged_check", "unmerged_token", "unmerged_rerun"};
 constexpr size_t kNamed = std::size(kNames);
 static_assert(kNamed == static_cast<size_t>(Stat::kErrorsFirst), "one name a counter");
 constexpr size_t kErrors = model::kErrorCodes - 1;  // kNone is no error.

@@ -22,11 +22,12 @@ RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
   if (!opening.outcome.ok()) return opening;
+  // The table's own reason first: the keys of a versioned table have a part that no request names.
+  opening.reason = index.merge_rules(tables_, *open).Of(request);
+  if (opening.reason != NotMergeable::kNone) return opening;
   if (!NamesOneRow(index.key_info(*open), request.key())) {
     return RowOpening::Not(NotMergeable::kRequest);
   }
-  opening.reason = index.merge_rules(tables_, *open).Of(request);
-  if (opening.reason != NotMergeable::kNone) return opening;
   opening.outcome = statement_.Begin(*open, SQLCOM_UPDATE);
   return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
 }

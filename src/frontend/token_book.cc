@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "exec/engine_errors.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -38,6 +39,11 @@ uint64_t ToNumber(std::string_view text) {
   return number;
 }
 
+/// Whether a token with that row, or none, is one that was never used.
+bool IsNew(std::span<const Value> row, uint64_t expired_before_s) {
+  return row.empty() || ToNumber(row[kCreated].text()) < expired_before_s;
+}
+
 /// Looks at a token's row and leaves it as it is.
 class Looker final : public model::RowEditor {
  public:
@@ -50,7 +56,7 @@ class Looker final : public model::RowEditor {
   Decision Decide(std::span<const Value> row, std::span<const CellChange>*) override {
     out_.Truncate(begin_);
     found_ = Found::kNothing;
-    if (row.empty() || ToNumber(row[kCreated].text()) < expired_before_s_) return Decision::kKeep;
+    if (IsNew(row, expired_before_s_)) return Decision::kKeep;
     found_ = row[kRequest].text() == request_.text ? Found::kAnswer : Found::kAnother;
     if (found_ == Found::kAnswer) out_.Append(row[kAnswer].text());
     return Decision::kKeep;
@@ -64,20 +70,30 @@ class Looker final : public model::RowEditor {
   Found found_ = Found::kNothing;
 };
 
+/// Keeps a token that is still new: a row that is absent locks nothing, so that another session may
+/// have kept it since it was looked for.
 class Keeper final : public model::RowEditor {
  public:
-  Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s)
-      : changes_{{{kRequest, Value(request.text)},
+  Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
+         uint64_t expired_before_s)
+      : expired_before_s_(expired_before_s),
+        changes_{{{kRequest, Value(request.text)},
                   {kAnswer, Value(answer)},
                   {kCreated, Value(now_s)}}} {}
 
-  Decision Decide(std::span<const Value>, std::span<const CellChange>* changes) override {
+  bool came_too_late() const { return came_too_late_; }
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
+    came_too_late_ = !IsNew(row, expired_before_s_);
+    if (came_too_late_) return Decision::kKeep;
     *changes = changes_;
     return Decision::kStore;
   }
 
  private:
+  const uint64_t expired_before_s_;
   const std::array<CellChange, 3> changes_;
+  bool came_too_late_ = false;
 };
 
 engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
@@ -148,6 +164,11 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
     out.Truncate(begin);
     return outcome;
   }
+  if (outcome.permanent) {
+    // Where rows cannot be taken back a token would stay whose request is gone.
+    out.Truncate(begin);
+    return engine::Outcome::Fail(ErrorCode::kTokenTable);
+  }
   if (looker.found() == Looker::Found::kAnswer) return {};
   if (looker.found() == Looker::Found::kAnother) {
     return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
@@ -156,6 +177,11 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   if (!outcome.ok()) return outcome;
   const engine::Outcome kept = Keep(request, session, out.view().substr(begin));
   if (kept.ok()) return outcome;
+  if (outcome.permanent) {
+    // Nor can the request: it has its answer, and is not to run again with the others.
+    outcome.transaction_lost = kept.transaction_lost;
+    return outcome;
+  }
   // The request stands and its token does not: only the whole transaction can be taken back.
   out.Truncate(begin);
   engine::Outcome lost = kept;
@@ -165,9 +191,11 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
 
 engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& session,
                                 std::string_view answer) const {
-  const std::string now_s = std::to_string(NowSeconds());
-  Keeper keeper(request, answer, now_s);
-  const engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  const uint64_t now_s = NowSeconds();
+  const std::string created_s = std::to_string(now_s);
+  Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
+  engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  if (kept.ok() && keeper.came_too_late()) kept.error = exec::kDeadlock;
   if (!kept.ok()) return kept;
   const engine::Outcome purged = Purge(session);
   // What cannot be removed now will be later; nothing is left of a statement that failed (S2).

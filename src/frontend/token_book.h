@@ -4,7 +4,8 @@
 // Flow, for a request with a token:
 //   Find -> kept already: its answer again, or tokendiffers when the request is another one
 //        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
-// Two of the same token at once meet in the table's primary key: one of them waits or runs again.
+// Two of the same token at once meet in the table's primary key: one of them waits or runs again,
+// also when the other has kept it between this one's Find and its Keep.
 // Keeping one removes up to kTokensPurgedAtOnce that have expired; an expired one counts as new.
 //
 // Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.

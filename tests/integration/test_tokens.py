@@ -5,7 +5,7 @@ import collections
 import pytest
 
 import hs
-from load import Crew, scaled
+from load import Crew, lock_waits, scaled
 from server import run_packaged, wait_until
 
 TABLE = "rowsocket_tokens.sql"
@@ -100,6 +100,20 @@ def test_a_token_is_any_64_bytes(shop):
     assert client.request(*once(token)) == hs.reply(0, 1, 1000)
     assert client.request(*once(token)) == hs.reply(0, 1, 1000)
     assert client.request(*once(token[:63])) == hs.reply(0, 1, 999)
+
+
+def test_the_same_token_twice_behind_a_locked_row(shop):
+    """Sent again by a client that grew tired of waiting: both wait for the row at the same time."""
+    clients, sql = [opened(shop) for _ in range(3)], shop.sql()
+    holder = shop.sql()
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM shop.stock WHERE id = 1 FOR UPDATE")
+    for number, client in enumerate(clients):
+        client.send(*once("a"))
+        wait_until(lambda waiting=number + 1: lock_waits(sql) == waiting, 20, "its wait", 0.15)
+    holder.run("COMMIT")
+    assert [client.recv() for client in clients] == [hs.reply(0, 1, 1000)] * 3
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"999"
 
 
 def test_off_by_default(server, db, sql, hs_wr):

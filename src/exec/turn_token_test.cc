@@ -1,0 +1,96 @@
+// Requests with a token in a turn: what becomes of the two when something comes between them.
+#include "exec/turn_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+constexpr const char kTokens[] = "rowsocket.tokens";
+constexpr const char kTake[] = "T\ta\t0\t=\t1\t1\t1\t0\t-\t0\t1\n";
+
+class TurnTokenTest : public TurnFixture {
+ protected:
+  TurnTokenTest() {
+    settings_.tokens.enabled = true;
+    settings_.tokens.ttl_s = 100;
+    settings_.tokens.now_s = [] { return uint64_t{5000}; };
+    MakeTokens({});
+  }
+
+  void MakeTokens(const std::vector<engine::fake::Row>& rows, bool permanent = false) {
+    store_.CreateTable({kTokens,
+                        {"token", "request", "answer", "created"},
+                        {{"PRIMARY", {0}}, {"created", {3}}},
+                        false,
+                        permanent},
+                       rows);
+  }
+  /// As a worker does: the indexes of the table of tokens are opened first.
+  void SendTokened(Peer& peer, std::string_view line) {
+    for (;;) {
+      Item item;
+      peer.frontend.Parse(line, false, arena_, &item);
+      peer.frontend.Rewind();
+      if (item.kind != Item::Kind::kOpen) break;
+      std::shared_ptr<engine::Index> index;
+      const Outcome outcome = session_.OpenIndex(*item.names, &index);
+      peer.frontend.Opened(item, outcome, std::move(index));
+    }
+    Send(peer, line);
+  }
+};
+
+TEST_F(TurnTokenTest, RepeatedRequestIsAnsweredFromItsToken) {
+  Peer& peer = Connect();
+  for (int i = 0; i < 2; ++i) {
+    SendTokened(peer, kTake);
+    Run();
+    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+    NextTurn();
+  }
+  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+}
+
+// An absent row locks nothing in InnoDB: between the look and the request somebody may be faster.
+TEST_F(TurnTokenTest, TokenThatAnotherSessionKeepsMeanwhileIsNotOverwritten) {
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  bool kept = false;
+  SetHook([&](const Call& call) {
+    const bool is_request = call.kind == Call::Kind::kExecute && call.names->table == "t";
+    if (is_request && !std::exchange(kept, true)) MakeTokens({{"a", "another", "0\t1\n", "5000"}});
+    return Outcome();
+  });
+  Run();
+  EXPECT_EQ("1\t1\ttokendiffers\n", peer.TakeReplies());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("a,another,0\t1\n,5000;", store_.Dump(kTokens));
+}
+
+TEST_F(TurnTokenTest, TableOfTokensThatCannotTakeARowBackIsRefused) {
+  MakeTokens({}, true);
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  Run();
+  EXPECT_EQ("1\t1\ttokentable\n", peer.TakeReplies());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("", store_.Dump(kTokens));
+}
+
+TEST_F(TurnTokenTest, RequestThatCannotBeTakenBackIsExecutedOnceWhateverItsTokenMeets) {
+  store_.CreateTable({kTable, {"id", "v"}, {{"PRIMARY", {0}}}, false, true}, {{"1", "10"}});
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  bool lost = false;
+  SetHook([&](const Call& call) {
+    const bool keeps = call.kind == Call::Kind::kExecute && call.names->table == "tokens" &&
+                       store_.Dump(kTable) == "1,9;";
+    return keeps && !std::exchange(lost, true) ? engine::fake::Deadlock() : Outcome();
+  });
+  Run();
+  EXPECT_TRUE(lost);
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+  EXPECT_EQ("1,9;", store_.Dump(kTable));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

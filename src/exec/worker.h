@@ -129,6 +129,7 @@ class Worker final : public WaitJobOwner {
   uint32_t BatchShare() const;
   bool ParseIntoBatch(Client& client, engine::Session& session);
   void AwaitBatch(Client& client);
+  void EndAwait();
   void PublishBatch();
   bool RunsBatchHere() const;
   void RunBatchHere(engine::Session& session);

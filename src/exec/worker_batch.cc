@@ -85,8 +85,23 @@ void Worker::AwaitBatch(Client& client) {
 void Worker::PublishBatch() {
   ClientBatch* batch = std::exchange(collecting_, nullptr);
   if (batch == nullptr) return;
-  if (batch->turn.empty()) free_batches_.push_back(batch);
-  else executor_->Publish(*batch);
+  if (!batch->turn.empty()) return executor_->Publish(*batch);
+  // It had finds only, which are in the turn now; their values may have filled its arena.
+  free_batches_.push_back(batch);
+  EndAwait();
+}
+
+// In front of all others: else those whose batch is done could fill the next one again and again.
+void Worker::EndAwait() {
+  if (await_batch_.empty()) return;
+  std::vector<Client*> others;
+  others.swap(ready_);
+  for (uint32_t i = 0; i < model::kTurnRequestsMax && !await_batch_.empty(); ++i) {
+    Client* client = await_batch_.front();
+    await_batch_.pop_front();
+    ComeBack(*client);
+  }
+  ready_.insert(ready_.end(), others.begin(), others.end());
 }
 
 // Nobody has to wait meanwhile, or not for long, and two changes of threads are saved.
@@ -151,11 +166,7 @@ void Worker::FinishBatch(ClientBatch& batch) {
   batch.largest = 0;
   batch.turn.Clear();
   free_batches_.push_back(&batch);
-  for (uint32_t i = 0; i < model::kTurnRequestsMax && !await_batch_.empty(); ++i) {
-    Client* client = await_batch_.front();
-    await_batch_.pop_front();
-    ComeBack(*client);
-  }
+  EndAwait();
 }
 
 void Worker::ComeBack(Client& client) {

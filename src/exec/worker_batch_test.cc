@@ -1,5 +1,7 @@
 // A worker and its batch executor: who waits for a commit, and who does not.
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 
 #include "exec/test_notification.h"
@@ -198,6 +200,72 @@ TEST_F(WorkerBatchTest, WritersWaitForRoomWhenABatchIsFull) {
     for (unsigned i = 0; i < kEach; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
   }
   EXPECT_EQ("0\t2\t2\t" + std::to_string(20 + kWriters * kEach), reader.Ask("0\t=\t1\t2\n"));
+}
+
+TEST_F(WorkerBatchTest, WriterIsServedWhenAnothersFindsHaveFilledTheBatch) {
+  server_.Start();
+  LineClient finds = server_.ConnectAndOpen();
+  LineClient writes = server_.ConnectAndOpen();
+  LineClient stops = server_.ConnectAndOpen();
+  EXPECT_EQ("0\t1\t1", finds.Ask(Add(1)));
+  EXPECT_EQ("0\t1\t1", writes.Ask(Add(1)));
+  // Both come in one round of the worker: finds that take much memory each, and a write.
+  auto delay = server_.store.DelayRow(kServedTable, {"3"});
+  stops.Send("0\t=\t1\t3\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  constexpr unsigned kFinds = 120;
+  std::string lines;
+  for (unsigned i = 0; i < kFinds; ++i) lines += "0\t=\t1\t1\t1\t0\t@\t5\t10000\n";
+  finds.Send(lines);
+  writes.Send(Add(1));
+  delay.reset();
+  EXPECT_EQ("0\t2\t3\t30", stops.ReadLine());
+  for (unsigned i = 0; i < kFinds; ++i) ASSERT_EQ("2\t1\tkpnum", finds.ReadLine());
+  EXPECT_EQ("0\t1\t1", writes.ReadLine());
+}
+
+// Each client's requests say by their operand whose they are.
+TEST_F(WorkerBatchTest, WhoWaitsForABatchIsServedBeforeThoseWhoseBatchIsDone) {
+  server_.Start();
+  constexpr unsigned kWriters = 240;
+  constexpr unsigned kEach = 4 * model::kTurnRequestsPerConnectionMax;
+  LineClient first = server_.ConnectAndOpen();
+  std::vector<LineClient> writers;
+  for (unsigned i = 0; i < kWriters; ++i) writers.push_back(server_.ConnectAndOpen());
+  const auto served = std::make_shared<std::map<std::string, unsigned, std::less<>>>();
+  const auto starved = std::make_shared<size_t>(0);
+  const auto arrived = std::make_shared<Notification>();
+  const auto released = std::make_shared<Notification>();
+  server_.store.SetHook([=](const Call& call) {  // The executor's thread only.
+    if (call.kind == Call::Kind::kExecute && call.request->is_write()) {
+      const std::string_view whose = call.request->find.modifications[1].text();
+      if (whose == "0") {
+        arrived->Notify();
+        released->Wait();
+      } else if (++(*served)[std::string(whose)] == kEach) {
+        *starved = std::max(*starved, kWriters - served->size());
+      }
+    }
+    return Outcome();
+  });
+  const auto take = [](unsigned whose) {
+    return "0\t=\t1\t2\t1\t0\t+\t0\t" + std::to_string(whose) + "\n";
+  };
+  first.Send(take(0));
+  ASSERT_TRUE(arrived->Wait());
+  for (unsigned i = 0; i < kWriters; ++i) {
+    std::string pipeline;
+    for (unsigned count = 0; count < kEach; ++count) pipeline += take(i + 1);
+    writers[i].Send(pipeline);
+  }
+  released->Notify();
+  EXPECT_EQ("0\t1\t1", first.ReadLine());
+  for (LineClient& writer : writers) {
+    for (unsigned i = 0; i < kEach; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
+  }
+  server_.Stop();
+  EXPECT_EQ(kWriters, served->size());
+  EXPECT_EQ(0u, *starved);
 }
 
 // As many of its requests as of all others together, and not the 128 that fit.

@@ -198,7 +198,7 @@ TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBe
   Outcome too_large;
   too_large.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
   too_large.transaction_lost = too_large.too_large = true;
-  SetHook(FailKey("2", 1, too_large));
+  store_.SetHook(FailKey("2", 1, too_large));
   Send(one, Take("1") + Take("2") + Get("1"));
   Send(two, Take("1"));
   Run();

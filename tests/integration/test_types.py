@@ -249,3 +249,15 @@ def test_auto_increment_at_the_end_of_its_range(sql, wr, engine):
     assert index.insert(2) == reply(0, 1, 255)
     assert index.insert(3).number == 167
     assert sql.value("SELECT COUNT(*) FROM t") == b"2"
+
+
+@pytest.mark.parametrize("desc", ["", "DESC"])
+def test_years_beside_numbers_that_no_year_is(sql, hs_rd, db, desc):
+    """They have a place in the order, also where the column would store 0000."""
+    sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, y YEAR NOT NULL, KEY ky (y {desc}))")
+    sql.run("INSERT INTO t VALUES (1, 0), (2, 1901), (3, 1970), (4, 2000), (5, 2001), (6, 2155)")
+    index = hs_rd.opened(db, "t", "ky", "id")
+    for value in ("2200.5", "16777216.0", "1e5", "2000.5", "2000.4", "-5.5", "1850.5", "1900.7", "2155.4", "9" * 80):
+        for op, turned in (("<", ">"), ("<=", ">="), (">", "<"), (">=", "<="), ("=", "=")):
+            expected = sql.rows(f"SELECT id FROM t WHERE y {turned if desc else op} {value}")
+            assert sorted(index.rows(op, [value], 9)) == sorted(expected), (op, value)

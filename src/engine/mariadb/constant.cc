@@ -12,6 +12,7 @@ namespace rowsocket::engine::mariadb {
 namespace {
 
 constexpr ulonglong kYearMax = 2155;
+constexpr double kYearMin = 1901;  // But for 0.
 /// What Field_temporal::store returns when it only cut off a fraction or a time of day.
 constexpr int kStoredWithNote = 3;
 
@@ -293,9 +294,18 @@ bool Constant::StoreInto(Field* field) {
       break;
     // Not as text: that of a number far out of range may be cut to the wrong end of the type.
     case Kind::kDecimal:
+      if (field->real_type() == MYSQL_TYPE_YEAR) {
+        my_decimal2double(E_DEC_OK, &decimal_, &real_);
+        StoreYearNear(field);
+        break;
+      }
       field->store_decimal(&decimal_);
       break;
     case Kind::kReal: case Kind::kFloat:
+      if (field->real_type() == MYSQL_TYPE_YEAR) {
+        StoreYearNear(field);
+        break;
+      }
       field->store(real_);
       break;
     case Kind::kLabel:
@@ -322,6 +332,11 @@ void Constant::StoreInteger(Field* field) {
   const ulonglong value =
       field->real_type() == MYSQL_TYPE_YEAR ? std::min(integer_, kYearMax) : integer_;
   field->store(static_cast<longlong>(value), /*unsigned_val=*/true);
+}
+
+void Constant::StoreYearNear(Field* field) {
+  const double year = std::min(std::round(real_), static_cast<double>(kYearMax));
+  field->store(year < kYearMin ? 0 : static_cast<longlong>(year), /*unsigned_val=*/false);
 }
 
 void Constant::StoreFloatBound(Field* field, bool upper) {

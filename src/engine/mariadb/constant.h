@@ -58,6 +58,8 @@ class Constant {
 
   void PrepareInteger(Field* field);
   void StoreInteger(Field* field);
+  /// Of a number with a fraction, or one that no integer holds: what sorts next to it.
+  void StoreYearNear(Field* field);
   void PrepareReal();
   void PrepareDecimal();
   void PrepareYear(Field* field);

@@ -50,7 +50,6 @@ bool Template::AddPlaceholder(std::string_view inside) {
   }
   max_bytes_ += kNumberBytesMax;
   if (inside == "v") {
-    has_serial_ = true;
     parts_.push_back({Part::Kind::kSerial, {}});
     return true;
   }

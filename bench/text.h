@@ -29,7 +29,6 @@ class Template {
   static std::optional<Template> Parse(std::string_view text, std::string* error);
 
   size_t MaxBytes() const { return max_bytes_; }
-  bool has_serial() const { return has_serial_; }
 
   /// Writes the text of row `n` with serial `v` to `at`; returns its end.
   char* Write(char* at, uint64_t n, uint64_t v) const;
@@ -52,7 +51,6 @@ class Template {
 
   std::vector<Part> parts_;
   size_t max_bytes_ = 0;
-  bool has_serial_ = false;
 };
 
 using Templates = std::vector<Template>;

@@ -11,11 +11,6 @@ SINK = (("table", "sink"), ("first-id", 1))
 STOCK = (("table", "stock"), ("key-column", "id"))
 
 
-def of_user(name, cells, *options):
-    return (("table", name), ("columns", "user_name,user_email,created"), ("values", cells),
-            *options)
-
-
 # --- HandlerSocket ---
 
 def find(connections, depth, keys="uniform", table="user", rows=None):
@@ -69,13 +64,6 @@ def decrement(connections, depth=1, hot_rows=1, cold_percent=0, before=True):
     return Load("hs-decrement", connections, depth, (
         *STOCK, ("rows", dataset.STOCK_ROWS), ("hot-rows", hot_rows),
         ("cold-percent", cold_percent), *flags))
-
-
-def find_and_update(connections, depth, read_percent):
-    return Load("hs-mixed", connections, depth, (
-        ("table", "account"), ("columns", "user_email,created"),
-        ("values", f"user{{n}}@example.com,{CREATED}"), *ACCOUNT[1:],
-        ("read-percent", read_percent)))
 
 
 # --- memcached: the columns as one value ---

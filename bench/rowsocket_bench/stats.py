@@ -1,6 +1,5 @@
 """Medians and ratios of samples that were taken in turns."""
 
-import math
 import statistics
 
 
@@ -30,11 +29,6 @@ def spread(values):
     if len(there) < 2 or not middle:
         return None
     return (max(there) - min(there)) / middle
-
-
-def geometric_mean(values):
-    there = [value for value in values if value]
-    return math.exp(statistics.fmean(map(math.log, there))) if there else None
 
 
 def jain(shares):

@@ -45,8 +45,6 @@ inline constexpr uint32_t kBackOffsMax = 2000;
 inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
-/// Bytes of a column, index, table or database name (64 characters of utf8mb3).
-inline constexpr size_t kNameBytesMax = 192;
 /// Bytes of an idempotency token.
 inline constexpr size_t kTokenBytesMax = 64;
 /// Expired tokens that are removed whenever a new one is kept.

@@ -94,14 +94,6 @@ class IdleList {
     return static_cast<T*>(head_.next_);
   }
 
-  /// Milliseconds until Expired has something to say, for the event loop's timeout; -1: never.
-  int WaitMs(int64_t now_ms) const {
-    if (timeout_ms_ == 0 || empty()) return -1;
-    const int64_t wait_ms = DueMs() - now_ms;
-    constexpr int64_t kWaitMsMax = 3'600'000;
-    return static_cast<int>(wait_ms < 0 ? 0 : wait_ms < kWaitMsMax ? wait_ms : kWaitMsMax);
-  }
-
  private:
   int64_t DueMs() const { return head_.next_->active_ms_ + timeout_ms_ + slack_ms_; }
 

@@ -108,9 +108,6 @@ class Sql:
         """One counter of SHOW GLOBAL STATUS."""
         return int(self.rows("SHOW GLOBAL STATUS LIKE %s", name)[0][1])
 
-    def connection_id(self):
-        return int(self.value("SELECT CONNECTION_ID()"))
-
     def close(self):
         try:
             self.connection.close()

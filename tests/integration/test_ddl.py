@@ -336,3 +336,27 @@ def test_children_that_come_while_their_parent_stays_open(server, db, sql):
     assert sql.rows(f"SELECT id, pid, v FROM {db}.g WHERE id < 8 ORDER BY id") == [
         (b"5", None, None), (b"6", b"106", b"107"), (b"7", b"7", b"8")]
     assert {row[3] for row in sql.rows(f"CHECK TABLE {db}.p, {db}.c, {db}.g")} == {b"OK"}
+
+
+@pytest.mark.ours
+def test_a_table_that_was_rebuilt_during_the_turn(server, db, sql):
+    """The turn's read view is older than the table; a request of its own would find the rows."""
+    sql.run(f"CREATE TABLE {db}.long (id INT PRIMARY KEY, x INT)")
+    sql.run(f"INSERT INTO {db}.long SELECT seq, 0 FROM seq_1_to_100000")
+    sql.run(f"CREATE TABLE {db}.b (id INT PRIMARY KEY, x INT, KEY (x))")
+    sql.run(f"INSERT INTO {db}.b VALUES (1, 2)")
+    scan = hs.line(*hs.find_tokens(1, ">", [0], 1, 0, filters=[("F", "=", 0, 1)]))
+    for make in server.hs_rd, server.hs_wr:
+        client = make(timeout_s=60)
+        client.open_index(1, db, "long", "", "id", "x")
+        client.open_index(2, db, "b", "x", "id,x")
+        wait_until(lambda: sql.rows(f"SHOW OPEN TABLES FROM {db} LIKE 'b'")[0][2] == b"0")
+        requests = [scan] * 60 + [hs.line(*hs.find_tokens(2, "=", [2]))]
+        if make == server.hs_wr:
+            requests.append(hs.line(*hs.find_tokens(2, "=", [2], 1, 0, mod=["U", 1, 3])))
+        before = sql.status("Handler_read_next")
+        client.send_raw(b"".join(requests))
+        wait_until(lambda: sql.status("Handler_read_next") > before + 100000)
+        sql.run(f"ALTER TABLE {db}.b FORCE")
+        replies = [client.recv() for _ in requests]
+        assert replies[60:] == [hs.reply(0, 2, 1, 2), hs.counted(1)][:len(requests) - 60]

@@ -137,6 +137,9 @@ Outcome MariaSession::EndRow() {
 void MariaSession::Finish(Outcome* outcome) {
   if (outcome->ok()) return;
   const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+  // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
+  const bool is_newer = outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED);
+  outcome->back_off = outcome->back_off || is_newer;
   if (lock_wait_ == LockWait::kNever) {
     outcome->busy = outcome->busy || outcome->back_off || waits_for_row;
   } else {

@@ -141,6 +141,11 @@ class Session {
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
 
+  /// What the turn has read through this index is given out as done: once Commit has returned
+  /// success it is durable, also where another session has written it.
+  /// REQUIRES: a turn that writes is open, and has executed a request on it.
+  virtual void ConfirmReads(Index& index) = 0;
+
   /// Ends the turn. On an error nothing of the turn is left.
   virtual Outcome Commit() = 0;
   virtual void Rollback() = 0;

@@ -169,7 +169,10 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
     out.Truncate(begin);
     return engine::Outcome::Fail(ErrorCode::kTokenTable);
   }
-  if (looker.found() == Looker::Found::kAnswer) return {};
+  if (looker.found() == Looker::Found::kAnswer) {
+    session.ConfirmReads(*indexes_[kByToken]);
+    return {};
+  }
   if (looker.found() == Looker::Found::kAnother) {
     return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
   }

@@ -6,6 +6,7 @@ import pytest
 
 import hs
 from load import Crew, lock_waits, scaled
+from lostcache import OPTIONS, LostCache
 from server import run_packaged, wait_until
 
 TABLE = "rowsocket_tokens.sql"
@@ -142,6 +143,30 @@ def test_expired_tokens_are_new_and_go(shop):
     for number in range(5):
         client.request(*once(f"new{number}"))
     assert sql.rows("SELECT COUNT(*) FROM rowsocket.tokens WHERE token LIKE 'old%'") == [(b"1",)]
+
+
+def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, tmp_path):
+    """A commit is seen by others before it is flushed: here, by a setting, until it is asked for."""
+    cache = LostCache(tmp_path)
+    server = make_server(options=[*OPTIONS, "--handlersocket-tokens=ON",
+                                  "--innodb-flush-log-at-timeout=2700",
+                                  "--innodb-stats-auto-recalc=OFF"],
+                         environment=cache.environment)
+    sql = make_stock(server)
+    run_packaged(sql, TABLE)
+    client = opened(server)
+    assert client.request(*once("a")) == hs.reply(0, 1, 1000)
+    sql.run("FLUSH ENGINE LOGS")
+    sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+    assert client.request(*once("b")) == hs.reply(0, 1, 999)
+    sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+    assert opened(server).request(*once("b")) == hs.reply(0, 1, 999)
+    server.kill()
+    cache.cut_power(server)
+    server.start()
+    sql = server.sql()
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"998"
+    assert sql.rows("SELECT token FROM rowsocket.tokens ORDER BY token") == [(b"a",), (b"b",)]
 
 
 class Shopper:

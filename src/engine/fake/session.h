@@ -41,6 +41,9 @@ class Session final : public engine::Session {
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;
+  void ConfirmReads(engine::Index&) override {
+    store_.Ask({Call::Kind::kConfirmReads, lock_wait_});
+  }
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override { HoldTables(false); }

@@ -31,6 +31,7 @@ struct Call {
     kExecute,
     kBeginRow,
     kEndRow,
+    kConfirmReads,
     kCommit,
     kEndSession,
     kInterrupt,  ///< On the thread that interrupts, when it has.
@@ -44,7 +45,7 @@ struct Call {
 };
 
 /// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
-/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
+/// kConfirmReads, kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
 /// once, and may block.
 using Hook = std::function<Outcome(const Call&)>;
 

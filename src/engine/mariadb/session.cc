@@ -88,6 +88,7 @@ void MariaSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
   must_flush_ = false;
+  confirms_ = nullptr;
   THD* thd = thd_.get();
   thd->set_time();
   if (thd_.RefreshVariables()) tables_.CloseAll();
@@ -185,6 +186,15 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
   }
 }
 
+// InnoDB lets go of a row before the commit that wrote it is flushed. Who only reads the row has
+// nothing to flush of its own, and would be sooner.
+void MariaSession::ConfirmReads(Index& index) {
+  OpenTable* open = nullptr;
+  if (StateOf(index).ResolveForWrite(tables_, &open).ok()) {
+    confirms_ = open->table->file->partition_ht();
+  }
+}
+
 Outcome MariaSession::Commit() {
   THD* thd = thd_.get();
   Outcome outcome = writer_.Seal();
@@ -197,6 +207,8 @@ Outcome MariaSession::Commit() {
     if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
     failed = trans_commit(thd);
     thd->system_thread = SYSTEM_THREAD_GENERIC;
+    const bool flushes = !failed && confirms_ != nullptr && confirms_->flush_logs != nullptr;
+    if (flushes) confirms_->flush_logs(confirms_);
   }
   if (failed) {
     if (outcome.ok()) outcome.error = thd_.TakeError();

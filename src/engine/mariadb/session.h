@@ -31,6 +31,7 @@ class MariaSession final : public Session {
     return row_.Takes(request);
   }
   Outcome EndRow() override;
+  void ConfirmReads(Index& index) override;
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
@@ -59,6 +60,7 @@ class MariaSession final : public Session {
   CellBuffers cells_;
   bool writes_ = false;
   bool must_flush_ = false;  ///< Some write of the turn is not relaxed.
+  handlerton* confirms_ = nullptr;  ///< Whose log is to be flushed up to what the turn has read.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.

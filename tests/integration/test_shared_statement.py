@@ -3,6 +3,7 @@
 import pytest
 
 from hs import OK, counted, find_tokens
+from load import worker_ids
 
 TABLE = ("CREATE TABLE t (id INT PRIMARY KEY, x TINYINT NOT NULL, u INT UNIQUE, p INT DEFAULT 1,"
          " note TEXT, ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
@@ -123,3 +124,22 @@ def test_each_has_its_own_time(sql, hs_wr, db):
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e <> t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
     assert set(hs_wr.pipeline([find_tokens(x, "=", [row], 1, 0, mod=["U", 1]) for row in range(100)])) == {counted(1)}
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e > t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
+
+
+@pytest.mark.ours
+def test_inserts_into_an_empty_table_where_checks_are_off(make_server):
+    """InnoDB would collect them, and take all of them back when one fails."""
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE d")
+    sql.run("CREATE TABLE d.t (id INT PRIMARY KEY, u INT UNIQUE, x TINYINT)")
+    sql.run("SET GLOBAL unique_checks = 0, GLOBAL foreign_key_checks = 0")
+    for worker in worker_ids(sql):  # Those that come instead begin with these settings.
+        sql.run(f"KILL {worker}")
+    client = server.hs_wr()
+    index = client.opened("d", "t", "", "id,u,x").id
+    rows = [(1, 1, 1), (2, 2, 1), (2, 3, 1), (3, 2, 1), (4, 4, 300), (5, 5, 1), (1, 9, 1)]
+    answers = client.pipeline([[index, "+", 3, *row] for row in rows])
+    assert [answer.code for answer in answers] == [0, 0, 1, 1, 1, 0, 1]
+    assert sql.rows("SELECT id, u FROM d.t ORDER BY id") == [(b"1", b"1"), (b"2", b"2"), (b"5", b"5")]
+    assert sql.row("CHECK TABLE d.t")[3] == b"OK"

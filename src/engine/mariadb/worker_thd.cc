@@ -70,7 +70,9 @@ bool WorkerThd::Create() {
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
   thd->variables.option_bits |= OPTION_BIN_LOG;
-  thd->variables.option_bits &= ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
+  // With relaxed unique checks InnoDB may collect inserts: one that fails is found too late.
+  thd->variables.option_bits &=
+      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->variables.tx_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;

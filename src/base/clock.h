@@ -15,4 +15,11 @@ inline int64_t CoarseNowMs() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
+/// Microseconds of the same clock, exact to less than one.
+inline int64_t NowUs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
 }  // namespace rowsocket::base

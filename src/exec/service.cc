@@ -28,9 +28,10 @@ bool Service::Start(std::string* error) {
   for (const std::string& note : notes) context_.log(note);
   if (!listeners) return false;
   listeners_ = std::move(*listeners);
-  for (unsigned i = 0; i < settings_.workers; ++i) {
-    workers_.push_back(std::make_unique<Worker>(context_));
-  }
+  workers_.resize(settings_.workers);
+  crew_ = std::make_unique<Crew>(workers_, settings_.elastic);
+  context_.crew = crew_.get();
+  for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
   for (auto& worker : workers_) {
     if (!worker->Start()) {
       *error = "cannot start a worker thread: lower handlersocket_threads";
@@ -53,19 +54,10 @@ void Service::Stop() {
 
 bool Service::Assign(net::UniqueFd fd) {
   std::lock_guard lock(assign_mutex_);
-  Worker* emptiest = nullptr;
   uint64_t connections = 0;
-  uint32_t fewest = 0;
-  for (auto& worker : workers_) {
-    const uint32_t count = worker->connections();
-    connections += count;
-    if (emptiest == nullptr || count < fewest) {
-      emptiest = worker.get();
-      fewest = count;
-    }
-  }
+  for (const auto& worker : workers_) connections += worker->connections();
   if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.
-  emptiest->Adopt(std::move(fd));
+  crew_->Emptiest().Adopt(std::move(fd));
   return true;
 }
 

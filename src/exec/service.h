@@ -17,6 +17,7 @@ namespace rowsocket::exec {
 struct ServiceSettings {
   std::string name;        ///< For the process list.
   unsigned workers = 1;
+  bool elastic = false;    ///< Workers rest where fewer of them do as well: see Crew.
   bool writes = false;     ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
   /// Called by workers, outside of a turn. May be empty.
@@ -40,6 +41,8 @@ class Service {
   void Stop();
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }
+  /// REQUIRES: started.
+  Crew& crew() { return *crew_; }
 
  private:
   bool Assign(net::UniqueFd fd);
@@ -49,6 +52,7 @@ class Service {
   WorkerContext context_;
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Crew> crew_;
   std::mutex assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
 };
 

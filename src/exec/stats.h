@@ -16,6 +16,7 @@ enum class Stat : uint8_t {
   kConnectionsAccepted,
   kConnectionsRefused,   ///< Over connections_max, or no file descriptor.
   kConnectionsTimedOut,  ///< Idle, not authenticated in time, or replies never read.
+  kConnectionsMoved,     ///< From one worker to another.
   kBytesReceived,
   kBytesSent,
   kOpens,

@@ -129,6 +129,7 @@ void Worker::Loop(engine::Session& session) {
     CloseExpired();
     FreeRetired();
     DescribeTo(session);
+    context_.crew->Look(now_ms_);
   }
 }
 
@@ -138,8 +139,18 @@ void Worker::ReleaseIdleTables(engine::Session& session) {
   if (is_idle && session.HoldsTables()) session.ReleaseTables();
 }
 
-void Worker::HandleEvents(int timeout_ms) {
+std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
+  if (!context_.crew->is_elastic() || timeout_ms == 0) return loop_.Wait(events_, timeout_ms);
+  load_.asleep_from_us.store(base::NowUs(), std::memory_order_relaxed);
   const std::span<const net::Event> events = loop_.Wait(events_, timeout_ms);
+  const int64_t slept_us = load_.SleptUs(base::NowUs());
+  load_.asleep_from_us.store(0, std::memory_order_relaxed);
+  load_.slept_us.store(slept_us, std::memory_order_relaxed);
+  return events;
+}
+
+void Worker::HandleEvents(int timeout_ms) {
+  const std::span<const net::Event> events = WaitForEvents(timeout_ms);
   now_ms_ = base::CoarseNowMs();
   for (const net::Event& event : events) {
     auto* listener = static_cast<net::Listener*>(event.tag());
@@ -159,7 +170,7 @@ void Worker::HandleEvents(int timeout_ms) {
     if (ready.send) SendTo(client);
     if (client.connection.state() == net::Connection::State::kBroken) {
       Retire(client);
-    } else if (ready.receive) {
+    } else if (ready.receive && !GiveIfAsked(client)) {
       client.can_receive = true;
       MarkReady(client);
     }
@@ -168,13 +179,16 @@ void Worker::HandleEvents(int timeout_ms) {
 
 void Worker::TakeInbox() {
   std::vector<net::UniqueFd> connections;
+  std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::unique_ptr<WaitJob>> jobs;
   {
     std::lock_guard lock(inbox_mutex_);
     connections.swap(inbox_connections_);
+    clients.swap(inbox_clients_);
     jobs.swap(inbox_jobs_);
   }
   for (net::UniqueFd& fd : connections) AddClient(std::move(fd));
+  for (auto& client : clients) AddMoved(std::move(client));
   for (auto& job : jobs) FinishWait(*job);
   if (!accepts_ && base::CoarseNowMs() >= accept_again_ms_) {
     accepts_ = true;

@@ -11,7 +11,7 @@
 // a batch: then nothing is received from it, parsed or sent, and what happens on its socket is
 // looked at when it is back.
 //
-// Threads: Start, Stop, Adopt, Done from any thread; all else on the worker's own.
+// Threads: Start, Stop, Adopt, GiveAway, Done from any thread; all else on the worker's own.
 // Lifetime: connections die with the worker. Limits: model::Limits.
 // Errors: a failed request touches its own connection only (invariant I7).
 #pragma once
@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "base/arena.h"
 #include "engine/session.h"
 #include "exec/batch_executor.h"
+#include "exec/crew.h"
 #include "exec/frontend.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
@@ -52,6 +54,7 @@ struct WorkerContext {
   WaitLane* lane = nullptr;
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
+  Crew* crew = nullptr;
   /// Gives a new connection to the emptiest worker; false when there are too many.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
@@ -76,8 +79,11 @@ class Worker final : public WaitJobOwner {
 
   void Adopt(net::UniqueFd fd);
   void Done(std::unique_ptr<WaitJob> job) override;
+  /// Hands the next `count` connections that send something over to `target`.
+  void GiveAway(Worker* target, uint32_t count);
 
   uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
+  const WorkerLoad& load() const { return load_; }
 
  private:
   struct Client;
@@ -94,6 +100,7 @@ class Worker final : public WaitJobOwner {
   void SetSession(engine::Session* session);
   void Loop(engine::Session& session);
   void HandleEvents(int timeout_ms);
+  std::span<const net::Event> WaitForEvents(int timeout_ms);
   void TakeInbox();
   void ReleaseIdleTables(engine::Session& session);
   void DescribeTo(engine::Session& session);
@@ -104,11 +111,21 @@ class Worker final : public WaitJobOwner {
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
   void AddClient(net::UniqueFd fd);
+  void Remember(std::unique_ptr<Client> client);
+  void Forget(Client& client);
   void Touch(Client& client);
   void Retire(Client& client);
   void CloseExpired();
   void CloseAll();
   void FreeRetired();
+
+  // Connections move (worker_moves.cc).
+  bool MayMove(const Client& client) const;
+  bool GiveIfAsked(Client& client);
+  void TakeOver(std::unique_ptr<Client> client);
+  void AddMoved(std::unique_ptr<Client> moved);
+  void CountActive(Client& client);
+  void CountRequests(size_t requests);
 
   // Turns (worker_turn.cc).
   void MarkReady(Client& client);
@@ -148,6 +165,9 @@ class Worker final : public WaitJobOwner {
   std::thread thread_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> connections_{0};
+  WorkerLoad load_;
+  std::atomic<Worker*> give_to_{nullptr};
+  std::atomic<uint32_t> give_{0};  ///< Connections that are to go there.
   std::unique_ptr<StatBlock> stats_;
   std::unique_ptr<Turn> turn_;
 
@@ -159,6 +179,7 @@ class Worker final : public WaitJobOwner {
 
   std::mutex inbox_mutex_;
   std::vector<net::UniqueFd> inbox_connections_;
+  std::vector<std::unique_ptr<Client>> inbox_clients_;
   std::vector<std::unique_ptr<WaitJob>> inbox_jobs_;
 
   std::vector<net::Event> events_;

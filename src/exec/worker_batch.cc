@@ -159,6 +159,7 @@ void Worker::FinishBatch(ClientBatch& batch) {
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
+  CountRequests(batch.turn.size());
   batch.clients.clear();
   batch.held.clear();
   batch.writes.Clear();

@@ -9,6 +9,9 @@
 
 namespace rowsocket::exec {
 
+/// For the log: what `error` of the event loop means, and what helps.
+std::string WhyNotWatched(int error);
+
 struct Worker::Client : net::IdleLink {
   Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
       : connection(std::move(fd), context), frontend(std::move(made)) {}
@@ -26,6 +29,7 @@ struct Worker::Client : net::IdleLink {
   bool closes = false;        ///< The last item of this turn ends the connection.
   bool waits = false;         ///< Away: the lane has its request.
   bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one.
+  uint32_t active_in = 0;     ///< The last period in which it asked for something (Crew).
   WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.
   bool retired = false;
 

@@ -16,13 +16,13 @@ constexpr int64_t kAcceptPauseMs = 100;
 /// How often the log says that connections are refused.
 constexpr int64_t kRefusalLogMs = 60'000;
 
+}  // namespace
+
 std::string WhyNotWatched(int error) {
   return error == ENOSPC ? "the user's limit of watched descriptors is reached; raise "
                            "fs.epoll.max_user_watches (sysctl)"
                          : std::string("cannot watch a socket: ") + strerror(error);
 }
-
-}  // namespace
 
 void Worker::Listen() {
   for (net::Listener& each : *context_.listeners) {
@@ -80,8 +80,19 @@ void Worker::AddClient(net::UniqueFd fd) {
   stats_->Add(Stat::kConnections);
   unauthenticated_.Insert(*client, now_ms_);
   Touch(*client);
+  Remember(std::move(client));
+}
+
+void Worker::Remember(std::unique_ptr<Client> client) {
   client->place = clients_.size();
   clients_.push_back(client.release());
+}
+
+void Worker::Forget(Client& client) {
+  clients_[client.place] = clients_.back();
+  clients_[client.place]->place = client.place;
+  clients_.pop_back();
+  connections_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Until it has authenticated, a connection has a deadline that nothing it does puts off.
@@ -96,11 +107,8 @@ void Worker::Retire(Client& client) {
   if (client.waits && context_.lane->Cancel(*client.job)) client.waits = false;
   client.Unlink();
   loop_.Remove(client.connection.fd());
-  clients_[client.place] = clients_.back();
-  clients_[client.place]->place = client.place;
-  clients_.pop_back();
+  Forget(client);
   stats_->Subtract(Stat::kConnections);
-  connections_.fetch_sub(1, std::memory_order_relaxed);
   retired_.push_back(&client);
 }
 

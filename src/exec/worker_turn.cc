@@ -9,6 +9,7 @@ void Worker::MarkReady(Client& client) {
   if (client.is_ready || client.is_away() || client.retired) return;
   client.is_ready = true;
   ready_.push_back(&client);
+  if (context_.crew->is_elastic()) CountActive(client);
 }
 
 void Worker::ReceiveFrom(Client& client) {
@@ -44,6 +45,7 @@ void Worker::RunTurn(engine::Session& session) {
   // The clients are known now, and their outputs stay where they are until the turn has ended.
   turn_->Run(session);
   if (!turn_->empty()) worked_ms_ = now_ms_ = base::CoarseNowMs();
+  CountRequests(turn_->size());
   AfterTurn();
   if (runs_batch) RunBatchHere(session);
 }

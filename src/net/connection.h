@@ -119,6 +119,8 @@ class Connection {
   /// First adds the descriptor, later a system call only if the wanted events have changed; takes
   /// it out of the loop when kBroken.
   bool UpdateInterest(EventLoop& loop, void* tag);
+  /// From now on another worker's, which knows `context`. REQUIRES: suspended.
+  void MoveTo(ConnectionContext& context) { context_ = &context; }
   /// Takes the descriptor out of the loop until the next UpdateInterest: what happens on it is not
   /// looked at for a while, and would be reported again and again.
   void Suspend(EventLoop& loop);

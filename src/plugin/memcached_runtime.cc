@@ -32,6 +32,7 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
   exec::ServiceSettings service;
   service.name = "mode=rw";
   service.workers = variables.threads;
+  service.elastic = true;
   service.addresses = addresses;
   service.listen = variables.listen;
   service.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};

@@ -84,6 +84,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   exec::ServiceSettings service_settings;
   service_settings.name = port.name;
   service_settings.workers = port.threads;
+  service_settings.elastic = true;
   service_settings.writes = port.writable;
   service_settings.addresses = addresses;
   service_settings.listen = settings.listen;

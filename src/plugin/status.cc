@@ -16,7 +16,7 @@ using exec::Stat;
 
 constexpr const char* kNames[] = {
     "connections", "connections_accepted", "connections_refused", "connections_timed_out",
-    "bytes_received", "bytes_sent", "opens", "auths", "finds", "inserts", "updates", "deletes",
+    "connections_moved", "bytes_received", "bytes_sent", "opens", "auths", "finds", "inserts", "updates", "deletes",
     "increments", "rows_read", "rows_written", "turns", "batches", "batch_requests", "commits",
     "commit_failures", "batch_retries", "lock_waits", "merged_rows", "merged_requests",
     "unmerged_request", "unmerged_engine", "unmerged_table", "unmerged_trigger",

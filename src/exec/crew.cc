@@ -1,0 +1,159 @@
+#include "exec/crew.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+#include "exec/worker.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// Long enough to tell 10 % more requests/s from chance, as a rule.
+constexpr int64_t kPeriodMs = 100;
+/// Awake for more of the time than this, and there is no room for more.
+constexpr double kFull = 0.85;
+/// As many as could do it and sleep this part of the time are enough.
+constexpr double kSpare = 0.4;
+/// What one more has to bring and one less may cost, in requests/s: a worker more takes up to a
+/// core, which clients on the same machine could use (adr/0012).
+constexpr double kWorthMore = 1.25;
+constexpr double kWorthLess = 0.85;
+/// Until the next try, where nothing has come of the last one; doubled each time.
+constexpr int64_t kHoldMs = 800;
+/// The longest, and until one less is tried where one more was worth it.
+constexpr int64_t kHoldMsMax = 6400;
+
+}  // namespace
+
+uint32_t CrewSize::Next(const Sample& sample) {
+  if (tried_from_ != 0) {
+    Judge(sample);
+    return at_work_;
+  }
+  const bool is_full = sample.busy >= kFull * at_work_;
+  const bool is_idle = at_work_ == 1 ? !is_full : sample.busy < (1 - kSpare) * (at_work_ - 1);
+  if (is_idle) {
+    if (at_work_ > 1) --at_work_;
+    requests_ = 0;
+    hold_until_ms_ = hold_ms_ = 0;
+  } else if (requests_ == 0) {
+    requests_ = sample.requests;
+  } else {
+    requests_ = (requests_ + sample.requests) / 2;
+    if (sample.now_ms >= hold_until_ms_) Try(is_full);
+  }
+  return at_work_;
+}
+
+void CrewSize::Try(bool may_be_more) {
+  const bool tries_more = at_work_ == 1 || (may_be_more && tries_more_ && at_work_ < workers_);
+  tried_from_ = at_work_;
+  at_work_ += tries_more ? 1 : -1;
+}
+
+void CrewSize::Judge(const Sample& sample) {
+  const bool tried_more = at_work_ > tried_from_;
+  const double worth = (tried_more ? kWorthMore : kWorthLess) * requests_;
+  const bool stays = sample.requests >= worth;
+  tries_more_ = stays == tried_more;
+  if (stays) {
+    requests_ = sample.requests;
+    hold_ms_ = 0;
+    hold_until_ms_ = tried_more && at_work_ == workers_ ? sample.now_ms + kHoldMsMax : 0;
+  } else {
+    at_work_ = tried_from_;
+    hold_ms_ = std::clamp(2 * hold_ms_, kHoldMs, kHoldMsMax);
+    hold_until_ms_ = sample.now_ms + hold_ms_;
+  }
+  tried_from_ = 0;
+}
+
+Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic)
+    : workers_(workers),
+      elastic_(elastic && workers.size() > 1),
+      look_ms_(elastic_ ? 0 : std::numeric_limits<int64_t>::max()),
+      at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
+      size_(static_cast<uint32_t>(workers.size())),
+      slept_us_(workers.size()) {}
+
+void Crew::TakeALook(int64_t now_ms) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || now_ms < look_ms_.load(std::memory_order_relaxed)) return;
+  look_ms_.store(now_ms + kPeriodMs, std::memory_order_relaxed);
+  const bool is_first = measured_us_ == 0;
+  const CrewSize::Sample sample = Measure(now_ms);
+  if (is_first) return;
+  at_work_.store(size_.Next(sample), std::memory_order_relaxed);
+  Balance();
+  period_.store(period() + 1, std::memory_order_relaxed);
+}
+
+CrewSize::Sample Crew::Measure(int64_t now_ms) {
+  const int64_t now_us = base::NowUs();
+  const double elapsed_us = static_cast<double>(std::max<int64_t>(now_us - measured_us_, 1));
+  double awake_us = 0;
+  uint64_t requests = 0;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    const WorkerLoad& load = workers_[i]->load();
+    requests += load.requests.load(std::memory_order_relaxed);
+    const int64_t slept_us = load.SleptUs(now_us);
+    const double asleep_us = static_cast<double>(slept_us - std::exchange(slept_us_[i], slept_us));
+    if (i < at_work()) awake_us += elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
+  }
+  CrewSize::Sample sample;
+  sample.now_ms = now_ms;
+  sample.busy = awake_us / elapsed_us;
+  sample.requests = static_cast<double>(requests - requests_) * 1e6 / elapsed_us;
+  measured_us_ = now_us;
+  requests_ = requests;
+  return sample;
+}
+
+uint32_t Crew::ActiveOf(const Worker& worker) const {
+  const uint64_t active = worker.load().active.load(std::memory_order_relaxed);
+  return active >> 32 == period() ? static_cast<uint32_t>(active) : 0;
+}
+
+// The busiest gives to the least busy what it has more than its share.
+void Crew::Balance() {
+  PutToRest();
+  const uint32_t count = at_work();
+  Worker* busiest = nullptr;
+  Worker* least = nullptr;
+  uint32_t sum = 0, most = 0, fewest = std::numeric_limits<uint32_t>::max();
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t active = ActiveOf(*workers_[i]);
+    sum += active;
+    if (busiest == nullptr || active > most) busiest = workers_[i].get(), most = active;
+    if (least == nullptr || active < fewest) least = workers_[i].get(), fewest = active;
+    workers_[i]->GiveAway(nullptr, 0);
+  }
+  const uint32_t share = sum / count;
+  const uint32_t more = most - share;
+  if (more >= 2 && more > share / 8) busiest->GiveAway(least, std::min(more, share - fewest));
+}
+
+void Crew::PutToRest() {
+  for (uint32_t i = at_work(); i < workers_.size(); ++i) {
+    workers_[i]->GiveAway(&Emptiest(), std::numeric_limits<uint32_t>::max());
+  }
+}
+
+void Crew::Pin(uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  look_ms_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
+  at_work_.store(count, std::memory_order_relaxed);
+  Balance();
+}
+
+Worker& Crew::Emptiest() const {
+  const auto begin = workers_.begin();
+  return **std::min_element(begin, begin + at_work(), [](const auto& a, const auto& b) {
+    return a->connections() < b->connections();
+  });
+}
+
+}  // namespace rowsocket::exec

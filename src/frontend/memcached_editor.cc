@@ -74,8 +74,10 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
         break;
     }
   }
-  // What has expired goes when somebody comes across it, unless it was just replaced.
-  if (decision == Decision::kKeep && found_expired_) decision = Decision::kDelete;
+  // What has expired goes when somebody comes across it, with all of its columns.
+  if (found_expired_) {
+    decision = decision == Decision::kStore ? Decision::kRenew : Decision::kDelete;
+  }
   *changes = std::span(scratch.changes.data(), changes_);
   return decision;
 }
@@ -268,7 +270,7 @@ Decision Editor::Write(std::span<const Value> columns, std::string_view value, u
                        int64_t expiry_ms, Result result) {
   const Layout& layout = container_.rows_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
-  if (!has_row_ || flags != old_flags_) Put(layout.flags, NumberToCell(flags, &flags_text_));
+  if (!is_there_ || flags != old_flags_) Put(layout.flags, NumberToCell(flags, &flags_text_));
   PutExpiry(expiry_ms);
   item_.value = value;
   item_.size = value.size();
@@ -332,7 +334,7 @@ void Editor::PutSameToken() {
 }
 
 void Editor::PutExpiry(int64_t expiry_ms) {
-  if (has_row_ && expiry_ms == old_expiry_ms_) return;
+  if (is_there_ && expiry_ms == old_expiry_ms_) return;
   Put(container_.rows_layout.expiry, ExpiryToCell(expiry_ms, container_, &expiry_text_));
 }
 

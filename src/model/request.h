@@ -51,6 +51,7 @@ struct Insert {
 enum class Decision : uint8_t {
   kKeep,    ///< It stays as it is; absent, it stays absent.
   kStore,   ///< The listed columns are set; absent, it is inserted.
+  kRenew,   ///< As if it were deleted and inserted with the listed columns; absent, it is inserted.
   kDelete,  ///< Absent, it stays absent.
 };
 
@@ -67,7 +68,7 @@ class RowEditor {
  public:
   virtual ~RowEditor() = default;
   /// `row`: the opened columns as a find sends them, valid during the call; empty: there is no such
-  /// row. `*changes`, with kStore only: each column at most once.
+  /// row. `*changes`, with kStore and kRenew: each column at most once.
   virtual Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) = 0;
 };
 
@@ -76,9 +77,10 @@ class RowEditor {
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
 /// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
 /// would pad or trim. Times are texts in the server's time zone. A column with ON UPDATE that is
-/// listed keeps what it is given. A row that is inserted has the key of the request, the listed
-/// columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore, or kDelete
-/// of a row that was there.
+/// listed keeps what it is given. A row that is inserted or made anew has the key of the request, the
+/// listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or
+/// kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot be may be
+/// deleted; one that a foreign key keeps has the listed columns set.
 struct Edit {
   std::span<const Value> key;   ///< One value a key part, all of them; not NULL.
   RowEditor* editor = nullptr;  ///< The caller's, for as long as the request may be run again.

@@ -3,6 +3,7 @@
 import pytest
 
 import mc
+from mc_tables import WHOLE, Container
 from server import wait_until
 
 pytestmark = pytest.mark.ours
@@ -106,3 +107,47 @@ def test_recache_wins_near_the_end(client, clock):
     assert client.meta("mg k R30 v") == (b"VA 1 Z", b"v")
     assert client.set("k", b"w", expiry=100) == b"STORED"
     assert client.meta("mg k R30 v") == (b"VA 1", b"w")
+
+
+def test_an_expired_row_is_set_as_if_it_were_not_there(make_server):
+    """Its columns that are not mapped are those of a new row; those of a row that lives stay."""
+    server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
+    server.sql().run("CREATE DATABASE more")
+    columns = ("id INT AUTO_INCREMENT PRIMARY KEY, " + WHOLE.replace("PRIMARY KEY", "NOT NULL") +
+               ", UNIQUE KEY k (k), x INT NOT NULL DEFAULT 7, y TEXT")
+    container = Container(server, "more", "kept", columns, index="k")
+    client, sql = container.ready(), container.sql
+    ways = {"set": lambda key: client.set(key, b"2"), "add": lambda key: client.set(key, b"2", verb="add"),
+            "ma": lambda key: client.meta(b"ma %s N0 J2" % key)[0],
+            "mg": lambda key: client.meta(b"mg %s N0" % key)[0],
+            "live": lambda key: client.set(key, b"2")}
+    for way, store in ways.items():
+        for again in range(2):
+            key = f"{way}{again}"
+            sql.run("INSERT INTO kept (k, v, e, x, y) VALUES (%s, '1', %s, 1, 'mine')", key,
+                    0 if way == "live" else 1000)
+            before = int(container.row(key, "id")[0])
+            assert store(container.at(key)) in (b"STORED", b"HD", b"HD W")
+            number, x, y = container.row(key, "id, x, y")
+            if way == "live":
+                assert (int(number), x, y) == (before, b"1", b"mine")
+            else:
+                assert (x, y) == (b"7", None) and int(number) > before
+    client.send(b"".join(b"set %s 0 0 1\r\n%d\r\n" % (container.at("many"), number) for number in range(9)))
+    assert [client.line() for _ in range(9)] == [b"STORED"] * 9
+    assert container.row("many", "v, x") == (b"8", b"7")
+
+
+def test_a_foreign_key_keeps_an_expired_row(make_server):
+    """It can be set all the same."""
+    server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
+    server.sql().run("CREATE DATABASE more")
+    container = Container(server, "more", "kept", WHOLE + ", x INT NOT NULL DEFAULT 7")
+    client, sql = container.ready(), container.sql
+    sql.run("CREATE TABLE child (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k)) ENGINE=InnoDB")
+    sql.run("INSERT INTO kept (k, v, e, x) VALUES ('k', '1', 1000, 1), ('free', '1', 1000, 1)")
+    sql.run("INSERT INTO child VALUES ('k')")
+    for key, x in (("k", b"1"), ("free", b"7")):
+        assert client.set(container.at(key), b"2") == b"STORED"
+        assert container.row(key, "v, x") == (b"2", x)
+        assert client.value(container.at(key)) == b"2"

@@ -88,9 +88,10 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
   }
   std::span<const model::CellChange> changes;
   const Decision decision = edit.editor->Decide(cells, &changes);
-  *counts = decision == Decision::kStore || (decision == Decision::kDelete && *row);
-  if (decision == Decision::kDelete) row->reset();
-  if (decision != Decision::kStore) return {};
+  const bool stores = decision == Decision::kStore || decision == Decision::kRenew;
+  *counts = stores || (decision == Decision::kDelete && *row);
+  if (decision == Decision::kDelete || decision == Decision::kRenew) row->reset();
+  if (!stores) return {};
   Row changed = *row ? **row : Row(table.columns.size());
   if (!*row) {
     const std::vector<uint32_t>& key_columns = table.indexes.front().columns;

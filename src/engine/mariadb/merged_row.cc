@@ -166,13 +166,14 @@ Outcome MergedRow::Edit(const model::Edit& edit) {
     exists_ = false;
     return outcome;
   }
-  if (!exists_) return InsertEdited(edit, changes);
+  if (!exists_ || decision == Decision::kRenew) return InsertEdited(edit, changes);
   return Finish(new_row_.Change(table, *index_, changes));
 }
 
 Outcome MergedRow::InsertEdited(const model::Edit& edit,
                                 std::span<const model::CellChange> changes) {
   TABLE* table = open_->table;
+  if (exists_) renewed_.assign(table->record[0], table->record[0] + table->s->reclength);
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   thd_.SetStrict(true);
@@ -183,6 +184,7 @@ Outcome MergedRow::InsertEdited(const model::Edit& edit,
     outcome.rows = 1;
   } else {
     outcome = statement_.ServerFailure();
+    if (exists_) memcpy(table->record[0], renewed_.data(), renewed_.size());
   }
   MarkColumns();
   return outcome;

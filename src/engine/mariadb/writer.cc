@@ -32,6 +32,12 @@ Outcome CheckTable(const TABLE& table, const Request& request) {
   return {};
 }
 
+/// Whether the key and these changes are all that a row of the table has.
+bool IsWhole(const TABLE& table, const MariaIndex& index,
+             std::span<const model::CellChange> changes) {
+  return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
+}
+
 }  // namespace
 
 // Whether the engine takes back a change of one row that fails, whatever it has touched by then.
@@ -283,11 +289,15 @@ Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit
   return outcome;
 }
 
-Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
+void Writer::MarkForEdit(TABLE* table, MariaIndex& index) {
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   bitmap_set_all(table->read_set);
   new_row_.PrepareUpdate(table, index);
+}
+
+Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
+  MarkForEdit(table, index);
   if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? Outcome() : statement_.Failure(error);
@@ -315,11 +325,29 @@ Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& 
     statement_open_.spent = true;  // Other columns are marked than for an update.
     table->mark_columns_needed_for_delete();
     outcome = DeleteRow(table);
-  } else if (exists) {
-    outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
-  } else {
+  } else if (!exists) {
     return InsertEdited(open, index, edit, changes, again);
+  } else if (decision == Decision::kRenew && !IsWhole(*table, index, changes)) {
+    return Renew(open, index, edit, changes, again);
+  } else {
+    outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
   }
+  outcome.rows = outcome.ok();
+  return outcome;
+}
+
+Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                      std::span<const model::CellChange> changes, bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_DELETE);
+  statement_open_.spent = true;
+  table->mark_columns_needed_for_delete();
+  const int error = table->file->ha_delete_row(table->record[0]);
+  if (error == 0) return InsertEdited(open, index, edit, changes, again);
+  if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
+  statement_.SetCommand(SQLCOM_UPDATE);
+  MarkForEdit(table, index);
+  Outcome outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
   outcome.rows = outcome.ok();
   return outcome;
 }

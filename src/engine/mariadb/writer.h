@@ -68,11 +68,15 @@ class Writer {
   Outcome DeleteRow(TABLE* table);
 
   Outcome Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit);
+  void MarkForEdit(TABLE* table, MariaIndex& index);
   Outcome PrepareEdit(TABLE* table, MariaIndex& index);
   /// One reading, decision and change. `*again`: the row has come into being meanwhile.
   Outcome EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again);
   Outcome InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);
+  /// A row that a foreign key keeps is only changed.
+  Outcome Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                std::span<const model::CellChange> changes, bool* again);
 
   WorkerThd& thd_;
   Tables& tables_;

@@ -123,8 +123,11 @@ bool Editor::Matches(Decision* decision) {
     *decision = Refuse("the container has no cas_column, which E and I need");
     return false;
   }
-  if (!command_.compares_cas) return true;
+  // To mg it is no condition: it only leaves out a value that the client has.
+  if (!command_.compares_cas || IsGet(command_.verb)) return true;
   if (!is_there_) {
+    const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
+    if (counts && command_.creates) return true;  // There is nothing to compare with.
     const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
     *decision = Keep(joins ? Result::kNotStored : Result::kNotFound);
     return false;
@@ -173,7 +176,7 @@ Decision Editor::Add() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotFound);
     number_ = command_.initial;
-    return Create(NumberToCell(number_, &number_text_).text(), 0, command_.create_exptime,
+    return Create(NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
                   Result::kNumber);
   }
   std::string_view text = old_value_;
@@ -198,7 +201,7 @@ Decision Editor::Remove() {
     std::span<const Value> columns;
     if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
     for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
-    Put(container_.rows_layout.flags, Value(std::string_view("0")));
+    Put(container_.rows_layout.flags, NumberToCell(command_.client_flags, &flags_text_));
   } else {
     ShowRow(old_expiry_ms_);
   }
@@ -217,7 +220,7 @@ Decision Editor::Touch() {
     return Keep(is_gat ? Result::kMiss : Result::kNotFound);
   }
   const int64_t expiry_ms = NewExpiry(command_.exptime);
-  ShowRow(expiry_ms);
+  ShowRow(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms);
   result_ = is_gat ? Result::kHit : Result::kTouched;
   if (expiry_ms <= now_ms_) return Decision::kDelete;
   PutExpiry(expiry_ms);
@@ -240,6 +243,33 @@ void Editor::ShowRow(int64_t expiry_ms) {
   item_.value = copy.view();
 }
 
+// T and N, the later of which stands: as in memcached, where each flag is carried out in its turn.
+int64_t Editor::CreatedExptime() const {
+  const memcached::MetaFlags& meta = command_.meta;
+  return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
+}
+
+/// Whether the flag there was carried out before the row was touched.
+bool Editor::IsSeenBefore(uint8_t flag_at) const {
+  return flag_at != 0 && flag_at < command_.meta.exptime_at;
+}
+
+int64_t Editor::renewal_ttl_s() const {
+  const bool is_touched =
+      command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
+  return TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
+}
+
+/// What t tells of a row that was just made: what the flags before it have made of it.
+int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
+  const memcached::MetaFlags& meta = command_.meta;
+  const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
+  const bool sees_create = meta.create_at != 0 && meta.create_at < meta.ttl_at;
+  if (!sees_exptime && !sees_create) return -1;
+  if (sees_exptime && sees_create) return TtlOf(expiry_ms, now_ms_);
+  return TtlOf(NewExpiry(sees_exptime ? command_.exptime : command_.create_exptime), now_ms_);
+}
+
 /// A container without a column for it keeps what would expire, and drops what has.
 int64_t Editor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
@@ -254,7 +284,7 @@ Decision Editor::GetOrCreate() {
     return Keep(Result::kHit);
   }
   promises_ = true;
-  const Decision decision = Create({}, 0, command_.create_exptime, Result::kHit);
+  const Decision decision = Create({}, 0, CreatedExptime(), Result::kHit);
   item_.won = true;
   return decision;
 }
@@ -263,7 +293,10 @@ Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime,
   std::span<const Value> columns;
   if (!Split(value, &columns))
     return Refuse("the value does not have the columns of the container");
-  return Write(columns, value, flags, NewExpiry(exptime), result);
+  const int64_t expiry_ms = NewExpiry(exptime);
+  const Decision decision = Write(columns, value, flags, expiry_ms, result);
+  item_.ttl_s = CreatedTtl(expiry_ms);
+  return decision;
 }
 
 Decision Editor::Write(std::span<const Value> columns, std::string_view value, uint32_t flags,
@@ -296,7 +329,7 @@ Decision Editor::WriteValue(std::string_view value, Result result) {
   item_.value = value;
   item_.size = value.size();
   item_.client_flags = old_flags_;
-  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  item_.ttl_s = TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
   if (!PutToken()) return Keep(Result::kRefused);
   result_ = result;
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;

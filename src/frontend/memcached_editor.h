@@ -47,6 +47,8 @@ class Editor final : public model::RowEditor {
   uint64_t number() const { return number_; }
   std::string_view refusal() const { return refusal_; }
   int64_t now_ms() const { return now_ms_; }
+  /// Of a hit: the seconds left to live that R compares with.
+  int64_t renewal_ttl_s() const;
   bool found_expired() const { return found_expired_; }
   /// The marks that the item has from now on.
   bool stale() const { return stale_; }
@@ -83,6 +85,9 @@ class Editor final : public model::RowEditor {
   void Put(uint32_t column, const model::Value& value);
   void ShowRow(int64_t expiry_ms);
   int64_t NewExpiry(int64_t exptime) const;
+  int64_t CreatedExptime() const;
+  int64_t CreatedTtl(int64_t expiry_ms) const;
+  bool IsSeenBefore(uint8_t flag_at) const;
 
   MemcachedShared& shared_;
   const Work& work_;

@@ -44,7 +44,7 @@ void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,
                 const Editor& editor, base::Buffer& out) {
   memcached::Item item = editor.item();
   if (!editor.promises() && TellsMarks(shared, work.command)) {
-    TellMarks(shared, work, target, editor.now_ms(), &item);
+    TellMarks(shared, work, target, {editor.now_ms(), editor.renewal_ttl_s()}, &item);
   }
   memcached::AppendHit(work.command, target.key, item, &out);
 }

@@ -19,5 +19,35 @@ TEST_F(MemcachedTest, AnExpiredRowIsMadeAnew) {
   EXPECT_EQ("a,2,NULL,NULL;e,2,NULL,NULL;l,2,0,kept;", store_.Dump("test.more"));
 }
 
+TEST_F(MemcachedTest, FlagsAreCarriedOutInTheirTurn) {
+  EXPECT_EQ("HD t-1 W\r\n", Ask("mg a t N30 T60\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("ms b 1\r\nx\r\n"));
+  EXPECT_EQ("HD t60\r\n", Ask("mg b T60 t\r\n"));
+  EXPECT_EQ("HD t60 Z\r\n", Ask("mg a t\r\n"));
+  EXPECT_EQ("HD t30 W\r\n", Ask("mg c T60 N30 t\r\n"));
+  EXPECT_EQ("HD t60\r\n", Ask("mg b t T90\r\n"));
+  EXPECT_EQ("HD W\r\n", Ask("mg b R100 T200\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("ms d 1 T50\r\nx\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("mg d T200 R100\r\n"));
+  EXPECT_EQ("HD t60\r\n", Ask("ma n N30 T60 t\r\n"));
+  EXPECT_EQ("HD t60\r\n", Ask("ma n t T90\r\n"));
+  EXPECT_EQ("HD t30\r\n", Ask("ma m T60 N30 t\r\n"));
+}
+
+TEST_F(MemcachedTest, ATokenIsNoConditionOfAGet) {
+  EXPECT_EQ("EN\r\n", Ask("mg a C1 T30\r\n"));
+  EXPECT_EQ("HD W\r\n", Ask("mg a C1 N30\r\n"));
+  Set("b", "1", "0");
+  EXPECT_EQ("HD\r\n", Ask("mg b C1 T30\r\n"));
+  EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg b C1 T30 v\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("mg b C" + Token("b") + " T30 v\r\n"));
+}
+
+TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
+  Set("a", "1", "0");
+  EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));
+  EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

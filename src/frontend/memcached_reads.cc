@@ -61,7 +61,7 @@ class HitWriter final : public model::RowSink {
     if (has_token_) item.cas = row_.token();
     if (is_meta) {
       item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
-      if (has_token_) TellMarks(shared_, work_, target_, now_ms, &item);
+      if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
     }
     if (command.verb == memcached::Verb::kMetaDebug) return Debug(item);
     memcached::AppendHit(command, target_.key, item, &out_);
@@ -132,11 +132,12 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
 
 // Marks are in memory and rows are not: the token of the row tells whether a mark is still about
 // it.
-void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, int64_t now_ms,
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
                memcached::Item* item) {
+  const int64_t now_ms = moment.now_ms;
   const memcached::MetaFlags& meta = work.command.meta;
   const bool tells_access = meta.returns.find_first_of("hl") != std::string_view::npos;
-  const bool renews = meta.has_recache && item->ttl_s >= 0 && item->ttl_s < meta.recache_s;
+  const bool renews = meta.has_recache && moment.ttl_s >= 0 && moment.ttl_s < meta.recache_s;
   const bool tells_all = work.command.verb == memcached::Verb::kMetaDebug;
   const auto tell = [&](MemcachedMark& mark) {
     item->stale = mark.stale;

@@ -16,9 +16,15 @@ namespace rowsocket::frontend {
 engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
                            base::Buffer& out);
 
+/// When an item is told of.
+struct Moment {
+  int64_t now_ms;
+  int64_t ttl_s;  ///< What R compares with; -1: lives for ever.
+};
+
 /// Fills in what meta tells of an item beside its row, and marks that it was read or won.
 /// REQUIRES: `item->cas` is its token.
-void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, int64_t now_ms,
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
                memcached::Item* item);
 /// Whether a reply to this command tells any of it.
 bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);

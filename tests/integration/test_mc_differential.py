@@ -1,6 +1,8 @@
 """Random work on a real memcached and on ours: the same answers, and then the same rows."""
 
+import itertools
 import random
+import re
 
 import pytest
 
@@ -87,3 +89,45 @@ def test_ours(memcached, seed):
             real.close_clients()
             memcached.close_clients()
             sql = memcached.sql()
+
+
+def near(line):
+    """Seconds to live, to the nearest ten: one of the two may have counted another one down."""
+    return re.sub(rb" t(\d+)", lambda seconds: b" t%d" % ((int(seconds[1]) + 5) // 10 * 10), line)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("verb,flags", [("mg", ("T300", "N100", "R200", "t", "v")),
+                                        ("ma", ("T300", "N100", "t", "v", "C1"))])
+def test_flags_in_every_order(memcached, verb, flags):
+    """Each flag sees what those before it have done, to a key that is absent, lives for ever, or
+    less long than R asks for."""
+    with mc.Real() as real:
+        sides = [real.connect(), mc.connect(memcached)]
+        for count in range(1, len(flags) + 1):
+            for order in itertools.permutations(flags, count):
+                for state in (None, 0, 150):
+                    answers = [[], []]
+                    for client, told in zip(sides, answers):
+                        client.command("delete k")
+                        if state is not None:
+                            assert client.set("k", b"5", expiry=state) == b"STORED"
+                        for line in (f"{verb} k {' '.join(order)}", "mg k t v"):
+                            reply, value = client.meta(line)
+                            told.append((near(reply), value))
+                    assert answers[0] == answers[1], (order, state)
+
+
+@pytest.mark.ours
+def test_a_token_in_binary_requests_that_need_none(memcached):
+    """Touching compares nothing, and what creates has nothing to compare with."""
+    with mc.Real() as real:
+        answers = []
+        for client in (real.connect(), mc.connect(memcached)):
+            client.binary(mc.DELETE, b"k")
+            told = [client.binary(mc.INCR, b"k", b"", mc.counting(1, 5, 0), token=7)]
+            for opcode in (mc.TOUCH, mc.GAT, mc.GET, mc.INCR, mc.DELETE, mc.APPEND, mc.TOUCH):
+                extras = {mc.TOUCH: bytes(4), mc.GAT: bytes(4), mc.INCR: mc.counting(1)}.get(opcode, b"")
+                told.append(client.binary(opcode, b"k", b"" if opcode != mc.APPEND else b"x", extras, token=7))
+            answers.append([(one.opcode, one.status, one.extras, one.value) for one in told])
+        assert answers[0] == answers[1]

@@ -85,7 +85,8 @@ bool Fail(Error error, bool closes, Command* command) {
 void SetCas(const BinaryHeader& header, Command* command) {
   if (header.cas == 0) return;
   command->cas = header.cas;
-  command->compares_cas = command->verb != Verb::kGet && command->verb != Verb::kGat;
+  const bool only_touches = command->verb == Verb::kGat || command->verb == Verb::kTouch;
+  command->compares_cas = command->verb != Verb::kGet && !only_touches;
   if (command->verb == Verb::kAdd || command->verb == Verb::kReplace) command->verb = Verb::kSet;
 }
 

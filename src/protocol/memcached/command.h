@@ -60,6 +60,12 @@ struct MetaFlags {
   uint64_t new_cas = 0;
   int64_t recache_s = 0;
   uint64_t guard = 0;
+  /// Where T, N, R and t stand among the flags, from 1; 0: nowhere. Each is carried out in its turn:
+  /// of T and N the later one stands where an item is made, R and t see what those before them did.
+  uint8_t exptime_at = 0;
+  uint8_t create_at = 0;
+  uint8_t recache_at = 0;
+  uint8_t ttl_at = 0;
 };
 
 struct Command {

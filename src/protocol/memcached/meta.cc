@@ -34,6 +34,7 @@ class FlagParser {
   bool ParseNumberFlag(char letter, std::string_view token);
   void ParseInteger(std::string_view token, uint64_t* number, Error error);
   void ParseSeconds(std::string_view token, int64_t* seconds);
+  void KeepPlace(char letter, uint8_t at);
   /// Whether the answer to a letter stands in the reply of this verb.
   bool IsReturned(char letter) const;
   /// A later error replaces an earlier one, as in memcached.
@@ -71,11 +72,20 @@ void FlagParser::Parse(const Tokens& tokens, size_t first) {
   for (size_t i = first; i < tokens.count; ++i) {
     const char letter = tokens[i].front();
     if (!ParseFlag(tokens[i])) return;
+    KeepPlace(letter, static_cast<uint8_t>(i));
     if (IsReturned(letter)) returns[returned++] = letter;
   }
   command_->meta.returns = {returns, returned};
   const bool too_long = command_->meta.opaque.size() + 1 > model::kMetaOpaqueBytesMax;
   if (command_->error == Error::kNone && too_long) Fail(Error::kOpaqueTooLong);
+}
+
+void FlagParser::KeepPlace(char letter, uint8_t at) {
+  MetaFlags& meta = command_->meta;
+  if (letter == 'T') meta.exptime_at = at;
+  if (letter == 'N') meta.create_at = at;
+  if (letter == 'R') meta.recache_at = at;
+  if (letter == 't') meta.ttl_at = at;
 }
 
 void FlagParser::ParseInteger(std::string_view token, uint64_t* number, Error error) {

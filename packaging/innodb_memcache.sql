@@ -3,7 +3,7 @@
 --
 --   mariadb < innodb_memcache.sql
 --
--- docs/CONFIGURATION.md says what the columns mean. Rows of these tables take effect at once.
+-- docs/MEMCACHED.md says what the columns mean. Rows of these tables take effect without a restart.
 
 CREATE DATABASE IF NOT EXISTS innodb_memcache;
 USE innodb_memcache;

@@ -30,6 +30,7 @@ def test_every_verb_takes_a_name(make):
     one, other = make("x"), make("y")
     client = one.ready()
     other.ready(client)
+    client.command("delete k")  # the default container's, which another test may have left
     for number, container in enumerate((one, other)):
         key = container.at("k")
         text = key.decode()
@@ -64,6 +65,7 @@ def test_a_name_alone_switches_the_connection(make):
     one, other = make("x"), make("y")
     client = one.ready()
     other.ready(client)
+    client.command("delete k")
     client.send(b"get @@%s\r\n" % one.name.encode())
     client.reply_to_get()
     assert client.set("k", b"in one") == b"STORED"

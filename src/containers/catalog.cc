@@ -68,7 +68,10 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   bool has_changed = false;
   for (const Definition& definition : made->config.definitions) {
     const std::shared_ptr<const Container> before = old.FindShared(definition.name);
-    auto state = before != nullptr ? before->state : std::make_shared<ContainerState>();
+    // Counters, and a flush that is yet to come, are those of a table.
+    const bool is_same_table = before != nullptr && before->definition.db == definition.db &&
+                               before->definition.table == definition.table;
+    auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
     std::shared_ptr<const Container> container;
     const engine::Outcome outcome =
         MakeContainer(session, definition, made->config.options, std::move(state), &container);

@@ -24,6 +24,12 @@ ColumnFacts CaseInsensitive() {
   return facts;
 }
 
+ColumnFacts Narrow() {
+  ColumnFacts facts = Of(Kind::kInteger);
+  facts.bytes = 4;
+  return facts;
+}
+
 class CatalogTest : public ::testing::Test {
  protected:
   CatalogTest() {
@@ -32,7 +38,7 @@ class CatalogTest : public ::testing::Test {
                         {{"PRIMARY", {0}}, {"by_v", {1}}, {"by_ci", {6}}},
                         false,
                         false,
-                        {{"flags", Of(Kind::kInteger)},
+                        {{"flags", Narrow()},
                          {"cas", Of(Kind::kDateTime, 6)},
                          {"expires", Of(Kind::kDecimal, 3)},
                          {"ci", CaseInsensitive()}}});
@@ -121,6 +127,9 @@ TEST_F(CatalogTest, EachWrongIsNamed) {
   EXPECT_EQ("value_columns is empty", ProblemOf(with(4, "")));
   EXPECT_EQ("flags column w must be an integer", ProblemOf(with(5, "w")));
   EXPECT_EQ("cas_column w must be BIGINT UNSIGNED or DATETIME(6)", ProblemOf(with(6, "w")));
+  Row narrow = with(6, "flags");
+  narrow[5] = "0";
+  EXPECT_EQ("cas_column flags must be BIGINT UNSIGNED or DATETIME(6)", ProblemOf(narrow));
   EXPECT_EQ("expire_time_column w must be an integer or DECIMAL of seconds since 1970",
             ProblemOf(with(7, "w")));
   EXPECT_EQ("", ProblemOf(with(7, "0")));

@@ -184,7 +184,7 @@ class Maker {
     if (definition_.cas_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.cas_column);
     const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
-    if (column.kind == Kind::kInteger) {
+    if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
       container_.token = TokenKind::kNumber;
       return true;
     }

@@ -29,7 +29,7 @@ struct ContainerCounters {
   std::atomic<uint64_t> purged{0};
 };
 
-/// What outlives a change of the definition.
+/// What outlives a change of the definition, as long as it names the same table.
 struct ContainerState {
   ContainerCounters counters;
   /// When a delayed flush_all is due, in milliseconds since 1970; 0: none is.

@@ -49,5 +49,17 @@ TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
 }
 
+TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
+  MemcachedHousekeeper housekeeper(*shared_, sessions_, 0);
+  Set("a", "1", "0");
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  store_.CreateTable({"test.other", {"id", "value"}, {{"PRIMARY", {0}}}}, {{"a", "kept"}});
+  Define({{"default", "test", "other", "id", "value", "0", "0", "0", "PRIMARY"}});
+  shared_->catalog.RefreshNow(session_);
+  MoveClock(11);
+  housekeeper.RunOnce(session_);
+  EXPECT_EQ(1u, store_.RowCount("test.other"));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

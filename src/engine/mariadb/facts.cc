@@ -61,6 +61,7 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   facts.pads = facts.kind == Kind::kText && (field.real_type() == MYSQL_TYPE_STRING ||
                                              (field.charset()->state & MY_CS_NOPAD) == 0);
   facts.updates_itself = field.has_update_default_function();
+  if (facts.kind == Kind::kInteger) facts.bytes = field.pack_length();
   facts.decimals = field.decimals();
   facts.index = IndexThatBeginsWith(table, field);
   return facts;

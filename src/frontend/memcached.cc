@@ -36,6 +36,10 @@ bool IsExecuted(const Command& command) {
           command.dialect == memcached::Dialect::kBinary);
 }
 
+std::string Forbidden(const char* verb) {
+  return std::string(verb) + "_policy of innodb_memcache.cache_policies does not let this be done";
+}
+
 /// Whether the command may make a row that is not there.
 bool MayCreate(const Command& command) {
   switch (command.verb) {
@@ -156,7 +160,7 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
   const bool is_delete = command.verb == Verb::kDelete;
   const bool may = is_get ? options.may_get : is_delete ? options.may_delete : options.may_set;
   if (why.empty() && !may) {
-    why = "innodb_memcache.cache_policies does not let this be done";
+    why = Forbidden(is_get ? "get" : is_delete ? "delete" : "set");
     if (!options.policy_problem.empty()) why = options.policy_problem;
   }
   if (why.empty()) return false;
@@ -204,7 +208,7 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   if (target.wrong != Wrong::kNothing || !snapshot_->config.options.may_flush) {
     work->refusal = Copy(target.wrong != Wrong::kNothing
                              ? Explain(target, *snapshot_)
-                             : "innodb_memcache.cache_policies does not let this be done",
+                             : Forbidden("flush"),
                          arena);
     return;
   }

@@ -22,7 +22,7 @@ const char* TextOfNumber(int number) {
     case 121:
       return "another row has this value in a unique index";
     case 146:
-      return "lock wait timeout";
+      return "lock wait timeout, innodb_lock_wait_timeout has passed";
     case 149:
       return "deadlock";
     case 151:
@@ -34,7 +34,7 @@ const char* TextOfNumber(int number) {
     case 1036:
     case 1290:
     case 1792:
-      return "the server or the table is read only";
+      return "the server (read_only) or the table is read only";
     case 1048:
       return "a column cannot be NULL";
     case 1062:
@@ -74,7 +74,8 @@ void AppendContainerName(const Work& work, base::Buffer& out) {
 std::string Explain(const model::Error& error) {
   switch (error.code) {
     case ErrorCode::kLockTables:
-      return "the table is locked, or the server is read only";
+      return "the table is locked, for longer than daemon_memcached_wrlock_timeout, or the server is "
+             "read only (read_only)";
     case ErrorCode::kOpenTable:
     case ErrorCode::kIdxnum:
     case ErrorCode::kFld:
@@ -82,7 +83,7 @@ std::string Explain(const model::Error& error) {
     case ErrorCode::kKilled:
       return "the request was killed";
     case ErrorCode::kResultsize:
-      return "the reply is too large";
+      return "the reply is larger than daemon_memcached_reply_max_bytes";
     case ErrorCode::kTrigger:
       return "the table has triggers";
     case ErrorCode::kVersioned:

@@ -53,6 +53,11 @@ bool MayCreate(const Command& command) {
 
 constexpr int kLockWaitTimeout = 146;  ///< The server's HA_ERR_LOCK_WAIT_TIMEOUT.
 
+/// Whether a command with this error counts as one that stores: its line was right.
+bool IsCounted(memcached::Error error) {
+  return error == memcached::Error::kNone || error == memcached::Error::kBadDataChunk;
+}
+
 bool StoresValue(Verb verb) {
   return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
 }
@@ -206,10 +211,8 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
     target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
   }
   if (target.wrong != Wrong::kNothing || !snapshot_->config.options.may_flush) {
-    work->refusal = Copy(target.wrong != Wrong::kNothing
-                             ? Explain(target, *snapshot_)
-                             : Forbidden("flush"),
-                         arena);
+    work->refusal = Copy(
+        target.wrong != Wrong::kNothing ? Explain(target, *snapshot_) : Forbidden("flush"), arena);
     return;
   }
   item->kind = Item::Kind::kRequest;
@@ -260,6 +263,33 @@ void Memcached::CountDetails(const Work& work) {
   }
 }
 
+/// REQUIRES: the work of a request, whose containers are there still.
+void Memcached::CountContainers(const Work& work, bool failed) {
+  const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
+    if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
+  };
+  for (const Target& target : work.targets) {
+    containers::ContainerCounters& counters = target.container->state->counters;
+    if (failed) {
+      add(counters.errors, 1);
+    } else if (IsGet(work.command.verb)) {
+      add(target.was_hit ? counters.hits : counters.misses, 1);
+    } else if (work.command.verb == Verb::kDelete) {
+      add(counters.deletes, work.tally.hits);
+    } else if (work.command.verb != Verb::kMetaDebug) {
+      add(counters.writes, work.tally.hits);
+    }
+  }
+}
+
+void Memcached::CountTime(const Item& item, const Work& work) {
+  const bool is_write = item.request.is_write();
+  const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);
+  shared_.counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
+  shared_.counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros,
+                       static_cast<uint64_t>(took_us));
+}
+
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kOpen) return;
   Work& work = WorkOf(item);
@@ -272,11 +302,16 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
   if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kCmdMeta);
   counters.Add(Stat::kGetExpired, IsGet(command.verb) ? tally.expired : 0);
+  if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
   switch (command.verb) {
     case Verb::kGat:
-      counters.Add(Stat::kCmdTouch, work.targets.size());
-      counters.Add(Stat::kTouchHits, tally.hits);
-      counters.Add(Stat::kTouchMisses, tally.misses);
+      // mg with T is a touch only if there was something to touch.
+      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
+        counters.Add(Stat::kCmdTouch, work.targets.size());
+        counters.Add(Stat::kTouchHits, tally.hits);
+        counters.Add(Stat::kTouchMisses, tally.misses);
+        break;
+      }
       [[fallthrough]];
     case Verb::kGet:
       counters.Add(Stat::kCmdGet, work.targets.size());
@@ -290,7 +325,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       break;
     case Verb::kDelete:
       counters.Add(Stat::kDeleteHits, tally.hits);
-      counters.Add(Stat::kDeleteMisses, tally.misses);
+      counters.Add(Stat::kDeleteMisses, tally.misses + tally.bad_tokens);
       break;
     case Verb::kIncrement:
       counters.Add(Stat::kIncrHits, tally.hits);
@@ -305,6 +340,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
     case Verb::kReplace:
     case Verb::kAppend:
     case Verb::kPrepend:
+      if (!IsCounted(command.error)) break;
       counters.Add(Stat::kCmdSet);
       counters.Add(Stat::kSets, tally.stored);
       if (!command.compares_cas) break;
@@ -319,11 +355,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       break;
   }
   if (shared_.details.on()) CountDetails(work);
-  if (work.parsed_us == 0) return;
-  const bool is_write = item.request.is_write();
-  const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);
-  counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
-  counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros, static_cast<uint64_t>(took_us));
+  if (work.parsed_us != 0) CountTime(item, work);
 }
 
 }  // namespace rowsocket::frontend

@@ -43,6 +43,8 @@ class Memcached final : public exec::Frontend {
   bool Refuse(base::Arena& arena, Work* work);
   bool TakeValue(base::Arena& arena, Work* work);
   void CountDetails(const Work& work);
+  void CountContainers(const Work& work, bool failed);
+  void CountTime(const exec::Item& item, const Work& work);
   void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
 
   MemcachedShared& shared_;

@@ -1,9 +1,11 @@
 // `stats detail`: how often keys with the same beginning, up to a `:`, were read and written.
 //
 // Threads: all; one lock while it is on, one load while it is off.
-// Limits: kPrefixesMax beginnings; further ones are not counted, nor keys without a `:`.
+// Limits: kPrefixesMax beginnings; further ones are not counted, nor keys without a `:`, nor
+// beginnings with a blank or a control byte.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -32,6 +34,9 @@ class MemcachedDetails {
     const size_t end = key.find(':');
     if (end == std::string_view::npos) return;
     const std::string_view prefix = key.substr(0, end);
+    // A key of binary requests, or of base64, may hold what would end a line of the dump.
+    const auto breaks = [](unsigned char byte) { return byte <= ' ' || byte == 0x7f; };
+    if (std::any_of(prefix.begin(), prefix.end(), breaks)) return;
     std::lock_guard lock(mutex_);
     auto found = counts_.find(prefix);
     if (found == counts_.end()) {

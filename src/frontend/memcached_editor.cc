@@ -255,8 +255,7 @@ bool Editor::IsSeenBefore(uint8_t flag_at) const {
 }
 
 int64_t Editor::renewal_ttl_s() const {
-  const bool is_touched =
-      command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
+  const bool is_touched = command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
   return TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
 }
 

@@ -89,43 +89,35 @@ void AppendResult(MemcachedShared& shared, const Work& work, const Target& targe
   }
 }
 
-void Count(const Editor& editor, const Target& target, Tally* tally) {
-  containers::ContainerCounters& counters = target.container->state->counters;
-  const auto add = [](std::atomic<uint64_t>& counter) {
-    counter.fetch_add(1, std::memory_order_relaxed);
-  };
+void Count(const Editor& editor, Tally* tally) {
   tally->expired += editor.found_expired();
   switch (editor.result()) {
     case Result::kStored:
       tally->stored = true;
       ++tally->hits;
-      return add(counters.writes);
+      return;
     case Result::kNumber:
     case Result::kTouched:
-      ++tally->hits;
-      return add(counters.writes);
     case Result::kDeleted:
       ++tally->hits;
-      return add(counters.deletes);
+      return;
     case Result::kHit:
       tally->hits += !editor.promises();
       tally->misses += editor.promises();
-      return add(editor.promises() ? counters.misses : counters.hits);
+      return;
     case Result::kExists:
       ++tally->bad_tokens;
       return;
     case Result::kNotFound:
     case Result::kNotStored:
-      ++tally->misses;
-      return;
     case Result::kMiss:
       ++tally->misses;
-      return add(counters.misses);
+      return;
     case Result::kNotNumeric:
     case Result::kTooLarge:
     case Result::kRefused:
       tally->failed = true;
-      return add(counters.errors);
+      return;
   }
 }
 
@@ -182,8 +174,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     all.permanent = all.permanent || outcome.permanent;
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);
-    target.was_hit = editor.result() == Result::kHit;
-    Count(editor, target, &work.tally);
+    target.was_hit = editor.result() == Result::kHit && !editor.promises();
+    Count(editor, &work.tally);
     if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
       return Outcome::Fail(model::ErrorCode::kResultsize);
     }

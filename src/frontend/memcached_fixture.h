@@ -41,8 +41,8 @@ class MemcachedTest : public ::testing::Test {
                         false,
                         false,
                         {{"b", Of(Kind::kInteger)}}});
-    const Row demo = {"default", "test", "demo", "id", "value", "flags", "cas", "expires",
-                      "PRIMARY"};
+    const Row demo = {"default", "test", "demo",    "id",     "value",
+                      "flags",   "cas",  "expires", "PRIMARY"};
     const Row pairs = {"pairs", "test", "pairs", "a,b", "v w", "0", "0", "0", "PRIMARY"};
     Row broken = demo;
     broken[0] = "broken";
@@ -82,8 +82,10 @@ class MemcachedTest : public ::testing::Test {
       EXPECT_EQ(Parsed::kItem, step.parsed) << input;
       if (step.parsed != Parsed::kItem) return "incomplete";
       model::Error answer;
-      if (item.kind == Item::Kind::kRequest) answer = Execute(item, out);
-      else frontend_->Reply(item, out);
+      if (item.kind == Item::Kind::kRequest)
+        answer = Execute(item, out);
+      else
+        frontend_->Reply(item, out);
       frontend_->Finished(item, answer);
       replies.append(out.view());
       input.remove_prefix(step.consumed);
@@ -93,13 +95,15 @@ class MemcachedTest : public ::testing::Test {
   model::Error Execute(const Item& item, base::Buffer& out) {
     session_.BeginTurn(item.request.is_write());
     const engine::Outcome outcome = frontend_->Execute(item, session_, out);
-    if (outcome.transaction_lost) session_.Rollback();
-    else EXPECT_TRUE(session_.Commit().ok());
+    if (outcome.transaction_lost)
+      session_.Rollback();
+    else
+      EXPECT_TRUE(session_.Commit().ok());
     return outcome.error;
   }
   std::string Set(const std::string& key, const std::string& value, const std::string& exptime) {
-    return Ask("set " + key + " 0 " + exptime + " " + std::to_string(value.size()) + "\r\n" + value +
-               "\r\n");
+    return Ask("set " + key + " 0 " + exptime + " " + std::to_string(value.size()) + "\r\n" +
+               value + "\r\n");
   }
   /// The token that gets answers.
   std::string Token(const std::string& key) {

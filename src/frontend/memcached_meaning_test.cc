@@ -5,13 +5,14 @@ namespace rowsocket::frontend {
 namespace {
 
 TEST_F(MemcachedTest, AnExpiredRowIsMadeAnew) {
-  store_.CreateTable({"test.more",
-                      {"id", "value", "expires", "unmapped"},
-                      {{"PRIMARY", {0}}},
-                      false,
-                      false,
-                      {{"expires", Of(Kind::kInteger, 0, true)}}},
-                     {{"e", "1", "1000", "kept"}, {"a", "1", "1000", "kept"}, {"l", "1", "0", "kept"}});
+  store_.CreateTable(
+      {"test.more",
+       {"id", "value", "expires", "unmapped"},
+       {{"PRIMARY", {0}}},
+       false,
+       false,
+       {{"expires", Of(Kind::kInteger, 0, true)}}},
+      {{"e", "1", "1000", "kept"}, {"a", "1", "1000", "kept"}, {"l", "1", "0", "kept"}});
   Define({{"default", "test", "more", "id", "value", "0", "0", "expires", "PRIMARY"}});
   EXPECT_EQ("STORED\r\n", Set("e", "2", "0"));
   EXPECT_EQ("STORED\r\n", Ask("add a 0 0 1\r\n2\r\n"));
@@ -49,6 +50,26 @@ TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
 }
 
+TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
+  Set("a", "1", "0");
+  const auto& counters = shared_->catalog.current()->Find("default")->state->counters;
+  EXPECT_EQ(1u, counters.writes);
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  frontend_->Parse("set a 0 0 1\r\n2\r\n", false, arena, &item);
+  for (int run = 0; run < 3; ++run) Execute(item, out);
+  EXPECT_EQ(1u, counters.writes);
+  frontend_->Finished(item, model::Error::Engine(149));
+  EXPECT_EQ(1u, counters.writes);
+  EXPECT_EQ(1u, counters.errors);
+  Ask("get a b\r\n");
+  EXPECT_EQ(1u, counters.hits);
+  EXPECT_EQ(1u, counters.misses);
+  Ask("incr a x\r\nset a x 0 1\r\n1\r\n");
+  EXPECT_EQ(2u, shared_->counters.Sum(MemcachedStat::kCmdSet));
+}
+
 TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
   MemcachedHousekeeper housekeeper(*shared_, sessions_, 0);
   Set("a", "1", "0");
@@ -59,6 +80,14 @@ TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
   MoveClock(11);
   housekeeper.RunOnce(session_);
   EXPECT_EQ(1u, store_.RowCount("test.other"));
+}
+
+TEST_F(MemcachedTest, NoKeyBreaksALineOfTheDump) {
+  Ask("stats detail on\r\n");
+  // x, CR, LF, END, CR, LF, and so on in base64.
+  EXPECT_EQ("EN\r\n", Ask("mg eA0KRU5EDQp5OjE= b v\r\n"));
+  EXPECT_EQ("END\r\n", Ask("get plain:1\r\n"));
+  EXPECT_EQ("PREFIX plain get 1 hit 0 set 0 del 0\r\nEND\r\n", Ask("stats detail dump\r\n"));
 }
 
 }  // namespace

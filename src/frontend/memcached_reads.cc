@@ -115,8 +115,6 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
       hit = writer.hit();
       tally.expired += writer.expired();
       all.rows += hit;
-      auto& counters = container.state->counters;
-      (hit ? counters.hits : counters.misses).fetch_add(1, std::memory_order_relaxed);
     }
     target.was_hit = hit;
     tally.hits += hit;

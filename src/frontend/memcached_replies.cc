@@ -74,8 +74,8 @@ void AppendContainerName(const Work& work, base::Buffer& out) {
 std::string Explain(const model::Error& error) {
   switch (error.code) {
     case ErrorCode::kLockTables:
-      return "the table is locked, for longer than daemon_memcached_wrlock_timeout, or the server is "
-             "read only (read_only)";
+      return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
+             "(read_only)";
     case ErrorCode::kOpenTable:
     case ErrorCode::kIdxnum:
     case ErrorCode::kFld:

@@ -240,7 +240,8 @@ TEST_F(MemcachedTest, AHeldRowIsBusyAndNoMiss) {
   EXPECT_TRUE(out.empty());
   session_.Rollback();
   frontend_->ReplyError(item, model::Error::Engine(146), out);
-  EXPECT_EQ("SERVER_ERROR lock wait timeout, innodb_lock_wait_timeout has passed (146)\r\n", out.view());
+  EXPECT_EQ("SERVER_ERROR lock wait timeout, innodb_lock_wait_timeout has passed (146)\r\n",
+            out.view());
 }
 
 TEST_F(MemcachedTest, FlushAllIsOffUnlessEnabled) {

@@ -131,3 +131,38 @@ def test_a_token_in_binary_requests_that_need_none(memcached):
                 told.append(client.binary(opcode, b"k", b"" if opcode != mc.APPEND else b"x", extras, token=7))
             answers.append([(one.opcode, one.status, one.extras, one.value) for one in told])
         assert answers[0] == answers[1]
+
+
+@pytest.mark.ours
+def test_what_is_counted(memcached):
+    """The counters that both have go up by the same."""
+    names = ("cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "delete_hits",
+             "delete_misses", "incr_hits", "incr_misses", "decr_hits", "decr_misses", "cas_hits",
+             "cas_misses", "cas_badval", "touch_hits", "touch_misses")
+    with mc.Real() as real:
+        counted = []
+        for client in (real.connect(), mc.connect(memcached)):
+            client.command("flush_all")
+            client.send(b"stats reset\r\n")
+            assert client.line() == b"RESET"
+            assert client.set("k", b"5") == b"STORED"
+            assert client.set("k", b"5", verb="add") == b"NOT_STORED"
+            assert client.set("n", b"5", verb="append") == b"NOT_STORED"
+            client.send(b"set k 0 0 1\r\n12\r\nmn\r\n")
+            while client.line() != b"MN":
+                pass
+            client.get("k", "n")
+            client.get("k", "n", verb="gat 0")
+            for line in ("incr k 1", "incr n 1", "decr k 1", "decr n 1", "touch k 0", "touch n 0",
+                         "delete n", "mg k v", "mg n v", "mg k T0 v", "mg n T0 v", "md k C1", "ma k",
+                         "ma n", "mn"):
+                client.meta(line)
+            token = client.token("k")
+            for key, value in (("k", token + 100_000_000), ("n", 1), ("k", token)):
+                client.send(b"cas %s 0 0 1 %d\r\n5\r\n" % (key.encode(), value))
+                client.line()
+            client.command("delete k")
+            stats = client.stats()
+            counted.append({name: stats[name] for name in names if name in stats})
+        assert len(counted[0]) == len(counted[1])
+        assert counted[1] == counted[0]

@@ -68,7 +68,7 @@ class MergedRow {
   bool exists_ = false;    ///< Now.
   bool inserted_ = false;  ///< The row now is one that an edit has inserted.
   std::vector<uchar> read_;
-  std::vector<uchar> renewed_;  ///< The row before an edit that makes it anew.
+  std::vector<uchar> renewed_;    ///< The row before an edit that makes it anew.
   std::vector<BlobBytes> blobs_;  ///< By opened column.
 };
 

@@ -150,6 +150,7 @@ class Worker final : public WaitJobOwner {
   void PublishBatch();
   bool RunsBatchHere() const;
   void RunBatchHere(engine::Session& session);
+  void CollectWrites(ClientBatch& batch);
   ClientBatch* MarkUndurable();
   void TakeDoneBatches();
   void FinishBatch(ClientBatch& batch);

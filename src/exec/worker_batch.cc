@@ -118,6 +118,24 @@ void Worker::RunBatchHere(engine::Session& session) {
   FinishBatch(batch);
 }
 
+// The executor has the batch, and does not write to what is read here.
+void Worker::CollectWrites(ClientBatch& batch) {
+  std::vector<std::pair<engine::Index*, KeyPlaces>> keys;
+  for (const TurnItem& item : batch.turn.items()) {
+    if (!item.is_write()) continue;
+    engine::Index* const index = item.item.index;
+    auto key = std::find_if(keys.begin(), keys.end(),
+                            [index](const auto& each) { return each.first == index; });
+    if (key == keys.end()) {
+      engine::IndexFacts facts;
+      const bool is_known = session_->Inspect(*index, &facts).ok();
+      key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
+    }
+    batch.writes.Add(*index, item.item.request, key->second);
+  }
+  batch.has_writes = true;
+}
+
 // What the turn has found may be part of the batch that is being committed: marks those clients.
 // Asked behind the turn: what was visible to it is durable by now, or is in this batch.
 Worker::ClientBatch* Worker::MarkUndurable() {
@@ -126,12 +144,7 @@ Worker::ClientBatch* Worker::MarkUndurable() {
                    [](const auto& batch) { return batch->turn.is_committing(); });
   if (committing == batches_.end() || turn_->empty()) return nullptr;
   ClientBatch& batch = **committing;
-  if (!batch.has_writes) {
-    for (const TurnItem& item : batch.turn.items()) {
-      if (item.is_write()) batch.writes.Add(*item.item.index, item.item.request);
-    }
-    batch.has_writes = true;
-  }
+  if (!batch.has_writes) CollectWrites(batch);
   for (const TurnItem& item : turn_->items()) {
     if (item.item.kind != Item::Kind::kRequest) continue;
     // With details of the frontend's own it may be about anything.

@@ -99,6 +99,23 @@ TEST_F(WorkerBatchTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenThatIsDurable
   EXPECT_EQ("0\t2\t2\t21", reader.Ask("0\t=\t1\t2\n"));
 }
 
+TEST_F(WorkerBatchTest, FindOfARowThatTheCommitUnderWayMovesThereWaitsToo) {
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  writer.Send("0\t=\t1\t2\t1\t0\tU\t7\tx\n");
+  ASSERT_TRUE(held.AwaitCommit());
+  reader.Send("0\t=\t1\t7\n");
+  LineClient other = server_.Connect();
+  EXPECT_EQ("2\t1\tcmd", other.Ask("?\n"));
+  EXPECT_TRUE(net::NothingToRead(reader.fd()));
+  held.LetGo();
+  EXPECT_EQ("0\t1\t1", writer.ReadLine());
+  EXPECT_EQ("0\t2", reader.ReadLine());
+  EXPECT_EQ("0\t2\t7\tx", reader.Ask("0\t=\t1\t7\n"));
+}
+
 TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
   server_.Start();
   LineClient first = server_.ConnectAndOpen();

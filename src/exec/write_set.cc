@@ -1,5 +1,7 @@
 #include "exec/write_set.h"
 
+#include <algorithm>
+
 #include "exec/row_key.h"
 
 namespace rowsocket::exec {
@@ -65,7 +67,53 @@ bool AddKey(const model::Request& request, uint64_t* hash) {
   return true;
 }
 
+/// Other names only the server can compare.
+bool IsAscii(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char byte) { return (byte & 0x80) == 0; });
+}
+
+bool SameName(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return x == y || (IsLetter(x) && (x | 0x20) == (y | 0x20));
+  });
+}
+
 }  // namespace
+
+KeyPlaces::KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts) {
+  const auto changes_itself = [](const engine::ColumnFacts& column) {
+    return column.is_generated || column.updates_itself;
+  };
+  const std::vector<std::string>& columns = index.names().columns;
+  const std::vector<std::string>& key = facts.key_names;
+  are_known = std::none_of(facts.key.begin(), facts.key.end(), changes_itself) &&
+              std::all_of(columns.begin(), columns.end(), IsAscii) &&
+              std::all_of(key.begin(), key.end(), IsAscii);
+  for (const std::string& column : columns) {
+    const auto part = std::find_if(key.begin(), key.end(), [&](const std::string& name) {
+      return SameName(name, column);
+    });
+    parts.push_back(part != key.end() ? static_cast<uint32_t>(part - key.begin()) : kNoPart);
+  }
+}
+
+bool KeyPlaces::MayMove(const model::Find& find) const {
+  using model::Modification;
+  if (find.modification == Modification::kDelete || find.modification == Modification::kNone) {
+    return false;
+  }
+  if (!are_known) return true;
+  for (size_t i = 0; i < std::min(parts.size(), find.modifications.size()); ++i) {
+    if (parts[i] == kNoPart) continue;
+    const model::Value& value = find.modifications[i];
+    const bool stays =
+        find.modification == Modification::kUpdate
+            ? parts[i] < find.key.size() && SameText(value, find.key[parts[i]])
+            : value.text() == "0";  // As those who count another column must give.
+    if (!stays) return true;
+  }
+  return false;
+}
 
 void WriteSet::Clear() {
   if (tables_.empty()) return;
@@ -80,12 +128,14 @@ const WriteSet::Table* WriteSet::Find(uint64_t hash) const {
   return nullptr;
 }
 
-void WriteSet::Add(const engine::Index& index, const model::Request& request) {
+void WriteSet::Add(const engine::Index& index, const model::Request& request,
+                   const KeyPlaces& key) {
   uint64_t hash = TableHash(index);
   const uint64_t shape = Shape(index, request);
   Table* table = const_cast<Table*>(Find(hash));
   if (table == nullptr) table = &tables_.emplace_back(Table{hash, shape, false});
-  if (table->shape != shape || !AddKey(request, &hash)) table->any_row = true;
+  const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
+  if (table->shape != shape || moves || !AddKey(request, &hash)) table->any_row = true;
   else bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
 }
 

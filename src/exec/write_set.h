@@ -9,10 +9,11 @@
 //   - ASCII that begins with a letter, of which letters and digits count, and letters that some
 //     collation takes for the same (case; i j y; u v w) as one,
 // and what counts differs. All else may be the same row. A table of which the batch has inserted rows,
-// changed several at once or used several indexes has no row that is surely another one.
-// Not looked at: rows that foreign keys changed in tables which the batch does not name; keys of which
-// two such texts are one value (a YEAR of two and of four digits, an ENUM by name and by number, a
-// FLOAT of more than 7 digits, words as keys of a number).
+// changed several at once, used several indexes or may have moved a row to another key (KeyPlaces) has
+// no row that is surely another one.
+// Not looked at: rows that foreign keys changed in tables which the batch does not name, nor those of
+// rowsocket.tokens; keys of which two such texts are one value (a YEAR or a date of two and of four
+// digits, an ENUM by name and by number, a FLOAT of more than 7 digits, words as keys of a number).
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
 // Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.
@@ -22,15 +23,29 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/facts.h"
 #include "engine/index.h"
 #include "model/request.h"
 
 namespace rowsocket::exec {
 
+/// Which opened columns of an index are parts of its key: a change of them moves the row.
+struct KeyPlaces {
+  static constexpr uint32_t kNoPart = UINT32_MAX;
+
+  KeyPlaces() = default;  ///< Nothing is known: every change may move its row.
+  KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts);
+  bool MayMove(const model::Find& find) const;
+
+  bool are_known = false;       ///< And nothing but a change of these columns changes the key.
+  std::vector<uint32_t> parts;  ///< By opened column.
+};
+
 class WriteSet {
  public:
   void Clear();
-  void Add(const engine::Index& index, const model::Request& request);
+  /// `key`: that of the index.
+  void Add(const engine::Index& index, const model::Request& request, const KeyPlaces& key);
   bool MayConcern(const engine::Index& index, const model::Request& find) const;
 
  private:

@@ -25,10 +25,26 @@ class WriteSetTest : public ::testing::Test {
     Request request;
   };
 
+  static engine::IndexFacts FactsOfKey(std::vector<std::string> names) {
+    engine::IndexFacts facts;
+    facts.key.resize(names.size());
+    facts.key_names = std::move(names);
+    return facts;
+  }
+  /// Whether an update of the row with key (1; 2) to these values may have moved it.
+  static bool Moves(const KeyPlaces& key, std::vector<const char*> values,
+                    Modification modification = Modification::kUpdate) {
+    Key change({"1", "2"});
+    const Key set(std::move(values));
+    change.request.find.modification = modification;
+    change.request.find.modifications = set.values;
+    return key.MayMove(change.request.find);
+  }
+
   void Change(const engine::Index& index, std::vector<const char*> key) {
     Key change(std::move(key));
     change.request.find.modification = Modification::kIncrement;
-    writes_.Add(index, change.request);
+    writes_.Add(index, change.request, key_);
   }
   bool Concerns(const engine::Index& index, std::vector<const char*> key) {
     return writes_.MayConcern(index, Key(std::move(key)).request);
@@ -38,6 +54,7 @@ class WriteSetTest : public ::testing::Test {
   const engine::Index other_columns_{{"db", "t", "", {"w", "v"}, {}}, 1, 2};
   const engine::Index other_index_{{"db", "t", "k", {"v"}, {}}, 2, 3};
   const engine::Index other_table_{{"db", "u", "", {"v"}, {}}, 3, 4};
+  const KeyPlaces key_{table_, FactsOfKey({"id"})};
   WriteSet writes_;
 };
 
@@ -76,7 +93,7 @@ TEST_F(WriteSetTest, OtherIndexesKeyPartsAndRangesAreConcerned) {
 TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {
   Request insert;
   insert.verb = Request::Verb::kInsert;
-  writes_.Add(table_, insert);
+  writes_.Add(table_, insert, key_);
   EXPECT_TRUE(Concerns(table_, {"1"}));
   EXPECT_FALSE(Concerns(other_table_, {"1"}));
   writes_.Clear();
@@ -84,7 +101,7 @@ TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {
   Key range({"13"});
   range.request.find.op = model::CompareOp::kGe;
   range.request.find.modification = Modification::kDelete;
-  writes_.Add(table_, range.request);
+  writes_.Add(table_, range.request, key_);
   EXPECT_TRUE(Concerns(table_, {"1"}));
 }
 
@@ -96,6 +113,39 @@ TEST_F(WriteSetTest, FewFindsWaitForNothing) {
     concerned += Concerns(table_, {std::to_string(100'000 + i).c_str()});
   }
   EXPECT_LT(concerned, 500u);
+}
+
+TEST_F(WriteSetTest, ChangeOfAKeyColumnMayMoveTheRow) {
+  const engine::Index index({"db", "t", "", {"V", "B", "a"}, {}}, 4, 5);
+  const KeyPlaces key(index, FactsOfKey({"A", "b"}));
+  EXPECT_FALSE(Moves(key, {"9"}));
+  EXPECT_FALSE(Moves(key, {"9", "2"}));
+  EXPECT_FALSE(Moves(key, {"9", "2", "1"}));
+  EXPECT_FALSE(Moves(key, {}, Modification::kDelete));
+  EXPECT_TRUE(Moves(key, {"9", "3"}));
+  EXPECT_TRUE(Moves(key, {"9", "2", "2"}));
+  EXPECT_TRUE(Moves(key, {"9", "2"}, Modification::kIncrement));
+  EXPECT_FALSE(Moves(key, {"9", "0"}, Modification::kIncrement));
+  EXPECT_TRUE(Moves(KeyPlaces(), {"9"}));
+  EXPECT_FALSE(Moves(KeyPlaces(), {}, Modification::kDelete));
+  engine::IndexFacts generated = FactsOfKey({"c"});
+  generated.key[0].is_generated = true;
+  EXPECT_TRUE(Moves(KeyPlaces(index, generated), {"9"}));
+  EXPECT_TRUE(Moves(KeyPlaces(index, FactsOfKey({"\xc3\xa4"})), {"9"}));
+}
+
+TEST_F(WriteSetTest, RowThatMovesMayBeAnyOther) {
+  const engine::Index index({"db", "t", "", {"id", "v"}, {}}, 4, 5);
+  const KeyPlaces key(index, FactsOfKey({"id"}));
+  Key change({"1"});
+  change.request.find.modification = Modification::kUpdate;
+  const Key stays({"1", "x"}), moves({"7", "x"});
+  change.request.find.modifications = stays.values;
+  writes_.Add(index, change.request, key);
+  EXPECT_FALSE(Concerns(index, {"7"}));
+  change.request.find.modifications = moves.values;
+  writes_.Add(index, change.request, key);
+  EXPECT_TRUE(Concerns(index, {"7"}));
 }
 
 }  // namespace

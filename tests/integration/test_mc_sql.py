@@ -260,7 +260,8 @@ def test_what_a_column_cannot_hold(server, db):
     ("DATETIME(3)", b"2024-02-29 12:34:56.789", b"2024-02-29 12:34:56.789"), ("VARCHAR(20)", b"text", b"text"),
     ("VARCHAR(20) CHARACTER SET utf8mb4", "Zoë 🐬".encode(), "Zoë 🐬".encode()),
     ("ENUM('a','b')", b"b", b"b"), ("TEXT", b"long " * 1000, b"long " * 1000), ("BINARY(3)", b"abc", b"abc"),
-    ("LONGBLOB", b"\0\xff" * 9000, b"\0\xff" * 9000)])
+    ("LONGBLOB", b"\0\xff" * 9000, b"\0\xff" * 9000)],
+    ids=lambda value: value if isinstance(value, str) else "")
 def test_value_types(server, db, column, value, stored):
     container = Container(server, db, f"y{db}", f"k VARBINARY(20) PRIMARY KEY, v {column}", flags="0",
                           token="0", expiry="0")

@@ -148,6 +148,7 @@ class Worker final : public WaitJobOwner {
   void AwaitBatch(Client& client);
   void EndAwait();
   void PublishBatch();
+  bool NobodyReads() const;
   bool RunsBatchHere() const;
   void RunBatchHere(engine::Session& session);
   void CollectWrites(ClientBatch& batch);
@@ -201,6 +202,7 @@ class Worker final : public WaitJobOwner {
   uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
 
   bool commits_are_cheap_ = false;   ///< The last one was.
+  uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
 
   int64_t now_ms_ = 0;     ///< When this round began, or its turn ended.
   int64_t worked_ms_ = 0;  ///< When a turn last executed something.

@@ -11,6 +11,11 @@ namespace {
 /// Less than handing a batch over and back costs: commits that flush nothing, because nothing was
 /// changed or the server is told to flush later.
 constexpr std::chrono::microseconds kCheapCommit{50};
+/// So many batches without a find between them, and the next is taken to have none beside it.
+constexpr uint32_t kQuietBatches = 32;
+/// What the first find after that may have to wait for. Commits that take longer, because of a
+/// replica or a backup, are not waited for by the worker.
+constexpr std::chrono::milliseconds kShortCommit{5};
 
 bool IsFull(const Batch& batch) {
   return batch.turn.size() >= model::kTurnRequestsMax ||
@@ -73,7 +78,7 @@ bool Worker::ParseIntoBatch(Client& client, engine::Session& session) {
   batch->clients.push_back(&client);
   batch->largest = std::max(batch->largest, count);
   const bool is_time = batch->clients.size() % model::kPublishEvery == 0;
-  if (is_time && !commits_are_cheap_) PublishBatch();
+  if (is_time && !commits_are_cheap_ && !NobodyReads()) PublishBatch();
   return true;
 }
 
@@ -104,10 +109,13 @@ void Worker::EndAwait() {
   ready_.insert(ready_.end(), others.begin(), others.end());
 }
 
+// Then nobody would be served while the executor commits.
+bool Worker::NobodyReads() const { return batches_without_finds_ >= kQuietBatches; }
+
 // Nobody has to wait meanwhile, or not for long, and two changes of threads are saved.
 bool Worker::RunsBatchHere() const {
   return collecting_ != nullptr && !collecting_->turn.empty() &&
-         (clients_.size() == 1 || commits_are_cheap_) &&
+         (clients_.size() == 1 || commits_are_cheap_ || NobodyReads()) &&
          free_batches_.size() + 1 == batches_.size();
 }
 
@@ -171,6 +179,8 @@ void Worker::FinishBatch(ClientBatch& batch) {
   for (Client* client : batch.held) ComeBack(*client);
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
+  const bool is_short = batch.turn.commit_time() < kShortCommit;
+  batches_without_finds_ = is_short ? std::min(batches_without_finds_ + 1, kQuietBatches) : 0;
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
   CountRequests(batch.turn.size());
   batch.clients.clear();

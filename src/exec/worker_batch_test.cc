@@ -366,6 +366,32 @@ TEST_F(WorkerBatchTest, LoneConnectionIsServedOnItsWorkersThread) {
   EXPECT_EQ(1u, threads.size());
 }
 
+// Two changes of threads, and a second thread that competes for the processor with the clients, are
+// worth it only for who would wait for the commit.
+TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNobodyReads) {
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  std::atomic<std::thread::id> found_on, wrote_on;
+  server_.store.SetHook([&](const Call& call) {
+    // Not so short that two changes of threads would be the larger part.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (call.kind == Call::Kind::kCommit && std::chrono::steady_clock::now() < until) continue;
+    if (call.kind != Call::Kind::kExecute) return Outcome();
+    (call.request->is_write() ? wrote_on : found_on) = std::this_thread::get_id();
+    return Outcome();
+  });
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ("0\t2\t3\t30", reader.Ask("0\t=\t1\t3\n"));
+    EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+    EXPECT_NE(found_on.load(), wrote_on.load());
+    EXPECT_TRUE(Eventually([&] {
+      EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+      return found_on.load() == wrote_on.load();
+    }));
+  }
+}
+
 TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();

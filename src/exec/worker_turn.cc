@@ -44,7 +44,10 @@ void Worker::RunTurn(engine::Session& session) {
   if (!runs_batch) PublishBatch();
   // The clients are known now, and their outputs stay where they are until the turn has ended.
   turn_->Run(session);
-  if (!turn_->empty()) worked_ms_ = now_ms_ = base::CoarseNowMs();
+  if (!turn_->empty()) {
+    worked_ms_ = now_ms_ = base::CoarseNowMs();
+    batches_without_finds_ = 0;
+  }
   CountRequests(turn_->size());
   AfterTurn();
   if (runs_batch) RunBatchHere(session);

@@ -52,6 +52,7 @@ class OneRowSession final : public engine::Session {
     return engine::NotMergeable::kEngine;
   }
   engine::Outcome EndRow() override { return {}; }
+  void ConfirmReads(engine::Index&) override {}
   engine::Outcome Commit() override { return {}; }
   void Rollback() override {}
   void ReleaseTables() override {}

@@ -3,7 +3,7 @@
 import pytest
 
 import hs
-from test_tokens import install
+from server import run_packaged
 
 pytestmark = pytest.mark.ours
 
@@ -66,7 +66,7 @@ def test_requests_that_are_merged_have_no_reason(server, db, sql, hs_wr):
 def test_requests_with_a_token(make_server):
     server = make_server(options=["--handlersocket-tokens=ON"])
     sql = server.sql("test")
-    install(sql)
+    run_packaged(sql, "rowsocket_tokens.sql")
     sql.run(PLAIN.format("", ""))
     sql.run("INSERT INTO t (id, n) VALUES (1, 100)")
     client, before = opened(server.hs_wr(), "test"), reasons(sql)

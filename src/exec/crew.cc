@@ -21,9 +21,8 @@ constexpr double kSpare = 0.4;
 /// core, which clients on the same machine could use (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
-/// Until the next try, where nothing has come of the last one; doubled each time.
+/// Until the next try; doubled each time that nothing has come of one.
 constexpr int64_t kHoldMs = 800;
-/// The longest, and until one less is tried where one more was worth it.
 constexpr int64_t kHoldMsMax = 6400;
 
 }  // namespace
@@ -62,7 +61,9 @@ void CrewSize::Judge(const Sample& sample) {
   if (stays) {
     requests_ = sample.requests;
     hold_ms_ = 0;
-    hold_until_ms_ = tried_more && at_work_ == workers_ ? sample.now_ms + kHoldMsMax : 0;
+    // Many come to work soon. Else a period that was good by chance is put right before long.
+    const bool goes_on = tried_more && at_work_ < workers_;
+    hold_until_ms_ = goes_on ? 0 : sample.now_ms + kHoldMs;
   } else {
     at_work_ = tried_from_;
     hold_ms_ = std::clamp(2 * hold_ms_, kHoldMs, kHoldMsMax);

@@ -53,6 +53,14 @@ TEST_F(CrewSizeTest, AsManyAsAreWorthItAndTheOthersAreSeldomTried) {
   EXPECT_GT(seen_[1], 850u);
 }
 
+TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
+  EXPECT_EQ(2u, Play(1, {100, 0, 0, 0}, 2)) << "tried";
+  EXPECT_EQ(2u, Play(1, {0, 140, 0, 0})) << "worth it, as it seems";
+  seen_.clear();
+  Play(1, {100, 105, 105, 105}, 100);
+  EXPECT_GT(seen_[1], 70u);
+}
+
 TEST_F(CrewSizeTest, LessAsSoonAsThereIsLittleToDo) {
   Play(1, {100, 200, 300, 400}, 10);
   EXPECT_EQ(3u, Play(0.4, {100, 100, 100, 100}));

@@ -11,7 +11,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Long enough to tell 10 % more requests/s from chance, as a rule.
+/// Long enough to tell a quarter more requests/s from chance, as a rule.
 constexpr int64_t kPeriodMs = 100;
 /// Awake for more of the time than this, and there is no room for more.
 constexpr double kFull = 0.85;

@@ -32,6 +32,8 @@ bool Worker::GiveIfAsked(Client& client) {
   if (count != kAll) give_.store(count - 1, std::memory_order_relaxed);
   client.connection.Suspend(loop_);
   client.Unlink();
+  // Counted there before it is no more here, so that the limit of connections holds meanwhile.
+  target->connections_.fetch_add(1, std::memory_order_relaxed);
   Forget(client);
   stats_->Add(Stat::kConnectionsMoved);
   client.connection.MoveTo(target->connection_context_);
@@ -40,7 +42,6 @@ bool Worker::GiveIfAsked(Client& client) {
 }
 
 void Worker::TakeOver(std::unique_ptr<Client> client) {
-  connections_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(inbox_mutex_);
     inbox_clients_.push_back(std::move(client));

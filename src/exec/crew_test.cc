@@ -15,9 +15,6 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-constexpr const char kFind1[] = "0\t=\t1\t1\n";
-constexpr const char kRow1[] = "0\t2\t1\t10";
-
 /// Plays periods to a CrewSize. `requests`: requests/s by the workers at work, from 1 on.
 class CrewSizeTest : public ::testing::Test {
  protected:

@@ -20,6 +20,8 @@ namespace rowsocket::exec {
 
 inline constexpr const char kServedTable[] = "test.t";
 inline constexpr const char kOpenIdV[] = "P\t0\ttest\tt\t\tid,v\n";
+inline constexpr const char kFind1[] = "0\t=\t1\t1\n";
+inline constexpr const char kRow1[] = "0\t2\t1\t10";
 
 /// Waits for what another thread does; false when it takes far too long.
 template <typename Condition>

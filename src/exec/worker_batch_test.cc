@@ -13,8 +13,6 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-constexpr const char kFind1[] = "0\t=\t1\t1\n";
-
 std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\tx\n"; }
 std::string Add(unsigned key) { return "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n"; }
 

@@ -10,8 +10,6 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-constexpr const char kFind1[] = "0\t=\t1\t1\n";
-
 class WorkerLimitsTest : public ::testing::Test {
  protected:
   WorkerLimitsTest() {

@@ -152,11 +152,13 @@ TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
     ASSERT_TRUE(clients.back().valid());
   }
   ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == kConnections; }));
-  const auto held = server_.store.LockRow(kServedTable, {"2"});
+  std::vector<std::unique_ptr<engine::fake::Holding>> held;
+  for (const char* key : {"1", "2", "3"}) held.push_back(server_.store.LockRow(kServedTable, {key}));
   for (unsigned i = 0; i < kConnections; i += 3) {
-    net::WriteAll(clients[i].get(), std::string(kOpenIdV) + "0\t=\t1\t2\t1\t0\tD\n");
+    const std::string key = std::to_string(1 + i / 3 % 3);
+    net::WriteAll(clients[i].get(), std::string(kOpenIdV) + "0\t=\t1\t" + key + "\t1\t0\tD\n");
   }
-  ASSERT_TRUE(server_.store.AwaitWaiting(4));
+  ASSERT_TRUE(server_.store.AwaitWaiting(3));
   const auto began = std::chrono::steady_clock::now();
   server_.Stop();
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));

@@ -18,6 +18,12 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
+// KILL, or a wait for a row or a table that took too long.
+bool EndsWait(const model::Error& answer) {
+  return answer == kLockWaitTimeout || answer.code == model::ErrorCode::kLockTables ||
+         answer.code == model::ErrorCode::kKilled;
+}
+
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
@@ -157,6 +163,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   item.answer = outcome.error;
   item.rows = outcome.rows;
+  item.gives_way = outcome.back_off;
+  if (!outcome.back_off) EndWaits(item, outcome.error);
   return true;
 }
 
@@ -170,6 +178,18 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   } else if (outcome.error != kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
+    EndWaits(item, outcome.error);
+  }
+}
+
+// Else each of them would begin to wait when the one before has given up.
+void Turn::EndWaits(const TurnItem& item, model::Error answer) {
+  if (waits_ == Waits::kNever || !EndsWait(answer)) return;
+  for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
+       each != items_.data() + items_.size(); ++each) {
+    if (each->fixed || (merges_ && each->is_done)) continue;
+    each->fixed = true;
+    each->answer = answer;
   }
 }
 

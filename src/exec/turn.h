@@ -63,6 +63,7 @@ struct TurnItem {
   uint32_t row = RowGroup::kNone;    ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
   bool is_done = false;              ///< Executed, before its turn perhaps.
+  bool gives_way = false;            ///< Its session is in somebody's way (Outcome::back_off).
   engine::NotMergeable unmerged = engine::NotMergeable::kNone;  ///< Why it was executed by itself.
 
   bool is_write() const {
@@ -85,7 +86,11 @@ void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, St
 
 class Turn {
  public:
-  explicit Turn(StatBlock& stats) : stats_(stats) {}
+  enum class Waits : uint8_t {
+    kNever,     ///< With a session that does not wait.
+    kTogether,  ///< All items wait for the same: what ends the wait of one ends that of the others.
+  };
+  explicit Turn(StatBlock& stats, Waits waits = Waits::kNever) : stats_(stats), waits_(waits) {}
 
   void Clear() {
     items_.clear();
@@ -128,6 +133,8 @@ class Turn {
   bool IsNext(const TurnItem& item) const;
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
+  /// The items behind this one get the same answer, if it says that their common wait has ended.
+  void EndWaits(const TurnItem& item, model::Error answer);
   static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
@@ -138,6 +145,7 @@ class Turn {
   void Finish(std::span<TurnItem> items);
 
   StatBlock& stats_;
+  const Waits waits_;
   std::vector<TurnItem> items_;
   RowGroups rows_;
   bool writes_ = false;

@@ -1,4 +1,5 @@
 // How the requests of a batch that name the same row are executed on one copy of it.
+#include "exec/engine_errors.h"
 #include "exec/turn.h"
 
 namespace rowsocket::exec {
@@ -50,6 +51,11 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   if (opening.outcome.busy) {
     StopRow(first);
     return true;
+  }
+  if (waits_ == Waits::kTogether && opening.outcome.error == kLockWaitTimeout) {
+    first.fixed = true;
+    first.answer = kLockWaitTimeout;
+    EndWaits(first, kLockWaitTimeout);
   }
   // Each gets the error that it would have had by itself.
   return ExecuteItem(session, first, false);

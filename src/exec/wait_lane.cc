@@ -1,5 +1,6 @@
 #include "exec/wait_lane.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 
@@ -14,6 +15,24 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 /// How often Stop interrupts the sessions that have not ended.
 constexpr std::chrono::milliseconds kInterruptEvery{20};
 
+void AppendNumber(uint64_t number, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// The index and the text of the key, so that different rows have different names.
+std::string RowName(const Item& item) {
+  std::string name;
+  const bool is_row = item.kind == Item::Kind::kRequest && item.request.is_write() &&
+                      item.request.names_one_row();
+  if (!is_row) return name;
+  AppendNumber(item.index->serial(), name);
+  for (const model::Value& value : item.request.key()) {
+    AppendNumber(value.is_null() ? UINT64_MAX : value.text().size(), name);
+    name += value.text();
+  }
+  return name;
+}
+
 }  // namespace
 
 void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
@@ -21,26 +40,48 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     Reap();
-    if (idle_ <= jobs_.size() && serving_ < threads_max_) AddThread();
-    if (serving_ != 0) {
-      WaitJob& queued = *job;
-      queued.place = jobs_.insert(jobs_.end(), std::move(job));
-      queued.is_queued = true;
-      work_.notify_one();
-      return;
-    }
+    if (Join(job)) return;
   }
   Fail(*job, kLockWaitTimeout);
   WaitJobOwner* owner = job->owner;
   owner->Done(std::move(job));
 }
 
+// False when there is no thread for it.
+bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
+  std::string row = RowName(job->item);
+  const auto known = row.empty() ? rows_.end() : rows_.find(row);
+  WaitGroup* group;
+  if (known != rows_.end()) {
+    group = known->second;
+  } else {
+    if (idle_ <= queued_.size() && serving_ < threads_max_) AddThread();
+    if (serving_ == 0) return false;
+    group = &queued_.emplace_back();
+    if (!row.empty()) rows_.emplace(row, group);
+    group->row = std::move(row);
+    work_.notify_one();
+  }
+  WaitJob& queued = *job;
+  queued.group = group;
+  queued.place = group->jobs.insert(group->jobs.end(), std::move(job));
+  return true;
+}
+
 // When the lane stops, the job may be gone already.
 bool WaitLane::Cancel(WaitJob& job) {
   std::lock_guard lock(mutex_);
-  if (stopping_ || !job.is_queued) return false;
-  jobs_.erase(job.place);
+  if (stopping_ || job.group == nullptr) return false;
+  WaitGroup& group = *job.group;
+  group.jobs.erase(job.place);
+  if (!group.jobs.empty() || group.is_under_way) return true;
+  Forget(group);
+  queued_.remove_if([&group](const WaitGroup& each) { return &each == &group; });
   return true;
+}
+
+void WaitLane::Forget(WaitGroup& group) {
+  if (!group.row.empty()) rows_.erase(group.row);
 }
 
 // The process may not be allowed any more threads.
@@ -69,7 +110,9 @@ void WaitLane::Reap() {
 void WaitLane::Stop() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
-  jobs_.clear();
+  for (auto& [row, group] : rows_) group->jobs.clear();
+  rows_.clear();
+  queued_.clear();
   work_.notify_all();
   stops_.notify_all();
   for (Reap(); !threads_.empty(); Reap()) {
@@ -81,10 +124,10 @@ void WaitLane::Stop() {
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
-std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
+bool WaitLane::NextGroup(Thread& self, Groups& taken, Jobs& jobs) {
   std::unique_lock lock(mutex_);
   engine::Session* const session = self.session;
-  if (jobs_.empty() && session != nullptr && !stopping_) {
+  if (queued_.empty() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
     lock.unlock();
     session->ReleaseTables();
@@ -94,18 +137,44 @@ std::unique_ptr<WaitJob> WaitLane::NextJob(Thread& self) {
   const bool can_serve = session != nullptr && !session->ShouldStop();
   if (can_serve) {
     ++idle_;
-    work_.wait_for(lock, kIdleThreadLife, [this] { return stopping_ || !jobs_.empty(); });
+    work_.wait_for(lock, kIdleThreadLife, [this] { return stopping_ || !queued_.empty(); });
     --idle_;
   }
-  if (!can_serve || stopping_ || jobs_.empty()) {
+  if (!can_serve || stopping_ || queued_.empty()) {
     self.session = nullptr;
     --serving_;
-    return nullptr;
+    return false;
   }
-  std::unique_ptr<WaitJob> job = std::move(jobs_.front());
-  jobs_.pop_front();
-  job->is_queued = false;
-  return job;
+  taken.splice(taken.end(), queued_, queued_.begin());
+  WaitGroup& group = taken.front();
+  group.is_under_way = true;
+  while (!group.jobs.empty() && jobs.size() < model::kTurnRequestsMax) {
+    group.jobs.front()->group = nullptr;
+    jobs.push_back(std::move(group.jobs.front()));
+    group.jobs.pop_front();
+  }
+  return true;
+}
+
+// Appends to `jobs` those that are handed back.
+void WaitLane::EndGroup(Groups& taken, Jobs& jobs) {
+  std::lock_guard lock(mutex_);
+  WaitGroup& group = taken.front();
+  group.is_under_way = false;
+  const bool insists = std::any_of(group.jobs.begin(), group.jobs.end(),
+                                   [](const auto& job) { return job->was_handed_back; });
+  if (insists) {
+    queued_.splice(queued_.end(), taken);
+    work_.notify_one();
+    return;
+  }
+  for (std::unique_ptr<WaitJob>& job : group.jobs) {
+    job->group = nullptr;
+    job->is_handed_back = true;
+    jobs.push_back(std::move(job));
+  }
+  if (!stopping_) Forget(group);
+  taken.clear();
 }
 
 void WaitLane::Main(Thread& self) {
@@ -116,70 +185,23 @@ void WaitLane::Main(Thread& self) {
   }
   {
     StatBlock stats(stats_);
-    while (std::unique_ptr<WaitJob> job = NextJob(self)) {
-      session->Describe("mode=lock wait, 1 request");
-      Run(*session, *job, stats);
-      WaitJobOwner* owner = job->owner;
-      owner->Done(std::move(job));
+    Turn turn(stats, Turn::Waits::kTogether);
+    Groups taken;
+    for (Jobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
+      session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
+                        (jobs.size() == 1 ? " request" : " requests"));
+      Run(*session, turn, jobs);
+      EndGroup(taken, jobs);
+      for (std::unique_ptr<WaitJob>& job : jobs) {
+        WaitJobOwner* owner = job->owner;
+        owner->Done(std::move(job));
+      }
     }
   }
   session.reset();
   std::lock_guard lock(mutex_);
   self.finished = true;
   finished_.notify_all();
-}
-
-void WaitLane::Run(engine::Session& session, WaitJob& job, StatBlock& stats) {
-  stats.Add(Stat::kLockWaits);
-  for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
-    RunOnce(session, job, stats);
-    if (!job.outcome.back_off || !Pause(session)) break;
-  }
-  if (!job.outcome.ok()) Fail(job, job.outcome.error);
-}
-
-// False when the lane stops.
-bool WaitLane::Pause(engine::Session& session) {
-  session.ReleaseTables();
-  std::unique_lock lock(mutex_);
-  return !stops_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
-                          [this] { return stopping_; });
-}
-
-void WaitLane::RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats) {
-  if (job.item.kind != Item::Kind::kOpen) return RunRequest(session, job, stats);
-  std::shared_ptr<engine::Index> index;
-  job.outcome = session.OpenIndex(*job.item.names, &index);
-}
-
-// A deadlock here is met by this one request: it alone runs again, a bounded number of times.
-void WaitLane::RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats) {
-  const bool writes = job.item.request.is_write();
-  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-    job.reply.Truncate(0);
-    session.BeginTurn(writes);
-    job.outcome = job.frontend->Execute(job.item, session, job.reply);
-    if (job.outcome.transaction_lost) {
-      session.Rollback();
-      if (job.outcome.error != kDeadlock || job.outcome.permanent) return;
-      continue;
-    }
-    const engine::Outcome commit = session.Commit();
-    if (!commit.ok() && !job.outcome.permanent) {
-      stats.Add(Stat::kCommitFailures);
-      job.outcome = commit;
-      return;
-    }
-    if (writes) stats.Add(Stat::kCommits);
-    return;
-  }
-}
-
-void WaitLane::Fail(WaitJob& job, model::Error error) {
-  job.outcome = engine::Outcome();
-  job.outcome.error = error;
-  job.reply.Truncate(0);
-  if (job.item.kind != Item::Kind::kOpen) job.frontend->ReplyError(job.item, error, job.reply);
 }
 
 }  // namespace rowsocket::exec

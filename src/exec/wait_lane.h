@@ -1,13 +1,21 @@
 // Where requests wait for locks that other sessions hold, so that their worker does not.
 //
-// A worker never waits: a request that meets a held lock is handed to the lane, whose threads run
-// one request each, in a transaction of its own, waiting as a SQL session would. The connection
-// it came from is left alone until the outcome is back, which keeps its requests in order.
+// A worker never waits: a request that meets a held lock is handed to the lane, whose threads wait
+// as SQL sessions would. The connection it came from is left alone until the outcome is back, which
+// keeps its requests in order.
 //
-// Flow:   worker: Submit(job) -> lane thread: run, commit -> owner's Done(job) (mailbox + wake-up)
+// Writes of one row wait together, as a group: one thread waits for all of them, executes them as
+// one turn, and commits once. Who comes for that row while its group is under way is handed back
+// when the group has ended, to go into its worker's batch with all others: else a hot row would stay
+// with the lane for as long as its load lasts. Who meets a lock again after that is executed here:
+// it is part of the next group. All else is a group of its own.
+//
+// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(job) (mailbox + wake)
 // Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and Done.
-// Limits: threads_max threads; jobs beyond wait in the order they came, one a connection.
-// Errors: a job that no thread can be had for ends as a wait that took too long.
+// Limits: threads_max threads; groups beyond wait in the order they came. One job a connection;
+//         kTurnRequestsMax in a turn.
+// Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
+//         group when its wait does: at most twice the server's timeout after the job came.
 #pragma once
 
 #include <condition_variable>
@@ -15,13 +23,19 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <thread>
+#include <unordered_map>
+#include <vector>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
 #include "exec/stats.h"
+#include "exec/turn.h"
+#include "net/gated_output.h"
 
 namespace rowsocket::exec {
 
@@ -34,19 +48,33 @@ class WaitJobOwner {
   virtual void Done(std::unique_ptr<WaitJob> job) = 0;
 };
 
+/// The jobs that wait for one row, or one that waits for something else.
+struct WaitGroup;
+
 struct WaitJob {
   WaitJobOwner* owner = nullptr;
   void* client = nullptr;              ///< The owner's; the lane does not look at it.
-  const Frontend* frontend = nullptr;
+  Frontend* frontend = nullptr;
   Item item;                           ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
   base::Arena arena;
+  bool was_handed_back = false;        ///< When it came here last: now it is executed.
   // The outcome:
+  bool is_handed_back = false;         ///< It was not executed, and is to be tried again.
   engine::Outcome outcome;
-  base::Buffer reply;                  ///< Empty for kOpen: the worker looks the names up again.
+  net::GatedOutput out;                ///< Empty for kOpen: the worker looks the names up again.
   // The lane's:
+  TurnClient turn;
+  WaitGroup* group = nullptr;          ///< While no thread has taken the job up.
   std::list<std::unique_ptr<WaitJob>>::iterator place;
-  bool is_queued = false;
+
+  std::string_view reply() const { return out.bytes().view(); }
+};
+
+struct WaitGroup {
+  std::string row;  ///< Empty: not about one row.
+  std::list<std::unique_ptr<WaitJob>> jobs;  ///< That no thread has taken up.
+  bool is_under_way = false;
 };
 
 class WaitLane {
@@ -65,21 +93,28 @@ class WaitLane {
   void Stop();
 
  private:
+  using Jobs = std::vector<std::unique_ptr<WaitJob>>;
+  using Groups = std::list<WaitGroup>;
   struct Thread {
     std::thread thread;
     engine::Session* session = nullptr;
     bool finished = false;
   };
 
+  // Threads and groups (wait_lane.cc).
+  bool Join(std::unique_ptr<WaitJob>& job);
   void AddThread();
   void Main(Thread& self);
-  std::unique_ptr<WaitJob> NextJob(Thread& self);
-  void Run(engine::Session& session, WaitJob& job, StatBlock& stats);
-  bool Pause(engine::Session& session);
-  static void RunOnce(engine::Session& session, WaitJob& job, StatBlock& stats);
-  static void RunRequest(engine::Session& session, WaitJob& job, StatBlock& stats);
-  static void Fail(WaitJob& job, model::Error error);
+  bool NextGroup(Thread& self, Groups& taken, Jobs& jobs);
+  void EndGroup(Groups& taken, Jobs& jobs);
+  void Forget(WaitGroup& group);
   void Reap();
+  // What a thread does with a group (wait_lane_run.cc).
+  void Run(engine::Session& session, Turn& turn, Jobs& jobs);
+  bool Pause(engine::Session& session);
+  static void Open(engine::Session& session, WaitJob& job);
+  static void RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs);
+  static void Fail(WaitJob& job, model::Error error);
 
   engine::SessionFactory& sessions_;
   StatRegistry& stats_;
@@ -89,10 +124,11 @@ class WaitLane {
   std::condition_variable work_;
   std::condition_variable stops_;     ///< Not work_: who pauses would take a wake-up from the idle.
   std::condition_variable finished_;  ///< Some thread has.
-  std::list<std::unique_ptr<WaitJob>> jobs_;
+  Groups queued_;                                  ///< That no thread has taken up.
+  std::unordered_map<std::string, WaitGroup*> rows_;  ///< The groups of rows, also those under way.
   std::list<Thread> threads_;
-  unsigned serving_ = 0;  ///< Threads that will look at jobs_ again.
-  unsigned idle_ = 0;     ///< Of these, those that wait for a job.
+  unsigned serving_ = 0;  ///< Threads that will look at queued_ again.
+  unsigned idle_ = 0;     ///< Of these, those that wait for a group.
   bool stopping_ = false;
 };
 

@@ -28,6 +28,7 @@ struct Worker::Client : net::IdleLink {
   bool writes = false;        ///< What it sent last did: its next requests go into a batch.
   bool closes = false;        ///< The last item of this turn ends the connection.
   bool waits = false;         ///< Away: the lane has its request.
+  bool was_handed_back = false;  ///< By the lane, without an outcome, when it was there last.
   bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one.
   uint32_t active_in = 0;     ///< The last period in which it asked for something (Crew).
   WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.

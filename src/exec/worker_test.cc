@@ -180,24 +180,43 @@ TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   LineClient other = server_.ConnectAndOpen();
   auto held = server_.store.LockRow(kServedTable, {"2"});
   std::vector<LineClient> clients;
-  for (unsigned i = 0; i < TestService::kLaneThreads + 5; ++i) {
+  for (unsigned i = 0; i < 9; ++i) {
     clients.push_back(server_.ConnectAndOpen());
     clients.back().Send("0\t=\t1\t2\t1\t0\tU\t2\tv" + std::to_string(i) + "\n");
     // Each is in the lane before the next one comes.
-    const uint64_t jobs = std::min(i + 1, TestService::kLaneThreads);
-    ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == jobs; }));
+    ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == i + 1; }));
     EXPECT_EQ("0\t2\t1\t10", other.Ask(FindKey(1)));
   }
-  while (clients.size() > TestService::kLaneThreads) {
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  while (clients.size() > 4) {
     clients.back().Reset();
     clients.pop_back();
   }
-  ASSERT_TRUE(Eventually(
-      [&] { return server_.Stat(Stat::kConnections) == 1 + TestService::kLaneThreads; }));
+  ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 1 + clients.size(); }));
   held.reset();
   for (LineClient& client : clients) EXPECT_EQ("0\t1\t1", client.ReadLine());
-  EXPECT_EQ("0\t2\t2\tv", other.Ask(FindKey(2)).substr(0, 7));
-  EXPECT_EQ(TestService::kLaneThreads, server_.Stat(Stat::kLockWaits));
+  EXPECT_EQ("0\t2\t2\tv3", other.Ask(FindKey(2)));
+  EXPECT_EQ(clients.size(), server_.Stat(Stat::kRowsWritten));
+}
+
+// One transaction holds the row for a while; all who have come for it then are served together, and
+// those who come behind them go through batches again.
+TEST_F(WorkerTest, RowThatWasLockedDoesNotStayWithTheLane) {
+  server_.Start();
+  std::vector<LineClient> clients;
+  for (unsigned i = 0; i < 20; ++i) clients.push_back(server_.ConnectAndOpen());
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  for (LineClient& client : clients) client.Send("0\t=\t1\t2\t1\t0\tU\t2\tv\n");
+  ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == clients.size(); }));
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  held.reset();
+  for (LineClient& client : clients) EXPECT_EQ("0\t1\t1", client.ReadLine());
+  EXPECT_LE(server_.Stat(Stat::kCommits), clients.size() / 2);
+  const uint64_t waits = server_.Stat(Stat::kLockWaits);
+  for (LineClient& client : clients) {
+    EXPECT_EQ("0\t1\t1", client.Ask("0\t=\t1\t2\t1\t0\tU\t2\tw\n"));
+  }
+  EXPECT_EQ(waits, server_.Stat(Stat::kLockWaits));
 }
 
 // The worker learns both in one round of its loop: it stands still in another request meanwhile.

@@ -12,6 +12,7 @@ void Worker::StartWait(Client& client) {
   job->owner = this;
   job->client = &client;
   job->frontend = client.frontend.get();
+  job->was_handed_back = client.was_handed_back;
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
   if (item.is_silent_open()) {
     job->item = item.item;
@@ -26,6 +27,7 @@ void Worker::StartWait(Client& client) {
   client.waits = true;
   client.job = job.get();
   client.connection.SetInputHeld(true);
+  stats_->Add(Stat::kLockWaits);
   context_.lane->Submit(std::move(job));
 }
 
@@ -38,17 +40,21 @@ void Worker::FinishWait(WaitJob& job) {
     return;
   }
   client.connection.SetInputHeld(false);
+  client.was_handed_back = job.is_handed_back;
   const bool is_open = job.item.kind == Item::Kind::kOpen;
   if (is_open && job.line.empty() && !job.outcome.ok()) {
     client.frontend->Opened(job.item, job.outcome, nullptr);
-  } else if (!is_open || !job.outcome.ok()) {
+  } else if (!job.is_handed_back && (!is_open || !job.outcome.ok())) {
     net::GatedOutput& out = client.connection.out();
-    if (is_open) client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
-    else out.bytes().Append(job.reply.view());
+    if (is_open) {
+      client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
+      CountAnswer(job.item, job.outcome.error, 0, *stats_);
+      client.frontend->Finished(job.item, job.outcome.error);
+    } else {
+      out.bytes().Append(job.reply());
+    }
     out.OpenGate();
     client.connection.in().Consume(job.line.size());
-    CountAnswer(job.item, job.outcome.error, job.outcome.rows, *stats_);
-    client.frontend->Finished(job.item, job.outcome.error);
   }
   client.has_more = true;
   if (!client.in_batch) SendTo(client);

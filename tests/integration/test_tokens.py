@@ -111,7 +111,9 @@ def test_the_same_token_twice_behind_a_locked_row(shop):
     holder.run("SELECT * FROM shop.stock WHERE id = 1 FOR UPDATE")
     for number, client in enumerate(clients):
         client.send(*once("a"))
-        wait_until(lambda waiting=number + 1: lock_waits(sql) == waiting, 20, "its wait", 0.15)
+        wait_until(lambda waiting=number + 1: sql.status("Handlersocket_lock_waits") == waiting, 20,
+                   "its wait")
+    wait_until(lambda: lock_waits(sql) == 1, 20, "the wait of them all", 0.15)
     holder.run("COMMIT")
     assert [client.recv() for client in clients] == [hs.reply(0, 1, 1000)] * 3
     assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"999"

@@ -1,0 +1,62 @@
+// How a thread of the wait lane gets a group's requests executed.
+#include <chrono>
+
+#include "exec/engine_errors.h"
+#include "exec/wait_lane.h"
+#include "model/limits.h"
+
+namespace rowsocket::exec {
+
+// Those whose session is in the way of a DDL statement run again, without the others.
+void WaitLane::Run(engine::Session& session, Turn& turn, Jobs& jobs) {
+  std::vector<WaitJob*> left;
+  for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
+  for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
+    if (left.front()->item.kind == Item::Kind::kOpen) Open(session, *left.front());
+    else RunTurn(session, turn, left);
+    std::erase_if(left, [](const WaitJob* job) { return !job->outcome.back_off; });
+    if (left.empty() || !Pause(session)) return;
+  }
+}
+
+// False when the lane stops.
+bool WaitLane::Pause(engine::Session& session) {
+  session.ReleaseTables();
+  std::unique_lock lock(mutex_);
+  return !stops_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
+                          [this] { return stopping_; });
+}
+
+void WaitLane::Open(engine::Session& session, WaitJob& job) {
+  std::shared_ptr<engine::Index> index;
+  job.outcome = session.OpenIndex(*job.item.names, &index);
+}
+
+void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs) {
+  turn.Clear();
+  for (WaitJob* job : jobs) {
+    job->out = net::GatedOutput();
+    job->turn = TurnClient();
+    job->turn.frontend = job->frontend;
+    job->turn.out = &job->out;
+    turn.Add(job->turn).item = job->item;
+    turn.Added();
+  }
+  turn.Run(session);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const TurnItem& item = turn.items()[i];
+    jobs[i]->outcome = engine::Outcome();
+    jobs[i]->outcome.error = item.answer;
+    jobs[i]->outcome.back_off = item.gives_way;
+  }
+}
+
+void WaitLane::Fail(WaitJob& job, model::Error error) {
+  job.outcome = engine::Outcome();
+  job.outcome.error = error;
+  if (job.item.kind == Item::Kind::kOpen) return;
+  job.frontend->ReplyError(job.item, error, job.out.bytes());
+  job.frontend->Finished(job.item, error);
+}
+
+}  // namespace rowsocket::exec

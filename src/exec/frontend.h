@@ -6,9 +6,9 @@
 // stands at the front of the input. Opened tells it the outcome, nothing is answered, and the same
 // input is parsed again; Parse must then come to something else, whatever the outcome was. Without
 // names it is what the port's frontends share that may be out of date (ServiceSettings::prepare).
-// Threads: the worker's; Execute, ReplyError and Finished of a parked item run on a lane's thread
-// while the worker leaves the frontend alone, which may ask it for input_bytes_max and authenticated:
-// these three change nothing that those two look at.
+// Threads: the worker's; Execute, ReplyError and Finished of a parked item run on a lane's thread,
+// and change nothing that input_bytes_max and authenticated look at, which is all that the worker
+// asks meanwhile.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 

@@ -65,6 +65,10 @@ def shapes():
         Entry(label, label, (loads.decrement(63), loads.decrement(1, 10_000)), fill)
         for label in (OURS, BUNDLED)), (Target("kept", OURS, ">=", 0.5),), "H", special="fairness",
         options=(("estimated_s", 30),))
+    yield Case("H-beside-SQL", "256 x 1 on one hot row, beside 8 SQL connections that take from it",
+               tuple(Entry(label, label, (loads.decrement(256), loads.sql_decrement(8)), fill)
+                     for label in (OURS, BUNDLED)), row="H", special="fairness",
+               options=(("estimated_s", 30),))
     pipelined = ("stock", 1, LARGE_STOCK)
     yield Case("H-pipelined", "one hot row, 1,000 connections x 8", (
         sale(OURS, "ours", loads.decrement(1000, 8), pipelined),

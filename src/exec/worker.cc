@@ -118,13 +118,14 @@ void Worker::SetSession(engine::Session* session) {
 void Worker::Loop(engine::Session& session) {
   DescribeTo(session);
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
-    const int timeout_ms = !ready_.empty()         ? 0
+    const int timeout_ms = !ready_.empty() || gathers_ ? 0
                            : session.HoldsTables() ? kReleaseTablesMs
                                                    : kTickMs;
     HandleEvents(timeout_ms);
     TakeInbox();
     TakeDoneBatches();
     if (!ready_.empty()) RunTurn(session);
+    else if (gathers_) EndGather(session);
     ReleaseIdleTables(session);
     CloseExpired();
     FreeRetired();

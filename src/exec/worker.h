@@ -150,6 +150,8 @@ class Worker final : public WaitJobOwner {
   void PublishBatch();
   bool NobodyReads() const;
   bool RunsBatchHere() const;
+  bool GathersMore();
+  void EndGather(engine::Session& session);
   void RunBatchHere(engine::Session& session);
   void CollectWrites(ClientBatch& batch);
   ClientBatch* MarkUndurable();
@@ -202,6 +204,8 @@ class Worker final : public WaitJobOwner {
   uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
 
   bool commits_are_cheap_ = false;   ///< The last one was.
+  bool gathers_ = false;  ///< A batch could run here, and waits for who sends meanwhile.
+  uint32_t gather_rounds_ = 0;  ///< Of that batch.
   uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
 
   int64_t now_ms_ = 0;     ///< When this round began, or its turn ended.

@@ -17,6 +17,13 @@ constexpr uint32_t kQuietBatches = 32;
 /// replica or a backup, are not waited for by the worker.
 constexpr std::chrono::milliseconds kShortCommit{5};
 
+/// A batch of fewer requests takes those in that are sent while it is put together: later each
+/// would cost a larger part of a flush than looking once more does.
+constexpr size_t kGatherBelow = 128;
+/// How often a worker looks for more before it runs a batch. Somebody new comes each time, or it does
+/// not look again.
+constexpr uint32_t kGatherRoundsMax = 8;
+
 bool IsFull(const Batch& batch) {
   return batch.turn.size() >= model::kTurnRequestsMax ||
          batch.arena.allocated_bytes() >= model::kTurnArenaBytesMax;
@@ -88,6 +95,7 @@ void Worker::AwaitBatch(Client& client) {
 }
 
 void Worker::PublishBatch() {
+  gather_rounds_ = 0;
   ClientBatch* batch = std::exchange(collecting_, nullptr);
   if (batch == nullptr) return;
   if (!batch->turn.empty()) return executor_->Publish(*batch);
@@ -119,7 +127,24 @@ bool Worker::RunsBatchHere() const {
          free_batches_.size() + 1 == batches_.size();
 }
 
+// While the requests of some were received and parsed, others have sent theirs: they would wait for
+// this flush and then need one of their own. Who pipelines has more to send, too; looking at that
+// would cost two changes of what is waited for on each connection.
+bool Worker::GathersMore() {
+  return !commits_are_cheap_ && collecting_->largest == 1 &&
+         collecting_->clients.size() < std::min(clients_.size(), kGatherBelow) &&
+         ++gather_rounds_ <= kGatherRoundsMax;
+}
+
+// Nobody new has come.
+void Worker::EndGather(engine::Session& session) {
+  gathers_ = false;
+  if (RunsBatchHere()) RunBatchHere(session);
+  else PublishBatch();
+}
+
 void Worker::RunBatchHere(engine::Session& session) {
+  gather_rounds_ = 0;
   ClientBatch& batch = *std::exchange(collecting_, nullptr);
   batch.turn.Run(session);
   worked_ms_ = now_ms_ = base::CoarseNowMs();

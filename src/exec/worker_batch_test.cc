@@ -364,30 +364,68 @@ TEST_F(WorkerBatchTest, LoneConnectionIsServedOnItsWorkersThread) {
   EXPECT_EQ(1u, threads.size());
 }
 
+/// Which threads find and write. Their commits are not so short that two changes of threads would be
+/// the larger part.
+class WatchedThreads {
+ public:
+  explicit WatchedThreads(engine::fake::Store& store) : store_(store) {
+    store_.SetHook([this](const Call& call) { return OnCall(call); });
+  }
+  ~WatchedThreads() { store_.SetHook({}); }
+
+  bool are_one() const { return found_on_.load() == wrote_on_.load(); }
+
+ private:
+  Outcome OnCall(const Call& call) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (call.kind == Call::Kind::kCommit && std::chrono::steady_clock::now() < until) continue;
+    if (call.kind != Call::Kind::kExecute) return {};
+    (call.request->is_write() ? wrote_on_ : found_on_) = std::this_thread::get_id();
+    return {};
+  }
+
+  engine::fake::Store& store_;
+  std::atomic<std::thread::id> found_on_, wrote_on_;
+};
+
 // Two changes of threads, and a second thread that competes for the processor with the clients, are
 // worth it only for who would wait for the commit.
 TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNobodyReads) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
-  std::atomic<std::thread::id> found_on, wrote_on;
-  server_.store.SetHook([&](const Call& call) {
-    // Not so short that two changes of threads would be the larger part.
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-    while (call.kind == Call::Kind::kCommit && std::chrono::steady_clock::now() < until) continue;
-    if (call.kind != Call::Kind::kExecute) return Outcome();
-    (call.request->is_write() ? wrote_on : found_on) = std::this_thread::get_id();
-    return Outcome();
-  });
+  const WatchedThreads threads(server_.store);
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ("0\t2\t3\t30", reader.Ask("0\t=\t1\t3\n"));
     EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
-    EXPECT_NE(found_on.load(), wrote_on.load());
+    EXPECT_FALSE(threads.are_one());
     EXPECT_TRUE(Eventually([&] {
       EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
-      return found_on.load() == wrote_on.load();
+      return threads.are_one();
     }));
   }
+}
+
+TEST_F(WorkerBatchTest, WorkersOwnBatchTakesWhoSendsWhileItIsPutTogether) {
+  std::atomic<const LineClient*> late{nullptr};
+  // The worker knows by then who is ready, and has not received from them.
+  server_.settings.prepare = [&](engine::Session&, bool) {
+    if (const LineClient* client = late.exchange(nullptr)) {
+      net::WriteAll(client->fd(), Add(2));
+    }
+  };
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient other = server_.ConnectAndOpen();
+  const WatchedThreads threads(server_.store);
+  EXPECT_EQ("0\t2\t3\t30", other.Ask("0\t=\t1\t3\n"));
+  EXPECT_TRUE(Eventually([&] {
+    const uint64_t batches = server_.Stat(Stat::kBatches);
+    late = &other;
+    EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+    EXPECT_EQ("0\t1\t1", other.ReadLine());
+    return threads.are_one() && server_.Stat(Stat::kBatches) == batches + 1;
+  }));
 }
 
 TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {

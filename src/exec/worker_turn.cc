@@ -50,7 +50,8 @@ void Worker::RunTurn(engine::Session& session) {
   }
   CountRequests(turn_->size());
   AfterTurn();
-  if (runs_batch) RunBatchHere(session);
+  gathers_ = runs_batch && GathersMore();
+  if (runs_batch && !gathers_) RunBatchHere(session);
 }
 
 void Worker::Parse(Client& client, engine::Session& session) {

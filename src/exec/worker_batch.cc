@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kShortCommit{5};
 /// A batch of fewer requests takes those in that are sent while it is put together: later each
 /// would cost a larger part of a flush than looking once more does.
 constexpr size_t kGatherBelow = 128;
-/// How often a worker looks for more before it runs a batch. Somebody new comes each time, or it does
-/// not look again.
+/// How often a worker looks for more before it runs a batch. Somebody new comes each time, or it
+/// does not look again.
 constexpr uint32_t kGatherRoundsMax = 8;
 
 bool IsFull(const Batch& batch) {

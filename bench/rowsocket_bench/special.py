@@ -67,7 +67,8 @@ def connect(port, count, pid):
 
 
 def idle(runner, case, entry):
-    """Idle connections: what one takes, how fast they are accepted, what they cost the others."""
+    """Idle connections: what one takes, how fast they are accepted, what they cost the others: a
+    window beside them against those before and after, as the machine drifts."""
     system, load = runner.fleet.get(entry.system), runner.plan.shaped(entry.loads[0])
     count = raise_file_limit(runner.plan.idle(dict(case.options)["connections"]))
 
@@ -84,8 +85,10 @@ def idle(runner, case, entry):
         finally:
             for connection in sockets:
                 connection.close()
+        settled_files(system.pid)
+        rates = [each["replies_per_second"] for each in (alone, window())]
         values = {**metrics(beside), "accepts_s": round(count / seconds, 1),
-                  "kept": round(beside["replies_per_second"] / alone["replies_per_second"], 4)}
+                  "kept": round(2 * beside["replies_per_second"] / sum(rates), 4)}
         if cycle == 0:  # Later ones find the memory that the first has given back.
             values["idle_bytes"] = round(max(0, taken) / count, 1)
         yield values

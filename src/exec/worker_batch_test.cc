@@ -426,6 +426,7 @@ TEST_F(WorkerBatchTest, WorkersOwnBatchTakesWhoSendsWhileItIsPutTogether) {
     EXPECT_EQ("0\t1\t1", other.ReadLine());
     return threads.are_one() && server_.Stat(Stat::kBatches) == batches + 1;
   }));
+  server_.Stop();  // `prepare` uses what dies here.
 }
 
 TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {

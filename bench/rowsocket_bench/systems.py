@@ -203,7 +203,9 @@ class Process:
         return {}
 
     def variables(self):
-        return {"command": " ".join(str(part) for part in self.command()[0])}
+        # Where it lay on this machine is nobody's business.
+        return {"command": " ".join("DIR" if part == self.directory else str(part)
+                                    for part in self.command()[0])}
 
     def port(self, _):
         return self.number

@@ -171,6 +171,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would
 // only repeat: that item gets its answer now, the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
+  item.gives_way = outcome.back_off;
   if (outcome.busy) {
     item.waits = true;
   } else if (outcome.too_large && !alone) {
@@ -178,7 +179,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   } else if (outcome.error != kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
-    EndWaits(item, outcome.error);
+    if (!outcome.back_off) EndWaits(item, outcome.error);
   }
 }
 

@@ -200,6 +200,25 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
 }
 
+// The server may have rolled it back at that.
+TEST_F(WaitLaneTest, GroupWhoseTransactionIsLostInTheWayOfOthersIsTriedAgain) {
+  auto held = Hold("2");
+  Submit(Increment("2"));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  for (int i = 0; i < 2; ++i) lane_->Submit(Again(Job(Increment("2"))));
+  store_.SetHook([](const Call& call) {
+    Outcome outcome;
+    if (call.kind == Call::Kind::kBeginRow && call.number <= 3) {
+      outcome = BackOff();
+      outcome.transaction_lost = true;
+    }
+    return outcome;
+  });
+  held.reset();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,23;3,30;", store_.Dump(kTable));
+}
+
 TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
   store_.SetHook([](const Call& call) {
     return call.kind == Call::Kind::kExecute ? BackOff() : Outcome();

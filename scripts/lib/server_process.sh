@@ -130,6 +130,7 @@ launch() {
       fd=${fd##*/}
       ((fd <= 2)) || eval "exec $fd>&-"
     done
+    [[ -z ${ROWSOCKET_PRELOAD-} ]] || export LD_PRELOAD=$ROWSOCKET_PRELOAD
     exec setsid "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" "${arguments[@]}"
   ) &
   pid=$!

@@ -31,6 +31,8 @@ def arguments(argv):
     what.add_argument("--report", nargs="+", metavar="FILE", help="show results; measures nothing")
     what.add_argument("--publish", nargs="+", metavar="FILE", help="write results into the"
                       " documents; measures nothing")
+    what.add_argument("--publish-beside", nargs="+", metavar="FILE", help="write into"
+                      " docs/BENCHMARKS-BESIDE.md what another machine says of the same targets")
     parser.add_argument("--only", metavar="P3,P4", help="only these rows or cases")
     parser.add_argument("--list", action="store_true", help="what would be measured")
     parser.add_argument("--quick", action="store_true", help="tiny tables and windows: shows that"
@@ -133,6 +135,8 @@ def main(argv=None):
     try:
         if options.publish:
             return publish.publish(options.publish, say)
+        if options.publish_beside:
+            return publish.publish_beside(options.publish_beside, say)
         if options.report:
             last = pathlib.Path(options.report[-1])
             return show(options.report, options.page or last.with_suffix(".html"))

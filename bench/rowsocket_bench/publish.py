@@ -13,6 +13,7 @@ from . import judge, plots, results as store, stats, tables
 from .machine import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
+BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
 RESULTS = REPOSITORY / "bench/results"
@@ -108,6 +109,15 @@ def document(files):
     return "\n\n".join(parts) + "\n"
 
 
+def beside(files):
+    """What another machine says of the same targets: less than a document of its own."""
+    runs, results = store.read(files)
+    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    parts += [table.markdown().rstrip() for table in tables.all_tables(results)
+              if table.head[-1] == tables.VERDICT]
+    return "\n\n".join(parts) + "\n"
+
+
 def readme(files):
     """A line per kind of work: our requests/s and how many times the others' that is."""
     runs, results = store.read(files)
@@ -131,15 +141,33 @@ def readme(files):
     return head + table.markdown().split("\n", 2)[2]
 
 
-def publish(files, say):
-    """Writes the documents from these files; later files win. Files from elsewhere are copied to
-    where they are kept."""
-    runs, results = store.read(files)
+def publish_beside(files, say):
+    """Writes the verdicts of another machine than the document's own."""
+    keep(files)
+    write_marked(BESIDE, "another machine", beside(files), say)
+    return 0
+
+
+def keep(files):
+    """Files from elsewhere are copied to where they are kept. Refuses those of --quick."""
+    runs, _ = store.read(files)
     if any(run.get("quick") for run in runs):
         raise ValueError("a quick run has no figures to publish")
     for file in map(pathlib.Path, files):
         if file.resolve().parent != RESULTS:
             shutil.copy(file, RESULTS)
+
+
+def write_marked(path, mark, inside, say):
+    path.write_text(replace_marked(path.read_text(encoding="utf-8"), mark, inside),
+                    encoding="utf-8")
+    say(f"wrote {path.relative_to(REPOSITORY)}")
+
+
+def publish(files, say):
+    """Writes the documents from these files; later files win."""
+    keep(files)
+    _, results = store.read(files)
     PLOTS.mkdir(parents=True, exist_ok=True)
     drawn = plots.draw(results)
     for old in PLOTS.glob("*.svg"):
@@ -148,9 +176,6 @@ def publish(files, say):
     for name, (_, text) in drawn.items():
         (PLOTS / f"{name}.svg").write_text(text, encoding="utf-8")
     write_page(files, PLOTS / "index.html")
-    for path, mark, inside in ((DOCUMENT, "results", document(files)),
-                               (README, "performance", readme(files))):
-        path.write_text(replace_marked(path.read_text(encoding="utf-8"), mark, inside),
-                        encoding="utf-8")
-        say(f"wrote {path.relative_to(REPOSITORY)}")
+    write_marked(DOCUMENT, "results", document(files), say)
+    write_marked(README, "performance", readme(files), say)
     return 0

@@ -130,12 +130,15 @@ def test_results_of_few_cases_make_a_report_too(tmp_path):
 def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
                                                    draws_nothing_twice):
     document, readme = tmp_path / "docs/BENCHMARKS.md", tmp_path / "README.md"
+    beside = tmp_path / "docs/BENCHMARKS-BESIDE.md"
     document.parent.mkdir()
     document.write_text("method\n<!-- results: by a program -->\nbefore it\n<!-- results: end -->"
                         "\nend\n")
+    beside.write_text("<!-- another machine: by it -->\nbefore it\n<!-- another machine: end -->\n")
     readme.write_text("a\n<!-- performance: by it -->\nbefore it\n<!-- performance: end -->\nz\n")
-    for name, value in (("DOCUMENT", document), ("README", readme), ("REPOSITORY", tmp_path),
-                        ("PLOTS", tmp_path / "docs/benchmarks"), ("RESULTS", tmp_path)):
+    for name, value in (("DOCUMENT", document), ("README", readme), ("BESIDE", beside),
+                        ("REPOSITORY", tmp_path), ("PLOTS", tmp_path / "docs/benchmarks"),
+                        ("RESULTS", tmp_path)):
         monkeypatch.setattr(publish, name, value)
     said = []
     publish.publish([whole], said.append)
@@ -148,6 +151,10 @@ def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
     publish.publish([whole], said.append)
     assert (document.read_text(), readme.read_text()) == first
     assert (tmp_path / "run.jsonl").read_bytes() == whole.read_bytes()
+    publish.publish_beside([whole], said.append)
+    assert "was to be reached" in beside.read_text() and "before it" not in beside.read_text()
+    assert "figures" not in beside.read_text() and "![" not in beside.read_text()
+    assert (document.read_text(), readme.read_text()) == first
     results.Writer(tmp_path / "quick.jsonl").write("run", **RUN, quick=True)
     with pytest.raises(ValueError, match="quick"):
         publish.publish([tmp_path / "quick.jsonl"], said.append)

@@ -52,11 +52,11 @@ class OneRowSession final : public engine::Session {
     return engine::NotMergeable::kEngine;
   }
   engine::Outcome EndRow() override { return {}; }
-  void ConfirmReads(engine::Index&) override {}
   engine::Outcome Commit() override { return {}; }
   void Rollback() override {}
   void ReleaseTables() override {}
   bool HoldsTables() const override { return false; }
+  bool PrepareCommit() override { return true; }
   bool ShouldStop() const override { return false; }
   void Describe(std::string_view) override {}
   void Interrupt() override {}
@@ -68,7 +68,7 @@ class OneRowSession final : public engine::Session {
 /// A connection that has opened an index, and what it sends in one turn.
 class Probe {
  public:
-  Probe() : frontend_(settings_), stats_(registry_), turn_(stats_) {
+  Probe() : frontend_(settings_), stats_(registry_), turn_(stats_, commits_) {
     client_.frontend = &frontend_;
     client_.out = &out_;
     exec::Item item;
@@ -142,6 +142,7 @@ class Probe {
   frontend::HandlerSocket frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;
+  exec::CommitBoard commits_;
   exec::Turn turn_;
   OneRowSession session_;
   base::Arena arena_;

@@ -3,7 +3,7 @@
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute | row }* ( Commit | Rollback )
+//   turn    := BeginTurn { Execute | row }* ( [ PrepareCommit ] Commit | Rollback )
 //   row     := BeginRow { RowTakes Execute }* EndRow
 // OpenIndex may also be called within a turn, before its first Execute. A row is a group of requests
 // for one row that are executed on a copy in memory, which is written once. It is open only when
@@ -14,9 +14,9 @@
 //       write of the same turn sees that write.
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
-//   S3  When Commit returns success every change of the turn is durable as the server is
-//       configured, unless all its writes were relaxed; when it returns an error none of them is
-//       there.
+//   S3  When Commit of a turn that writes returns success every change of the turn is durable as the
+//       server is configured, and so is what it has seen of other sessions, unless all that it has
+//       executed were relaxed writes; when it returns an error no change is there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
 //       kBusy and nothing was changed by that statement.
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
@@ -141,10 +141,9 @@ class Session {
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
 
-  /// What the turn has read through this index is given out as done: once Commit has returned
-  /// success it is durable, also where another session has written it.
-  /// REQUIRES: a turn that writes is open, and has executed a request on it.
-  virtual void ConfirmReads(Index& index) = 0;
+  /// Waits for what keeps commits back, as a backup does. False: nobody sees what the turn has
+  /// changed before it is durable. REQUIRES: a turn that writes is open; Commit is called next.
+  virtual bool PrepareCommit() = 0;
 
   /// Ends the turn. On an error nothing of the turn is left.
   virtual Outcome Commit() = 0;

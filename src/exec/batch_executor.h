@@ -28,7 +28,7 @@
 namespace rowsocket::exec {
 
 struct Batch {
-  explicit Batch(StatBlock& stats) : turn(stats) {}
+  Batch(StatBlock& stats, CommitBoard& commits) : turn(stats, commits) {}
 
   Turn turn;
   base::Arena arena;           ///< What the items of the turn point to.

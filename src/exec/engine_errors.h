@@ -10,4 +10,10 @@ inline constexpr model::Error kLockWaitTimeout = model::Error::Engine(146);
 /// HA_ERR_LOCK_DEADLOCK
 inline constexpr model::Error kDeadlock = model::Error::Engine(149);
 
+/// KILL, or a wait for a row or a table that took too long.
+inline bool EndsWait(const model::Error& answer) {
+  return answer == kLockWaitTimeout || answer.code == model::ErrorCode::kLockTables ||
+         answer.code == model::ErrorCode::kKilled;
+}
+
 }  // namespace rowsocket::exec

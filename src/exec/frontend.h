@@ -23,6 +23,8 @@
 
 namespace rowsocket::exec {
 
+class WriteSet;
+
 /// One thing that a client asked for.
 struct Item {
   enum class Kind : uint8_t {
@@ -79,6 +81,8 @@ class Frontend {
   /// its transaction is lost: then nothing is appended.
   virtual engine::Outcome Execute(const Item& item, engine::Session& session,
                                   base::Buffer& out) const = 0;
+  /// Whether a kRequest item that finds may have been about a row that `writes` has.
+  virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
   /// Appends an error as the reply of any item.

@@ -5,13 +5,14 @@
 namespace rowsocket::exec {
 
 Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions,
-                 WaitLane& lane, StatRegistry& stats,
+                 WaitLane& lane, StatRegistry& stats, CommitBoard& commits,
                  std::function<std::unique_ptr<Frontend>()> make_frontend,
                  std::function<void(const std::string&)> log)
     : settings_(settings), stats_(stats) {
   context_.sessions = &sessions;
   context_.stats = &stats;
   context_.lane = &lane;
+  context_.commits = &commits;
   context_.make_frontend = std::move(make_frontend);
   context_.listeners = &listeners_;
   context_.assign = [this](net::UniqueFd fd) { return Assign(std::move(fd)); };

@@ -30,7 +30,8 @@ struct ServiceSettings {
 class Service {
  public:
   Service(const ServiceSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
-          StatRegistry& stats, std::function<std::unique_ptr<Frontend>()> make_frontend,
+          StatRegistry& stats, CommitBoard& commits,
+          std::function<std::unique_ptr<Frontend>()> make_frontend,
           std::function<void(const std::string&)> log);
   ~Service() { Stop(); }
 

@@ -231,7 +231,7 @@ TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
   const uint16_t port = server_.service->listeners().front().address().port;
   ServiceSettings settings = server_.settings;
   settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", port, "", false}};
-  Service second(settings, server_.factory, server_.lane, server_.stats,
+  Service second(settings, server_.factory, server_.lane, server_.stats, server_.commits,
                  [] { return nullptr; }, [](const std::string&) {});
   std::string error;
   EXPECT_FALSE(second.Start(&error));
@@ -244,7 +244,7 @@ TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_NPROC, &none);
     if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
-    Service service(server_.settings, server_.factory, server_.lane, server_.stats,
+    Service service(server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
                     [] { return nullptr; }, [](const std::string&) {});
     std::string error;
     const bool started = service.Start(&error);

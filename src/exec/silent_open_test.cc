@@ -51,6 +51,7 @@ class Getter final : public Frontend {
     out.Append(".\n");
     return outcome;
   }
+  bool MayConcern(const Item&, const WriteSet&) const override { return true; }
   void Reply(const Item& item, base::Buffer& out) const override {
     ReplyError(item, item.error, out);
   }

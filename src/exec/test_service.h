@@ -85,15 +85,7 @@ class TestService {
   /// Change what is public before that.
   void Start() {
     frontend.limits = settings.limits;
-    service = std::make_unique<Service>(
-        settings, factory, lane, stats,
-        make_frontend,
-        [this](const std::string& text) {
-          const std::lock_guard lock(log_mutex_);
-          log_.push_back(text);
-        });
-    std::string error;
-    ASSERT_TRUE(service->Start(&error)) << error;
+    service = StartService(settings);
   }
   void Stop() {
     if (service == nullptr) return;
@@ -112,6 +104,21 @@ class TestService {
     EXPECT_EQ("0\t1", client.Ask(kOpenIdV));
     return client;
   }
+  /// Another port of the same server.
+  class Port {
+   public:
+    Port(TestService& server, bool writes) {
+      ServiceSettings settings = server.settings;
+      settings.writes = writes;
+      service_ = server.StartService(settings);
+    }
+    LineClient Connect() const {
+      return LineClient(net::ConnectV4(service_->listeners().front().address().port));
+    }
+
+   private:
+    std::unique_ptr<Service> service_;
+  };
   uint64_t Stat(exec::Stat stat) const { return stats.Sum(stat); }
   std::vector<std::string> TakeLog() {
     const std::lock_guard lock(log_mutex_);
@@ -121,7 +128,8 @@ class TestService {
   engine::fake::Store store;
   engine::fake::SessionFactory factory{store};
   StatRegistry stats;
-  WaitLane lane{factory, stats, kLaneThreads};
+  CommitBoard commits;
+  WaitLane lane{factory, stats, commits, kLaneThreads};
   frontend::HandlerSocketSettings frontend;
   std::function<std::unique_ptr<Frontend>()> make_frontend = [this] {
     return std::make_unique<frontend::HandlerSocket>(frontend);
@@ -130,6 +138,17 @@ class TestService {
   std::unique_ptr<Service> service;
 
  private:
+  std::unique_ptr<Service> StartService(const ServiceSettings& made) {
+    auto starting = std::make_unique<Service>(made, factory, lane, stats, commits, make_frontend,
+                                              [this](const std::string& text) {
+                                                const std::lock_guard lock(log_mutex_);
+                                                log_.push_back(text);
+                                              });
+    std::string error;
+    EXPECT_TRUE(starting->Start(&error)) << error;
+    return starting;
+  }
+
   std::mutex log_mutex_;
   std::vector<std::string> log_;
 };

@@ -18,12 +18,6 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
-// KILL, or a wait for a row or a table that took too long.
-bool EndsWait(const model::Error& answer) {
-  return answer == kLockWaitTimeout || answer.code == model::ErrorCode::kLockTables ||
-         answer.code == model::ErrorCode::kKilled;
-}
-
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
@@ -82,7 +76,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Result::kLost;
   }
-  const engine::Outcome commit = writes ? CommitWrites(session) : session.Commit();
+  const engine::Outcome commit = writes ? CommitWrites(session, items) : session.Commit();
   if (commit.ok()) {
     if (writes) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
@@ -96,11 +90,12 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   return commit.ok() ? Result::kCommitted : Result::kFailed;
 }
 
-engine::Outcome Turn::CommitWrites(engine::Session& session) {
+engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const TurnItem> items) {
   const auto began = std::chrono::steady_clock::now();
-  is_committing_.store(true, std::memory_order_release);
+  const bool is_seen_early = session.PrepareCommit();
+  if (is_seen_early) commits_.Enter(commit_, items);
   const engine::Outcome commit = session.Commit();
-  is_committing_.store(false, std::memory_order_release);
+  if (is_seen_early) commits_.Leave(commit_);
   commit_time_ = std::chrono::steady_clock::now() - began;
   return commit;
 }

@@ -20,7 +20,6 @@
 // Limits: kTurnRequestsMax items are the caller's to keep.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "engine/session.h"
+#include "exec/commit_board.h"
 #include "exec/frontend.h"
 #include "exec/row_groups.h"
 #include "exec/stats.h"
@@ -90,7 +90,8 @@ class Turn {
     kNever,     ///< With a session that does not wait.
     kTogether,  ///< All items wait for the same: what ends the wait of one ends that of the others.
   };
-  explicit Turn(StatBlock& stats, Waits waits = Waits::kNever) : stats_(stats), waits_(waits) {}
+  Turn(StatBlock& stats, CommitBoard& commits, Waits waits = Waits::kNever)
+      : stats_(stats), commits_(commits), waits_(waits) {}
 
   void Clear() {
     items_.clear();
@@ -112,15 +113,11 @@ class Turn {
   /// How long the last commit of a batch took.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
-  /// From any thread: changes of this turn may be visible to others, and are not yet durable. While
-  /// it is true the items are not written to.
-  bool is_committing() const { return is_committing_.load(std::memory_order_acquire); }
-
  private:
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
-  engine::Outcome CommitWrites(engine::Session& session);
+  engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   /// False: the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// The same. `alone`: no other request is in it.
@@ -145,6 +142,7 @@ class Turn {
   void Finish(std::span<TurnItem> items);
 
   StatBlock& stats_;
+  CommitBoard& commits_;
   const Waits waits_;
   std::vector<TurnItem> items_;
   RowGroups rows_;
@@ -153,7 +151,7 @@ class Turn {
   uint64_t merged_rows_ = 0;  ///< In this attempt.
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
-  std::atomic<bool> is_committing_{false};
+  Commit commit_;
   std::chrono::nanoseconds commit_time_{0};
 };
 

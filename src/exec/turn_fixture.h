@@ -125,7 +125,8 @@ class TurnFixture : public ::testing::Test {
   base::Arena arena_;
   std::deque<std::string> inputs_;
   std::deque<Peer> peers_;
-  Turn turn_{stats_};
+  CommitBoard commits_;
+  Turn turn_{stats_, commits_};
 };
 
 }  // namespace rowsocket::exec

@@ -52,10 +52,11 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     StopRow(first);
     return true;
   }
-  if (waits_ == Waits::kTogether && opening.outcome.error == kLockWaitTimeout) {
+  const model::Error error = opening.outcome.error;
+  if (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error)) {
     first.fixed = true;
-    first.answer = kLockWaitTimeout;
-    EndWaits(first, kLockWaitTimeout);
+    first.answer = error;
+    EndWaits(first, error);
   }
   // Each gets the error that it would have had by itself.
   return ExecuteItem(session, first, false);

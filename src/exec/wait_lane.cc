@@ -19,11 +19,12 @@ void AppendNumber(uint64_t number, std::string& out) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// The index and the text of the key, so that different rows have different names.
+// The index and the text of the key, so that different rows have different names. A request for several
+// rows has none, and waits by itself.
 std::string RowName(const Item& item) {
   std::string name;
   const bool is_row = item.kind == Item::Kind::kRequest && item.request.is_write() &&
-                      item.request.names_one_row();
+                      item.request.names_one_row() && !item.request.key().empty();
   if (!is_row) return name;
   AppendNumber(item.index->serial(), name);
   for (const model::Value& value : item.request.key()) {
@@ -185,7 +186,7 @@ void WaitLane::Main(Thread& self) {
   }
   {
     StatBlock stats(stats_);
-    Turn turn(stats, Turn::Waits::kTogether);
+    Turn turn(stats, commits_, Turn::Waits::kTogether);
     Groups taken;
     for (Jobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
       session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +

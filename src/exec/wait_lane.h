@@ -79,8 +79,9 @@ struct WaitGroup {
 
 class WaitLane {
  public:
-  WaitLane(engine::SessionFactory& sessions, StatRegistry& stats, unsigned threads_max)
-      : sessions_(sessions), stats_(stats), threads_max_(threads_max) {}
+  WaitLane(engine::SessionFactory& sessions, StatRegistry& stats, CommitBoard& commits,
+           unsigned threads_max)
+      : sessions_(sessions), stats_(stats), commits_(commits), threads_max_(threads_max) {}
   ~WaitLane() { Stop(); }
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
@@ -118,6 +119,7 @@ class WaitLane {
 
   engine::SessionFactory& sessions_;
   StatRegistry& stats_;
+  CommitBoard& commits_;
   const unsigned threads_max_;
 
   std::mutex mutex_;

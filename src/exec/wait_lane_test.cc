@@ -1,18 +1,14 @@
 #include "exec/wait_lane.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/fake/session.h"
 #include "exec/test_notification.h"
-#include "frontend/handlersocket.h"
+#include "exec/wait_lane_fixture.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -22,105 +18,15 @@ using engine::fake::Call;
 using model::Error;
 using model::ErrorCode;
 
-constexpr const char kTable[] = "test.t";
-constexpr std::chrono::seconds kTestTimeout{20};
-
-/// Gets the jobs back, in the order in which they are done.
-class Owner final : public WaitJobOwner {
- public:
-  void Done(std::unique_ptr<WaitJob> job) override {
-    const std::lock_guard lock(mutex_);
-    done_.push_back(std::move(job));
-    changed_.notify_all();
-  }
-  /// The next job that is done; null when none is, for too long.
-  std::unique_ptr<WaitJob> Next() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kTestTimeout, [this] { return !done_.empty(); })) return nullptr;
-    std::unique_ptr<WaitJob> job = std::move(done_.front());
-    done_.pop_front();
-    return job;
-  }
-  std::string NextReply() {
-    const std::unique_ptr<WaitJob> job = Next();
-    return job != nullptr ? std::string(job->reply()) : "(nothing)";
-  }
-  bool IsEmpty() {
-    const std::lock_guard lock(mutex_);
-    return done_.empty();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::unique_ptr<WaitJob>> done_;
-};
-
-class WaitLaneTest : public ::testing::Test {
- protected:
-  WaitLaneTest() {
-    store_.CreateTable({kTable, {"id", "v"}, {{"PRIMARY", {0}}}},
-                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
-    settings_.writable = true;
-    frontend_.emplace(settings_);
-    engine::fake::Session session(store_, engine::LockWait::kNever);
-    base::Arena arena;
-    Item item;
-    std::shared_ptr<engine::Index> index;
-    frontend_->Parse("P\t0\ttest\tt\t\tv\n", false, arena, &item);
-    const Outcome outcome = session.OpenIndex(*item.names, &index);
-    frontend_->Opened(item, outcome, std::move(index));
-  }
-
-  std::unique_ptr<WaitJob> Job(const std::string& line) {
-    auto job = std::make_unique<WaitJob>();
-    job->owner = &owner_;
-    job->frontend = &*frontend_;
-    job->line = line;
-    frontend_->Parse(job->line, false, job->arena, &job->item);
-    return job;
-  }
-  /// As its worker does when the row is locked again by then.
-  static std::unique_ptr<WaitJob> Again(std::unique_ptr<WaitJob> job) {
-    job->is_handed_back = false;
-    job->was_handed_back = true;
-    return job;
-  }
-  /// What the session holds is in the way of a DDL statement.
-  static Outcome BackOff() {
-    Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
-    outcome.back_off = true;
-    return outcome;
-  }
-  void Submit(const std::string& line) { lane_->Submit(Job(line)); }
-  static std::string Increment(const std::string& key) {
-    return "0\t=\t1\t" + key + "\t1\t0\t+\t1\n";
-  }
-  std::unique_ptr<engine::fake::Holding> Hold(const std::string& key) {
-    return store_.LockRow(kTable, {key});
-  }
-  void StartLane(unsigned threads) {
-    lane_ = std::make_unique<WaitLane>(factory_, stats_, threads);
-  }
-
-  engine::fake::Store store_;
-  engine::fake::SessionFactory factory_{store_};
-  frontend::HandlerSocketSettings settings_;
-  std::optional<frontend::HandlerSocket> frontend_;
-  StatRegistry stats_;
-  Owner owner_;
-  std::unique_ptr<WaitLane> lane_ = std::make_unique<WaitLane>(factory_, stats_, 4);
-};
-
 TEST_F(WaitLaneTest, JobWaitsForTheLockAndIsCommittedBeforeItIsDone) {
   auto held = Hold("2");
   Submit(Increment("2"));
   ASSERT_TRUE(store_.AwaitWaiting(1));
   EXPECT_TRUE(owner_.IsEmpty());
-  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
   held.reset();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
   EXPECT_EQ(1u, stats_.Sum(Stat::kCommits));
 }
 
@@ -132,7 +38,7 @@ TEST_F(WaitLaneTest, WaitThatTakesTooLongIsAnswered) {
 }
 
 TEST_F(WaitLaneTest, OpenWaitsForTheTable) {
-  auto held = store_.LockTable(kTable);
+  auto held = store_.LockTable(kLaneTable);
   Submit("P\t1\ttest\tt\t\tid\n");
   ASSERT_TRUE(store_.AwaitWaiting(1));
   held.reset();
@@ -143,10 +49,10 @@ TEST_F(WaitLaneTest, OpenWaitsForTheTable) {
 }
 
 TEST_F(WaitLaneTest, TableThatIsGoneMeanwhileIsAnError) {
-  auto held = store_.LockTable(kTable);
+  auto held = store_.LockTable(kLaneTable);
   Submit("0\t=\t1\t1\n");
   ASSERT_TRUE(store_.AwaitWaiting(1));
-  store_.DropTable(kTable);
+  store_.DropTable(kLaneTable);
   held.reset();
   EXPECT_EQ("1\t1\topen_table\n", owner_.NextReply());
 }
@@ -155,7 +61,7 @@ TEST_F(WaitLaneTest, DeadlockIsTriedAgain) {
   store_.SetHook(engine::fake::DeadlockAt({1, 2}));
   Submit(Increment("2"));
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
 }
 
 TEST_F(WaitLaneTest, DeadlockIsAnsweredAfterSeveralTries) {
@@ -174,7 +80,7 @@ TEST_F(WaitLaneTest, KillIsAnsweredAndNotTriedAgain) {
   });
   Submit(Increment("2"));
   EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
   Submit(Increment("2"));
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
 }
@@ -197,28 +103,10 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
   lane_->Stop();  // The hook uses what dies here.
   EXPECT_EQ(std::vector<size_t>(4, 0), with_tables);
-  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
 }
 
 // The server may have rolled it back at that.
-TEST_F(WaitLaneTest, GroupWhoseTransactionIsLostInTheWayOfOthersIsTriedAgain) {
-  auto held = Hold("2");
-  Submit(Increment("2"));
-  ASSERT_TRUE(store_.AwaitWaiting(1));
-  for (int i = 0; i < 2; ++i) lane_->Submit(Again(Job(Increment("2"))));
-  store_.SetHook([](const Call& call) {
-    Outcome outcome;
-    if (call.kind == Call::Kind::kBeginRow && call.number <= 3) {
-      outcome = BackOff();
-      outcome.transaction_lost = true;
-    }
-    return outcome;
-  });
-  held.reset();
-  for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,23;3,30;", store_.Dump(kTable));
-}
-
 TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
   store_.SetHook([](const Call& call) {
     return call.kind == Call::Kind::kExecute ? BackOff() : Outcome();
@@ -252,11 +140,11 @@ TEST_F(WaitLaneTest, SeveralWaitAtTheSameTime) {
   Submit(Increment("2"));
   Submit(Increment("3"));
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());  // That for row 3, which nobody holds.
-  EXPECT_EQ("1,10;2,20;3,31;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,20;3,31;", store_.Dump(kLaneTable));
   ASSERT_TRUE(store_.AwaitWaiting(2));
   two.reset();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,21;3,31;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,21;3,31;", store_.Dump(kLaneTable));
   one.reset();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
 }
@@ -275,68 +163,10 @@ TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
     EXPECT_EQ(Increment(key), job->line);
     EXPECT_EQ("0\t1\t1\n", job->reply());
   }
-  EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kTable));
-}
-
-TEST_F(WaitLaneTest, JobsOfARowAreHandedBackWhenTheOneBeforeThemHasEnded) {
-  auto held = Hold("2");
-  Submit(Increment("2"));
-  ASSERT_TRUE(store_.AwaitWaiting(1));
-  for (int i = 0; i < 3; ++i) Submit(Increment("2"));
-  EXPECT_EQ(1u, store_.sessions());
-  held.reset();
-  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  for (int i = 0; i < 3; ++i) {
-    const auto job = owner_.Next();
-    ASSERT_NE(nullptr, job);
-    EXPECT_TRUE(job->is_handed_back);
-    EXPECT_EQ("", job->reply());
-  }
-  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
-}
-
-TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
-  auto held = Hold("2");
-  Submit(Increment("2"));
-  ASSERT_TRUE(store_.AwaitWaiting(1));
-  Submit(Increment("2"));
-  lane_->Submit(Again(Job(Increment("2"))));
-  Submit(Increment("2"));
-  held.reset();
-  for (int i = 0; i < 4; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,24;3,30;", store_.Dump(kTable));
-  EXPECT_EQ(2u, stats_.Sum(Stat::kCommits));
-  EXPECT_EQ(3u, stats_.Sum(Stat::kMergedRequests));
+  EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kLaneTable));
 }
 
 // One wait for all of them: a hundred waits one after the other would take minutes.
-TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
-  store_.SetLockWaitMs(1000);
-  auto held = Hold("2");
-  Submit(Increment("2"));
-  ASSERT_TRUE(store_.AwaitWaiting(1));
-  for (int i = 0; i < 100; ++i) lane_->Submit(Again(Job(Increment("2"))));
-  const auto began = std::chrono::steady_clock::now();
-  for (int i = 0; i < 101; ++i) EXPECT_EQ("1\t1\t146\n", owner_.NextReply());
-  EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout);
-  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
-}
-
-TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllOfIt) {
-  auto held = Hold("2");
-  Submit(Increment("2"));
-  ASSERT_TRUE(store_.AwaitWaiting(1));
-  for (int i = 0; i < 3; ++i) lane_->Submit(Again(Job(Increment("2"))));
-  // The first is alone; those behind it are merged.
-  store_.SetHook([](const Call& call) {
-    return call.kind == Call::Kind::kBeginRow ? engine::fake::KilledTurn() : Outcome();
-  });
-  held.reset();
-  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  for (int i = 0; i < 3; ++i) EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
-  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
-}
-
 TEST_F(WaitLaneTest, JobCanBeCancelledBeforeAThreadHasIt) {
   StartLane(1);
   auto held = Hold("1");
@@ -350,7 +180,7 @@ TEST_F(WaitLaneTest, JobCanBeCancelledBeforeAThreadHasIt) {
   held.reset();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kTable));
+  EXPECT_EQ("1,11;2,20;3,31;", store_.Dump(kLaneTable));
 }
 
 TEST_F(WaitLaneTest, ManyJobsFromManyThreads) {
@@ -374,7 +204,7 @@ TEST_F(WaitLaneTest, ManyJobsFromManyThreads) {
     EXPECT_EQ("0\t1\t1\n", job->reply());
     ++answered;
   }
-  EXPECT_EQ("1,10;2,220;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,220;3,30;", store_.Dump(kLaneTable));
 }
 
 TEST_F(WaitLaneTest, IdleThreadHoldsNoTable) {
@@ -420,7 +250,7 @@ TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
   EXPECT_TRUE(owner_.IsEmpty());
   Submit(Increment("3"));
   EXPECT_TRUE(owner_.IsEmpty());
-  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
 }
 
 // An interrupt that comes between two calls of a session is forgotten by it (as by the server's).

@@ -91,7 +91,7 @@ void Worker::Done(std::unique_ptr<WaitJob> job) {
 
 void Worker::Main() {
   stats_ = std::make_unique<StatBlock>(*context_.stats);
-  turn_ = std::make_unique<Turn>(*stats_);
+  turn_ = std::make_unique<Turn>(*stats_, *context_.commits);
   std::unique_ptr<engine::Session> session = context_.sessions->Create(engine::LockWait::kNever);
   SetSession(session.get());
   if (session != nullptr) {
@@ -101,7 +101,9 @@ void Worker::Main() {
   }
   if (executor_ != nullptr) executor_->Stop();
   TakeDoneBatches();
+  TakeHeld();
   CloseAll();
+  context_.commits->Forget(*this);
   SetSession(nullptr);
   session.reset();
   turn_.reset();
@@ -124,6 +126,7 @@ void Worker::Loop(engine::Session& session) {
     HandleEvents(timeout_ms);
     TakeInbox();
     TakeDoneBatches();
+    TakeHeld();
     if (!ready_.empty()) RunTurn(session);
     else if (gathers_) EndGather(session);
     ReleaseIdleTables(session);

@@ -5,11 +5,11 @@
 //                                                         `-> into the batch: executor  -> send
 // Connections that write go into the batch, with all that they have ready; those that read are
 // served at once. What a worker shares with others: its inbox (new connections, finished lock
-// waits) and its executor's (batches that are done).
+// waits), its executor's (batches that are done) and the board of commits (commit_board.h).
 //
 // A connection is away while its request is in the lane, or its items in a batch, or it waits for
-// a batch: then nothing is received from it, parsed or sent, and what happens on its socket is
-// looked at when it is back.
+// a batch, or its finds may have seen what is not durable yet: then nothing is received from it,
+// parsed or sent, and what happens on its socket is looked at when it is back.
 //
 // Threads: Start, Stop, Adopt, GiveAway, Done from any thread; all else on the worker's own.
 // Lifetime: connections die with the worker. Limits: model::Limits.
@@ -27,11 +27,13 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "engine/session.h"
 #include "exec/batch_executor.h"
+#include "exec/commit_board.h"
 #include "exec/crew.h"
 #include "exec/frontend.h"
 #include "exec/stats.h"
@@ -52,6 +54,7 @@ struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
   WaitLane* lane = nullptr;
+  CommitBoard* commits = nullptr;  ///< Also of all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   Crew* crew = nullptr;
@@ -64,7 +67,7 @@ struct WorkerContext {
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
 
-class Worker final : public WaitJobOwner {
+class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
  public:
   explicit Worker(const WorkerContext& context);
   /// REQUIRES: the lane has stopped.
@@ -153,14 +156,16 @@ class Worker final : public WaitJobOwner {
   bool GathersMore();
   void EndGather(engine::Session& session);
   void RunBatchHere(engine::Session& session);
-  void CollectWrites(ClientBatch& batch);
-  ClientBatch* MarkUndurable();
   void TakeDoneBatches();
+  void CommitsEnded() override { loop_.Wake(); }
+  void Hold(Client& client, uint64_t commit);
+  void TakeHeld();
   void FinishBatch(ClientBatch& batch);
   void ComeBack(Client& client);
 
   // Lock waits (worker_wait.cc).
   void StartWait(Client& client);
+  void HoldIfUndurable(Client& client, const WaitJob& job);
   void FinishWait(WaitJob& job);
 
   WorkerContext context_;
@@ -201,6 +206,8 @@ class Worker final : public WaitJobOwner {
   std::vector<ClientBatch*> free_batches_;
   ClientBatch* collecting_ = nullptr;
   std::deque<Client*> await_batch_;  ///< They write, and all batches are full.
+  /// Their finds may have seen what is being committed: until all commits up to that one have ended.
+  std::deque<std::pair<uint64_t, Client*>> held_;
   uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
 
   bool commits_are_cheap_ = false;   ///< The last one was.

@@ -35,7 +35,7 @@ void Worker::MakeBatches() {
   executor_ = std::make_unique<BatchExecutor>(*context_.sessions, *context_.stats,
                                               [this] { loop_.Wake(); });
   for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
-    batches_.push_back(std::make_unique<ClientBatch>(executor_->stats()));
+    batches_.push_back(std::make_unique<ClientBatch>(executor_->stats(), *context_.commits));
     free_batches_.push_back(batches_.back().get());
   }
 }
@@ -151,42 +151,6 @@ void Worker::RunBatchHere(engine::Session& session) {
   FinishBatch(batch);
 }
 
-// The executor has the batch, and does not write to what is read here.
-void Worker::CollectWrites(ClientBatch& batch) {
-  std::vector<std::pair<engine::Index*, KeyPlaces>> keys;
-  for (const TurnItem& item : batch.turn.items()) {
-    if (!item.is_write()) continue;
-    engine::Index* const index = item.item.index;
-    auto key = std::find_if(keys.begin(), keys.end(),
-                            [index](const auto& each) { return each.first == index; });
-    if (key == keys.end()) {
-      engine::IndexFacts facts;
-      const bool is_known = session_->Inspect(*index, &facts).ok();
-      key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
-    }
-    batch.writes.Add(*index, item.item.request, key->second);
-  }
-  batch.has_writes = true;
-}
-
-// What the turn has found may be part of the batch that is being committed: marks those clients.
-// Asked behind the turn: what was visible to it is durable by now, or is in this batch.
-Worker::ClientBatch* Worker::MarkUndurable() {
-  const auto committing =
-      std::find_if(batches_.begin(), batches_.end(),
-                   [](const auto& batch) { return batch->turn.is_committing(); });
-  if (committing == batches_.end() || turn_->empty()) return nullptr;
-  ClientBatch& batch = **committing;
-  if (!batch.has_writes) CollectWrites(batch);
-  for (const TurnItem& item : turn_->items()) {
-    if (item.item.kind != Item::Kind::kRequest) continue;
-    // With details of the frontend's own it may be about anything.
-    if (item.item.detail != nullptr || batch.writes.MayConcern(*item.item.index, item.item.request))
-      item.client->may_see_undurable = true;
-  }
-  return &batch;
-}
-
 void Worker::TakeDoneBatches() {
   if (executor_ == nullptr) return;
   for (Batch* batch = executor_->TakeDone(); batch != nullptr;) {
@@ -196,12 +160,29 @@ void Worker::TakeDoneBatches() {
   }
 }
 
+// Its find may have seen what is being committed: its replies stay here until that has ended.
+void Worker::Hold(Client& client, uint64_t commit) {
+  // Held already, and the lane has executed another find of it: the later commit is waited for.
+  if (client.in_batch) {
+    std::erase_if(held_, [&client](const auto& each) { return each.second == &client; });
+  }
+  client.in_batch = true;
+  held_.emplace_back(commit, &client);
+}
+
+void Worker::TakeHeld() {
+  while (!held_.empty() && context_.commits->HasEnded(held_.front().first)) {
+    Client* const client = held_.front().second;
+    held_.pop_front();
+    ComeBack(*client);
+  }
+}
+
 void Worker::FinishBatch(ClientBatch& batch) {
   for (Client* client : batch.clients) {
     ConsumeInput(*client);
     ComeBack(*client);
   }
-  for (Client* client : batch.held) ComeBack(*client);
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
   const bool is_short = batch.turn.commit_time() < kShortCommit;
@@ -209,9 +190,6 @@ void Worker::FinishBatch(ClientBatch& batch) {
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
   CountRequests(batch.turn.size());
   batch.clients.clear();
-  batch.held.clear();
-  batch.writes.Clear();
-  batch.has_writes = false;
   batch.largest = 0;
   batch.turn.Clear();
   free_batches_.push_back(&batch);

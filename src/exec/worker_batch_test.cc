@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "exec/test_notification.h"
+#include "exec/test_commits.h"
 #include "exec/test_service.h"
 
 namespace rowsocket::exec {
@@ -14,105 +14,11 @@ using engine::Outcome;
 using engine::fake::Call;
 
 std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\tx\n"; }
-std::string Add(unsigned key) { return "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n"; }
-
-/// Commits of threads that have executed a write stand still until they are let go.
-class HeldCommits {
- public:
-  explicit HeldCommits(engine::fake::Store& store) : store_(store) {
-    store_.SetHook([state = state_](const Call& call) { return OnCall(*state, call); });
-  }
-  ~HeldCommits() {
-    LetGo();
-    store_.SetHook({});
-  }
-
-  bool AwaitCommit() { return state_->arrived.Wait(); }
-  void LetGo() { state_->released.Notify(); }
-
- private:
-  struct State {
-    std::mutex mutex;
-    std::set<std::thread::id> writers;
-    Notification arrived, released;
-  };
-
-  static Outcome OnCall(State& state, const Call& call) {
-    const std::thread::id self = std::this_thread::get_id();
-    std::unique_lock lock(state.mutex);
-    if (call.kind == Call::Kind::kExecute && call.request->is_write()) state.writers.insert(self);
-    const bool commits_write = call.kind == Call::Kind::kCommit && state.writers.contains(self);
-    lock.unlock();
-    if (!commits_write) return {};
-    state.arrived.Notify();
-    state.released.Wait();
-    return {};
-  }
-
-  engine::fake::Store& store_;
-  const std::shared_ptr<State> state_ = std::make_shared<State>();
-};
 
 class WorkerBatchTest : public ::testing::Test {
  protected:
   TestService server_;
 };
-
-TEST_F(WorkerBatchTest, FindsAreAnsweredWhileABatchIsCommitted) {
-  server_.Start();
-  LineClient writer = server_.ConnectAndOpen();
-  LineClient reader = server_.ConnectAndOpen();
-  HeldCommits held(server_.store);
-  writer.Send(Add(2));
-  ASSERT_TRUE(held.AwaitCommit());
-  for (int i = 0; i < 5; ++i) EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
-  EXPECT_TRUE(net::NothingToRead(writer.fd()));
-  held.LetGo();
-  EXPECT_EQ("0\t1\t1", writer.ReadLine());
-}
-
-// It may have seen the change already, and the power may fail before the change is durable.
-TEST_F(WorkerBatchTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenThatIsDurable) {
-  server_.Start();
-  LineClient writer = server_.ConnectAndOpen();
-  LineClient reader = server_.ConnectAndOpen();
-  LineClient other = server_.ConnectAndOpen();
-  HeldCommits held(server_.store);
-  writer.Send(Add(2));
-  ASSERT_TRUE(held.AwaitCommit());
-  reader.Send("0\t=\t1\t2\n");
-  other.Send("0\t>=\t1\t3\n");
-  for (int i = 0; i < 5; ++i) {
-    LineClient another = server_.ConnectAndOpen();
-    EXPECT_EQ("0\t2\t1\t10", another.Ask(kFind1));
-  }
-  reader.Send(kFind1);
-  EXPECT_TRUE(net::NothingToRead(reader.fd()));
-  EXPECT_TRUE(net::NothingToRead(other.fd()));
-  held.LetGo();
-  EXPECT_EQ("0\t1\t1", writer.ReadLine());
-  EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
-  EXPECT_EQ("0\t2\t1\t10", reader.ReadLine());
-  EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
-  EXPECT_EQ("0\t2\t2\t21", reader.Ask("0\t=\t1\t2\n"));
-}
-
-TEST_F(WorkerBatchTest, FindOfARowThatTheCommitUnderWayMovesThereWaitsToo) {
-  server_.Start();
-  LineClient writer = server_.ConnectAndOpen();
-  LineClient reader = server_.ConnectAndOpen();
-  HeldCommits held(server_.store);
-  writer.Send("0\t=\t1\t2\t1\t0\tU\t7\tx\n");
-  ASSERT_TRUE(held.AwaitCommit());
-  reader.Send("0\t=\t1\t7\n");
-  LineClient other = server_.Connect();
-  EXPECT_EQ("2\t1\tcmd", other.Ask("?\n"));
-  EXPECT_TRUE(net::NothingToRead(reader.fd()));
-  held.LetGo();
-  EXPECT_EQ("0\t1\t1", writer.ReadLine());
-  EXPECT_EQ("0\t2", reader.ReadLine());
-  EXPECT_EQ("0\t2\t7\tx", reader.Ask("0\t=\t1\t7\n"));
-}
 
 TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
   server_.Start();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "exec/worker.h"
-#include "exec/write_set.h"
 
 namespace rowsocket::exec {
 
@@ -29,7 +28,7 @@ struct Worker::Client : net::IdleLink {
   bool closes = false;        ///< The last item of this turn ends the connection.
   bool waits = false;         ///< Away: the lane has its request.
   bool was_handed_back = false;  ///< By the lane, without an outcome, when it was there last.
-  bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one.
+  bool in_batch = false;      ///< Away: its items are in a batch, or it waits for one, or held.
   uint32_t active_in = 0;     ///< The last period in which it asked for something (Crew).
   WaitJob* job = nullptr;     ///< While it waits; the lane's, or in the inbox.
   bool retired = false;
@@ -42,9 +41,6 @@ struct Worker::ClientBatch : Batch {
 
   std::vector<Client*> clients;
   uint32_t largest = 0;        ///< Requests of the client that has most.
-  std::vector<Client*> held;   ///< Their finds may have seen what this batch has changed.
-  WriteSet writes;             ///< Made when the first find has to be looked at.
-  bool has_writes = false;
 };
 
 }  // namespace rowsocket::exec

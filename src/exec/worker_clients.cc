@@ -128,6 +128,7 @@ void Worker::CloseExpired() {
 
 void Worker::CloseAll() {
   await_batch_.clear();
+  held_.clear();
   while (!clients_.empty()) Retire(*clients_.back());
   FreeRetired();
 }

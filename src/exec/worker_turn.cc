@@ -142,15 +142,14 @@ bool Worker::OpenSilently(Client& client, engine::Session& session, Place place)
 }
 
 void Worker::AfterTurn() {
-  ClientBatch* const committing = MarkUndurable();
+  const uint64_t commit =
+      context_.commits->MarkUndurable(turn_->items(), *session_, /*watcher=*/*this);
   for (Client* each : in_turn_) {
     Client& client = *each;
     if (client.retired || client.in_batch) continue;
     ConsumeInput(client);
     if (client.turn.may_see_undurable) {
-      // Its replies stay here until that commit has returned.
-      client.in_batch = true;
-      committing->held.push_back(&client);
+      Hold(client, commit);
       continue;
     }
     SendTo(client);

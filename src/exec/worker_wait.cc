@@ -31,6 +31,16 @@ void Worker::StartWait(Client& client) {
   context_.lane->Submit(std::move(job));
 }
 
+// The lane does not look who commits beside it.
+void Worker::HoldIfUndurable(Client& client, const WaitJob& job) {
+  TurnItem item;
+  item.client = &client.turn;
+  item.item = job.item;
+  if (item.is_write()) return;
+  const uint64_t commit = context_.commits->MarkUndurable({&item, 1}, *session_, *this);
+  if (commit != 0) Hold(client, commit);
+}
+
 void Worker::FinishWait(WaitJob& job) {
   Client& client = *static_cast<Client*>(job.client);
   client.waits = false;
@@ -57,6 +67,7 @@ void Worker::FinishWait(WaitJob& job) {
     client.connection.in().Consume(job.line.size());
   }
   client.has_more = true;
+  if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job);
   if (!client.in_batch) SendTo(client);
 }
 

@@ -1,8 +1,9 @@
 // Which rows a batch may have changed, as far as the texts of its requests say.
 //
-// While a batch is being committed its changes can be visible to other sessions before they are
-// durable. A find that may have seen one of them is answered only when the commit has returned. Most
-// finds are about other rows, and must not wait: this tells them apart, without asking the engine.
+// While it is being committed its changes can be visible to other sessions before they are durable
+// (commit_board.h). A find that may have seen one of them is answered only when the commit has
+// returned. Most finds are about other rows, and must not wait: this tells them apart, without asking
+// the engine.
 //
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
@@ -12,8 +13,10 @@
 // changed several at once, used several indexes or may have moved a row to another key (KeyPlaces) has
 // no row that is surely another one.
 // Not looked at: rows that foreign keys changed in tables which the batch does not name, nor those of
-// rowsocket.tokens; keys of which two such texts are one value (a YEAR or a date of two and of four
-// digits, an ENUM by name and by number, a FLOAT of more than 7 digits, words as keys of a number).
+// rowsocket.tokens; containers of a gat behind its first key's; keys of which two such texts are one
+// value (a YEAR or a date of two and of four digits, an ENUM by name and by number, a FLOAT of more
+// than 7 digits, words as keys of a number); names of one table that differ in case
+// (lower_case_table_names).
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
 // Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.

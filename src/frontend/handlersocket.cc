@@ -1,5 +1,6 @@
 #include "frontend/handlersocket.h"
 
+#include "exec/write_set.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/tokens.h"
 
@@ -173,6 +174,11 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
   const bool unanswered = !outcome.ok() && !outcome.busy && !outcome.transaction_lost;
   if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
   return outcome;
+}
+
+bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  // With a token it is about another table as well.
+  return item.detail != nullptr || writes.MayConcern(*item.index, item.request);
 }
 
 engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session& session,

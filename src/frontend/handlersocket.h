@@ -37,6 +37,7 @@ class HandlerSocket final : public exec::Frontend {
               std::shared_ptr<engine::Index> index) override;
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
+  bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
 

@@ -1,8 +1,10 @@
 #include "frontend/memcached.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "containers/codec.h"
+#include "exec/write_set.h"
 #include "frontend/memcached_edits.h"
 #include "frontend/memcached_flush.h"
 #include "frontend/memcached_reads.h"
@@ -240,6 +242,17 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
     AppendEngineError(work.command, outcome.error, out);
   }
   return outcome;
+}
+
+bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  const std::span<const Target> targets = WorkOf(item).targets;
+  return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
+    if (target.wrong != Wrong::kNothing) return false;
+    model::Request request;
+    request.find.key = target.parts;
+    request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+    return writes.MayConcern(*target.container->reads, request);
+  });
 }
 
 void Memcached::Reply(const Item& item, base::Buffer& out) const {

@@ -31,6 +31,7 @@ class Memcached final : public exec::Frontend {
   void Opened(exec::Item&, const engine::Outcome&, std::shared_ptr<engine::Index>) override {}
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
+  bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
   void Finished(const exec::Item& item, const model::Error& answer) override;

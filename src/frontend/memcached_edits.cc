@@ -2,6 +2,7 @@
 
 #include "frontend/memcached_editor.h"
 #include "frontend/memcached_reads.h"
+#include "frontend/memcached_statements.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
@@ -169,15 +170,14 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     request.edit.editor = &editor;
     request.relaxed = target.container->relaxed;
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
-    if (!outcome.ok()) return outcome;
-    all.rows += outcome.rows;
-    all.permanent = all.permanent || outcome.permanent;
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);
     target.was_hit = editor.result() == Result::kHit && !editor.promises();
     Count(editor, &work.tally);
     if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
-      return Outcome::Fail(model::ErrorCode::kResultsize);
+      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }
   }
   if (IsGet(work.command.verb)) memcached::AppendGetEnd(work.command, &out);

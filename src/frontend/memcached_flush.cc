@@ -1,6 +1,7 @@
 #include "frontend/memcached_flush.h"
 
 #include "frontend/memcached_keys.h"
+#include "frontend/memcached_statements.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
@@ -27,9 +28,8 @@ Outcome DeleteAllRows(const containers::Container& container, engine::Session& s
   for (;;) {
     KeyCollector keys(container);
     const Outcome outcome = session.Execute(*container.keys, request, keys);
-    if (!outcome.ok()) return outcome;
-    all.permanent = all.permanent || outcome.permanent;
-    all.rows += outcome.rows;
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
     if (keys.rows.empty() || keys.rows.back().has_null()) return all;
     chunk = std::move(keys.rows);
     last = chunk.back().Values();

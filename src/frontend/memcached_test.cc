@@ -1,3 +1,4 @@
+#include "exec/write_set.h"
 #include "frontend/memcached_fixture.h"
 
 namespace rowsocket::frontend {
@@ -17,6 +18,39 @@ TEST_F(MemcachedTest, EveryVerbOfText) {
   EXPECT_EQ("DELETED\r\nNOT_FOUND\r\n", Ask("delete a\r\ndelete a\r\n"));
   EXPECT_EQ("NOT_FOUND\r\n", Ask("touch a 0\r\n"));
   EXPECT_EQ("VERSION 1.6.45\r\n", Ask("version\r\n"));
+}
+
+TEST_F(MemcachedTest, GatWhoseReplyIsTooLargeChangesNothing) {
+  settings_.limits.reply_bytes_max = 1024;
+  Connect();
+  for (const char* key : {"a", "b"}) Set(key, std::string(600, 'x'), "0");
+  // The turn takes it back, and answers with the error.
+  EXPECT_EQ("", Ask("gat -1 a b\r\n"));
+  EXPECT_EQ(0u, Ask("get a\r\n").find("VALUE a 0 600\r\n"));
+  EXPECT_EQ(0u, Ask("get b\r\n").find("VALUE b 0 600\r\n"));
+}
+
+// What exec::CommitBoard asks: a get waits for the commit of a row that it may have read, no other.
+TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
+  Ask("get a\r\n");  // The containers are known from now on.
+  base::Arena arena;
+  const auto parse = [&](std::string_view input) {
+    Item item;
+    EXPECT_EQ(Parsed::kItem, frontend_->Parse(input, false, arena, &item).parsed);
+    return item;
+  };
+  const Item set = parse("set b 0 0 1\r\nx\r\n");
+  exec::WriteSet writes;
+  writes.Add(*set.index, set.request, exec::KeyPlaces());
+  EXPECT_FALSE(frontend_->MayConcern(parse("get a\r\n"), writes));
+  EXPECT_TRUE(frontend_->MayConcern(parse("get b\r\n"), writes));
+  EXPECT_TRUE(frontend_->MayConcern(parse("get a c b\r\n"), writes));
+  EXPECT_FALSE(frontend_->MayConcern(parse("get a c @@pairs.b|1\r\n"), writes));
+  EXPECT_TRUE(frontend_->MayConcern(parse("mg b v\r\n"), writes));
+  const Item flush = parse("flush_all\r\n");
+  writes.Clear();
+  writes.Add(*flush.index, flush.request, exec::KeyPlaces());
+  EXPECT_TRUE(frontend_->MayConcern(parse("get a\r\n"), writes));
 }
 
 TEST_F(MemcachedTest, NumbersHave64BitsAndStopAtZero) {

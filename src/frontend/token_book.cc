@@ -169,10 +169,8 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
     out.Truncate(begin);
     return engine::Outcome::Fail(ErrorCode::kTokenTable);
   }
-  if (looker.found() == Looker::Found::kAnswer) {
-    session.ConfirmReads(*indexes_[kByToken]);
-    return {};
-  }
+  // Durable when the turn has ended, though another session may have kept it just now (S3).
+  if (looker.found() == Looker::Found::kAnswer) return {};
   if (looker.found() == Looker::Found::kAnother) {
     return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
   }

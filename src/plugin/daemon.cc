@@ -26,6 +26,11 @@ bool FitsTheServer() {
   return false;
 }
 
+SharedByPlugins& Shared() {
+  static SharedByPlugins shared;
+  return shared;
+}
+
 unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
 
 }  // namespace rowsocket::plugin

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/mariadb/server.h"
+#include "exec/commit_board.h"
 
 namespace rowsocket::plugin {
 
@@ -23,6 +24,13 @@ bool FitsTheServer();
 unsigned ReadersForThisMachine();
 
 inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
+
+/// A row may be written through one plugin while it is read through the other.
+struct SharedByPlugins {
+  engine::IndexRegistry indexes;
+  exec::CommitBoard commits;
+};
+SharedByPlugins& Shared();
 
 /// The text of a variable that may not be set.
 inline std::string Text(const char* value) { return value != nullptr ? value : ""; }

@@ -1,6 +1,7 @@
 #include "plugin/memcached_runtime.h"
 
 #include "engine/mariadb/server.h"
+#include "plugin/daemon.h"
 #include "plugin/memcached_options.h"
 
 namespace rowsocket::plugin {
@@ -26,8 +27,10 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
     return false;
   }
   sessions_ = std::make_unique<engine::mariadb::MariaSessionFactory>(
-      engine::mariadb::SessionSettings{variables.wrlock_timeout_s, "memcached"});
-  lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, variables.lock_wait_threads);
+      engine::mariadb::SessionSettings{variables.wrlock_timeout_s, "memcached"},
+      Shared().indexes);
+  lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
+                                           variables.lock_wait_threads);
   MakeShared(variables, addresses);
   exec::ServiceSettings service;
   service.name = "mode=rw";
@@ -46,7 +49,7 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
       shared_->catalog.Refresh(session);
   };
   service_ = std::make_unique<exec::Service>(
-      service, *sessions_, *lane_, stats_,
+      service, *sessions_, *lane_, stats_, Shared().commits,
       [this] { return std::make_unique<frontend::Memcached>(*shared_); }, Log);
   if (!service_->Start(error)) {
     Stop();

@@ -1,6 +1,7 @@
 #include "plugin/runtime.h"
 
 #include "engine/mariadb/server.h"
+#include "plugin/daemon.h"
 
 namespace rowsocket::plugin {
 
@@ -14,8 +15,9 @@ Runtime::Runtime() = default;
 
 bool Runtime::Start(const Settings& settings, std::string* error) {
   sessions_ = std::make_unique<engine::mariadb::MariaSessionFactory>(
-      engine::mariadb::SessionSettings{settings.wrlock_timeout_s});
-  lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, settings.lock_wait_threads);
+      engine::mariadb::SessionSettings{settings.wrlock_timeout_s}, Shared().indexes);
+  lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
+                                           settings.lock_wait_threads);
   const Port ports[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_socket",
        "handlersocket_plain_secret", settings.port, settings.socket, settings.secret,
@@ -93,7 +95,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   if (frontend->secret.empty()) service_settings.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   auto service = std::make_unique<exec::Service>(
-      service_settings, *sessions_, *lane_, stats_,
+      service_settings, *sessions_, *lane_, stats_, Shared().commits,
       [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); }, Log);
   if (!service->Start(error)) return false;
   for (const net::Address& address : addresses) {

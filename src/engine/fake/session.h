@@ -41,9 +41,7 @@ class Session final : public engine::Session {
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;
-  void ConfirmReads(engine::Index&) override {
-    store_.Ask({Call::Kind::kConfirmReads, lock_wait_});
-  }
+  bool PrepareCommit() override { return true; }
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override { HoldTables(false); }

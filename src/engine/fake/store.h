@@ -31,7 +31,6 @@ struct Call {
     kExecute,
     kBeginRow,
     kEndRow,
-    kConfirmReads,
     kCommit,
     kEndSession,
     kInterrupt,  ///< On the thread that interrupts, when it has.
@@ -45,8 +44,8 @@ struct Call {
 };
 
 /// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
-/// kConfirmReads, kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
-/// once, and may block.
+/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at once,
+/// and may block.
 using Hook = std::function<Outcome(const Call&)>;
 
 /// The statement's transaction is lost to a deadlock (149).

@@ -198,7 +198,7 @@ int MergedRow::Write() {
     memcpy(table->record[0], read_.data(), read_.size());
     statement_.SetCommand(SQLCOM_DELETE);
     table->mark_columns_needed_for_delete();
-    return table->file->ha_delete_row(table->record[0]);
+    return statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
   }
   if (memcmp(table->record[0], read_.data(), read_.size()) == 0) return 0;
   memcpy(table->record[1], read_.data(), read_.size());
@@ -206,7 +206,8 @@ int MergedRow::Write() {
     bitmap_set_all(table->write_set);
     table->mark_columns_needed_for_update();
   }
-  const int error = table->file->ha_update_row(table->record[1], table->record[0]);
+  const int error =
+      statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
   return error == HA_ERR_RECORD_IS_THE_SAME ? 0 : error;
 }
 
@@ -219,7 +220,7 @@ int MergedRow::WriteInserted() {
   table->auto_increment_field_not_null = true;
   table->mark_columns_needed_for_insert();
   const ExplicitZero explicit_zero(thd_.get());
-  return table->file->ha_write_row(table->record[0]);
+  return statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
 }
 
 Outcome MergedRow::End() {

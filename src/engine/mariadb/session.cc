@@ -88,7 +88,7 @@ void MariaSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
   must_flush_ = false;
-  confirms_ = nullptr;
+  seal_ = Outcome();
   THD* thd = thd_.get();
   thd->set_time();
   if (thd_.RefreshVariables()) tables_.CloseAll();
@@ -107,7 +107,6 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
                               model::RowSink& sink) {
   MariaIndex& maria_index = StateOf(index);
   Outcome outcome;
-  must_flush_ = must_flush_ || (request.is_write() && !request.relaxed);
   if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (row_.is_open()) {
@@ -118,6 +117,7 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
     outcome = Read(maria_index, request.find, sink);
   }
   Finish(&outcome);
+  must_flush_ = must_flush_ || !(request.relaxed || outcome.busy);
   return outcome;
 }
 
@@ -186,29 +186,73 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
   }
 }
 
-// InnoDB lets go of a row before the commit that wrote it is flushed. Who only reads the row has
-// nothing to flush of its own, and would be sooner.
-void MariaSession::ConfirmReads(Index& index) {
-  OpenTable* open = nullptr;
-  if (StateOf(index).ResolveForWrite(tables_, &open).ok()) {
-    confirms_ = open->table->file->partition_ht();
+// With the binary log on, or several engines, the transaction is prepared, which flushes the engine's
+// log, and the binary log synced, before anybody sees it.
+bool MariaSession::IsSeenBeforeItIsFlushed() const {
+  if (!tables_.has_changed_rows()) return false;
+  unsigned writers = 0;
+  for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
+       each = each->next()) {
+    writers += each->is_trx_read_write();
   }
+  return writers <= 1;
+}
+
+// The server's commit does not take it again, nor release it. Where it cannot be had the commit tries
+// once more, and fails.
+void MariaSession::TakeCommitLock() {
+  THD* thd = thd_.get();
+  thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+  MDL_REQUEST_INIT(&commit_lock_, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  if (thd->mdl_context.acquire_lock(&commit_lock_, thd->variables.lock_wait_timeout)) return;
+  thd->backup_commit_lock = &commit_lock_;
+}
+
+void MariaSession::ReleaseCommitLock() {
+  THD* thd = thd_.get();
+  if (thd->backup_commit_lock != &commit_lock_) return;
+  thd->mdl_context.release_lock(commit_lock_.ticket);
+  thd->backup_commit_lock = nullptr;
+}
+
+bool MariaSession::PrepareCommit() {
+  seal_ = writer_.Seal();
+  if (!seal_.ok() || !IsSeenBeforeItIsFlushed()) return false;
+  TakeCommitLock();
+  return true;
+}
+
+// InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
+// flushes that as well; one that does not ("not applied", a key that is there already) has nothing to
+// flush of its own, and would answer too soon.
+void MariaSession::NoteSeen() {
+  seen_.clear();
+  if (!must_flush_ || tables_.has_changed_rows()) return;
+  for (Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
+       each = each->next()) {
+    if (each->ht()->flush_logs != nullptr) seen_.push_back(each->ht());
+  }
+}
+
+// Returns at once where all of the log is flushed already: when a stock is sold out nobody writes.
+void MariaSession::FlushSeen() {
+  for (handlerton* engine : seen_) engine->flush_logs(engine);
 }
 
 Outcome MariaSession::Commit() {
   THD* thd = thd_.get();
-  Outcome outcome = writer_.Seal();
+  Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
   bool failed = !outcome.ok() || trans_commit_stmt(thd);
   if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+    NoteSeen();
     // Like this InnoDB does not wait for a flush that another thread has under way; what is still
     // owed is counted on the THD, which waits for it when it is destroyed.
     if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
     failed = trans_commit(thd);
     thd->system_thread = SYSTEM_THREAD_GENERIC;
-    const bool flushes = !failed && confirms_ != nullptr && confirms_->flush_logs != nullptr;
-    if (flushes) confirms_->flush_logs(confirms_);
+    if (!failed) FlushSeen();
   }
   if (failed) {
     if (outcome.ok()) outcome.error = thd_.TakeError();
@@ -217,6 +261,7 @@ Outcome MariaSession::Commit() {
     tables_.LetGo();
     tables_.EndScans();
   }
+  ReleaseCommitLock();
   EndTurn();
   return outcome;
 }

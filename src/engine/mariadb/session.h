@@ -31,7 +31,7 @@ class MariaSession final : public Session {
     return row_.Takes(request);
   }
   Outcome EndRow() override;
-  void ConfirmReads(Index& index) override;
+  bool PrepareCommit() override;
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
@@ -47,6 +47,11 @@ class MariaSession final : public Session {
   Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
+  bool IsSeenBeforeItIsFlushed() const;
+  void TakeCommitLock();
+  void ReleaseCommitLock();
+  void NoteSeen();
+  void FlushSeen();
   void EndTurn();
   void Recover();
 
@@ -59,8 +64,10 @@ class MariaSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
-  bool must_flush_ = false;  ///< Some write of the turn is not relaxed.
-  handlerton* confirms_ = nullptr;  ///< Whose log is to be flushed up to what the turn has read.
+  bool must_flush_ = false;  ///< Something else than relaxed writes has an answer.
+  Outcome seal_;             ///< Of PrepareCommit.
+  MDL_request commit_lock_;  ///< MDL_BACKUP_COMMIT, from PrepareCommit to the end of Commit.
+  std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.
@@ -73,7 +80,8 @@ struct SessionSettings {
 
 class MariaSessionFactory final : public SessionFactory {
  public:
-  explicit MariaSessionFactory(const SessionSettings& settings) : settings_(settings) {}
+  MariaSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
+      : settings_(settings), indexes_(indexes) {}
   std::unique_ptr<Session> Create(LockWait lock_wait) override;
   /// Threads that still wait for the server's start give up.
   void Stop() { stopping_.store(true); }
@@ -82,7 +90,7 @@ class MariaSessionFactory final : public SessionFactory {
   bool WaitUntilStarted() const;
 
   const SessionSettings settings_;
-  IndexRegistry indexes_;
+  IndexRegistry& indexes_;
   std::atomic<bool> stopping_{false};
 };
 

@@ -57,6 +57,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   }
   THD* thd = thd_.get();
   TABLE* table = open.table;
+  had_changed_rows_ = tables_.has_changed_rows();
   thd->lock = open.lock;
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
@@ -72,6 +73,11 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
 
 void Statement::SetCommand(int sql_command) {
   thd_.get()->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+}
+
+int Statement::Wrote(const TABLE& table, int error) {
+  if (error == 0 && table.file->has_transactions()) tables_.SetChangedRows(true);
+  return error;
 }
 
 // The events of this statement leave the pending buffer with the mark that ends a statement.
@@ -96,7 +102,10 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   outcome->too_large = LostEvents(*outcome);
   outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
   if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
-  if (!outcome->ok()) trans_rollback_stmt(thd);
+  if (!outcome->ok()) {
+    trans_rollback_stmt(thd);
+    tables_.SetChangedRows(had_changed_rows_);
+  }
   table->file->row_logging = table->file->row_logging_init = false;
   open.changed = true;
   if (!open.rolls_back) {

@@ -26,6 +26,8 @@ class Statement {
   Outcome Begin(OpenTable& open, int sql_command);
   /// What the statement is, where that was not known when it began.
   void SetCommand(int sql_command);
+  /// Takes note of what the handler's writing of a row returned, and passes it on.
+  int Wrote(const TABLE& table, int error);
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
 
@@ -40,6 +42,7 @@ class Statement {
 
   WorkerThd& thd_;
   Tables& tables_;
+  bool had_changed_rows_ = false;  ///< The turn, before this statement.
 };
 
 }  // namespace rowsocket::engine::mariadb

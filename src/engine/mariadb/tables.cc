@@ -217,6 +217,7 @@ Outcome Tables::TakeBackupLock(const TABLE& table) {
 void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
+  has_changed_rows_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 

@@ -94,6 +94,10 @@ class Tables {
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }
 
+  /// Rows of engines with transactions have been changed in this turn, and not taken back.
+  void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
+  bool has_changed_rows() const { return has_changed_rows_; }
+
  private:
   Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
   Outcome OpenOne(OpenTable* open, std::string_view db, std::string_view name, thr_lock_type lock,
@@ -117,6 +121,7 @@ class Tables {
   uint64_t generation_ = 1;
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
+  bool has_changed_rows_ = false;
   bool out_of_date_ = false;  ///< All is to be closed at the end of the turn.
   int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;

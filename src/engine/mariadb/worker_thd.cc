@@ -76,6 +76,9 @@ bool WorkerThd::Create() {
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->variables.tx_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
+  // A default of SQL sessions. The server refuses writes of such a transaction when it opens a table,
+  // which is done otherwise here: InnoDB would have no rollback segment to write to.
+  thd->variables.tx_read_only = thd->tx_read_only = false;
   thd->set_current_stmt_binlog_format_row();
 #ifdef WITH_WSREP
   thd->variables.wsrep_on = false;

@@ -154,7 +154,7 @@ Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& 
 }
 
 Outcome Writer::WriteRow(TABLE* table) {
-  const int error = table->file->ha_write_row(table->record[0]);
+  const int error = statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
   if (error != 0) return statement_.Failure(error);
   Outcome outcome;
   outcome.rows = 1;
@@ -264,7 +264,8 @@ Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
   if (made == NewRow::Made::kRefused) {
     outcome = statement_.ServerFailure();
   } else if (made == NewRow::Made::kChanged) {
-    const int error = table->file->ha_update_row(table->record[1], table->record[0]);
+    const int error =
+        statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
     if (error != 0 && error != HA_ERR_RECORD_IS_THE_SAME) outcome = statement_.Failure(error);
   }
   thd_.SetStrict(false);
@@ -272,7 +273,7 @@ Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
 }
 
 Outcome Writer::DeleteRow(TABLE* table) {
-  const int error = table->file->ha_delete_row(table->record[0]);
+  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
@@ -342,7 +343,7 @@ Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edi
   statement_.SetCommand(SQLCOM_DELETE);
   statement_open_.spent = true;
   table->mark_columns_needed_for_delete();
-  const int error = table->file->ha_delete_row(table->record[0]);
+  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
   if (error == 0) return InsertEdited(open, index, edit, changes, again);
   if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
   statement_.SetCommand(SQLCOM_UPDATE);

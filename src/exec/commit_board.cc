@@ -1,0 +1,79 @@
+#include "exec/commit_board.h"
+
+#include <algorithm>
+
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+
+void CommitBoard::Enter(Commit& commit, std::span<const TurnItem> items) {
+  const std::lock_guard lock(mutex_);
+  commit.number = ++last_;
+  commit.items = items;
+  commits_.push_back(&commit);
+  oldest_.store(commits_.front()->number, std::memory_order_release);
+}
+
+void CommitBoard::Leave(Commit& commit) {
+  const std::lock_guard lock(mutex_);
+  std::erase(commits_, &commit);
+  oldest_.store(commits_.empty() ? kNone : commits_.front()->number, std::memory_order_release);
+  commit.items = {};
+  commit.writes.Clear();
+  commit.has_writes = false;
+  std::erase_if(watchers_, [this](const auto& each) {
+    if (!HasEnded(each.first)) return false;
+    each.second->CommitsEnded();
+    return true;
+  });
+}
+
+void CommitBoard::Forget(Watcher& watcher) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watchers_, [&watcher](const auto& each) { return each.second == &watcher; });
+}
+
+// No commit ends meanwhile, so that none is missed.
+uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& session,
+                                 Watcher& watcher) {
+  const std::lock_guard lock(mutex_);
+  if (commits_.empty()) return 0;
+  for (Commit* commit : commits_) {
+    if (!commit->has_writes) CollectWrites(*commit, session);
+  }
+  bool marks = false;
+  for (const TurnItem& item : finds) {
+    if (item.item.kind != Item::Kind::kRequest || !MayConcern(item)) continue;
+    marks = item.client->may_see_undurable = true;
+  }
+  if (!marks) return 0;
+  const std::pair watched(commits_.back()->number, &watcher);
+  if (watchers_.empty() || watchers_.back() != watched) watchers_.push_back(watched);
+  return watched.first;
+}
+
+bool CommitBoard::MayConcern(const TurnItem& find) {
+  const Frontend& frontend = *find.client->frontend;
+  return std::any_of(commits_.begin(), commits_.end(), [&](const Commit* commit) {
+    return frontend.MayConcern(find.item, commit->writes);
+  });
+}
+
+void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
+  std::vector<std::pair<engine::Index*, KeyPlaces>> keys;
+  for (const TurnItem& item : commit.items) {
+    if (!item.is_write()) continue;
+    engine::Index* const index = item.item.index;
+    auto key = std::find_if(keys.begin(), keys.end(),
+                            [index](const auto& each) { return each.first == index; });
+    if (key == keys.end()) {
+      engine::IndexFacts facts;
+      const bool is_known = session.Inspect(*index, &facts).ok();
+      key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
+    }
+    commit.writes.Add(*index, item.item.request, key->second);
+  }
+  commit.has_writes = true;
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,107 @@
+// Which finds wait for which commits. What becomes of their connections: worker_finds_test.cc.
+#include "exec/commit_board.h"
+
+#include <vector>
+
+#include "exec/turn_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+class CommitBoardTest : public TurnFixture, protected CommitBoard::Watcher {
+ protected:
+  void CommitsEnded() override { ++told_; }
+
+  /// What is in the turn so far.
+  std::vector<TurnItem> Take() {
+    std::vector<TurnItem> items = std::move(turn_.items());
+    turn_.Clear();
+    return items;
+  }
+  std::vector<TurnItem> Write(unsigned key) {
+    Send(writer_, "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n");
+    return Take();
+  }
+  /// 0: the find need not wait.
+  uint64_t Find(unsigned key) {
+    reader_.client.may_see_undurable = false;
+    Send(reader_, "0\t=\t1\t" + std::to_string(key) + "\n");
+    std::vector<TurnItem> finds = Take();
+    const uint64_t number = commits_.MarkUndurable(finds, session_, *this);
+    EXPECT_EQ(number != 0, reader_.client.may_see_undurable);
+    return number;
+  }
+
+  Peer& writer_ = Connect();
+  Peer& reader_ = Connect();
+  int told_ = 0;
+};
+
+TEST_F(CommitBoardTest, FindWaitsOnlyWhileItsRowIsBeingCommitted) {
+  const std::vector<TurnItem> writes = Write(2);
+  EXPECT_EQ(0u, Find(2));
+  Commit commit;
+  commits_.Enter(commit, writes);
+  EXPECT_EQ(0u, Find(1));
+  const uint64_t number = Find(2);
+  ASSERT_NE(0u, number);
+  EXPECT_FALSE(commits_.HasEnded(number));
+  EXPECT_EQ(0, told_);
+  commits_.Leave(commit);
+  EXPECT_TRUE(commits_.HasEnded(number));
+  EXPECT_EQ(1, told_);
+  EXPECT_EQ(0u, Find(2));
+}
+
+TEST_F(CommitBoardTest, CommitThatEndsFirstDoesNotEndTheWaitForOneBeforeIt) {
+  const std::vector<TurnItem> writes = Write(2), others = Write(3);
+  Commit first, second, third;
+  commits_.Enter(first, writes);
+  commits_.Enter(second, others);
+  const uint64_t number = Find(2);
+  commits_.Enter(third, others);
+  commits_.Leave(second);
+  EXPECT_FALSE(commits_.HasEnded(number));
+  EXPECT_EQ(0, told_);
+  commits_.Leave(first);
+  // Nobody waits for what began later.
+  EXPECT_TRUE(commits_.HasEnded(number));
+  EXPECT_EQ(1, told_);
+  commits_.Leave(third);
+  EXPECT_EQ(1, told_);
+}
+
+TEST_F(CommitBoardTest, CommitIsUsedAgainForOtherRows) {
+  const std::vector<TurnItem> writes = Write(2), others = Write(3);
+  Commit commit;
+  commits_.Enter(commit, writes);
+  EXPECT_NE(0u, Find(2));
+  commits_.Leave(commit);
+  commits_.Enter(commit, others);
+  EXPECT_EQ(0u, Find(2));
+  EXPECT_NE(0u, Find(3));
+  commits_.Leave(commit);
+}
+
+// As behind a round of a worker that only writes, while its executor commits.
+TEST_F(CommitBoardTest, WhoHasFoundNothingDoesNotLookAtTheWrites) {
+  const std::vector<TurnItem> writes = Write(2);
+  Commit commit;
+  commits_.Enter(commit, writes);
+  EXPECT_EQ(0u, commits_.MarkUndurable({}, session_, *this));
+  EXPECT_FALSE(commit.has_writes);
+  commits_.Leave(commit);
+}
+
+TEST_F(CommitBoardTest, WatcherThatIsForgottenIsNotTold) {
+  const std::vector<TurnItem> writes = Write(2);
+  Commit commit;
+  commits_.Enter(commit, writes);
+  EXPECT_NE(0u, Find(2));
+  commits_.Forget(*this);
+  commits_.Leave(commit);
+  EXPECT_EQ(0, told_);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,94 @@
+// Those who wait for one row: together, as one transaction.
+#include <chrono>
+
+#include "exec/test_notification.h"
+#include "exec/wait_lane_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Outcome;
+using engine::fake::Call;
+
+TEST_F(WaitLaneTest, GroupWhoseTransactionIsLostInTheWayOfOthersIsTriedAgain) {
+  auto held = HoldWithGroup(2);
+  store_.SetHook([](const Call& call) {
+    Outcome outcome;
+    if (call.kind == Call::Kind::kBeginRow && call.number <= 3) {
+      outcome = BackOff();
+      outcome.transaction_lost = true;
+    }
+    return outcome;
+  });
+  held.reset();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,23;3,30;", store_.Dump(kLaneTable));
+}
+
+TEST_F(WaitLaneTest, JobsOfARowAreHandedBackWhenTheOneBeforeThemHasEnded) {
+  auto held = Hold("2");
+  Submit(Increment("2"));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  for (int i = 0; i < 3; ++i) Submit(Increment("2"));
+  EXPECT_EQ(1u, store_.sessions());
+  held.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  for (int i = 0; i < 3; ++i) {
+    const auto job = owner_.Next();
+    ASSERT_NE(nullptr, job);
+    EXPECT_TRUE(job->is_handed_back);
+    EXPECT_EQ("", job->reply());
+  }
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
+}
+
+TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
+  auto held = Hold("2");
+  Submit(Increment("2"));
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  Submit(Increment("2"));
+  lane_->Submit(Again(Job(Increment("2"))));
+  Submit(Increment("2"));
+  held.reset();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,24;3,30;", store_.Dump(kLaneTable));
+  EXPECT_EQ(2u, stats_.Sum(Stat::kCommits));
+  EXPECT_EQ(3u, stats_.Sum(Stat::kMergedRequests));
+}
+
+TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
+  store_.SetLockWaitMs(1000);
+  auto held = HoldWithGroup(100);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 101; ++i) EXPECT_EQ("1\t1\t146\n", owner_.NextReply());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout);
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
+}
+
+TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllOfIt) {
+  auto held = HoldWithGroup(3);
+  // The first is alone; those behind it are merged.
+  store_.SetHook([](const Call& call) {
+    return call.kind == Call::Kind::kBeginRow ? engine::fake::KilledTurn() : Outcome();
+  });
+  held.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
+}
+
+// KILL QUERY of the thread while it waits for the row of all of them.
+TEST_F(WaitLaneTest, KilledWaitOfAGroupIsAnsweredToAllOfItAndChangesNothing) {
+  auto held = HoldWithGroup(3);
+  store_.SetHook([](const Call& call) {
+    const bool is_first = call.kind == Call::Kind::kBeginRow && call.number == 1;
+    return is_first ? engine::fake::Killed() : Outcome();
+  });
+  held.reset();
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

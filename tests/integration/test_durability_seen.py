@@ -1,0 +1,131 @@
+"""What an answer has seen is durable as well. InnoDB lets go of a row before the commit that wrote it
+is flushed; a request that changes nothing ("not applied", a key that is there already) has no commit of
+its own that would flush it. Here such requests wait for a row while SQL commits a change of it."""
+
+import pytest
+
+import hs
+from load import scaled
+from server import wait_until
+from systemcalls import Durability, Trace
+from test_durability import BINLOG, REDO, hexed, marker
+
+# Else the flush would often have ended by the time at which a request has its answer.
+SLOW_FLUSH = "inject=fsync,fdatasync:delay_enter=20000"
+BINLOG_OPTIONS = ["--log-bin=durable-bin", "--sync-binlog=1", "--server-id=1"]
+
+
+class Conditions:
+    """SQL changes the row; the condition of the requests is what it was before."""
+
+    clients_wanted = 4
+    reply = hs.reply(0, 1, 0)
+    sent = b"0\t1\t0\n"
+
+    def __init__(self, server, rng):
+        self.rng, self.sql, self.admin = rng, server.sql(), server.sql()
+        self.sql.run("CREATE DATABASE du")
+        self.sql.run("CREATE TABLE du.du (id INT PRIMARY KEY, v VARCHAR(60) NOT NULL, n INT UNIQUE)")
+        self.now, self.key = marker(rng), 1
+        self.sql.run("INSERT INTO du.du VALUES (1, %s, 1), (10000, '', 10), (10001, '', 11)",
+                     self.now.decode())
+        self.clients = [server.hs_wr() for _ in range(self.clients_wanted)]
+        for client in self.clients:
+            assert client.open_index(0, "du", "du", "", "id,v", "v").code == 0
+            assert client.open_index(1, "du", "du", "", "n").code == 0
+
+    def change(self, new):
+        self.sql.run("UPDATE du.du SET v = %s WHERE id = 1", new.decode())
+
+    def request(self):
+        return hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", "=", 0, self.now)],
+                              mod=["U", 1, b"never"])
+
+    def round(self):
+        """Returns the marker of which every client has seen the effect."""
+        new = marker(self.rng)
+        self.sql.run("BEGIN")
+        self.change(new)
+        for client in self.clients:
+            client.send_raw(hs.line(*self.request()))
+        wait_until(self.somebody_waits, 10, "a request that waits for the row")
+        self.sql.run("COMMIT")
+        for client in self.clients:
+            assert client.recv() == self.reply
+        self.now = new
+        return new
+
+    def somebody_waits(self):
+        waits = self.admin.row("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'")
+        return waits[1] != b"0"
+
+
+class Duplicates(Conditions):
+    """SQL inserts a row; the requests insert one with the same key."""
+
+    reply = hs.reply(1, 1, 121)
+    sent = b"1\t1\t121\n"
+
+    def change(self, new):
+        self.key += 1
+        self.sql.run("INSERT INTO du.du VALUES (%s, %s, NULL)", self.key, new.decode())
+
+    def request(self):
+        return [0, "+", 2, self.key, b"never"]
+
+
+class TakenBack(Duplicates):
+    """SQL changes the first of two rows; the requests give both the same unique value. What they have
+    done to the first by then is taken back."""
+
+    clients_wanted = 1  # While others are served the worker would send the answer late enough.
+
+    def change(self, new):
+        self.sql.run("UPDATE du.du SET v = %s WHERE id = 10000", new.decode())
+
+    def request(self):
+        return hs.find_tokens(1, ">=", [10000], 2, 0, mod=["U", 5])
+
+
+KINDS = [Conditions, Duplicates, TakenBack]
+
+
+def answers_before_their_flush(server, traffic, path, files, rounds):
+    """Traces the server. The last round is only for the end of the trace to be seen."""
+    with Trace(server, path, ["-e", SLOW_FLUSH]) as trace:
+        markers = [traffic.round() for _ in range(rounds)]
+        end = marker(traffic.rng)
+        traffic.sql.run("INSERT INTO du.du VALUES (0, %s, NULL)", end.decode())
+        assert traffic.clients[0].find(0, "=", [0]) == hs.reply(0, 2, 0, end)
+        trace.wait_for(hexed(end))
+    durability = Durability(trace.calls, files, int(server.env["HS_PORT_WR"]))
+    wrong = []
+    for client in traffic.clients:
+        to = b"->127.0.0.1:%d" % client.sock.getsockname()[1]
+        sends = [call for call, data in durability.sends
+                 if to in call.file and data == traffic.sent]
+        assert len(sends) == rounds
+        for text, send in zip(markers, sends):
+            for file in files:
+                # The middle: the redo log leaves out bytes at both ends that stay the same.
+                written, = durability.writes_of([text[8:40]], file)
+                wrong += durability.too_early(file, text, written, send)
+    return wrong
+
+
+@pytest.mark.parametrize("traffic", KINDS, ids=["condition", "duplicate key", "taken back"])
+@pytest.mark.parametrize("binlog", [False, True], ids=["redo log", "redo log and binlog"])
+def test_what_a_refusal_has_seen_is_flushed(make_server, rng, tmp_path, binlog, traffic):
+    server = make_server(options=["--innodb-flush-log-at-trx-commit=1",
+                                  *(BINLOG_OPTIONS if binlog else [])])
+    files = [REDO, BINLOG] if binlog else [REDO]
+    assert answers_before_their_flush(server, traffic(server, rng), tmp_path / "trace", files,
+                                      scaled(12)) == []
+
+
+@pytest.mark.parametrize("traffic", KINDS, ids=["condition", "duplicate key", "taken back"])
+def test_the_trace_sees_refusals_that_leave_too_early(make_server, rng, tmp_path, traffic):
+    """The same check on a server that is told not to flush: it must not pass."""
+    server = make_server(options=["--innodb-flush-log-at-trx-commit=2"])
+    assert len(answers_before_their_flush(server, traffic(server, rng), tmp_path / "trace", [REDO],
+                                          4)) >= 4

@@ -1,0 +1,88 @@
+"""Global defaults that SQL sessions begin with must not change what a request does, nor what is durable:
+a worker's session is nobody's, and the server checks some of them where only SQL comes by."""
+
+import pytest
+
+import hs
+
+pytestmark = pytest.mark.ours
+
+OK = hs.reply(0, 1)
+DEFAULTS = [
+    "--autocommit=0",
+    "--binlog-row-image=MINIMAL",
+    "--completion-type=CHAIN",
+    "--completion-type=RELEASE",
+    "--enforce-storage-engine=MyISAM",
+    "--foreign-key-checks=0",
+    "--idle-write-transaction-timeout=1",
+    "--idle-transaction-timeout=1",
+    "--innodb-flush-log-at-trx-commit=3",
+    "--innodb-rollback-on-timeout=1",
+    "--innodb-snapshot-isolation=1",
+    "--low-priority-updates=1",
+    "--old-mode=",
+    "--query-cache-type=1",
+    "--sql-mode=",
+    "--sql-mode=ANSI,NO_AUTO_VALUE_ON_ZERO,TIME_ROUND_FRACTIONAL",
+    "--thread-handling=pool-of-threads",
+    "--transaction-isolation=READ-UNCOMMITTED",
+    "--transaction-isolation=SERIALIZABLE",
+    "--transaction-read-only=1",
+    "--unique-checks=0",
+    "--userstat=1",
+]
+
+
+@pytest.mark.parametrize("binlog", [(), ("--log-bin", "--server-id=1", "--binlog-format=STATEMENT")],
+                         ids=["", "binlog"])
+@pytest.mark.parametrize("option", DEFAULTS)
+def test_requests_mean_the_same_whatever_sql_sessions_begin_with(make_server, option, binlog):
+    server = make_server(options=["--loose" + option[1:], *binlog])
+    sql = server.sql()
+    sql.run("SET SESSION TRANSACTION READ WRITE")
+    sql.run("SET enforce_storage_engine = NULL")
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, v CHAR(5) NOT NULL, n INT NOT NULL)"
+            " ENGINE=InnoDB")
+    clients = [server.hs_wr() for _ in range(3)]
+    for client in clients:
+        assert client.open_index(0, "so", "t", "", "id,v,n", "n").code == 0
+        assert client.open_index(1, "so", "t", "", "n", "n").code == 0
+    first = clients[0]
+    assert first.pipeline([[0, "+", 3, key, b"a", 10] for key in range(1, 6)]) == [OK] * 5
+    assert first.insert(0, [1, b"b", 1]) == hs.reply(1, 1, 121)
+    take = hs.find_tokens(1, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+    for client in clients:
+        client.send_raw(hs.line(*take) * 4)
+    shown = [client.recv() for client in clients for _ in range(4)]
+    assert sorted(shown, key=str) == sorted(
+        [hs.reply(0, 1, number) for number in range(4, 11)] + [hs.reply(0, 1)] * 5, key=str)
+    assert first.pipeline([hs.find_tokens(0, "=", [2], 1, 0, mod=["U", 2, b"c", 7]),
+                           hs.find_tokens(0, "=", [3], 1, 0, mod=["D"]),
+                           hs.find_tokens(0, "=", [2], 1, 0)]) == [
+        hs.reply(0, 1, 1), hs.reply(0, 1, 1), hs.reply(0, 3, 2, b"c", 7)]
+    reader = server.hs_rd()
+    assert reader.open_index(0, "so", "t", "", "id,v,n").code == 0
+    assert reader.find(0, "=", [1]) == hs.reply(0, 3, 1, b"a", 3)
+    assert sql.rows("SELECT id, n FROM so.t ORDER BY id") == [
+        (b"1", b"3"), (b"2", b"7"), (b"4", b"10"), (b"5", b"10")]
+
+
+@pytest.mark.parametrize("option", ["--innodb-read-only=1", "--innodb-force-recovery=6",
+                                    "--read-only=1"])
+def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO so.t VALUES (1, 10)")
+    server.stop()
+    server.start(options=[option])
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id,n").code == 0
+    for request in ([0, "+", 2, 2, 1], hs.find_tokens(0, "=", [1], 1, 0, mod=["U", 1, 7]),
+                    hs.find_tokens(0, "=", [1], 1, 0, mod=["D"])):
+        assert client.request(*request).code != 0
+    assert client.find(0, "=", [1]) == hs.reply(0, 2, 1, 10)
+    assert server.sql().rows("SELECT * FROM so.t") == [(b"1", b"10")]

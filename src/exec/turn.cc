@@ -1,5 +1,7 @@
 #include "exec/turn.h"
 
+#include <algorithm>
+
 #include "exec/engine_errors.h"
 #include "model/limits.h"
 
@@ -76,9 +78,13 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Result::kLost;
   }
-  const engine::Outcome commit = writes ? CommitWrites(session, items) : session.Commit();
+  // Not if all of them wait for locks.
+  const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
+    return item.is_write() && item.is_answered();
+  });
+  const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
   if (commit.ok()) {
-    if (writes) stats_.Add(Stat::kCommits);
+    if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
     stats_.Add(Stat::kMergedRequests, merged_requests_);
   } else {

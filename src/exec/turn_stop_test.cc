@@ -42,6 +42,24 @@ TEST_F(TurnStopTest, HeldLockStopsItsConnectionOnly) {
   EXPECT_EQ(0u, Errors(model::ErrorCode::kCmd));
 }
 
+TEST_F(TurnStopTest, TurnWhoseWritesAllWaitIsNoCommit) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  auto held = store_.LockRow(kTable, {"2"});
+  Send(one, "1\t=\t1\t2\t1\t0\t+\t1\n1\t=\t1\t3\t1\t0\tD\n");
+  Send(two, "0\t=\t1\t1\n");
+  Run();
+  ExpectWaitsAt(one, 0);
+  EXPECT_EQ("0\t2\t1\t10\n", two.TakeReplies());
+  EXPECT_EQ(0u, Stat(Stat::kCommits));
+  held.reset();
+  NextTurn();
+  Send(one, "1\t=\t1\t2\t1\t0\t+\t1\n");
+  Run();
+  EXPECT_EQ("0\t1\t1\n", one.TakeReplies());
+  EXPECT_EQ(1u, Stat(Stat::kCommits));
+}
+
 TEST_F(TurnStopTest, HeldTableStopsThoseWhoOpenIt) {
   Peer& one = Connect();
   Peer& two = Connect();

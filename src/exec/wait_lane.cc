@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 
 #include "exec/engine_errors.h"
@@ -19,8 +20,8 @@ void AppendNumber(uint64_t number, std::string& out) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// The index and the text of the key, so that different rows have different names. A request for several
-// rows has none, and waits by itself.
+// The index and the text of the key, so that different rows have different names. A request for
+// several rows has none, and waits by itself.
 std::string RowName(const Item& item) {
   std::string name;
   const bool is_row = item.kind == Item::Kind::kRequest && item.request.is_write() &&
@@ -44,8 +45,9 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
     if (Join(job)) return;
   }
   Fail(*job, kLockWaitTimeout);
-  WaitJobOwner* owner = job->owner;
-  owner->Done(std::move(job));
+  WaitJobs failed;
+  failed.push_back(std::move(job));
+  GiveBack(failed);
 }
 
 // False when there is no thread for it.
@@ -125,7 +127,7 @@ void WaitLane::Stop() {
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
-bool WaitLane::NextGroup(Thread& self, Groups& taken, Jobs& jobs) {
+bool WaitLane::NextGroup(Thread& self, Groups& taken, WaitJobs& jobs) {
   std::unique_lock lock(mutex_);
   engine::Session* const session = self.session;
   if (queued_.empty() && session != nullptr && !stopping_) {
@@ -158,7 +160,7 @@ bool WaitLane::NextGroup(Thread& self, Groups& taken, Jobs& jobs) {
 }
 
 // Appends to `jobs` those that are handed back.
-void WaitLane::EndGroup(Groups& taken, Jobs& jobs) {
+void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
   std::lock_guard lock(mutex_);
   WaitGroup& group = taken.front();
   group.is_under_way = false;
@@ -178,6 +180,19 @@ void WaitLane::EndGroup(Groups& taken, Jobs& jobs) {
   taken.clear();
 }
 
+// One by one, the first of those that are handed back would be a batch of its own, and hold the row
+// when the next ones come.
+void WaitLane::GiveBack(WaitJobs& jobs) {
+  while (!jobs.empty()) {
+    WaitJobOwner* const owner = jobs.front()->owner;
+    const auto others = std::stable_partition(
+        jobs.begin(), jobs.end(), [owner](const auto& job) { return job->owner == owner; });
+    WaitJobs theirs(std::move_iterator(jobs.begin()), std::move_iterator(others));
+    jobs.erase(jobs.begin(), others);
+    owner->Done(std::move(theirs));
+  }
+}
+
 void WaitLane::Main(Thread& self) {
   std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
   {
@@ -188,15 +203,12 @@ void WaitLane::Main(Thread& self) {
     StatBlock stats(stats_);
     Turn turn(stats, commits_, Turn::Waits::kTogether);
     Groups taken;
-    for (Jobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
+    for (WaitJobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
       session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                         (jobs.size() == 1 ? " request" : " requests"));
       Run(*session, turn, jobs);
       EndGroup(taken, jobs);
-      for (std::unique_ptr<WaitJob>& job : jobs) {
-        WaitJobOwner* owner = job->owner;
-        owner->Done(std::move(job));
-      }
+      GiveBack(jobs);
     }
   }
   session.reset();

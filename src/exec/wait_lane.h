@@ -10,7 +10,7 @@
 // with the lane for as long as its load lasts. Who meets a lock again after that is executed here:
 // it is part of the next group. All else is a group of its own.
 //
-// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(job) (mailbox + wake)
+// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs) (mailbox + wake)
 // Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and Done.
 // Limits: threads_max threads; groups beyond wait in the order they came. One job a connection;
 //         kTurnRequestsMax in a turn.
@@ -41,11 +41,13 @@ namespace rowsocket::exec {
 
 struct WaitJob;
 
-/// Who gets a job back. Done may be called on any thread.
+using WaitJobs = std::vector<std::unique_ptr<WaitJob>>;
+
+/// Who gets jobs back, all of a group at once. Done may be called on any thread.
 class WaitJobOwner {
  public:
   virtual ~WaitJobOwner() = default;
-  virtual void Done(std::unique_ptr<WaitJob> job) = 0;
+  virtual void Done(WaitJobs jobs) = 0;
 };
 
 /// The jobs that wait for one row, or one that waits for something else.
@@ -94,7 +96,6 @@ class WaitLane {
   void Stop();
 
  private:
-  using Jobs = std::vector<std::unique_ptr<WaitJob>>;
   using Groups = std::list<WaitGroup>;
   struct Thread {
     std::thread thread;
@@ -106,12 +107,13 @@ class WaitLane {
   bool Join(std::unique_ptr<WaitJob>& job);
   void AddThread();
   void Main(Thread& self);
-  bool NextGroup(Thread& self, Groups& taken, Jobs& jobs);
-  void EndGroup(Groups& taken, Jobs& jobs);
+  bool NextGroup(Thread& self, Groups& taken, WaitJobs& jobs);
+  void EndGroup(Groups& taken, WaitJobs& jobs);
+  static void GiveBack(WaitJobs& jobs);
   void Forget(WaitGroup& group);
   void Reap();
   // What a thread does with a group (wait_lane_run.cc).
-  void Run(engine::Session& session, Turn& turn, Jobs& jobs);
+  void Run(engine::Session& session, Turn& turn, WaitJobs& jobs);
   bool Pause(engine::Session& session);
   static void Open(engine::Session& session, WaitJob& job);
   static void RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs);

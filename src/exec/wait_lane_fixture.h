@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,9 +26,10 @@ inline constexpr std::chrono::seconds kTestTimeout{20};
 /// Gets the jobs back, in the order in which they are done.
 class Owner final : public WaitJobOwner {
  public:
-  void Done(std::unique_ptr<WaitJob> job) override {
+  void Done(WaitJobs jobs) override {
     const std::lock_guard lock(mutex_);
-    done_.push_back(std::move(job));
+    ++returns_;
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(done_));
     changed_.notify_all();
   }
   /// The next job that is done; null when none is, for too long.
@@ -45,10 +48,16 @@ class Owner final : public WaitJobOwner {
     const std::lock_guard lock(mutex_);
     return done_.empty();
   }
+  /// How often it got some back.
+  int returns() {
+    const std::lock_guard lock(mutex_);
+    return returns_;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  int returns_ = 0;
   std::deque<std::unique_ptr<WaitJob>> done_;
 };
 
@@ -95,7 +104,8 @@ class WaitLaneTest : public ::testing::Test {
   std::unique_ptr<engine::fake::Holding> Hold(const std::string& key) {
     return store_.LockRow(kLaneTable, {key});
   }
-  /// A job that waits for row 2, and behind it `others` for the same row that are executed together.
+  /// A job that waits for row 2, and behind it `others` for the same row that are executed
+  /// together.
   std::unique_ptr<engine::fake::Holding> HoldWithGroup(int others) {
     auto held = Hold("2");
     Submit(Increment("2"));

@@ -39,6 +39,7 @@ TEST_F(WaitLaneTest, JobsOfARowAreHandedBackWhenTheOneBeforeThemHasEnded) {
     EXPECT_TRUE(job->is_handed_back);
     EXPECT_EQ("", job->reply());
   }
+  EXPECT_EQ(1, owner_.returns()) << "together, so that they go into one batch";
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
 }
 

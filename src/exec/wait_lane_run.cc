@@ -8,7 +8,7 @@
 namespace rowsocket::exec {
 
 // Those whose session is in the way of a DDL statement run again, without the others.
-void WaitLane::Run(engine::Session& session, Turn& turn, Jobs& jobs) {
+void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
   std::vector<WaitJob*> left;
   for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
   for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {

@@ -1,5 +1,7 @@
 #include "exec/worker.h"
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "base/clock.h"
@@ -81,10 +83,10 @@ void Worker::Adopt(net::UniqueFd fd) {
   loop_.Wake();
 }
 
-void Worker::Done(std::unique_ptr<WaitJob> job) {
+void Worker::Done(WaitJobs jobs) {
   {
     std::lock_guard lock(inbox_mutex_);
-    inbox_jobs_.push_back(std::move(job));
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(inbox_jobs_));
   }
   loop_.Wake();
 }
@@ -121,14 +123,16 @@ void Worker::Loop(engine::Session& session) {
   DescribeTo(session);
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
     const int timeout_ms = !ready_.empty() || gathers_ ? 0
-                           : session.HoldsTables() ? kReleaseTablesMs
-                                                   : kTickMs;
+                           : session.HoldsTables()     ? kReleaseTablesMs
+                                                       : kTickMs;
     HandleEvents(timeout_ms);
     TakeInbox();
     TakeDoneBatches();
     TakeHeld();
-    if (!ready_.empty()) RunTurn(session);
-    else if (gathers_) EndGather(session);
+    if (!ready_.empty())
+      RunTurn(session);
+    else if (gathers_)
+      EndGather(session);
     ReleaseIdleTables(session);
     CloseExpired();
     FreeRetired();
@@ -184,7 +188,7 @@ void Worker::HandleEvents(int timeout_ms) {
 void Worker::TakeInbox() {
   std::vector<net::UniqueFd> connections;
   std::vector<std::unique_ptr<Client>> clients;
-  std::vector<std::unique_ptr<WaitJob>> jobs;
+  WaitJobs jobs;
   {
     std::lock_guard lock(inbox_mutex_);
     connections.swap(inbox_connections_);

@@ -81,7 +81,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void AskToStop();
 
   void Adopt(net::UniqueFd fd);
-  void Done(std::unique_ptr<WaitJob> job) override;
+  void Done(WaitJobs jobs) override;
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
 
@@ -189,7 +189,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   std::mutex inbox_mutex_;
   std::vector<net::UniqueFd> inbox_connections_;
   std::vector<std::unique_ptr<Client>> inbox_clients_;
-  std::vector<std::unique_ptr<WaitJob>> inbox_jobs_;
+  WaitJobs inbox_jobs_;
 
   std::vector<net::Event> events_;
   std::vector<Client*> ready_;      ///< Have, or may have, requests for the next turn.

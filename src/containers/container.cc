@@ -105,6 +105,9 @@ class Maker {
       case ErrorCode::kSystemTable:
         Wrong(TableName() + " is a table of the server");
         return;
+      case ErrorCode::kTableEngine:
+        Wrong(TableName() + " has a storage engine that cannot be used as SQL's HANDLER uses it");
+        return;
       case ErrorCode::kIdxnum:
         Wrong(TableName() + " has no index " + definition_.index + " (unique_idx_name_on_key)");
         return;

@@ -43,13 +43,20 @@ bool IsPlainInteger(std::string_view text) {
   return true;
 }
 
+/// An INET6 has several texts, which may begin with a letter.
+bool MayBeAddress(std::string_view text) {
+  constexpr std::string_view kBytes = "0123456789abcdefABCDEF:.";
+  return text.find(':') != std::string_view::npos &&
+         text.find_first_not_of(kBytes) == std::string_view::npos;
+}
+
 /// False when the text says nothing.
 bool AddText(std::string_view text, uint64_t* hash) {
   if (IsPlainInteger(text)) {
     *hash = HashText(*hash, text);
     return true;
   }
-  if (text.empty() || !IsLetter(text[0])) return false;
+  if (text.empty() || !IsLetter(text[0]) || MayBeAddress(text)) return false;
   for (const char byte : text) {
     if ((byte & 0x80) != 0) return false;
     if (IsDigit(byte)) *hash = Mix(*hash + static_cast<unsigned char>(byte));

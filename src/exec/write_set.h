@@ -7,16 +7,15 @@
 //
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
-//   - ASCII that begins with a letter, of which letters and digits count, and letters that some
-//     collation takes for the same (case; i j y; u v w) as one,
+//   - ASCII that begins with a letter and is no address of INET6, of which letters and digits count, and
+//     letters that some collation takes for the same (case; i j y; u v w) as one,
 // and what counts differs. All else may be the same row. A table of which the batch has inserted rows,
 // changed several at once, used several indexes or may have moved a row to another key (KeyPlaces) has
 // no row that is surely another one.
 // Not looked at: rows that foreign keys changed in tables which the batch does not name, nor those of
 // rowsocket.tokens; containers of a gat behind its first key's; keys of which two such texts are one
 // value (a YEAR or a date of two and of four digits, an ENUM by name and by number, a FLOAT of more
-// than 7 digits, words as keys of a number); names of one table that differ in case
-// (lower_case_table_names).
+// than 7 digits, words as keys of a number).
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
 // Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.

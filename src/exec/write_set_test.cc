@@ -80,6 +80,16 @@ TEST_F(WriteSetTest, TextsThatMayNameTheSameRowAreConcerned) {
   EXPECT_TRUE(Concerns(table_, {nullptr}));
 }
 
+TEST_F(WriteSetTest, AddressHasSeveralTexts) {
+  Change(table_, {"fe80::1"});
+  EXPECT_TRUE(Concerns(table_, {"fe80:0::1"}));
+  writes_.Clear();
+  Change(table_, {"user:12"});
+  EXPECT_TRUE(Concerns(table_, {"FE80::1.2.3.4"}));
+  EXPECT_FALSE(Concerns(table_, {"user:13"}));
+  EXPECT_FALSE(Concerns(table_, {"fe80.1"}));
+}
+
 TEST_F(WriteSetTest, OtherIndexesKeyPartsAndRangesAreConcerned) {
   Change(table_, {"12", "5"});
   EXPECT_TRUE(Concerns(table_, {"12"}));

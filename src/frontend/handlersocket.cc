@@ -143,6 +143,7 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
       command.kind != Command::Kind::kRequest || !command.wants_write) {
     command.errors.Add(ErrorCode::kToken);
   }
+  if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
   PrepareRequest(command, item);
   if (item->kind != Item::Kind::kRequest) return true;
   if (tokens_ == nullptr) tokens_ = std::make_unique<TokenBook>(settings_.tokens);

@@ -133,7 +133,9 @@ const TokenedRequest* TokenBook::Describe(Value token, std::string_view line,
                                           const engine::Index& index, base::Arena& arena) {
   const engine::IndexNames& names = index.names();
   std::string text;
-  for (const std::string& name : {names.db, names.table, names.index}) AppendName(name, &text);
+  // Either name is the primary key's.
+  const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
+  for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, &text);
   for (const std::string& column : names.columns) AppendName(column, &text);
   text.append(1, ';');
   for (const std::string& column : names.filter_columns) AppendName(column, &text);

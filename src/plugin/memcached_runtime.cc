@@ -27,7 +27,7 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
     return false;
   }
   sessions_ = std::make_unique<engine::mariadb::MariaSessionFactory>(
-      engine::mariadb::SessionSettings{variables.wrlock_timeout_s, "memcached"},
+      engine::mariadb::SessionSettings{variables.wrlock_timeout_s, {"memcached"}},
       Shared().indexes);
   lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                            variables.lock_wait_threads);

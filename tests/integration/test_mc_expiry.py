@@ -138,6 +138,22 @@ def test_an_expired_row_is_set_as_if_it_were_not_there(make_server):
     assert container.row("many", "v, x") == (b"8", b"7")
 
 
+def test_a_refused_set_leaves_an_expired_row(make_server):
+    """Also where it shares a statement with commands before it: half of it must not be committed."""
+    server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
+    server.sql().run("CREATE DATABASE more")
+    container = Container(server, "more", "kept", WHOLE + ", x INT NOT NULL DEFAULT 7, CHECK (v <> 'bad')")
+    client, sql = container.ready(), container.sql
+    sql.run("INSERT INTO kept (k, v, e, x) VALUES ('live', '1', 0, 1), ('old', '1', 1000, 1)")
+    live, old = container.at("live"), container.at("old")
+    for _ in range(3):
+        client.send(b"incr %s 1\r\nset %s 0 0 3\r\nbad\r\nincr %s 1\r\n" % (live, old, live))
+        number, refused, after = [client.line() for _ in range(3)]
+        assert int(after) == int(number) + 1 and refused.startswith(b"SERVER_ERROR")
+        assert container.row("old", "v, x") == (b"1", b"1")
+    assert container.row("live", "v, x") == (b"7", b"1")
+
+
 def test_a_foreign_key_keeps_an_expired_row(make_server):
     """It can be set all the same."""
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])

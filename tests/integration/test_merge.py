@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from hs import find_tokens
+from hs import OK, counted, find_tokens, reply
 from load import Crew
 from rowhistory import Event, History
 
@@ -248,3 +248,21 @@ def test_some_order_explains_all_answers(server, db, sql, rng, kind):
         assert grown[0] > 200, grown
     assert min(grown[1:], default=1) > 0, (reason, grown)
     assert sql.rows("CHECK TABLE t")[-1][-1] == b"OK"
+
+
+@pytest.mark.bundled_wrong(7)
+def test_a_key_that_changes_by_itself_is_not_merged(server, db, sql):
+    """With ON UPDATE in the key a row has another one behind the first change."""
+    sql.run("CREATE TABLE t (id INT, ts TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00'"
+            " ON UPDATE CURRENT_TIMESTAMP, n INT, PRIMARY KEY (id, ts))")
+    sql.run("INSERT INTO t (id, n) VALUES (1, 10), (2, 10)")
+    key = "2020-01-01 00:00:00"
+    client = server.hs_wr()
+    assert client.open_index(0, db, "t", "", "n") == OK
+
+    def change(row, *mod):
+        return find_tokens(0, "=", [row, key], 1, 0, mod=mod)
+    assert client.pipeline([change(1, "+", 1)] * 3) == [counted(1), counted(0), counted(0)]
+    assert client.pipeline([change(2, "-?", 1), find_tokens(0, "=", [2, key]), change(2, "D?")]) == [
+        reply(0, 1, 10), reply(0, 1), reply(0, 1)]
+    assert sql.rows("SELECT id, n FROM t ORDER BY id") == [(b"1", b"11"), (b"2", b"9")]

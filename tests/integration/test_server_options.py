@@ -4,6 +4,7 @@ a worker's session is nobody's, and the server checks some of them where only SQ
 import pytest
 
 import hs
+from mc_tables import WHOLE, Container
 
 pytestmark = pytest.mark.ours
 
@@ -67,6 +68,54 @@ def test_requests_mean_the_same_whatever_sql_sessions_begin_with(make_server, op
     assert reader.find(0, "=", [1]) == hs.reply(0, 3, 1, b"a", 3)
     assert sql.rows("SELECT id, n FROM so.t ORDER BY id") == [
         (b"1", b"3"), (b"2", b"7"), (b"4", b"10"), (b"5", b"10")]
+
+
+def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
+    """Two spellings are one table: their requests for one row are merged."""
+    server = make_server(options=["--lower-case-table-names=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE So")
+    sql.run("CREATE TABLE So.StÖck (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO so.stöck VALUES (1, 10)")
+    client = server.hs_wr()
+    assert client.open_index(0, "SO", "STÖCK", "", "n").code == 0
+    assert client.open_index(1, "so", "stöck", "", "n").code == 0
+    merged = int(sql.status("Handlersocket_merged_requests"))
+    assert client.pipeline([hs.find_tokens(number % 2, "=", [1], 1, 0, mod=["-?", 1])
+                            for number in range(4)]) == [hs.reply(0, 1, 10 - taken)
+                                                         for taken in range(4)]
+    assert int(sql.status("Handlersocket_merged_requests")) == merged + 4
+    # What is no name is not cut where it goes wrong.
+    for name in (b"so\xff", b"so\xc3", b"Sox", "so\u0130"):
+        assert client.open_index(2, name, "stöck", "", "n") == hs.refused(1, "open_table")
+    assert client.open_index(2, "MySQL", "user", "", "Host") == hs.refused(1, "systemtable")
+
+
+def test_current_user_of_a_default(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, u VARCHAR(99) DEFAULT (CURRENT_USER()))")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id").code == 0
+    assert client.insert(0, [1]) == OK
+    assert sql.value("SELECT u FROM so.t") == b"handlersocket@localhost"
+
+
+def test_padding_of_char_is_not_part_of_a_memcached_key(make_server):
+    """PAD_CHAR_TO_FULL_LENGTH: finds show CHAR columns as SQL does; a memcached key is what it was."""
+    server = make_server(options=["--sql-mode=PAD_CHAR_TO_FULL_LENGTH"])
+    server.sql().run("CREATE DATABASE more")
+    container = Container(server, "more", "pads", WHOLE.replace(
+        "VARBINARY(250)", "CHAR(9) CHARACTER SET ascii COLLATE ascii_bin"))
+    client = container.ready()
+    assert client.set(container.at("a"), b"1") == b"STORED"
+    container.sql.run("INSERT INTO pads (k, v) VALUES ('b', '2')")
+    assert [client.value(container.at(key)) for key in "ab"] == [b"1", b"2"]
+    assert client.set(container.at("b"), b"3") == b"STORED"
+    finds = server.hs_rd()
+    assert finds.open_index(0, "more", "pads", "", "k").code == 0
+    assert finds.find(0, "=", ["b"]) == hs.reply(0, 1, b"b        ")
 
 
 @pytest.mark.parametrize("option", ["--innodb-read-only=1", "--innodb-force-recovery=6",

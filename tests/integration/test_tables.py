@@ -66,6 +66,22 @@ def test_table_without_its_tablespace_answers_errors(sql, wr):
     assert wr("t", "", "x").client.request("?") == refused(2, "cmd")
 
 
+@pytest.mark.ours
+def test_an_engine_that_handler_cannot_read_is_refused(server, db, sql):
+    """The children of a MERGE table are not open when it is: a read would follow null pointers."""
+    columns = "(id INT NOT NULL, v INT, KEY (id))"
+    for child in ("m1", "m2"):
+        sql.run(f"CREATE TABLE {child} {columns} ENGINE=MyISAM")
+        sql.run(f"INSERT INTO {child} VALUES (1, 1)")
+    sql.run(f"CREATE TABLE t {columns} ENGINE=MERGE UNION=(m1, m2) INSERT_METHOD=LAST")
+    assert sql.error("HANDLER t OPEN") == 1031
+    for client in (server.hs_rd(), server.hs_wr()):
+        for table in ("t", "seq_1_to_10"):
+            assert client.open_index(0, db, table, "0") == refused(1, "tableengine"), table
+        assert client.open_index(1, db, "m1", "id", "id,v") == OK
+        assert client.find(1, "=", [1]) == reply(0, 2, 1, 1)
+
+
 def test_names_of_every_kind(sql, wr):
     table, key = "ü" * 64, "k" * 64
     sql.run(f"CREATE TABLE `{table}` (`{table}` INT PRIMARY KEY, `a.b/c` INT, KEY `{key}` (`a.b/c`))")

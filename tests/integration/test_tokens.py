@@ -47,9 +47,20 @@ def test_a_repeated_request_gets_the_first_answer_again(shop):
     other = shop.hs_wr()
     assert other.open_index(5, "shop", "stock", "PRIMARY", "stock", "stock") == hs.OK
     assert other.request("T", "a", 5, *TAKE[1:]) == hs.reply(0, 1, 1000)
+    assert other.open_index(6, "shop", "stock", "", "stock", "stock") == hs.OK
+    assert other.request("T", "b", 6, *TAKE[1:]) == hs.reply(0, 1, 999)
     assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"998"
     assert sql.rows("SELECT token, answer FROM rowsocket.tokens ORDER BY token") == [
         (b"a", b"0\t1\t1000\n"), (b"b", b"0\t1\t999\n")]
+
+
+def test_only_requests_that_write_take_a_token(shop):
+    """Whatever else is wrong with the rest of the line: an id that P is to open is not."""
+    client = opened(shop)
+    for rest in (["P", 0, "shop", "stock", "", "stock"], ["P", 7, "shop", "stock", "", "stock"],
+                 ["A", 1, "secret"], [0, "=", 1, 1]):
+        assert client.request("T", "t", *rest) == hs.refused(2, "token"), rest
+    assert client.request("T", "t", 7, *TAKE[1:]) == hs.refused(2, "stmtnum")
 
 
 def test_the_same_token_in_one_pipeline(shop):

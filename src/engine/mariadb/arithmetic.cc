@@ -116,6 +116,7 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
     return Step::kRefused;
   }
   field->set_has_explicit_value();
+  if (operand.text().empty()) return Step::kApplied;
   Wide integer = 0;
   switch (field->cmp_type()) {
     case REAL_RESULT:

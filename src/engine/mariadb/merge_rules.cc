@@ -114,7 +114,17 @@ NotMergeable OfTable(const OpenTable& open) {
   return NotMergeable::kNone;
 }
 
-NotMergeable OfModify(THD* thd, TABLE* table, const Fields& columns) {
+/// What an update of these columns changes: ON UPDATE changes others as well.
+Fields ChangedWith(const TABLE& table, const Fields& columns) {
+  Fields changed = columns;
+  for (Field** field = table.field; *field != nullptr; ++field) {
+    if ((*field)->has_update_default_function()) changed.push_back((*field)->field_index);
+  }
+  return changed;
+}
+
+NotMergeable OfModify(THD* thd, TABLE* table, const Fields& opened) {
+  const Fields columns = ChangedWith(*table, opened);
   if (HasTriggers(*table, SQLCOM_UPDATE)) return NotMergeable::kTrigger;
   if (IsInUniqueKey(*table, columns, table->s->keys)) return NotMergeable::kUniqueKey;
   if (IsInForeignKey(thd, *table, columns)) return NotMergeable::kForeignKey;

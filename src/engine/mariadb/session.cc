@@ -12,9 +12,25 @@ namespace {
 constexpr ulong kCommitLockWaitSeconds = 86400;
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
+
+// What is no name stays as it is, and is refused: folding would end where it goes wrong.
+void Fold(std::string* name) {
+  CHARSET_INFO* charset = files_charset_info;
+  const Well_formed_prefix good(charset, name->data(), name->size());
+  if (good.length() != name->size() || name->find('\0') != std::string::npos) return;
+  name->resize(my_casedn_str(charset, name->data()));
+}
+
+/// As the parser of SQL hands them on, so that two spellings of a table are one.
+IndexNames Folded(IndexNames names) {
+  Fold(&names.db);
+  Fold(&names.table);
+  return names;
+}
+
 }  // namespace
 
-MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, UserName user,
+MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
                            IndexRegistry& indexes)
     : lock_wait_(lock_wait), user_(user), thd_(timeouts, user), tables_(thd_),
       writer_(thd_, tables_), row_(thd_, tables_),
@@ -35,7 +51,7 @@ bool MariaSession::Start() {
 bool MariaSession::ShouldStop() const { return ServerStopping(); }
 
 void MariaSession::Describe(std::string_view text) {
-  description_ = std::string(user_) + ": ";
+  description_ = std::string(user_.name) + ": ";
   description_.append(text);
   thd_.Describe(description_);
 }
@@ -57,7 +73,7 @@ void MariaSession::Recover() {
 
 Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Recover();
-  std::shared_ptr<Index> made = indexes_.Get(names);
+  std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
   OpenTable* open = nullptr;
   Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
   if (outcome.ok()) *index = std::move(made);

@@ -15,7 +15,7 @@ namespace rowsocket::engine::mariadb {
 
 class MariaSession final : public Session {
  public:
-  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, UserName user,
+  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
                IndexRegistry& indexes);
   ~MariaSession() override;
 
@@ -56,7 +56,7 @@ class MariaSession final : public Session {
   void Recover();
 
   const LockWait lock_wait_;
-  const UserName user_;
+  const SessionUser user_;
   WorkerThd thd_;
   Tables tables_;
   Writer writer_;
@@ -75,7 +75,7 @@ class MariaSession final : public Session {
 
 struct SessionSettings {
   unsigned table_lock_wait_s = 12;  ///< handlersocket_wrlock_timeout
-  UserName user = "handlersocket";
+  SessionUser user = {"handlersocket", /*shows_padding=*/true};
 };
 
 class MariaSessionFactory final : public SessionFactory {

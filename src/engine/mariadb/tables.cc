@@ -152,6 +152,10 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
   if (opened->s->table_category != TABLE_CATEGORY_USER) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
+  // What SQL's HANDLER refuses as well. A MERGE table's children, for one, are not open.
+  if ((opened->file->ha_table_flags() & HA_CAN_SQL_HANDLER) == 0) {
+    return Outcome::Fail(ErrorCode::kTableEngine);
+  }
   open->tables.push_back(opened);
   *table = opened;
   return {};

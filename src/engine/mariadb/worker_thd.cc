@@ -65,8 +65,10 @@ bool WorkerThd::Create() {
   thd->security_ctx->skip_grants();
   // SET GLOBAL read_only holds for us: nobody here is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
-  thd->security_ctx->set_user(const_cast<char*>(user_));  // Makes its own copy.
+  thd->security_ctx->set_user(const_cast<char*>(user_.name));  // Makes its own copy.
   thd->security_ctx->host_or_ip = my_localhost;
+  strmake_buf(thd->security_ctx->priv_user, user_.name);
+  strmake_buf(thd->security_ctx->priv_host, my_localhost);
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
   thd->variables.option_bits |= OPTION_BIN_LOG;
@@ -145,8 +147,9 @@ void WorkerThd::SetRowLockWait() {
 }
 
 bool WorkerThd::RefreshVariables() {
-  const sql_mode_t mode =
+  sql_mode_t mode =
       global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
   Time_zone* const time_zone = global_system_variables.time_zone;
   const bool changed = thd_->variables.sql_mode != mode || thd_->variables.time_zone != time_zone;
   thd_->variables.sql_mode = mode;

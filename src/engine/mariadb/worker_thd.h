@@ -24,12 +24,15 @@ struct WaitTimeouts {
   bool waits_for_rows = false;
 };
 
-/// Who a session is in the process list: a text that outlives it.
-using UserName = const char*;
+/// Whom a session is for.
+struct SessionUser {
+  const char* name;            ///< In the process list, and as CURRENT_USER(); outlives the session.
+  bool shows_padding = false;  ///< Of CHAR columns, if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
+};
 
 class WorkerThd {
  public:
-  WorkerThd(const WaitTimeouts& timeouts, UserName user) : timeouts_(timeouts), user_(user) {}
+  WorkerThd(const WaitTimeouts& timeouts, SessionUser user) : timeouts_(timeouts), user_(user) {}
   ~WorkerThd() { Destroy(); }
   WorkerThd(const WorkerThd&) = delete;
   WorkerThd& operator=(const WorkerThd&) = delete;
@@ -76,7 +79,7 @@ class WorkerThd {
   void EnterPerformanceSchema();
 
   const WaitTimeouts timeouts_;
-  const UserName user_;
+  const SessionUser user_;
   std::mutex mutex_;  ///< Guards thd_ against Interrupt.
   THD* thd_ = nullptr;
   /// The process list reads one while the other is written; never freed while it may look.

@@ -107,9 +107,11 @@ Outcome Writer::Join(OpenTable& open, MariaIndex& index, const Request& request,
   } else {
     outcome = FindAndModify(open, index, request.find, sink);
   }
-  if (thd->transaction_rollback_request || Statement::LostEvents(outcome)) {
+  const bool left_half = !outcome.ok() && statement_open_.has_half;
+  if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
     statement_open_ = {};
     statement_.End(open, &outcome);
+    outcome.transaction_lost = outcome.transaction_lost || left_half;
     return outcome;
   }
   // What failed has left nothing; those before it stand.
@@ -344,6 +346,7 @@ Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edi
   statement_open_.spent = true;
   table->mark_columns_needed_for_delete();
   const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  statement_open_.has_half = error == 0;
   if (error == 0) return InsertEdited(open, index, edit, changes, again);
   if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
   statement_.SetCommand(SQLCOM_UPDATE);

@@ -41,6 +41,7 @@ class Writer {
     Kind kind = Kind::kAlone;
     size_t values = 0;   ///< kInsert: columns that are given.
     bool spent = false;  ///< Nothing may join it any more.
+    bool has_half = false;  ///< A request has deleted its row, and is yet to insert it anew.
   };
 
   static Kind KindOf(const OpenTable& open, MariaIndex& index, const model::Request& request);

@@ -80,7 +80,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   }
   // Not if all of them wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
-    return item.is_write() && item.is_answered();
+    return item.is_write() && item.is_answered() && !item.gives_way;
   });
   const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
   if (commit.ok()) {
@@ -227,7 +227,8 @@ void Turn::RunOneByOne(engine::Session& session) {
 void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   const std::span<TurnItem> one(&item, 1);
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-    if (RunOnce(session, one, item.is_write()) != Result::kLost) return;
+    // A find in it as well: in a turn that only reads nobody would wait for what it has seen.
+    if (RunOnce(session, one, writes_) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
   }
   if (item.waits) item.client->stopped_at = &item;
@@ -247,15 +248,23 @@ void Turn::Drop(std::span<TurnItem> items) {
 
 void Turn::Finish(std::span<TurnItem> items) {
   for (TurnItem& item : items) {
-    if (item.is_answered()) {
-      const bool is_request = item.item.kind == Item::Kind::kRequest;
-      const model::Error& answer = is_request ? item.answer : item.item.error;
-      CountAnswer(item.item, answer, item.rows, stats_);
-      if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
-      item.client->frontend->Finished(item.item, answer);
-    }
+    if (item.is_answered() && !item.gives_way) FinishItem(item);
     item.client->out->OpenGate();
   }
+}
+
+void Turn::FinishThoseThatGiveWay() {
+  for (TurnItem& item : items_) {
+    if (item.is_answered() && item.gives_way) FinishItem(item);
+  }
+}
+
+void Turn::FinishItem(const TurnItem& item) {
+  const bool is_request = item.item.kind == Item::Kind::kRequest;
+  const model::Error& answer = is_request ? item.answer : item.item.error;
+  CountAnswer(item.item, answer, item.rows, stats_);
+  if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
+  item.client->frontend->Finished(item.item, answer);
 }
 
 }  // namespace rowsocket::exec

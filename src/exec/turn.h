@@ -109,6 +109,8 @@ class Turn {
   size_t size() const { return items_.size(); }
 
   void Run(engine::Session& session);
+  /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
+  void FinishThoseThatGiveWay();
 
   /// How long the last commit of a batch took.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
@@ -140,6 +142,7 @@ class Turn {
   static void Drop(std::span<TurnItem> items);
   /// The answers are final: counts them and opens the gates.
   void Finish(std::span<TurnItem> items);
+  void FinishItem(const TurnItem& item);
 
   StatBlock& stats_;
   CommitBoard& commits_;

@@ -147,6 +147,23 @@ TEST_F(TurnTest, BatchThatDeadlocksAgainAndAgainRunsRequestByRequest) {
   EXPECT_EQ(1u, Errors(model::ErrorCode::kEngine));
 }
 
+// What it has seen may be somebody's commit that is not on disk yet.
+TEST_F(TurnTest, FindThatIsRunAloneIsInATurnThatWrites) {
+  Peer& peer = Connect();
+  Send(peer, "0\t=\t1\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
+  uint64_t turns = 0, writing = 0;
+  store_.SetHook([&, fail = FailAlways("2", engine::fake::Deadlock())](const Call& call) {
+    turns += call.kind == Call::Kind::kBeginTurn;
+    writing += call.kind == Call::Kind::kBeginTurn && call.writes;
+    return fail(call);
+  });
+  Run();
+  store_.SetHook(nullptr);  // It uses what dies here.
+  EXPECT_EQ("0\t2\t1\t10\n1\t1\t149\n", peer.TakeReplies());
+  EXPECT_EQ(2 * (model::kBatchRetriesMax + 1) + 1, turns);
+  EXPECT_EQ(turns, writing);
+}
+
 TEST_F(TurnTest, DeadlockInATurnThatOnlyReadsRunsItAgain) {
   Peer& peer = Connect();
   SetHook(engine::fake::DeadlockAt({2}));

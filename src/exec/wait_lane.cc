@@ -61,6 +61,7 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
     if (idle_ <= queued_.size() && serving_ < threads_max_) AddThread();
     if (serving_ == 0) return false;
     group = &queued_.emplace_back();
+    group->place = std::prev(queued_.end());
     if (!row.empty()) rows_.emplace(row, group);
     group->row = std::move(row);
     work_.notify_one();
@@ -79,7 +80,7 @@ bool WaitLane::Cancel(WaitJob& job) {
   group.jobs.erase(job.place);
   if (!group.jobs.empty() || group.is_under_way) return true;
   Forget(group);
-  queued_.remove_if([&group](const WaitGroup& each) { return &each == &group; });
+  queued_.erase(group.place);
   return true;
 }
 

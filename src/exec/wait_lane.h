@@ -77,6 +77,7 @@ struct WaitGroup {
   std::string row;  ///< Empty: not about one row.
   std::list<std::unique_ptr<WaitJob>> jobs;  ///< That no thread has taken up.
   bool is_under_way = false;
+  std::list<WaitGroup>::iterator place;      ///< In the lane's list, or that of its thread.
 };
 
 class WaitLane {

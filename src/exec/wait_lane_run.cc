@@ -15,8 +15,11 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
     if (left.front()->item.kind == Item::Kind::kOpen) Open(session, *left.front());
     else RunTurn(session, turn, left);
     std::erase_if(left, [](const WaitJob* job) { return !job->outcome.back_off; });
-    if (left.empty() || !Pause(session)) return;
+    if (left.empty()) return;
+    if (!Pause(session)) break;
   }
+  // Their answer is that they could not be executed.
+  if (left.front()->item.kind != Item::Kind::kOpen) turn.FinishThoseThatGiveWay();
 }
 
 // False when the lane stops.

@@ -104,6 +104,10 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   lane_->Stop();  // The hook uses what dies here.
   EXPECT_EQ(std::vector<size_t>(4, 0), with_tables);
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
+  // As its client sees it, not as often as it was tried.
+  EXPECT_EQ(1u, stats_.Sum(Stat::kIncrements));
+  EXPECT_EQ(1u, stats_.Sum(Stat::kCommits));
+  EXPECT_EQ(0u, stats_.Sum(ErrorStat(model::ErrorCode::kLockTables)));
 }
 
 // The server may have rolled it back at that.
@@ -115,6 +119,8 @@ TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
   while (store_.calls(Call::Kind::kExecute) < 3) std::this_thread::yield();
   lane_->Stop();
   EXPECT_EQ("1\t1\tlock_tables\n", owner_.NextReply());
+  EXPECT_EQ(1u, stats_.Sum(Stat::kIncrements));
+  EXPECT_EQ(1u, stats_.Sum(ErrorStat(model::ErrorCode::kLockTables)));
 }
 
 TEST_F(WaitLaneTest, RequestThatGivesWayKeepsNoOtherWaiting) {

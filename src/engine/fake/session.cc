@@ -61,7 +61,7 @@ Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
 void Session::BeginTurn(bool writes) {
   assert(state_ == State::kIdle);
   store_.locks_.ForgetInterrupt(owner_);
-  store_.Ask({Call::Kind::kBeginTurn, lock_wait_});
+  store_.Ask({Call::Kind::kBeginTurn, lock_wait_, 0, nullptr, nullptr, writes});
   state_ = State::kInTurn;
   writes_ = writes;
   snapshot_ = store_.TakeSnapshot();

@@ -41,6 +41,7 @@ struct Call {
   uint64_t number = 0;                       ///< Calls of this kind since the hook was set, from 1.
   const IndexNames* names = nullptr;         ///< kOpenIndex, kExecute, kBeginRow.
   const model::Request* request = nullptr;   ///< kExecute, kBeginRow.
+  bool writes = false;                       ///< kBeginTurn.
 };
 
 /// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,

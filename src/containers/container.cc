@@ -256,6 +256,7 @@ class Maker {
     const Outcome outcome = session_.OpenIndex(names, &container_.keys);
     if (!outcome.ok() || container_.expiry_index.empty()) return outcome;
     names.index = container_.expiry_index;
+    names.filter_columns.push_back(definition_.expire_time_column);
     return session_.OpenIndex(names, &container_.expiring);
   }
 

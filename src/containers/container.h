@@ -88,7 +88,8 @@ struct Container {
   std::shared_ptr<engine::Index> reads;
   Layout reads_layout;
   /// The parts of the key in the index's order, behind the column of expiry where there is one: for
-  /// those who go through all rows. By the unique index, and by that of expiry (null without one).
+  /// those who go through all rows. By the unique index, and by that of expiry (null without one),
+  /// whose finds can have filters on it.
   std::shared_ptr<engine::Index> keys;
   std::shared_ptr<engine::Index> expiring;
 

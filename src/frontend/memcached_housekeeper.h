@@ -1,11 +1,10 @@
 // The thread that removes what has expired, and carries out delayed flushes.
 //
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
-// when a flush is due. Finds candidates by consistent reads; deletes each by an edit that looks at
-// the locked row again; one transaction a chunk, so that other writers and replicas are not held
-// up. Threads: Start and Stop from the owner's. Limits: rows_per_second rows of one container;
-// where no index begins with the column of expiry, kPurgeScanRows rows are looked at in a tick.
-// Errors: a chunk that fails is tried again later; rows that are locked are left alone.
+// when a flush is due. Each round removes a chunk of each container (memcached_purge.h), in a
+// transaction of its own, so that other writers and replicas are not held up.
+// Threads: Start and Stop from the owner's. Limits: rows_per_second rows of one container.
+// Errors: what fails is tried again later.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +14,7 @@
 #include <thread>
 
 #include "engine/session.h"
-#include "frontend/memcached_keys.h"
+#include "frontend/memcached_purge.h"
 #include "frontend/memcached_shared.h"
 
 namespace rowsocket::frontend {
@@ -40,15 +39,11 @@ class MemcachedHousekeeper {
   void Main();
   void FlushDue(engine::Session& session, const containers::Container& container);
   bool Purge(engine::Session& session, const containers::Container& container);
-  bool FindExpired(engine::Session& session, const containers::Container& container,
-                   std::vector<FoundKey>* expired);
-  size_t Delete(engine::Session& session, const containers::Container& container,
-                const std::vector<FoundKey>& expired);
 
   MemcachedShared& shared_;
   engine::SessionFactory& sessions_;
   const unsigned rows_per_second_;
-  std::map<std::string, FoundKey> scanned_to_;  ///< By container: where its scan goes on.
+  std::map<std::string, MemcachedPurge> purges_;  ///< By container.
 
   std::thread thread_;
   std::mutex mutex_;

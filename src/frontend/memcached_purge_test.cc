@@ -1,0 +1,143 @@
+// What the purge removes where some rows stay.
+#include "frontend/memcached_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+constexpr unsigned kRowsPerSecond = 1000;  // 100 in a round.
+constexpr int kForeignKey = 152;           // HA_ERR_ROW_IS_REFERENCED
+
+class PurgeTest : public MemcachedTest {
+ protected:
+  /// Rows are {a, b, v, e}; their key is (a, b).
+  void Fill(const std::vector<Row>& rows, const std::string& expiry_index, bool nullable = false) {
+    ColumnFacts expiry = Of(Kind::kInteger, 0, nullable);
+    expiry.index = expiry_index;
+    store_.CreateTable({"test.many",
+                        {"a", "b", "v", "e"},
+                        {{"PRIMARY", {0, 1}}, {"by_e", {3}}},
+                        false,
+                        false,
+                        {{"b", Of(Kind::kInteger)}, {"e", expiry}}},
+                       rows);
+    Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
+    shared_->catalog.RefreshNow(session_);
+  }
+  /// Rounds until there is no more to do; the last one is not counted.
+  unsigned Purge() {
+    unsigned rounds = 0;
+    while (housekeeper_.RunOnce(session_) && rounds < 100) ++rounds;
+    return rounds;
+  }
+  size_t rows() const { return store_.RowCount("test.many"); }
+  /// Edits fail like this, of rows whose key begins with `first`, or of all.
+  void FailEdits(model::Error error, const std::string& first = "") {
+    edits_ = 0;
+    store_.SetHook([this, error, first](const engine::fake::Call& call) {
+      engine::Outcome outcome;
+      if (call.kind != engine::fake::Call::Kind::kExecute ||
+          call.request->verb != model::Request::Verb::kEdit) {
+        return outcome;
+      }
+      ++edits_;
+      if (first.empty() || engine::fake::FirstValue(*call.request) == first) outcome.error = error;
+      return outcome;
+    });
+  }
+
+  MemcachedHousekeeper housekeeper_{*shared_, sessions_, kRowsPerSecond};
+  unsigned edits_ = 0;
+};
+
+Row Numbered(const char* a, int b, const char* expiry) {
+  return {a, std::to_string(b), "v", expiry};
+}
+
+TEST_F(PurgeTest, RowsThatCannotGoKeepNoOthersBack) {
+  for (const char* index : {"by_e", ""}) {
+    std::vector<Row> all;
+    for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
+    for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
+    for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+    for (int i = 0; i < 20; ++i) all.push_back(Numbered("zero", i, "0"));
+    Fill(all, index);
+    FailEdits(model::Error::Engine(kForeignKey), "kept");
+    EXPECT_EQ(3u, Purge());
+    EXPECT_EQ(270u, rows()) << index;
+    EXPECT_EQ(350u, edits_) << "each row is tried once";
+    store_.SetHook({});
+    Purge();
+    EXPECT_EQ(20u, rows()) << index;
+  }
+}
+
+TEST_F(PurgeTest, RowsThatAreLockedArePassedOver) {
+  std::vector<Row> all;
+  for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  auto held = store_.LockRow("test.many", {"k", "3"});
+  Purge();
+  EXPECT_EQ("k,3,v,1000;", store_.Dump("test.many"));
+  held.reset();
+  Purge();
+  EXPECT_EQ(0u, rows());
+}
+
+TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
+  std::vector<Row> all;
+  for (int i = 0; i < 250; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  for (const model::Error error :
+       {model::Error{model::ErrorCode::kLockTables, 0}, model::Error{model::ErrorCode::kKilled, 0},
+        model::Error::Engine(135), model::Error::Engine(165)}) {
+    FailEdits(error);
+    EXPECT_FALSE(housekeeper_.RunOnce(session_));
+    EXPECT_EQ(1u, edits_);
+  }
+  store_.SetHook({});
+  EXPECT_EQ(2u, Purge());
+  EXPECT_EQ(0u, rows());
+}
+
+TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("then", i, "2000"));
+  Fill(all, "by_e");
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  EXPECT_TRUE(housekeeper_.RunOnce(session_));
+  FailEdits(model::Error{model::ErrorCode::kLockTables, 0});
+  EXPECT_FALSE(housekeeper_.RunOnce(session_));
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  Purge();
+  EXPECT_EQ(150u, rows());
+  EXPECT_EQ(200u, edits_);
+}
+
+TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassed) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back({std::nullopt, std::to_string(i), "v", "1000"});
+  for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, i % 2 != 0 ? "1000" : "2000"));
+  for (const char* index : {"by_e", ""}) {
+    Fill(all, index);
+    Purge();
+    EXPECT_EQ(150u, rows()) << index;
+  }
+}
+
+TEST_F(PurgeTest, WhatExpiredBefore1970IsRemovedAndWhatNeverExpiresStays) {
+  std::vector<Row> all;
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("negative", i, i % 2 != 0 ? "-5" : "-7"));
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("never", i, "0"));
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("expired", i, "1000"));
+  Fill(all, "by_e");
+  EXPECT_EQ(2u, Purge());
+  EXPECT_EQ(130u, rows());
+  for (int i = 0; i < 130; ++i) all.push_back({"null", std::to_string(i), "v", std::nullopt});
+  Fill(all, "by_e", true);
+  Purge();
+  EXPECT_EQ(260u, rows());
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

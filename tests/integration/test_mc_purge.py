@@ -1,0 +1,83 @@
+"""What the purge removes where some rows stay."""
+
+import pytest
+
+from mc_tables import WHOLE, Container
+from server import wait_until
+
+pytestmark = pytest.mark.ours
+
+INDEXED = {"indexed": ", INDEX e (e)", "scanned": ""}
+
+
+@pytest.fixture
+def server(make_server):
+    server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=1000",
+                                  "--innodb-flush-log-at-trx-commit=0"])
+    server.sql().run("CREATE DATABASE more")
+    return server
+
+
+def fill(sql, table, columns, values, count):
+    """Rows of these values, in which `n` is 1 to count."""
+    sql.run("SET max_recursive_iterations = 1000000")
+    sql.run(f"INSERT INTO {table} ({columns}) WITH RECURSIVE numbers (n) AS"
+            f" (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})"
+            f" SELECT {values} FROM numbers")
+
+
+def await_rows(container, count):
+    there = f"SELECT COUNT(*) FROM {container.table}"
+    wait_until(lambda: int(container.sql.value(there)) == count, 30, f"{count} rows", 0.1)
+
+
+@pytest.mark.parametrize("index", INDEXED.values(), ids=INDEXED)
+def test_rows_that_a_foreign_key_keeps_keep_no_others_back(server, index):
+    container = Container(server, "more", "kept", WHOLE + index)
+    sql = container.sql
+    sql.run("CREATE TABLE child (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k)) ENGINE=InnoDB")
+    sql.run("START TRANSACTION")
+    fill(sql, "kept", "k, v, e", "CONCAT('a', n), 'kept', 1000", 350)
+    sql.run("INSERT INTO child SELECT k FROM kept")
+    fill(sql, "kept", "k, v, e", "CONCAT('b', n), 'same', 1000", 50)
+    fill(sql, "kept", "k, v, e", "CONCAT('c', n), 'later', 2000", 250)
+    fill(sql, "kept", "k, v, e", "CONCAT('d', n), 'lives', 0", 20)
+    sql.run("COMMIT")
+    await_rows(container, 370)
+    assert sql.value("SELECT COUNT(*) FROM kept WHERE v = 'kept'") == b"350"
+    sql.run("DELETE FROM child")
+    await_rows(container, 20)
+
+
+@pytest.mark.parametrize("index", INDEXED.values(), ids=INDEXED)
+def test_rows_with_a_null_in_their_key_keep_no_others_back(server, index):
+    columns = ("id INT AUTO_INCREMENT PRIMARY KEY, a INT, b INT, v INT, e BIGINT, UNIQUE KEY k (a, b)")
+    container = Container(server, "more", "nulls", columns + index, key="a,b", flags="0", token="0",
+                          index="k")
+    sql = container.sql
+    sql.run("START TRANSACTION")
+    for a, b in (("NULL", "NULL"), ("1", "NULL"), ("NULL", "n")):
+        fill(sql, "nulls", "a, b, e", f"{a}, {b}, 1000", 150)
+    fill(sql, "nulls", "a, b, e", "1, n, 1000", 150)
+    fill(sql, "nulls", "a, b, e", "2, n, 2000", 150)
+    fill(sql, "nulls", "a, b, e", "3, n, NULL", 20)
+    sql.run("COMMIT")
+    await_rows(container, 470)
+
+
+@pytest.mark.parametrize("kind", ["BIGINT NOT NULL", "BIGINT", "DECIMAL(20, 3)"])
+def test_what_expired_before_1970_is_purged(server, kind):
+    """By the index, which has it in front of what never expires."""
+    container = Container(server, "more", "early",
+                          f"k INT PRIMARY KEY, v INT, e {kind} DEFAULT 0, INDEX e (e)", flags="0", token="0")
+    sql = container.sql
+    sql.run("START TRANSACTION")
+    fill(sql, "early", "k, e", "n, -1 - n MOD 7", 150)
+    fill(sql, "early", "k, e", "1000 + n, 0", 150)
+    fill(sql, "early", "k, e", "2000 + n, 1", 150)
+    fill(sql, "early", "k, e", "3000 + n, UNIX_TIMESTAMP() + 1000", 20)
+    if "NOT NULL" not in kind:
+        fill(sql, "early", "k, e", "4000 + n, NULL", 150)
+    sql.run("COMMIT")
+    await_rows(container, 170 if "NOT NULL" in kind else 320)
+    assert sql.value("SELECT COUNT(*) FROM early WHERE e < 0 OR e = 1") == b"0"

@@ -1,5 +1,8 @@
 #include "frontend/memcached_flush.h"
 
+#include <span>
+#include <vector>
+
 #include "frontend/memcached_keys.h"
 #include "frontend/memcached_statements.h"
 #include "protocol/memcached/encoder.h"
@@ -18,6 +21,29 @@ model::Request FlushRequest() {
   return request;
 }
 
+namespace {
+
+/// Deletes what is left of the rows with this key, which has a NULL, so that it may be that of any
+/// number of rows. Chunk by chunk, as an engine remembers all that one statement is to delete.
+Outcome DeleteEqual(const containers::Container& container, engine::Session& session,
+                    std::span<const model::Value> key) {
+  model::Request request = FlushRequest();
+  request.find.op = CompareOp::kEq;
+  request.find.key = key;
+  request.find.key_parts_given = static_cast<uint32_t>(key.size());
+  request.find.wants_pre_images = false;
+  KeyCollector none(container);
+  Outcome all;
+  for (;;) {
+    const Outcome outcome = session.Execute(*container.keys, request, none);
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
+    if (outcome.rows == 0) return all;
+  }
+}
+
+}  // namespace
+
 // Chunk by chunk, each behind the last key of the one before: rows that are deleted already would
 // be passed over again and again otherwise.
 Outcome DeleteAllRows(const containers::Container& container, engine::Session& session) {
@@ -30,9 +56,14 @@ Outcome DeleteAllRows(const containers::Container& container, engine::Session& s
     const Outcome outcome = session.Execute(*container.keys, request, keys);
     if (!outcome.ok()) return FailBehind(all, outcome);
     AddDone(outcome, &all);
-    if (keys.rows.empty() || keys.rows.back().has_null()) return all;
+    if (keys.rows.empty()) return all;
     chunk = std::move(keys.rows);
     last = chunk.back().Values();
+    if (chunk.back().has_null()) {
+      const Outcome equal = DeleteEqual(container, session, last);
+      if (!equal.ok()) return FailBehind(all, equal);
+      AddDone(equal, &all);
+    }
     request.find.op = CompareOp::kGt;
     request.find.key = last;
     request.find.key_parts_given = static_cast<uint32_t>(last.size());

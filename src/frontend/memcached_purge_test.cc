@@ -1,4 +1,4 @@
-// What the purge removes where some rows stay.
+// What the purge and flush_all remove where some rows stay.
 #include "frontend/memcached_fixture.h"
 
 namespace rowsocket::frontend {
@@ -137,6 +137,17 @@ TEST_F(PurgeTest, WhatExpiredBefore1970IsRemovedAndWhatNeverExpiresStays) {
   Fill(all, "by_e", true);
   Purge();
   EXPECT_EQ(260u, rows());
+}
+
+TEST_F(PurgeTest, RowsWithANullInTheirKeyAreFlushedWithTheOthers) {
+  std::vector<Row> all;
+  for (uint64_t i = 0; i < model::kFlushChunkRows; ++i) {
+    all.push_back({std::nullopt, std::to_string(i), "v", "0"});
+  }
+  for (int i = 0; i < 5; ++i) all.push_back(Numbered("k", i, "0"));
+  Fill(all, "");
+  EXPECT_EQ("OK\r\n", Ask("flush_all\r\n"));
+  EXPECT_EQ(0u, rows());
 }
 
 }  // namespace

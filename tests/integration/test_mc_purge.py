@@ -1,7 +1,8 @@
-"""What the purge removes where some rows stay."""
+"""What the purge and flush_all remove where some rows stay."""
 
 import pytest
 
+import mc
 from mc_tables import WHOLE, Container
 from server import wait_until
 
@@ -13,6 +14,7 @@ INDEXED = {"indexed": ", INDEX e (e)", "scanned": ""}
 @pytest.fixture
 def server(make_server):
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=1000",
+                                  "--loose-daemon-memcached-flush-all=ON",
                                   "--innodb-flush-log-at-trx-commit=0"])
     server.sql().run("CREATE DATABASE more")
     return server
@@ -81,3 +83,26 @@ def test_what_expired_before_1970_is_purged(server, kind):
     sql.run("COMMIT")
     await_rows(container, 170 if "NOT NULL" in kind else 320)
     assert sql.value("SELECT COUNT(*) FROM early WHERE e < 0 OR e = 1") == b"0"
+
+
+@pytest.mark.parametrize("column", ["INT", "VARBINARY(20)"])
+def test_a_flush_deletes_rows_with_a_null_in_their_key(server, column):
+    """More of them than are deleted at a time."""
+    one = Container(server, "more", "one", f"id INT AUTO_INCREMENT PRIMARY KEY, k {column}, v INT,"
+                    " UNIQUE KEY k (k)", flags="0", token="0", expiry="0", index="k")
+    two = Container(server, "more", "two", f"id INT AUTO_INCREMENT PRIMARY KEY, a {column}, b {column},"
+                    " v INT, UNIQUE KEY k (a, b)", key="a,b", flags="0", token="0", expiry="0", index="k")
+    sql = one.sql
+    fill(sql, "one", "k", "NULL", 25000)
+    fill(sql, "one", "k", "n", 50)
+    fill(sql, "two", "a, b", "NULL, NULL", 12000)
+    fill(sql, "two", "a, b", "NULL, n", 12000)
+    fill(sql, "two", "a, b", "1, NULL", 25000)
+    fill(sql, "two", "a, b", "1 + n MOD 2, n", 50)
+    fill(sql, "two", "a, b", "2, NULL", 12000)
+    fill(sql, "two", "a, b", "3, n", 50)
+    client = mc.connect(server)
+    for container in (one, two):
+        wait_until(lambda: isinstance(client.get(f"@@{container.name}"), dict), 10, "the container")
+        assert client.command("flush_all") == b"OK"
+        assert sql.value(f"SELECT COUNT(*) FROM {container.name}") == b"0"

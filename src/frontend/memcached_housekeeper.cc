@@ -13,6 +13,9 @@ using engine::Outcome;
 
 namespace {
 
+/// How often Stop interrupts what is under way.
+constexpr std::chrono::milliseconds kInterruptEvery{20};
+
 bool EndTurn(engine::Session& session, const Outcome& outcome) {
   if (outcome.ok()) return session.Commit().ok();
   session.Rollback();
@@ -30,34 +33,44 @@ bool MemcachedHousekeeper::Start() {
   return true;
 }
 
+// A session may forget an interrupt that comes between two of its calls, so one is not enough.
 void MemcachedHousekeeper::Stop() {
   if (!thread_.joinable()) return;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
-    if (session_ != nullptr) session_->Interrupt();
+    wake_.notify_all();
+    const auto has_ended = [this] { return has_ended_; };
+    for (; !has_ended_; ended_.wait_for(lock, kInterruptEvery, has_ended)) {
+      if (session_ != nullptr) session_->Interrupt();
+    }
   }
-  wake_.notify_all();
   thread_.join();
 }
 
 void MemcachedHousekeeper::Main() {
   const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
-  if (session == nullptr) return;
-  session->Describe("mode=housekeeping");
+  if (session != nullptr) Loop(*session);
+  std::lock_guard lock(mutex_);
+  session_ = nullptr;
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+void MemcachedHousekeeper::Loop(engine::Session& session) {
+  session.Describe("mode=housekeeping");
   std::unique_lock lock(mutex_);
-  session_ = session.get();
-  while (!stopping_ && !session->ShouldStop()) {
+  session_ = &session;
+  while (!stopping_ && !session.ShouldStop()) {
     lock.unlock();
-    const bool has_more = RunOnce(*session);
-    session->ReleaseTables();
+    const bool has_more = RunOnce(session);
+    session.ReleaseTables();
     lock.lock();
     const int64_t until_flush_ms = shared_.next_flush_ms.load() - shared_.NowMs();
     const int64_t wait_ms = std::clamp<int64_t>(
         until_flush_ms, 1, has_more ? model::kPurgeTickMs : model::kPurgeIdleMs);
     if (!stopping_) wake_.wait_for(lock, std::chrono::milliseconds(wait_ms));
   }
-  session_ = nullptr;
 }
 
 bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
@@ -66,6 +79,7 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   shared_.next_flush_ms.store(kNever);
   bool has_more = false;
   for (const auto& container : snapshot->containers) {
+    if (stopping_) break;
     if (!container->usable()) continue;
     FlushDue(session, *container);
     if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {

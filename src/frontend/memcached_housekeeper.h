@@ -7,6 +7,7 @@
 // Errors: what fails is tried again later.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -37,6 +38,7 @@ class MemcachedHousekeeper {
 
  private:
   void Main();
+  void Loop(engine::Session& session);
   void FlushDue(engine::Session& session, const containers::Container& container);
   bool Purge(engine::Session& session, const containers::Container& container);
 
@@ -48,8 +50,10 @@ class MemcachedHousekeeper {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable ended_;
   engine::Session* session_ = nullptr;
-  bool stopping_ = false;
+  bool has_ended_ = false;
+  std::atomic<bool> stopping_{false};  ///< Written under the mutex.
 };
 
 }  // namespace rowsocket::frontend

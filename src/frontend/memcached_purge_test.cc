@@ -1,4 +1,7 @@
 // What the purge and flush_all remove where some rows stay.
+#include <atomic>
+
+#include "exec/test_notification.h"
 #include "frontend/memcached_fixture.h"
 
 namespace rowsocket::frontend {
@@ -69,6 +72,34 @@ TEST_F(PurgeTest, RowsThatCannotGoKeepNoOthersBack) {
     Purge();
     EXPECT_EQ(20u, rows()) << index;
   }
+}
+
+// Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
+// without a change. The session is told more than once, as it may forget it.
+TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
+  Fill({Numbered("k", 1, "1000")}, "by_e");
+  store_.CreateTable({"test.more", {"a", "v", "e"}, {{"PRIMARY", {0}}}, false, false,
+                      {{"a", Of(Kind::kBytes)}, {"e", Of(Kind::kInteger)}}},
+                     {{"k", "v", "1000"}});
+  Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"},
+          {"more", "test", "more", "a", "v", "0", "0", "e", "PRIMARY"}});
+  shared_->catalog.RefreshNow(session_);
+  exec::Notification begun, interrupted;
+  std::atomic<int> interrupts{0};
+  store_.SetHook([&](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kInterrupt && ++interrupts == 3) interrupted.Notify();
+    if (call.kind == engine::fake::Call::Kind::kExecute &&
+        call.request->verb == model::Request::Verb::kEdit) {
+      begun.Notify();
+      EXPECT_TRUE(interrupted.Wait());
+    }
+    return engine::Outcome();
+  });
+  ASSERT_TRUE(housekeeper_.Start());
+  ASSERT_TRUE(begun.Wait());
+  housekeeper_.Stop();
+  store_.SetHook({});
+  EXPECT_EQ(2u, rows() + store_.RowCount("test.more"));
 }
 
 TEST_F(PurgeTest, RowsThatAreLockedArePassedOver) {

@@ -1,5 +1,6 @@
 #include "exec/batch_executor.h"
 
+#include <cerrno>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -25,8 +26,9 @@ BatchExecutor::BatchExecutor(engine::SessionFactory& sessions, StatRegistry& sta
 bool BatchExecutor::Start() {
   try {
     thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error&) {
-    return false;  // The process may not be allowed any more threads.
+  } catch (const std::system_error& error) {
+    errno = error.code().value();  // The process may not be allowed any more threads.
+    return false;
   }
   return true;
 }

@@ -43,7 +43,7 @@ class BatchExecutor {
   BatchExecutor(const BatchExecutor&) = delete;
   BatchExecutor& operator=(const BatchExecutor&) = delete;
 
-  /// False when no thread can be had.
+  /// False when no thread can be had: errno says why.
   bool Start();
   /// Ends with the batch under way; what is published then stays for TakeBack.
   void Stop();

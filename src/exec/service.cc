@@ -1,8 +1,22 @@
 #include "exec/service.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 namespace rowsocket::exec {
+
+namespace {
+
+std::string CannotStart(int error, const std::string& workers_variable) {
+  const char* const instead = error == EMFILE   ? "raise open_files_limit, or "
+                              : error == EAGAIN ? "allow the server more threads, or "
+                                                : "";
+  return "cannot start a worker thread (" + std::generic_category().message(error) +
+         "): " + instead + "lower " + workers_variable;
+}
+
+}  // namespace
 
 Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions,
                  WaitLane& lane, StatRegistry& stats, CommitBoard& commits,
@@ -35,8 +49,7 @@ bool Service::Start(std::string* error) {
   for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
   for (auto& worker : workers_) {
     if (!worker->Start()) {
-      *error = "cannot start a worker thread: lower handlersocket_threads";
-      Stop();
+      *error = CannotStart(errno, settings_.workers_variable);
       return false;
     }
   }

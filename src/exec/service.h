@@ -17,6 +17,7 @@ namespace rowsocket::exec {
 struct ServiceSettings {
   std::string name;        ///< For the process list.
   unsigned workers = 1;
+  std::string workers_variable = "handlersocket_threads";  ///< For messages.
   bool elastic = false;    ///< Workers rest where fewer of them do as well: see Crew.
   bool writes = false;     ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
@@ -35,9 +36,11 @@ class Service {
           std::function<void(const std::string&)> log);
   ~Service() { Stop(); }
 
-  /// Binds and starts the workers. False with a text when it cannot listen.
+  /// Binds and starts the workers. False with a text when it cannot listen or start one of them;
+  /// those before it run until the caller calls Stop.
   bool Start(std::string* error);
   /// First tells all workers to end, then waits for them.
+  /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void AskToStop();
   void Stop();
 

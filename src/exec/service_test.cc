@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <map>
 
 #include "exec/test_service.h"
@@ -33,6 +34,22 @@ class ScopedLimit {
  private:
   const __rlimit_resource_t resource_;
   rlimit before_;
+};
+
+/// As the server is while plugins are loaded: its sessions are to be had when it has started.
+class SessionsOfNoServerYet final : public engine::SessionFactory {
+ public:
+  std::unique_ptr<engine::Session> Create(engine::LockWait) override {
+    given_up_.wait(false);
+    return nullptr;
+  }
+  void Stop() {
+    given_up_ = true;
+    given_up_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> given_up_{false};
 };
 
 TEST_F(ServiceTest, ConnectionsAreSpreadOverTheWorkers) {
@@ -251,6 +268,39 @@ TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
     _exit(!started && error.find("handlersocket_threads") != std::string::npos ? 0 : 2);
   };
   EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0), "");
+}
+
+/// To be called in a process of its own: ends it with 0 if the start fails for want of threads, and
+/// comes to an end.
+void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {
+  alarm(20);
+  const rlimit limit{1 + threads_left, 1 + threads_left};
+  setrlimit(RLIMIT_NPROC, &limit);
+  constexpr uid_t kUserOfNothing = 64'321;
+  if (setuid(kUserOfNothing) != 0) _exit(3);
+  SessionsOfNoServerYet sessions;
+  WaitLane lane(sessions, server.stats, server.commits, TestService::kLaneThreads);
+  server.settings.workers = 3;
+  server.settings.workers_variable = "the_variable";
+  auto service =
+      std::make_unique<Service>(server.settings, sessions, lane, server.stats, server.commits,
+                                server.make_frontend, [](const std::string&) {});
+  std::string error;
+  const bool started = service->Start(&error);
+  sessions.Stop();
+  service->Stop();
+  service.reset();
+  const bool is_clear = error.find("more threads, or lower the_variable") != std::string::npos;
+  fputs(error.c_str(), stderr);
+  _exit(!started && is_clear ? 0 : 2);
+}
+
+TEST_F(ServiceTest, WorkerThatCannotStartDoesNotWaitForThoseThatWaitForTheServer) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a user without other processes";
+  constexpr rlim_t kOfAWorker = 2;  // Its own and its executor's.
+  for (rlim_t count = 0; count < 2 * kOfAWorker; ++count) {
+    EXPECT_EXIT(StartWhereWorkersWait(server_, count), ::testing::ExitedWithCode(0), "") << count;
+  }
 }
 
 }  // namespace

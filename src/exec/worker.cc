@@ -1,6 +1,7 @@
 #include "exec/worker.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <system_error>
 
@@ -44,8 +45,9 @@ bool Worker::Start() {
   }
   try {
     thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error&) {
-    return false;  // The process may not be allowed any more threads.
+  } catch (const std::system_error& error) {
+    errno = error.code().value();  // The process may not be allowed any more threads.
+    return false;
   }
   return true;
 }

@@ -73,7 +73,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   /// REQUIRES: the lane has stopped.
   ~Worker() override;
 
-  /// False when no thread or file descriptor can be had.
+  /// False when no thread or file descriptor can be had: errno says which.
   bool Start();
   /// Ends the loop; returns when the thread has ended and all connections are closed. A statement
   /// that takes long is interrupted.

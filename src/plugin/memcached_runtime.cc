@@ -35,6 +35,7 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
   exec::ServiceSettings service;
   service.name = "mode=rw";
   service.workers = variables.threads;
+  service.workers_variable = "daemon_memcached_threads";
   service.elastic = true;
   service.addresses = addresses;
   service.listen = variables.listen;

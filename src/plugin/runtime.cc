@@ -20,11 +20,11 @@ bool Runtime::Start(const Settings& settings, std::string* error) {
                                            settings.lock_wait_threads);
   const Port ports[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_socket",
-       "handlersocket_plain_secret", settings.port, settings.socket, settings.secret,
-       settings.threads, false},
+       "handlersocket_plain_secret", "handlersocket_threads", settings.port, settings.socket,
+       settings.secret, settings.threads, false},
       {"mode=wr", "handlersocket_port_wr", "handlersocket_socket_wr",
-       "handlersocket_plain_secret_wr", settings.port_wr, settings.socket_wr, settings.secret_wr,
-       settings.threads_wr, true},
+       "handlersocket_plain_secret_wr", "handlersocket_threads_wr", settings.port_wr,
+       settings.socket_wr, settings.secret_wr, settings.threads_wr, true},
   };
   for (const Port& port : ports) {
     if (!StartPort(port, settings, error)) {
@@ -86,6 +86,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   exec::ServiceSettings service_settings;
   service_settings.name = port.name;
   service_settings.workers = port.threads;
+  service_settings.workers_variable = port.threads_variable;
   service_settings.elastic = true;
   service_settings.writes = port.writable;
   service_settings.addresses = addresses;
@@ -94,17 +95,18 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   service_settings.limits = settings.limits;
   if (frontend->secret.empty()) service_settings.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
-  auto service = std::make_unique<exec::Service>(
+  // Both are kept before it starts: of a service that fails some workers run, and until Stop they
+  // wait for the server's start, which comes after ours.
+  frontends_.push_back(std::move(frontend));
+  services_.push_back(std::make_unique<exec::Service>(
       service_settings, *sessions_, *lane_, stats_, Shared().commits,
-      [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); }, Log);
-  if (!service->Start(error)) return false;
+      [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); }, Log));
+  if (!services_.back()->Start(error)) return false;
   for (const net::Address& address : addresses) {
     sql_print_information("rowsocket: handlersocket listens on %s, %s, %u threads",
                           net::ToText(address).c_str(), port.writable ? "read/write" : "read only",
                           port.threads);
   }
-  frontends_.push_back(std::move(frontend));
-  services_.push_back(std::move(service));
   return true;
 }
 

@@ -42,6 +42,7 @@ class Runtime {
     const char* port_variable;
     const char* socket_variable;
     const char* secret_variable;
+    const char* threads_variable;
     std::string port, socket, secret;
     unsigned threads;
     bool writable;

@@ -1,14 +1,17 @@
 """Limits: what is too long, too many or too slow is refused with an error or closed, and harms no other."""
 
+import resource
 import time
 
 import pytest
 
 import hs
 from hs import OK, line, refused, reply
-from server import wait_until
+from server import StartFailed, wait_until
 
 pytestmark = pytest.mark.ours
+
+FEW_FILES = 500  # that a process may have open
 
 
 @pytest.fixture
@@ -207,3 +210,27 @@ def test_limit_of_open_files_is_said_at_start(make_server):
     server = make_server(options=["--open-files-limit=300", "--handlersocket-threads=64",
                                   "--table-open-cache=100"])
     assert "open_files_limit" in server.log()
+
+
+@pytest.fixture
+def few_files():
+    """What is started now may have FEW_FILES open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FILES, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("variable", ["handlersocket_threads", "handlersocket_threads_wr",
+                                      "daemon_memcached_threads"])
+def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, variable):
+    """Those that were had wait for the server's start by then, which must not wait for them."""
+    # With more tables or connections the server would raise the limit by itself.
+    server = make_server(options=[f"--open-files-limit={FEW_FILES}", f"--{variable}={FEW_FILES}",
+                                  "--table-open-cache=100", "--table-open-cache-instances=1",
+                                  "--max-connections=10"], start=False)
+    with pytest.raises(StartFailed, match="one of its plugins refused to start"):
+        server.start()
+    errors = [text for text in server.log().splitlines() if "[ERROR] rowsocket: " in text]
+    assert len(errors) == 1 and "cannot start a worker thread" in errors[0], server.log_tail()
+    assert f"raise open_files_limit, or lower {variable}" in errors[0]

@@ -1,7 +1,6 @@
 #include "engine/mariadb/worker_thd.h"
 
-#include <algorithm>
-#include <cstring>
+#include <atomic>
 
 #include "engine/mariadb/server.h"
 
@@ -227,13 +226,7 @@ void WorkerThd::ForgetKillQuery() {
 }
 
 void WorkerThd::Describe(std::string_view text) {
-  if (text == description_[shown_].data()) return;
-  shown_ = 1 - shown_;
-  auto& next = description_[shown_];
-  const size_t size = std::min(text.size(), next.size() - 1);
-  memcpy(next.data(), text.data(), size);
-  next[size] = '\0';
-  thd_->proc_info = next.data();
+  std::atomic_ref(thd_->proc_info).store(description_.Set(text), std::memory_order_release);
 }
 
 void WorkerThd::Interrupt() {

@@ -6,10 +6,10 @@
 // Threads: the owning thread, except Interrupt.
 #pragma once
 
-#include <array>
 #include <mutex>
 #include <string_view>
 
+#include "base/shown_text.h"
 #include "engine/session.h"
 #include "model/error.h"
 
@@ -82,9 +82,7 @@ class WorkerThd {
   const SessionUser user_;
   std::mutex mutex_;  ///< Guards thd_ against Interrupt.
   THD* thd_ = nullptr;
-  /// The process list reads one while the other is written; never freed while it may look.
-  std::array<std::array<char, 128>, 2> description_{};
-  unsigned shown_ = 0;
+  base::ShownText description_;
 };
 
 /// The server is shutting down, or this library is being unloaded.

@@ -1,6 +1,7 @@
 #include "exec/turn.h"
 
 #include <algorithm>
+#include <new>
 
 #include "exec/engine_errors.h"
 #include "model/limits.h"
@@ -46,8 +47,31 @@ void Turn::MoveTo(Turn& other, size_t first) {
   items_.erase(items_.begin() + static_cast<ptrdiff_t>(first), items_.end());
 }
 
+void Turn::DropAllOf(const TurnClient& client) {
+  std::erase_if(items_, [&client](const TurnItem& item) { return item.client == &client; });
+}
+
+// What arrives on the wire decides how much memory a row or a reply takes, and must not end the
+// server. If it was the commit that failed, whether it has taken effect is unknown to its clients.
 void Turn::Run(engine::Session& session) {
   if (items_.empty()) return;
+  try {
+    RunAll(session);
+  } catch (const std::bad_alloc&) {
+    Lose(session);
+  }
+}
+
+void Turn::Lose(engine::Session& session) {
+  session.Rollback();
+  Drop(items_);
+  for (TurnItem& item : items_) {
+    item.client->lost = true;
+    item.client->stopped_at = nullptr;
+  }
+}
+
+void Turn::RunAll(engine::Session& session) {
   too_large_ = false;
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
@@ -100,8 +124,16 @@ engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const Tur
   const auto began = std::chrono::steady_clock::now();
   const bool is_seen_early = session.PrepareCommit();
   if (is_seen_early) commits_.Enter(commit_, items);
+  struct Leaving {
+    ~Leaving() {
+      if (is_on_board) board.Leave(commit);
+    }
+    const bool is_on_board;
+    CommitBoard& board;
+    Commit& commit;
+  };
+  const Leaving leaving{is_seen_early, commits_, commit_};
   const engine::Outcome commit = session.Commit();
-  if (is_seen_early) commits_.Leave(commit_);
   commit_time_ = std::chrono::steady_clock::now() - began;
   return commit;
 }

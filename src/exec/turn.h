@@ -46,6 +46,7 @@ struct TurnClient {
   /// lock (TurnItem::waits), or for its client to take the replies that it has.
   TurnItem* stopped_at = nullptr;
   bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
+  bool lost = false;  ///< Memory ran out: it gets no answer, and its connection is to be closed.
 
   bool stopped() const { return stopped_at != nullptr; }
 };
@@ -101,6 +102,7 @@ class Turn {
   /// Call when the last added item is complete.
   void Added() { writes_ = writes_ || items_.back().is_write(); }
   void DropLast() { items_.pop_back(); }
+  void DropAllOf(const TurnClient& client);
   /// The items from `first` on, none of which writes.
   void MoveTo(Turn& other, size_t first);
 
@@ -108,6 +110,7 @@ class Turn {
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
 
+  /// Where memory runs out everything is rolled back, and all clients are lost.
   void Run(engine::Session& session);
   /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
   void FinishThoseThatGiveWay();
@@ -118,6 +121,8 @@ class Turn {
  private:
   enum class Result : uint8_t { kCommitted, kFailed, kLost };
 
+  void RunAll(engine::Session& session);
+  void Lose(engine::Session& session);
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   /// False: the transaction is lost.

@@ -113,6 +113,8 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void Accept(net::Listener& listener);
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
+  void Lose(Client& client);
+  void LogSeldom(const std::string& text);
   void AddClient(net::UniqueFd fd);
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
@@ -134,6 +136,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void MarkReady(Client& client);
   void ReceiveFrom(Client& client);
   void RunTurn(engine::Session& session);
+  void TakeInput(Client& client, engine::Session& session);
   void Parse(Client& client, engine::Session& session);
   void ParseIntoTurn(Client& client, engine::Session& session);
   Parsed ParseOne(Client& client, engine::Session& session, Place place);
@@ -165,6 +168,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
 
   // Lock waits (worker_wait.cc).
   void StartWait(Client& client);
+  std::unique_ptr<WaitJob> MakeWait(Client& client);
   void HoldIfUndurable(Client& client, const WaitJob& job);
   void FinishWait(WaitJob& job);
 
@@ -219,7 +223,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   int64_t worked_ms_ = 0;  ///< When a turn last executed something.
   bool accepts_ = true;
   int64_t accept_again_ms_ = 0;
-  int64_t refusal_logged_ms_ = -3'600'000;
+  int64_t logged_ms_ = -3'600'000;
   int64_t described_ms_ = 0;
 };
 

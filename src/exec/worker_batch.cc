@@ -180,8 +180,13 @@ void Worker::TakeHeld() {
 
 void Worker::FinishBatch(ClientBatch& batch) {
   for (Client* client : batch.clients) {
+    if (client->turn.lost) {
+      client->in_batch = false;
+      Lose(*client);
+      continue;
+    }
     ConsumeInput(*client);
-    ComeBack(*client);
+    if (!client->retired) ComeBack(*client);
   }
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kAcceptsPerEventMax = 64;
 /// How long a listener rests when the process has no file descriptor left.
 constexpr int64_t kAcceptPauseMs = 100;
-/// How often the log says that connections are refused.
-constexpr int64_t kRefusalLogMs = 60'000;
+/// How often the log says that connections are refused or lost.
+constexpr int64_t kLogMs = 60'000;
 
 }  // namespace
 
@@ -61,10 +61,21 @@ void Worker::PauseAccepting(const char* why) {
 
 void Worker::Refuse(const char* why) {
   stats_->Add(Stat::kConnectionsRefused);
+  LogSeldom(std::string("cannot accept connections: ") + why);
+}
+
+// Memory ran out, and this is whose it was.
+void Worker::Lose(Client& client) {
+  Retire(client);
+  LogSeldom("out of memory: connections are closed; give the server more, or lower the limits of their"
+            " number and of the bytes of a request");
+}
+
+void Worker::LogSeldom(const std::string& text) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - refusal_logged_ms_ < kRefusalLogMs) return;
-  refusal_logged_ms_ = now_ms;
-  context_.log(std::string("cannot accept connections: ") + why);
+  if (now_ms - logged_ms_ < kLogMs) return;
+  logged_ms_ = now_ms;
+  context_.log(text);
 }
 
 void Worker::AddClient(net::UniqueFd fd) {

@@ -1,5 +1,7 @@
 // How a worker's connections get through a turn.
 
+#include <new>
+
 #include "base/clock.h"
 #include "exec/worker_client.h"
 
@@ -33,9 +35,7 @@ void Worker::RunTurn(engine::Session& session) {
     Client& client = *in_turn_[served];
     client.is_ready = false;
     if (client.retired) continue;
-    // What is there is answered first: else a client that sends faster fills its input buffer.
-    if (client.can_receive && !client.has_more) ReceiveFrom(client);
-    Parse(client, session);
+    TakeInput(client, session);
   }
   // The turn is full: those left over come first in the next one.
   ready_.insert(ready_.end(), in_turn_.begin() + static_cast<ptrdiff_t>(served), in_turn_.end());
@@ -54,6 +54,19 @@ void Worker::RunTurn(engine::Session& session) {
   if (runs_batch && !gathers_) RunBatchHere(session);
 }
 
+// Where memory runs out it is this client that wanted it: it goes, and gives back what it has.
+void Worker::TakeInput(Client& client, engine::Session& session) {
+  try {
+    // What is there is answered first: else a client that sends faster fills its input buffer.
+    if (client.can_receive && !client.has_more) ReceiveFrom(client);
+    Parse(client, session);
+  } catch (const std::bad_alloc&) {
+    turn_->DropAllOf(client.turn);
+    if (collecting_ != nullptr) collecting_->turn.DropAllOf(client.turn);
+    Lose(client);
+  }
+}
+
 void Worker::Parse(Client& client, engine::Session& session) {
   const bool accepts_work = client.connection.accepts_work();
   client.parsed = 0;
@@ -61,7 +74,7 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.has_more = !accepts_work && !client.connection.in().empty();
   client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
-  client.turn.may_see_undurable = false;
+  client.turn.may_see_undurable = client.turn.lost = false;
   client.turn.out = &client.connection.out();
   if (!accepts_work || (client.writes && ParseIntoBatch(client, session))) return;
   ParseIntoTurn(client, session);
@@ -147,7 +160,12 @@ void Worker::AfterTurn() {
   for (Client* each : in_turn_) {
     Client& client = *each;
     if (client.retired || client.in_batch) continue;
+    if (client.turn.lost) {
+      Lose(client);
+      continue;
+    }
     ConsumeInput(client);
+    if (client.retired) continue;
     if (client.turn.may_see_undurable) {
       Hold(client, commit);
       continue;

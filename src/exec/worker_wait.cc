@@ -1,12 +1,29 @@
 // How a worker's connections get through a lock wait.
 #include <algorithm>
+#include <new>
 
 #include "exec/worker_client.h"
 
 namespace rowsocket::exec {
 
-// The job gets a copy of the request's bytes: the turn's arena is reused before it is done.
 void Worker::StartWait(Client& client) {
+  std::unique_ptr<WaitJob> job;
+  try {
+    job = MakeWait(client);
+  } catch (const std::bad_alloc&) {
+    return Lose(client);
+  }
+  if (job == nullptr) return;
+  client.waits = true;
+  client.job = job.get();
+  client.connection.SetInputHeld(true);
+  stats_->Add(Stat::kLockWaits);
+  context_.lane->Submit(std::move(job));
+}
+
+// The job gets a copy of the request's bytes: the turn's arena is reused before it is done. Null if
+// there is nothing to wait for any more.
+std::unique_ptr<WaitJob> Worker::MakeWait(Client& client) {
   const TurnItem& item = *client.turn.stopped_at;
   auto job = std::make_unique<WaitJob>();
   job->owner = this;
@@ -23,12 +40,7 @@ void Worker::StartWait(Client& client) {
   // What it means may have changed meanwhile: then it is parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest ||
                               (job->item.kind == Item::Kind::kOpen && job->item.names != nullptr);
-  if (!means_the_same) return;
-  client.waits = true;
-  client.job = job.get();
-  client.connection.SetInputHeld(true);
-  stats_->Add(Stat::kLockWaits);
-  context_.lane->Submit(std::move(job));
+  return means_the_same ? std::move(job) : nullptr;
 }
 
 // The lane does not look who commits beside it.
@@ -49,6 +61,7 @@ void Worker::FinishWait(WaitJob& job) {
     if (std::erase(orphans_, &client) != 0) delete &client;
     return;
   }
+  if (job.is_lost) return Lose(client);
   client.connection.SetInputHeld(false);
   client.was_handed_back = job.is_handed_back;
   const bool is_open = job.item.kind == Item::Kind::kOpen;

@@ -234,3 +234,48 @@ def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, varia
     errors = [text for text in server.log().splitlines() if "[ERROR] rowsocket: " in text]
     assert len(errors) == 1 and "cannot start a worker thread" in errors[0], server.log_tail()
     assert f"raise open_files_limit, or lower {variable}" in errors[0]
+
+
+def test_a_server_without_memory_closes_connections_and_lives(make_server):
+    """What is sent decides how much memory it takes; where there is none, who sent it goes."""
+    server = make_server(options=["--innodb-buffer-pool-size=64M",
+                                  "--loose-innodb-buffer-pool-size-max=64M"])
+    restart_with_memory(server, 128 << 20)
+    sql = server.sql()
+    sql.run("CREATE DATABASE mem")
+    sql.run("CREATE TABLE mem.t (id INT PRIMARY KEY, v LONGBLOB) ENGINE=InnoDB")
+    sql.run("INSERT INTO mem.t VALUES (1, 'one'), (2, REPEAT('x', 12000000))")
+    clients = [server.hs_rd() for _ in range(24)]
+    for client in clients:
+        assert client.open_index(0, "mem", "t", "", "v") == OK
+    lost = [client for client in clients if not takes(client, b"P\t1\tmem\tt\t" + b"x" * 15_000_000)]
+    assert 0 < len(lost) < len(clients)
+    for client in clients:
+        client.close()
+    client = server.hs_rd()
+    assert client.open_index(0, "mem", "t", "", "v") == OK
+    assert client.find(0, "=", [1]) == reply(0, 1, b"one")
+    assert len(client.find(0, "=", [2]).cells[0]) == 12_000_000
+    assert "out of memory: connections are closed" in server.log()
+
+
+def restart_with_memory(server, bytes_more):
+    """From now on the server's address space may grow by so much."""
+    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
+        peak_kb = next(int(line.split()[1]) for line in status if line.startswith("VmPeak"))
+    server.stop()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, ((peak_kb << 10) + bytes_more, before[1]))
+    try:
+        server.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def takes(client, line):
+    """Whether the server takes all of an unfinished line and keeps the connection."""
+    try:
+        client.send_raw(line)
+        return not client.readable(0.3)
+    except OSError:
+        return False

@@ -1,0 +1,78 @@
+// Where memory runs out: the connection that wanted it goes, and nothing else.
+#include <new>
+
+#include "exec/test_service.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::LockWait;
+using engine::Outcome;
+using engine::fake::Call;
+
+class WorkerMemoryTest : public ::testing::Test {
+ protected:
+  static std::string Change(int id, int value) {
+    return "0\t=\t1\t" + std::to_string(id) + "\t1\t0\tU\t" + std::to_string(id) + "\t" +
+           std::to_string(value) + "\n";
+  }
+  /// Calls of this kind run out of memory; of requests those for row 2, in sessions that wait so.
+  void Exhaust(Call::Kind kind, LockWait lock_wait = LockWait::kNever) {
+    server_.store.SetHook([kind, lock_wait](const Call& call) {
+      const bool is_other = call.request != nullptr && engine::fake::FirstValue(*call.request) != "2";
+      if (call.kind == kind && call.lock_wait == lock_wait && !is_other) throw std::bad_alloc();
+      return Outcome();
+    });
+  }
+  /// Whoever comes now is served, and sees this of row 2.
+  void ExpectServed(const std::string& value) {
+    server_.store.SetHook({});
+    LineClient client = server_.ConnectAndOpen();
+    EXPECT_EQ("0\t2\t2\t" + value, client.Ask("0\t=\t1\t2\n"));
+    EXPECT_EQ("0\t1\t1", client.Ask(Change(2, 99)));
+    EXPECT_EQ("0\t2\t2\t99", client.Ask("0\t=\t1\t2\n"));
+  }
+
+  TestService server_;
+};
+
+TEST_F(WorkerMemoryTest, FindEndsItsConnection) {
+  server_.Start();
+  LineClient greedy = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+  Exhaust(Call::Kind::kExecute);
+  EXPECT_EQ("(end)", greedy.Ask("0\t=\t1\t2\n"));
+  EXPECT_EQ(kRow1, other.Ask(kFind1));
+  ExpectServed("20");
+}
+
+TEST_F(WorkerMemoryTest, WriteEndsItsConnectionAndChangesNothing) {
+  server_.Start();
+  LineClient greedy = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+  Exhaust(Call::Kind::kExecute);
+  greedy.Send(Change(1, 11) + Change(2, 21));
+  EXPECT_EQ("(end)", greedy.ReadLine());
+  EXPECT_EQ(kRow1, other.Ask(kFind1));
+  ExpectServed("20");
+}
+
+TEST_F(WorkerMemoryTest, CommitKeepsNobodyWaiting) {
+  server_.Start();
+  LineClient greedy = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+  Exhaust(Call::Kind::kCommit);
+  EXPECT_EQ("(end)", greedy.Ask(Change(2, 21)));
+  ExpectServed("20");
+  EXPECT_EQ("0\t2\t2\t99", other.Ask("0\t=\t1\t2\n"));
+}
+
+TEST_F(WorkerMemoryTest, RequestThatWaitedEndsItsConnection) {
+  server_.Start();
+  LineClient greedy = server_.ConnectAndOpen();
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  Exhaust(Call::Kind::kExecute, LockWait::kServer);
+  EXPECT_EQ("(end)", greedy.Ask(Change(2, 21)));
+  held.reset();
+  ExpectServed("20");
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -186,29 +186,30 @@ void AddSettings(const MemcachedShared& shared, Writer& writer) {
 }  // namespace
 
 void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
-  const std::string_view argument = work.command.stats_arguments;
+  const std::string_view what = work.command.stats_word(0);
+  const std::string_view mode = work.command.stats_word(1);
   Writer writer(work.command, out);
-  if (argument.empty()) {
+  if (what.empty()) {
     AddProcess(shared, writer);
     AddCounters(shared, writer);
     AddContainers(*shared.catalog.current(), writer);
-  } else if (argument == "reset") {
+  } else if (what == "reset") {
     Since(shared).Reset();
     shared.details.Clear();
     return memcached::AppendReset(work.command, &out);
-  } else if (argument == "settings") {
+  } else if (what == "settings") {
     AddSettings(shared, writer);
-  } else if (argument == "detail on" || argument == "detail off") {
-    shared.details.Switch(argument == "detail on");
+  } else if (what == "detail" && (mode == "on" || mode == "off")) {
+    shared.details.Switch(mode == "on");
     return memcached::AppendOk(work.command, &out);
-  } else if (argument == "detail dump") {
+  } else if (what == "detail" && mode == "dump") {
     const std::string dump = shared.details.Dump();
     if (work.command.dialect == memcached::Dialect::kBinary) writer.Add("detailed", dump);
     else out.Append(dump);
-  } else if (argument.starts_with("detail")) {
+  } else if (what == "detail") {
     return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
-  } else if (argument != "items" && argument != "slabs" && argument != "sizes" &&
-             argument != "conns" && !argument.starts_with("cachedump ")) {
+  } else if (what != "items" && what != "slabs" && what != "sizes" && what != "conns" &&
+             (what != "cachedump" || mode.empty())) {
     // Those belong to memcached's memory, of which there is none: they are known, and empty.
     return memcached::AppendError(work.command, memcached::Error::kNoSuchStats, &out);
   }

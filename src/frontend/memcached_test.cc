@@ -338,6 +338,18 @@ TEST_F(MemcachedTest, StatsCountAndAreReset) {
   EXPECT_EQ("END\r\n", Ask("stats items\r\n"));
 }
 
+TEST_F(MemcachedTest, StatsIgnoresWordsThatItDoesNotNeed) {
+  for (const char* what : {"settings x", " settings  x y"}) {
+    EXPECT_EQ(0u, Ask(std::string("stats ") + what + "\r\n").find("STAT maxbytes 0\r\n"));
+  }
+  EXPECT_EQ("END\r\nRESET\r\n", Ask("stats items x\r\nstats reset x\r\n"));
+  EXPECT_EQ("OK\r\n", Ask("stats detail on x\r\n"));
+  EXPECT_EQ("EN\r\nPREFIX p get 1 hit 0 set 0 del 0\r\nEND\r\n",
+            Ask("mg p:1\r\nstats  detail   dump x\r\n"));
+  EXPECT_EQ("CLIENT_ERROR usage: stats detail on|off|dump\r\n", Ask("stats detail x on\r\n"));
+  EXPECT_EQ("ERROR\r\n", Ask("stats x settings\r\n"));
+}
+
 TEST_F(MemcachedTest, BinaryTalksOfTheSameRows) {
   Set("a", "12", "0");
   const std::string get("\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x2a"

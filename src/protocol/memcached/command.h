@@ -89,6 +89,8 @@ struct Command {
   std::string_view value;
   /// What follows `stats`, its blanks as sent (binary: the key); empty: all.
   std::string_view stats_arguments;
+  /// One of its words, from 0; empty: there are fewer. Words more than are asked for are ignored.
+  std::string_view stats_word(size_t number) const;
   uint32_t client_flags = 0;
   /// As on the wire: 0 never, up to kRelativeExptimeMax seconds from now, larger a unix time,
   /// negative already expired.

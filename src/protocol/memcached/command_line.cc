@@ -186,6 +186,13 @@ bool ParseOther(std::string_view rest, const Tokens& tokens, base::Arena& arena,
 
 }  // namespace
 
+std::string_view Command::stats_word(size_t number) const {
+  std::string_view rest = stats_arguments;
+  std::string_view word = TakeToken(&rest);
+  while (number-- > 0) word = TakeToken(&rest);
+  return word;
+}
+
 Tokens::Tokens(std::string_view line) {
   for (std::string_view token = TakeToken(&line); !token.empty(); token = TakeToken(&line)) {
     if (count < kKeptMax) first[count] = token;

@@ -159,14 +159,13 @@ void TestStore::Count(const Command& command, base::Buffer* out) {
 }
 
 void TestStore::Stats(const Command& command, base::Buffer* out) {
-  const std::string_view arguments = command.stats_arguments;
-  if (arguments.empty()) {
-    AppendStat(command, "curr_items", entries_.size(), out);
-    return AppendStatsEnd(command, out);
-  }
-  if (arguments == "reset") return AppendReset(command, out);
-  if (arguments == "detail on" || arguments == "detail off") return AppendOk(command, out);
-  const bool detail = arguments.starts_with("detail");
+  const std::string_view what = command.stats_word(0);
+  if (what.empty()) AppendStat(command, "curr_items", entries_.size(), out);
+  if (what.empty() || what == "items") return AppendStatsEnd(command, out);
+  if (what == "reset") return AppendReset(command, out);
+  const bool detail = what == "detail";
+  const std::string_view mode = command.stats_word(1);
+  if (detail && (mode == "on" || mode == "off")) return AppendOk(command, out);
   AppendError(command, detail ? Error::kStatsDetailUsage : Error::kNoSuchStats, out);
 }
 

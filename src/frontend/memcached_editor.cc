@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "protocol/memcached/numbers.h"
+
 namespace rowsocket::frontend {
 
 using containers::Layout;
@@ -171,7 +173,6 @@ Decision Editor::Join() {
   return WriteValue(joined.view(), Result::kStored);
 }
 
-// A value that memcached wrote may have blanks behind its number; one plus sign is no part of it.
 Decision Editor::Add() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotFound);
@@ -179,11 +180,8 @@ Decision Editor::Add() {
     return Create(NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
                   Result::kNumber);
   }
-  std::string_view text = old_value_;
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
   uint64_t old = 0;
-  if (!ParseNumber(text, &old)) return Keep(Result::kNotNumeric);
+  if (!memcached::ParseStoredNumber(old_value_, &old)) return Keep(Result::kNotNumeric);
   if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);

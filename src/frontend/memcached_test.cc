@@ -61,6 +61,13 @@ TEST_F(MemcachedTest, NumbersHave64BitsAndStopAtZero) {
   EXPECT_EQ("VALUE n 0 1\r\n0\r\nEND\r\n", Ask("get n\r\n"));
   Set("n", "12 ", "0");
   EXPECT_EQ("13\r\n", Ask("incr n 1\r\n"));
+  for (const char* value : {" 5", "\t\n\v\f\r +5", "5\t", "5 x", " 5\r\nx", "5\v6"}) {
+    Set("n", value, "0");
+    EXPECT_EQ("6\r\n", Ask("incr n 1\r\n")) << value;
+  }
+  Set("n", "  ", "0");
+  EXPECT_EQ("CLIENT_ERROR cannot increment or decrement non-numeric value\r\n",
+            Ask("incr n 1\r\n"));
   Set("n", "x", "0");
   EXPECT_EQ("CLIENT_ERROR cannot increment or decrement non-numeric value\r\n",
             Ask("incr n 1\r\n"));

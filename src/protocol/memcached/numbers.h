@@ -23,7 +23,17 @@ inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
   return true;
 }
 
-/// The same, with or without a sign.
+/// The number that a stored value is to incr and decr: white space (of the C locale) may stand
+/// before it, and ends it, whatever follows.
+inline bool ParseStoredNumber(std::string_view value, uint64_t* number) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const size_t begin = value.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return false;
+  value.remove_prefix(begin);
+  return ParseUnsigned(value.substr(0, value.find_first_of(kSpace)), number);
+}
+
+/// The same as ParseUnsigned, with or without a sign.
 inline bool ParseSigned(std::string_view text, int64_t* number) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const bool negative = text.starts_with('-');

@@ -139,8 +139,7 @@ void TestStore::Count(const Command& command, base::Buffer* out) {
     entry->expires_s = ExpiresAt(command.create_exptime);
   } else {
     if (command.compares_cas && command.cas != entry->cas) return AppendExists(command, out);
-    const std::string digits = entry->value.substr(0, entry->value.find_last_not_of(' ') + 1);
-    if (digits.size() > 20 || !ParseUnsigned(digits, &number)) {
+    if (!ParseStoredNumber(entry->value, &number)) {
       return AppendError(command, Error::kNotNumeric, out);
     }
     if (command.meta.has_guard && number <= command.meta.guard) {

@@ -37,7 +37,8 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   Scratch& scratch = Scratch::OfThread();
   scratch.arena.Reset();
   changes_ = 0;
-  stale_ = keeps_promise_ = promises_ = false;
+  stale_ = promises_ = false;
+  kept_ = Kept::kNone;
   item_ = {};
   refusal_ = {};
   now_ms_ = shared_.NowMs();
@@ -154,7 +155,8 @@ Decision Editor::Store() {
 // An older token: the value is taken for what it is, out of date. How long it lives, and whether a
 // client renews it already, stays.
 Decision Editor::StoreStale() {
-  stale_ = keeps_promise_ = true;
+  stale_ = true;
+  kept_ = Kept::kPromise;
   return Write(work_.value, command_.value, command_.client_flags, old_expiry_ms_, Result::kStored);
 }
 
@@ -206,6 +208,8 @@ Decision Editor::Remove() {
   if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
   if (!PutToken()) return Keep(Result::kRefused);
   stale_ = meta.invalidates;
+  // One that is emptied is another item, which nobody has read.
+  if (!meta.removes_value) kept_ = Kept::kAccess;
   result_ = Result::kDeleted;
   return Decision::kStore;
 }
@@ -283,6 +287,7 @@ Decision Editor::GetOrCreate() {
   promises_ = true;
   const Decision decision = Create({}, 0, CreatedExptime(), Result::kHit);
   item_.won = true;
+  item_.was_fetched = false;
   return decision;
 }
 

@@ -35,6 +35,8 @@ class Editor final : public model::RowEditor {
     kTooLarge,
     kRefused,  ///< refusal() says why.
   };
+  /// Which of the marks that the item had under its old token go on with the new one.
+  enum class Kept : uint8_t { kNone, kAccess, kPromise };
 
   Editor(MemcachedShared& shared, const Work& work, const Target& target);
 
@@ -52,7 +54,7 @@ class Editor final : public model::RowEditor {
   bool found_expired() const { return found_expired_; }
   /// The marks that the item has from now on.
   bool stale() const { return stale_; }
-  bool keeps_promise() const { return keeps_promise_; }
+  Kept kept() const { return kept_; }
   bool promises() const { return promises_; }
   uint64_t old_token() const { return old_token_; }
 
@@ -111,7 +113,7 @@ class Editor final : public model::RowEditor {
   uint64_t number_ = 0;
   std::string_view refusal_;
   bool stale_ = false;
-  bool keeps_promise_ = false;
+  Kept kept_ = Kept::kNone;
   bool promises_ = false;
   uint32_t changes_ = 0;
   TextRoom token_text_;

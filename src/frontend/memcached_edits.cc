@@ -13,6 +13,7 @@ using memcached::Command;
 using memcached::Dialect;
 using memcached::Error;
 using memcached::Verb;
+using Kept = Editor::Kept;
 using Result = Editor::Result;
 
 namespace {
@@ -24,20 +25,31 @@ class NoRows final : public model::RowSink {
   bool NullCell() override { return true; }
 };
 
+// The mark has moved on if the request is run again, but its row is as it was.
+MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
+                      const Editor& editor) {
+  MemcachedMark old;
+  shared.marks.With(target.container->state.get(), target.key, editor.old_token(),
+                    [&](const MemcachedMark& mark) { old = mark; });
+  if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
+  work.old_mark = old;
+  return old;
+}
+
 /// What was decided about the item's marks holds for the token that it has now.
-void KeepMarks(MemcachedShared& shared, const Work& work, const Target& target,
-               const Editor& editor) {
+void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
   if (!editor.stale() && !editor.promises()) return;
-  bool promised = editor.promises();
+  const Kept kept = editor.kept();
   const void* container = target.container->state.get();
-  if (editor.keeps_promise()) {
-    shared.marks.With(container, target.key, editor.old_token(),
-                      [&](MemcachedMark& mark) { promised = mark.promised; });
-  }
+  MemcachedMark old;
+  if (kept != Kept::kNone) old = OldMark(shared, work, target, editor);
   shared.marks.With(container, target.key, editor.item().cas, [&](MemcachedMark& mark) {
     mark.stale = editor.stale();
-    mark.promised = promised;
+    mark.promised = editor.promises() || (kept == Kept::kPromise && old.promised);
     mark.winner = editor.promises() ? work.serial : 0;
+    mark.was_read = kept == Kept::kAccess && old.was_read;
+    mark.read_ms = old.read_ms;
+    if (editor.promises()) MarkRead(work.command, editor.now_ms(), &mark);
   });
 }
 

@@ -24,6 +24,8 @@ struct MemcachedMark {
   bool was_read = false;
   int64_t read_ms = 0;
   uint64_t winner = 0;  ///< The request that won: it has still won when it is run again.
+
+  bool empty() const { return !stale && !promised && !was_read; }
 };
 
 class MemcachedMarks {
@@ -42,7 +44,7 @@ class MemcachedMarks {
     if (found != part.marks.end() && found->second.token == token) mark = found->second;
     mark.token = token;
     look(mark);
-    if (!mark.stale && !mark.promised && !mark.was_read) {
+    if (mark.empty()) {
       if (found == part.marks.end()) return;
       part.marks.erase(found);
       count_.fetch_sub(1, std::memory_order_relaxed);

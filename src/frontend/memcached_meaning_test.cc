@@ -44,6 +44,21 @@ TEST_F(MemcachedTest, ATokenIsNoConditionOfAGet) {
   EXPECT_EQ("HD\r\n", Ask("mg b C" + Token("b") + " T30 v\r\n"));
 }
 
+TEST_F(MemcachedTest, WhatWasJustMadeHasNotBeenRead) {
+  EXPECT_EQ("HD h0 l0 W\r\n", Ask("mg a N30 h l\r\n"));
+  EXPECT_EQ("HD h1 Z\r\n", Ask("mg a h\r\n"));
+  EXPECT_EQ("HD h0 W\r\n", Ask("mg b N30 h u\r\n"));
+  EXPECT_EQ("HD h0 Z\r\n", Ask("mg b h\r\n"));
+}
+
+TEST_F(MemcachedTest, AStaleItemIsReadOrNotAsBefore) {
+  EXPECT_EQ("HD\r\nHD h0\r\nHD\r\n", Ask("ms a 1\r\n5\r\nmg a h\r\nmd a I T30\r\n"));
+  EXPECT_EQ("VA 1 h1 X W\r\n5\r\n", Ask("mg a h v\r\n"));
+  EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1\r\n5\r\nmd a I T30\r\n"));
+  EXPECT_EQ("VA 1 h0 X W\r\n5\r\n", Ask("mg a h v\r\n"));
+  EXPECT_EQ("HD\r\nHD h0 X W\r\n", Ask("md a I x\r\nmg a h u\r\n"));
+}
+
 TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));

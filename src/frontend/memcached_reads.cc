@@ -14,6 +14,10 @@ bool NeedsToken(const MemcachedShared& shared, const Command& command) {
   return command.returns_cas || command.dialect == Dialect::kBinary || TellsMarks(shared, command);
 }
 
+bool TellsAccess(const Command& command) {
+  return command.meta.returns.find_first_of("hl") != std::string_view::npos;
+}
+
 /// The only row of a find, written to the reply as its last cell comes.
 class HitWriter final : public model::RowSink {
  public:
@@ -88,11 +92,16 @@ class HitWriter final : public model::RowSink {
 
 }  // namespace
 
+void MarkRead(const Command& command, int64_t now_ms, MemcachedMark* mark) {
+  if (!TellsAccess(command) || command.meta.no_update) return;
+  mark->was_read = true;
+  mark->read_ms = now_ms;
+}
+
 bool TellsMarks(const MemcachedShared& shared, const Command& command) {
   if (command.dialect != Dialect::kMeta) return false;
   return !shared.marks.empty() || command.meta.has_recache ||
-         command.verb == memcached::Verb::kMetaDebug ||
-         command.meta.returns.find_first_of("hl") != std::string_view::npos;
+         command.verb == memcached::Verb::kMetaDebug || TellsAccess(command);
 }
 
 Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
@@ -134,7 +143,6 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
                memcached::Item* item) {
   const int64_t now_ms = moment.now_ms;
   const memcached::MetaFlags& meta = work.command.meta;
-  const bool tells_access = meta.returns.find_first_of("hl") != std::string_view::npos;
   const bool renews = meta.has_recache && moment.ttl_s >= 0 && moment.ttl_s < meta.recache_s;
   const bool tells_all = work.command.verb == memcached::Verb::kMetaDebug;
   const auto tell = [&](MemcachedMark& mark) {
@@ -148,17 +156,14 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       mark.promised = true;
       mark.winner = work.serial;
     }
-    if (tells_access || tells_all) {
+    if (TellsAccess(work.command) || tells_all) {
       // Of an item that no meta get has asked about: the time since it was written, if known.
       const bool is_time = target.container->token == containers::TokenKind::kTime;
       const int64_t written_ms =
           is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;
       const int64_t since_ms = now_ms - (mark.was_read ? mark.read_ms : written_ms);
       item->last_access_s = static_cast<uint32_t>(since_ms > 0 ? since_ms / 1000 : 0);
-      if (!meta.no_update && !tells_all) {
-        mark.was_read = true;
-        mark.read_ms = now_ms;
-      }
+      MarkRead(work.command, now_ms, &mark);
     }
   };
   shared.marks.With(target.container->state.get(), target.key, item->cas, tell);

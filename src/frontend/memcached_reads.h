@@ -26,6 +26,8 @@ struct Moment {
 /// REQUIRES: `item->cas` is its token.
 void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
                memcached::Item* item);
+/// Marks the item as read, if the command is one whose access counts.
+void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
 /// Whether a reply to this command tells any of it.
 bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);
 

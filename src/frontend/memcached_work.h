@@ -9,6 +9,7 @@
 
 #include "containers/catalog.h"
 #include "frontend/memcached_counters.h"
+#include "frontend/memcached_marks.h"
 #include "frontend/memcached_target.h"
 #include "protocol/memcached/command.h"
 
@@ -37,6 +38,7 @@ struct Work {
   uint64_t serial = 0;    ///< Of requests that may win a mark.
   int64_t parsed_us = 0;  ///< Of those that are timed.
   Tally tally;
+  MemcachedMark old_mark;  ///< What the first execution found and moved to another token.
 
   const Target& target() const { return targets.front(); }
 };

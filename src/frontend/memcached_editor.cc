@@ -187,6 +187,7 @@ Decision Editor::Add() {
   if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
+  kept_ = Kept::kAll;  // The item stays the same one.
   return WriteValue(NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 

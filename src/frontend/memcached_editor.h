@@ -36,7 +36,7 @@ class Editor final : public model::RowEditor {
     kRefused,  ///< refusal() says why.
   };
   /// Which of the marks that the item had under its old token go on with the new one.
-  enum class Kept : uint8_t { kNone, kAccess, kPromise };
+  enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
 
   Editor(MemcachedShared& shared, const Work& work, const Target& target);
 

@@ -36,21 +36,36 @@ MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
   return old;
 }
 
+/// The marks that the item has under its new token.
+MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMark& old) {
+  const Kept kept = editor.kept();
+  if (kept == Kept::kAll) return old;
+  MemcachedMark mark;
+  mark.stale = editor.stale();
+  mark.promised = editor.promises() || (kept == Kept::kPromise && old.promised);
+  mark.winner = editor.promises() ? work.serial : 0;
+  if (kept == Kept::kAccess) {
+    mark.was_read = old.was_read;
+    mark.read_ms = old.read_ms;
+  }
+  if (editor.promises()) MarkRead(work.command, editor.now_ms(), &mark);
+  return mark;
+}
+
 /// What was decided about the item's marks holds for the token that it has now.
 void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
-  if (!editor.stale() && !editor.promises()) return;
-  const Kept kept = editor.kept();
-  const void* container = target.container->state.get();
+  if (editor.result() == Result::kRefused) return;
+  const bool counts = editor.kept() == Kept::kAll;
+  if (!editor.stale() && !editor.promises() && !counts) return;
+  if (counts && shared.marks.empty() && work.old_mark.empty()) return;
   MemcachedMark old;
-  if (kept != Kept::kNone) old = OldMark(shared, work, target, editor);
-  shared.marks.With(container, target.key, editor.item().cas, [&](MemcachedMark& mark) {
-    mark.stale = editor.stale();
-    mark.promised = editor.promises() || (kept == Kept::kPromise && old.promised);
-    mark.winner = editor.promises() ? work.serial : 0;
-    mark.was_read = kept == Kept::kAccess && old.was_read;
-    mark.read_ms = old.read_ms;
-    if (editor.promises()) MarkRead(work.command, editor.now_ms(), &mark);
-  });
+  if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
+  if (counts && old.empty()) return;
+  shared.marks.With(target.container->state.get(), target.key, editor.item().cas,
+                    [&](MemcachedMark& mark) {
+                      mark = NewMark(work, editor, old);
+                      mark.token = editor.item().cas;
+                    });
 }
 
 void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,

@@ -59,6 +59,31 @@ TEST_F(MemcachedTest, AStaleItemIsReadOrNotAsBefore) {
   EXPECT_EQ("HD\r\nHD h0 X W\r\n", Ask("md a I x\r\nmg a h u\r\n"));
 }
 
+TEST_F(MemcachedTest, ANumberThatIsChangedKeepsItsMarks) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\nma a\r\n");
+  EXPECT_EQ("VA 1 X W\r\n6\r\n", Ask("mg a v\r\n"));
+  EXPECT_EQ("10\r\n", Ask("incr a 4\r\n"));
+  EXPECT_EQ("VA 2 Z X\r\n10\r\n", Ask("mg a v\r\n"));
+  // A number that was not there has no marks to keep.
+  Ask("delete a\r\nma a N0 J5\r\n");
+  EXPECT_EQ("VA 1\r\n5\r\n", Ask("mg a v\r\n"));
+}
+
+TEST_F(MemcachedTest, ANumberKeepsItsMarksWhenItsBatchRunsAgain) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\n");
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  frontend_->Parse("ma a\r\n", false, arena, &item);
+  for (int run = 0; run < 3; ++run) {
+    session_.BeginTurn(true);
+    EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
+    session_.Rollback();
+  }
+  Execute(item, out);
+  EXPECT_EQ("VA 1 X W\r\n6\r\n", Ask("mg a v\r\n"));
+}
+
 TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));

@@ -105,7 +105,8 @@ class Source:
         rng, key = self.rng, self.key()
         pick = rng.random()
         if pick < 0.4:
-            # A win is lost by incr or not, as memcached finds the item still in use or not.
+            # Ours keeps a win through incr. memcached loses it where the item is in use just then (by a
+            # reply of this pipeline) or the number gets longer: numbers are not to be won here.
             # Of T and those memcached does what comes last.
             marks = [b"T%d" % self.expiry()]
             if key not in NUMBERS and rng.random() < 0.5:

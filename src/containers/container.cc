@@ -24,6 +24,10 @@ std::vector<std::string> SplitNames(std::string_view text) {
 
 namespace {
 
+/// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
+constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
+constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
+
 /// A container in the making.
 class Maker {
  public:
@@ -189,10 +193,13 @@ class Maker {
     const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
     if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
       container_.token = TokenKind::kNumber;
+      container_.token_max = column.is_unsigned ? UINT64_MAX : INT64_MAX;
       return true;
     }
     if (is_time && column.decimals == 6) {
       container_.token = TokenKind::kTime;
+      container_.token_max_is_utc = column.kind == Kind::kTimestamp;
+      container_.token_max = container_.token_max_is_utc ? kTimestampMaxUs : kDateTimeMaxUs;
       return true;
     }
     return Wrong("cas_column " + definition_.cas_column +

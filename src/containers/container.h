@@ -74,6 +74,9 @@ struct Container {
   char separator = '|';
   bool relaxed = false;  ///< Replies need not wait for the disk.
   TokenKind token = TokenKind::kHash;
+  /// The largest that the cas column holds; of TIMESTAMP in UTC, whatever the server's time zone.
+  uint64_t token_max = UINT64_MAX;
+  bool token_max_is_utc = false;
   ExpiryKind expiry = ExpiryKind::kNone;
   bool expiry_is_nullable = false;
   bool has_flags = false;

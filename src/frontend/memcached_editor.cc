@@ -355,8 +355,10 @@ bool Editor::PutToken() {
     item_.cas = TokenOfContent(item_.client_flags, item_.value);
     return true;
   }
-  item_.cas = command_.meta.has_new_cas ? command_.meta.new_cas : shared_.NextToken(old_token_);
-  if (!IsToken(item_.cas, container_.token)) {
+  const uint64_t largest = shared_.LargestToken(container_);
+  item_.cas =
+      command_.meta.has_new_cas ? command_.meta.new_cas : shared_.NextToken(old_token_, largest);
+  if (item_.cas == 0 || item_.cas > largest) {
     refusal_ = "the cas_column cannot hold this token";
     return false;
   }

@@ -43,8 +43,10 @@ struct MemcachedShared {
   /// The clock that expiry goes by.
   int64_t NowMs() const { return WallClockMs() + clock_offset_ms.load(std::memory_order_relaxed); }
   /// A token that is later than `old`: microseconds of the server's time of day, as the column has
-  /// them.
-  uint64_t NextToken(uint64_t old) const;
+  /// them. Behind the largest it is the clock's again, or no item could be changed any more.
+  uint64_t NextToken(uint64_t old, uint64_t largest) const;
+  /// REQUIRES: the container has a cas column.
+  uint64_t LargestToken(const containers::Container& container) const;
   int64_t UtcOffsetMs() const;
   /// Makes the housekeeper look at flushes then.
   void FlushIsDueAt(int64_t at_ms) {
@@ -64,6 +66,7 @@ struct MemcachedShared {
   std::atomic<int64_t> clock_offset_ms{0};       ///< For tests of expiry.
   std::atomic<uint64_t> next_serial{1};          ///< Of requests that may win a mark.
   mutable std::atomic<int64_t> utc_offset_s{0};  ///< As of utc_offset_minute.
+  mutable std::atomic<int64_t> utc_offset_at_max_s{0};  ///< When TIMESTAMP ends; as of the same.
   mutable std::atomic<int64_t> utc_offset_minute{-1};
 
   /// `stats reset`: what the counters were then.

@@ -154,6 +154,40 @@ TEST_F(MemcachedTest, AClientsOwnTokenIsKept) {
             Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this token"));
 }
 
+TEST_F(MemcachedTest, BehindTheLargestTokenComesThatOfTheClock) {
+  struct Column {
+    Kind kind;
+    bool is_unsigned;
+    uint64_t largest;
+  };
+  settings_.utc_offset_s = [](int64_t) { return 3600; };
+  const std::string refusal = "SERVER_ERROR the cas_column cannot hold this token\r\n";
+  for (const Column& column :
+       {Column{Kind::kDateTime, false, 253'402'300'799'999'999},
+        Column{Kind::kTimestamp, false, 2'147'483'647'999'999 + 3'600'000'000},
+        Column{Kind::kInteger, false, INT64_MAX}, Column{Kind::kInteger, true, UINT64_MAX}}) {
+    ColumnFacts facts = Of(column.kind, 6);
+    facts.is_unsigned = column.is_unsigned;
+    store_.CreateTable(
+        {"test.max", {"id", "v", "c"}, {{"PRIMARY", {0}}}, false, false, {{"c", facts}}});
+    Define({{"default", "test", "max", "id", "v", "0", "c", "0", "PRIMARY"}});
+    Connect();
+    const std::string largest = std::to_string(column.largest);
+    EXPECT_EQ("HD c" + largest + "\r\n", Ask("ms a 1 c E" + largest + "\r\n1\r\n"));
+    if (column.largest != UINT64_MAX) {
+      const std::string more = std::to_string(column.largest + 1);
+      EXPECT_EQ(refusal, Ask("ms a 1 E" + more + "\r\nx\r\n"));
+    }
+    EXPECT_EQ(refusal, Ask("ms a 1 E0\r\nx\r\n"));
+    EXPECT_EQ("2\r\n", Ask("incr a 1\r\n")) << largest;
+    const uint64_t token = std::stoull(Token("a"));
+    EXPECT_LT(token, column.largest);
+    EXPECT_GT(token, 1'700'000'000'000'000u);
+    Set("a", "3", "0");
+    EXPECT_GT(std::stoull(Token("a")), token);
+  }
+}
+
 TEST_F(MemcachedTest, AStaleItemIsWonOnce) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a I T30\r\n"));

@@ -21,8 +21,6 @@ constexpr uint64_t kUsPerSecond = 1'000'000;
 constexpr uint64_t kSecondsPerDay = 86'400;
 /// Later than any date that a column holds, and far from the end of the type: 17 digits of seconds.
 constexpr int64_t kLastMs = 9'000'000'000'000'000'000;
-/// 9999-12-31 23:59:59.999999 in microseconds since 1970.
-constexpr uint64_t kLastTimeUs = 253'402'300'799'999'999;
 
 int64_t NowIn(uint64_t per_second) {
   timespec now;
@@ -166,11 +164,6 @@ model::Value TokenToCell(uint64_t token, TokenKind kind, TextRoom* room) {
                             year % 10'000, month % 100, day % 100, of_day / 3600, of_day / 60 % 60,
                             of_day % 60, static_cast<unsigned>(token % kUsPerSecond));
   return model::Value(std::string_view(room->data(), static_cast<size_t>(size)));
-}
-
-bool IsToken(uint64_t token, TokenKind kind) {
-  if (kind == TokenKind::kHash || token == 0) return false;
-  return kind == TokenKind::kNumber || token <= kLastTimeUs;
 }
 
 uint64_t TokenOfContent(uint32_t flags, std::string_view value) {

@@ -35,10 +35,8 @@ int64_t TtlOf(int64_t expiry_ms, int64_t now_ms);
 
 /// Of a column of kNumber or kTime; never 0.
 uint64_t TokenFromCell(const model::Value& cell, containers::TokenKind kind);
-/// REQUIRES: IsToken.
+/// REQUIRES: the column can hold it.
 model::Value TokenToCell(uint64_t token, containers::TokenKind kind, TextRoom* room);
-/// Whether a column of this kind can hold a client's own token.
-bool IsToken(uint64_t token, containers::TokenKind kind);
 /// Of a row without a column for it.
 uint64_t TokenOfContent(uint32_t flags, std::string_view value);
 

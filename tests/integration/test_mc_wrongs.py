@@ -154,6 +154,31 @@ def test_row_2_a_bigint_column_holds_the_number(server, db):
         container.drop()
 
 
+@pytest.mark.parametrize("column,largest", [
+    ("DATETIME(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)", "9999-12-31 23:59:59.999999"),
+    ("TIMESTAMP(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)", "2038-01-19 05:14:07.999999"),
+    ("BIGINT NOT NULL DEFAULT 0", str(2**63 - 1)), ("BIGINT UNSIGNED NOT NULL DEFAULT 0", str(2**64 - 1))])
+def test_row_2_there_is_a_token_behind_the_largest(make_server, column, largest):
+    """SQL has stored it, or a client has; what is larger is refused and changes nothing."""
+    server = make_server(options=["--default-time-zone=+02:00"])
+    server.sql().run("CREATE DATABASE large")
+    container = Container(server, "large", "box", f"k VARBINARY(20) PRIMARY KEY, v BLOB, c {column}",
+                          flags="0", expiry="0")
+    client, key = container.ready(), container.at("k")
+    refusal = b"SERVER_ERROR the cas_column cannot hold this token"
+    container.sql.run("INSERT INTO box VALUES ('k', '1', %s)", largest)
+    token = client.token(key)
+    for change in (lambda: client.set(key, b"2"), lambda: client.command(f"incr {key.decode()} 1"),
+                   lambda: client.meta(b"ma %s" % key)[0], lambda: client.set(key, b"0", verb="append")):
+        assert client.meta(b"ms %s 1 E%d" % (key, token), b"1")[0] == b"HD"
+        assert client.token(key) == token and container.row("k", "c") == (largest.encode(),)
+        assert change() in (b"STORED", b"2", b"HD")
+        assert 1_700_000_000_000_000 < client.token(key) < token
+    if token < 2**64 - 1:
+        assert client.meta(b"ms %s 1 E%d" % (key, token + 1), b"x")[0] == refusal
+    assert container.row("k") == (b"10",)
+
+
 def test_row_3_counting_has_64_bits(container):
     client, key = container.ready(), container.at("k").decode()
     for start, verb, delta, end in (

@@ -175,7 +175,11 @@ class Maker {
 
   bool CheckColumns() {
     for (const std::string& name : value_columns_) {
-      if (FactsOf(name).is_generated) return Wrong("value column " + name + " is generated");
+      const ColumnFacts& column = FactsOf(name);
+      if (column.is_generated) return Wrong("value column " + name + " is generated");
+      container_.keeps_bytes = container_.keeps_bytes &&
+                               (column.kind == Kind::kBytes || column.kind == Kind::kPaddedBytes ||
+                                column.kind == Kind::kText);
     }
     return CheckFlags() && CheckToken() && CheckExpiry();
   }

@@ -83,6 +83,7 @@ struct Container {
   bool verifies_key = false;  ///< The key's columns may hold what only looks the same.
   std::vector<KeyPart> key;   ///< In the order of key_columns.
   uint32_t values = 1;        ///< Value columns.
+  bool keeps_bytes = true;    ///< What they are given is what they read back as, or an error.
   std::string expiry_index;   ///< An index that begins with the column of expiry.
 
   /// All columns; and those that a get without a token needs.

@@ -37,7 +37,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   Scratch& scratch = Scratch::OfThread();
   scratch.arena.Reset();
   changes_ = 0;
-  stale_ = promises_ = false;
+  stale_ = promises_ = is_token_of_sent_ = false;
   kept_ = Kept::kNone;
   item_ = {};
   refusal_ = {};
@@ -203,6 +203,7 @@ Decision Editor::Remove() {
     if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
     for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
     Put(container_.rows_layout.flags, NumberToCell(command_.client_flags, &flags_text_));
+    item_.client_flags = command_.client_flags;
   } else {
     ShowRow(old_expiry_ms_);
   }
@@ -352,7 +353,9 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
 /// The token that a change leaves.
 bool Editor::PutToken() {
   if (container_.token == TokenKind::kHash) {
-    item_.cas = TokenOfContent(item_.client_flags, item_.value);
+    const uint32_t flags = container_.has_flags ? item_.client_flags : 0;
+    item_.cas = TokenOfContent(flags, item_.value);
+    is_token_of_sent_ = !container_.keeps_bytes;
     return true;
   }
   const uint64_t largest = shared_.LargestToken(container_);

@@ -57,6 +57,11 @@ class Editor final : public model::RowEditor {
   Kept kept() const { return kept_; }
   bool promises() const { return promises_; }
   uint64_t old_token() const { return old_token_; }
+  /// The item's token is a hash of what was sent, and its columns may have made something else of
+  /// it.
+  bool is_token_of_sent() const { return is_token_of_sent_; }
+  /// What it is instead.
+  void CorrectToken(uint64_t token) { item_.cas = token; }
 
  private:
   struct Scratch;
@@ -115,6 +120,7 @@ class Editor final : public model::RowEditor {
   bool stale_ = false;
   Kept kept_ = Kept::kNone;
   bool promises_ = false;
+  bool is_token_of_sent_ = false;
   uint32_t changes_ = 0;
   TextRoom token_text_;
   TextRoom expiry_text_;

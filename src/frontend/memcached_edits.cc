@@ -52,20 +52,35 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
   return mark;
 }
 
+bool MovesMarks(const MemcachedShared& shared, const Work& work, const Editor& editor) {
+  if (editor.result() == Result::kRefused) return false;
+  if (editor.stale() || editor.promises()) return true;
+  return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
+}
+
 /// What was decided about the item's marks holds for the token that it has now.
 void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
-  if (editor.result() == Result::kRefused) return;
-  const bool counts = editor.kept() == Kept::kAll;
-  if (!editor.stale() && !editor.promises() && !counts) return;
-  if (counts && shared.marks.empty() && work.old_mark.empty()) return;
+  if (!MovesMarks(shared, work, editor)) return;
   MemcachedMark old;
   if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
-  if (counts && old.empty()) return;
+  if (editor.kept() == Kept::kAll && old.empty()) return;
   shared.marks.With(target.container->state.get(), target.key, editor.item().cas,
                     [&](MemcachedMark& mark) {
                       mark = NewMark(work, editor, old);
                       mark.token = editor.item().cas;
                     });
+}
+
+/// A hash of what was sent is made one of what is stored, if anybody asks for it: the token is that
+/// which the next `gets` tells.
+Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target& target,
+                  engine::Session& session, Editor* editor) {
+  const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, *editor);
+  if (!editor->is_token_of_sent() || !is_told) return {};
+  uint64_t token = editor->item().cas;
+  const Outcome outcome = ReadToken(target, session, &token);
+  editor->CorrectToken(token);
+  return outcome;
 }
 
 void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,
@@ -199,6 +214,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     if (!outcome.ok()) return FailBehind(all, outcome);
     AddDone(outcome, &all);
+    const Outcome found = FindToken(shared, work, target, session, &editor);
+    if (!found.ok()) return FailBehind(all, found);
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);
     target.was_hit = editor.result() == Result::kHit && !editor.promises();

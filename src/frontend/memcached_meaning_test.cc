@@ -88,6 +88,11 @@ TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));
   EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
+  // Without a cas_column they are part of the token, by which the mark is found.
+  Define({{"default", "test", "demo", "id", "value", "flags", "0", "0", "PRIMARY"}});
+  Connect();
+  EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1\r\nx\r\nmd a x I F7\r\n"));
+  EXPECT_EQ("VA 0 f7 X W\r\n\r\n", Ask("mg a f v\r\n"));
 }
 
 TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {

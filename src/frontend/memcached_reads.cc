@@ -11,8 +11,33 @@ using memcached::Dialect;
 namespace {
 
 bool NeedsToken(const MemcachedShared& shared, const Command& command) {
-  return command.returns_cas || command.dialect == Dialect::kBinary || TellsMarks(shared, command);
+  return TellsToken(command) || TellsMarks(shared, command);
 }
+
+base::Buffer& Joined() {
+  thread_local base::Buffer joined;
+  return joined;
+}
+
+/// The token of the only row of a find.
+class TokenTaker final : public model::RowSink {
+ public:
+  TokenTaker(const Target& target, uint64_t* token)
+      : row_(target, target.container->rows_layout, Joined()), token_(*token) {
+    row_.Begin();
+  }
+  bool Cell(std::string_view text) override { return Take(model::Value(text)); }
+  bool NullCell() override { return Take(model::Value()); }
+
+ private:
+  bool Take(const model::Value& cell) {
+    if (row_.Take(cell)) token_ = row_.token();
+    return true;
+  }
+
+  RowView row_;
+  uint64_t& token_;
+};
 
 bool TellsAccess(const Command& command) {
   return command.meta.returns.find_first_of("hl") != std::string_view::npos;
@@ -40,11 +65,6 @@ class HitWriter final : public model::RowSink {
   bool expired() const { return expired_; }
 
  private:
-  static base::Buffer& Joined() {
-    thread_local base::Buffer joined;
-    return joined;
-  }
-
   bool Take(const model::Value& cell) {
     if (row_.Take(cell)) Finish();
     return true;
@@ -91,6 +111,19 @@ class HitWriter final : public model::RowSink {
 };
 
 }  // namespace
+
+bool TellsToken(const Command& command) {
+  return command.returns_cas || command.dialect == Dialect::kBinary;
+}
+
+Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token) {
+  TokenTaker taker(target, token);
+  model::Request request;
+  request.find.key = target.parts;
+  request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+  request.relaxed = target.container->relaxed;
+  return session.Execute(*target.container->rows, request, taker);
+}
 
 void MarkRead(const Command& command, int64_t now_ms, MemcachedMark* mark) {
   if (!TellsAccess(command) || command.meta.no_update) return;

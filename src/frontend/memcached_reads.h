@@ -16,6 +16,11 @@ namespace rowsocket::frontend {
 engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
                            base::Buffer& out);
 
+/// The token of the row as it is in the session's turn; left alone when there is no row.
+engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);
+/// Whether a reply to this command tells the token.
+bool TellsToken(const memcached::Command& command);
+
 /// When an item is told of.
 struct Moment {
   int64_t now_ms;

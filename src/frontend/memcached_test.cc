@@ -303,6 +303,24 @@ TEST_F(MemcachedTest, WithoutATokenColumnTheContentIsTheToken) {
   EXPECT_NE(std::string::npos, Ask("ms @@pairs.x|7 3 E5\r\na|d\r\n").find("no cas_column"));
 }
 
+TEST_F(MemcachedTest, WithoutAFlagsColumnTheTokenIsOfNoFlags) {
+  const std::string stored = Ask("ms @@pairs.x|7 3 F5 c\r\na|b\r\n");
+  EXPECT_EQ("HD c" + Token("@@pairs.x|7") + "\r\n", stored);
+}
+
+TEST_F(MemcachedTest, ATokenOfTheContentIsOfWhatTheColumnsHold) {
+  store_.CreateTable(
+      {"test.numbers", {"id", "v"}, {{"PRIMARY", {0}}}, false, false, {{"v", Of(Kind::kInteger)}}});
+  Define({{"default", "test", "numbers", "id", "v", "0", "0", "0", "PRIMARY"}});
+  EXPECT_EQ("END\r\n", Ask("get a\r\n"));
+  const uint64_t executed = store_.calls(engine::fake::Call::Kind::kExecute);
+  EXPECT_EQ("STORED\r\n", Set("a", "5", "0"));
+  EXPECT_EQ(executed + 1, store_.calls(engine::fake::Call::Kind::kExecute));
+  const std::string stored = Ask("ms a 1 c\r\n5\r\n");
+  EXPECT_EQ(executed + 3, store_.calls(engine::fake::Call::Kind::kExecute));
+  EXPECT_EQ("HD c" + Token("a") + "\r\n", stored);
+}
+
 TEST_F(MemcachedTest, AHeldRowIsBusyAndNoMiss) {
   Set("a", "1", "0");
   const auto held = store_.LockRow("test.demo", {"a"});

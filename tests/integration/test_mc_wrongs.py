@@ -137,6 +137,38 @@ def test_row_2_without_a_cas_column(server, db):
         container.drop()
 
 
+@pytest.mark.parametrize("columns,value,stored", [
+    ("v INT", b"007", (b"7",)), ("v INT(5) ZEROFILL", b"42", (b"00042",)), ("v DECIMAL(6, 2)", b"1.5", (b"1.50",)),
+    ("v DOUBLE", b"1e1", (b"10",)), ("v DATETIME", b"2024-05-06T07:08:09", (b"2024-05-06 07:08:09",)),
+    ("v INT, w BLOB", b"+7|x\\|y", (b"7", b"x|y")), ("v BLOB", b"007", (b"007",)),
+    ("v ENUM('a', 'b')", b"B", (b"b",))])
+def test_row_2_a_reply_tells_the_token_of_what_is_stored(server, db, columns, value, stored):
+    """That of the next gets, whatever the columns make of the value; it is good for a cas."""
+    names = [column.strip().split(" ")[0] for column in columns.replace("6, 2", "6.2").split(",")
+             if column.strip()[0] in "vw"]
+    container = Container(server, db, f"r{db}", f"k VARBINARY(20) PRIMARY KEY, {columns}", value=" ".join(names),
+                          flags="0", token="0", expiry="0")
+    try:
+        client, key = container.ready(), container.at("k")
+        line = b"ms %s %d F5 c\r\n%s\r\n" % (key, len(value), value)
+        assert client.meta(line[:-2])[0] == b"HD c%d" % client.token(key)
+        assert container.row("k", ", ".join(names)) == stored
+        client.send(line * 9)  # merged
+        assert {client.line() for _ in range(9)} == {b"HD c%d" % client.token(key)}
+        with mc.connect(server) as binary:
+            token = 0
+            for opcode in (mc.SET, mc.SET, mc.REPLACE):
+                told = binary.binary(opcode, key, value, mc.storing(flags=7), token=token)
+                assert told.status == 0
+                token = told.token
+                assert token == client.token(key)
+            if stored[0].isdigit() and len(names) == 1:
+                told = binary.binary(mc.INCR, key, b"", mc.counting(1), token=token)
+                assert (told.status, told.token) == (0, client.token(key))
+    finally:
+        container.drop()
+
+
 def test_row_2_a_bigint_column_holds_the_number(server, db):
     container = Container(server, db, f"b{db}", "k VARBINARY(20) PRIMARY KEY, v BLOB, c BIGINT UNSIGNED",
                           flags="0", expiry="0")

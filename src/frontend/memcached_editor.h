@@ -52,6 +52,8 @@ class Editor final : public model::RowEditor {
   /// Of a hit: the seconds left to live that R compares with.
   int64_t renewal_ttl_s() const;
   bool found_expired() const { return found_expired_; }
+  /// The row is deleted for having expired alone; what was asked for changes nothing.
+  bool only_cleans_up() const { return only_cleans_up_; }
   /// The marks that the item has from now on.
   bool stale() const { return stale_; }
   Kept kept() const { return kept_; }
@@ -113,6 +115,7 @@ class Editor final : public model::RowEditor {
   std::string_view old_value_;
 
   // What was decided.
+  bool only_cleans_up_ = false;
   Result result_ = Result::kRefused;
   memcached::Item item_;
   uint64_t number_ = 0;

@@ -154,16 +154,56 @@ def test_a_refused_set_leaves_an_expired_row(make_server):
     assert container.row("live", "v, x") == (b"7", b"1")
 
 
-def test_a_foreign_key_keeps_an_expired_row(make_server):
-    """It can be set all the same."""
+@pytest.fixture
+def kept(make_server):
+    """A container with expired rows that nobody purges: k, which a foreign key refers to, and free."""
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
     server.sql().run("CREATE DATABASE more")
     container = Container(server, "more", "kept", WHOLE + ", x INT NOT NULL DEFAULT 7")
-    client, sql = container.ready(), container.sql
+    sql = container.sql
     sql.run("CREATE TABLE child (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k)) ENGINE=InnoDB")
     sql.run("INSERT INTO kept (k, v, e, x) VALUES ('k', '1', 1000, 1), ('free', '1', 1000, 1)")
     sql.run("INSERT INTO child VALUES ('k')")
+    return container
+
+
+def test_a_foreign_key_keeps_an_expired_row(kept):
+    """It can be set all the same."""
+    container, client = kept, kept.ready()
     for key, x in (("k", b"1"), ("free", b"7")):
         assert client.set(container.at(key), b"2") == b"STORED"
         assert container.row(key, "v, x") == (b"2", x)
         assert client.value(container.at(key)) == b"2"
+
+
+NOTHING_TO_CHANGE = [
+    (b"delete K", b"NOT_FOUND"), (b"touch K 100", b"NOT_FOUND"), (b"incr K 1", b"NOT_FOUND"),
+    (b"append K 0 0 1\r\nx", b"NOT_STORED"), (b"prepend K 0 0 1\r\nx", b"NOT_STORED"),
+    (b"replace K 0 0 1\r\nx", b"NOT_STORED"), (b"cas K 0 0 1 5\r\nx", b"NOT_FOUND"),
+    (b"gat 100 K", b"END"), (b"md K", b"NF"), (b"mg K T0 v", b"EN"), (b"ma K", b"NF"),
+    (b"ms K 1 MR\r\nx", b"NS")]
+
+
+def test_an_expired_row_that_a_foreign_key_keeps_is_absent(kept):
+    """Whatever is asked of it, by itself or among others, one of which goes for having expired."""
+    client, key, free = kept.ready(), kept.at("k"), kept.at("free")
+    before = kept.row("k", "*")
+    for request, answer in NOTHING_TO_CHANGE:
+        client.send(request.replace(b"K", key) + b"\r\n")
+        assert client.line() == answer, request
+    client.send(b"".join(request.replace(b"K", key) + b"\r\n" for request, _ in NOTHING_TO_CHANGE)
+                + b"delete %s\r\nset %s 0 0 1\r\nv\r\n" % (free, kept.at("other")))
+    assert [client.line() for _ in NOTHING_TO_CHANGE] == [answer for _, answer in NOTHING_TO_CHANGE]
+    assert (client.line(), client.line()) == (b"NOT_FOUND", b"STORED")
+    assert kept.row("k", "*") == before and kept.row("free") is None and kept.row("other") == (b"v",)
+
+
+def test_a_gat_goes_on_behind_an_expired_row_that_stays(kept):
+    client = kept.ready()
+    for number in range(2):
+        assert client.set(kept.at(f"live{number}"), b"v") == b"STORED"
+    keys = [kept.at(key) for key in ("live0", "k", "free", "live1")]
+    assert client.get(*keys, verb="gat 1000") == {keys[0]: (0, b"v"), keys[3]: (0, b"v")}
+    assert kept.row("k") == (b"1",) and kept.row("free") is None
+    for number in range(2):
+        assert int(kept.row(f"live{number}", "e")[0]) > 1_700_000_000

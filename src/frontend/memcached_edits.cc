@@ -63,6 +63,8 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
 bool MovesMarks(const MemcachedShared& shared, const Work& work, const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
+  // E may be smaller than the token before, whose mark would be taken for a later one.
+  if (work.command.meta.has_new_cas && !shared.marks.empty()) return true;
   return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 

@@ -36,6 +36,13 @@ class MemcachedMarks {
   /// leaves is kept, unless that is empty.
   template <typename Look>
   void With(const void* container, std::string_view key, uint64_t token, Look look) {
+    WithUnlessLater(container, key, token, UINT64_MAX, look);
+  }
+  /// The same, but a mark of a token above `latest` stays: who has read a row may not have seen yet
+  /// what is being committed, and marked already.
+  template <typename Look>
+  void WithUnlessLater(const void* container, std::string_view key, uint64_t token, uint64_t latest,
+                       Look look) {
     const std::string name = NameOf(container, key);
     Part& part = parts_[std::hash<std::string>()(name) % parts_.size()];
     std::lock_guard lock(part.mutex);
@@ -44,6 +51,7 @@ class MemcachedMarks {
     if (found != part.marks.end() && found->second.token == token) mark = found->second;
     mark.token = token;
     look(mark);
+    if (found != part.marks.end() && found->second.token > latest) return;
     if (mark.empty()) {
       if (found == part.marks.end()) return;
       part.marks.erase(found);

@@ -84,6 +84,33 @@ TEST_F(MemcachedTest, ANumberKeepsItsMarksWhenItsBatchRunsAgain) {
   EXPECT_EQ("VA 1 X W\r\n6\r\n", Ask("mg a v\r\n"));
 }
 
+// Who reads meanwhile has the row as it was.
+TEST_F(MemcachedTest, AMarkIsKeptWhileItsCommitIsUnderWay) {
+  Ask("ms a 1\r\n5\r\n");
+  base::Arena arena;
+  base::Buffer out, read;
+  Item change, look;
+  frontend_->Parse("md a I T30\r\n", false, arena, &change);
+  session_.BeginTurn(true);
+  ASSERT_TRUE(frontend_->Execute(change, session_, out).ok());
+  engine::fake::Session other(store_, engine::LockWait::kNever);
+  Memcached reader(*shared_);
+  reader.Parse("mg a h v\r\n", false, arena, &look);
+  other.BeginTurn(false);
+  ASSERT_TRUE(reader.Execute(look, other, read).ok());
+  EXPECT_EQ("VA 1 h0\r\n5\r\n", read.view());
+  ASSERT_TRUE(other.Commit().ok());
+  ASSERT_TRUE(session_.Commit().ok());
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", Ask("mg a v\r\n"));
+}
+
+TEST_F(MemcachedTest, AMarkOfATokenThatWasLargerIsForgotten) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\n");
+  EXPECT_EQ("HD\r\n", Ask("ms a 1 E1700000000000000\r\n6\r\n"));
+  EXPECT_EQ("HD W\r\nHD Z\r\n",
+            Ask("ms a 1 T10 E1700000000000001\r\n6\r\nmg a R30\r\nmg a R30\r\n").substr(4));
+}
+
 TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));

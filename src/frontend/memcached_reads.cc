@@ -199,7 +199,9 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  shared.marks.With(target.container->state.get(), target.key, item->cas, tell);
+  const bool has_order = target.container->token != containers::TokenKind::kHash;
+  shared.marks.WithUnlessLater(target.container->state.get(), target.key, item->cas,
+                               has_order ? item->cas : UINT64_MAX, tell);
 }
 
 }  // namespace rowsocket::frontend

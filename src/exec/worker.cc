@@ -172,8 +172,9 @@ void Worker::HandleEvents(int timeout_ms) {
     Client& client = *static_cast<Client*>(event.tag());
     if (client.retired) continue;
     if (client.in_batch) {
-      client.can_receive = client.can_receive || (event.ready() & EPOLLIN) != 0;
-      client.connection.Suspend(loop_);
+      const bool receives = client.connection.OnEvents(event.ready()).receive;
+      client.can_receive = client.can_receive || receives;
+      client.connection.Quieten(loop_);
       continue;
     }
     const net::Connection::Ready ready = client.connection.OnEvents(event.ready());

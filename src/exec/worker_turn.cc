@@ -15,8 +15,8 @@ void Worker::MarkReady(Client& client) {
 }
 
 void Worker::ReceiveFrom(Client& client) {
-  client.can_receive = false;
   const auto received = client.connection.Receive(client.frontend->input_bytes_max());
+  client.can_receive = received.may_have_more;
   if (received.bytes == 0) return;
   stats_->Add(Stat::kBytesReceived, received.bytes);
   Touch(client);
@@ -198,7 +198,8 @@ void Worker::SendTo(Client& client) {
     Touch(client);
   }
   using State = net::Connection::State;
-  if (client.has_more && client.connection.accepts_work()) MarkReady(client);
+  const bool asks = client.has_more || client.can_receive;
+  if (asks && client.connection.accepts_work()) MarkReady(client);
   const bool has_work = client.is_ready || client.is_away() || client.has_more;
   if (client.connection.state() == State::kBroken ||
       (client.connection.finished() && !has_work)) {

@@ -14,6 +14,9 @@ namespace {
 constexpr uint32_t kReceiveBytesMin = BufferPool::kBufferBytes;
 constexpr uint32_t kReceiveBytesMax = BufferPool::kBufferBytesMax;
 
+/// Told of once, not until it has been received: the kernel looks at the socket half as often.
+constexpr uint32_t kEdges = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLET;
+
 /// Later, then: not a failure.
 bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -50,7 +53,9 @@ Connection::Ready Connection::OnEvents(uint32_t events) {
     Abort();
   }
   if (state_ == State::kBroken) return {false, false};
-  return {reads && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
+  const bool hangs_up = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  hangs_up_ = hangs_up_ || hangs_up;
+  return {reads && (hangs_up || (events & EPOLLIN) != 0),
           send_blocked_ && (events & EPOLLOUT) != 0};
 }
 
@@ -58,7 +63,7 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   if (state_ == State::kBroken) return {ReceiveStatus::kError};
   if ((WantedEvents() & EPOLLIN) == 0) return {ReceiveStatus::kWouldBlock};
   if (state_ == State::kLingering) return Discard();
-  if (in_.size() >= in_bytes_max) return {ReceiveStatus::kFull};
+  if (in_.size() >= in_bytes_max) return {ReceiveStatus::kFull, 0, true};
   if (in_.capacity() == 0) in_ = context_->buffers.Take();
 
   // Half is asked for, so that the rest of a line at the front does not make the buffer grow; what
@@ -77,7 +82,8 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   } else if (bytes < receive_bytes_ / 4) {
     receive_bytes_ = std::max(receive_bytes_ / 2, kReceiveBytesMin);
   }
-  return {ReceiveStatus::kBytes, bytes};
+  // A stream gives less than it is asked for when there is no more: epoll(7).
+  return {ReceiveStatus::kBytes, bytes, bytes == offered || hangs_up_};
 }
 
 Connection::Received Connection::Discard() {
@@ -95,7 +101,7 @@ Connection::Received Connection::OnEof() {
 }
 
 Connection::Received Connection::OnReceiveError(int error) {
-  if (IsWouldBlock(error)) return {ReceiveStatus::kWouldBlock};
+  if (IsWouldBlock(error)) return {ReceiveStatus::kWouldBlock, 0, error == EINTR};
   Abort();
   return {ReceiveStatus::kError};
 }
@@ -133,9 +139,10 @@ void Connection::Settle() {
 
 uint32_t Connection::WantedEvents() const {
   if (state_ == State::kBroken) return 0;
-  const bool reads =
-      state_ == State::kServing ? !input_held_ : state_ == State::kLingering && !peer_finished_;
-  return (reads ? uint32_t{EPOLLIN} : 0) | (send_blocked_ ? uint32_t{EPOLLOUT} : 0);
+  const uint32_t sends = send_blocked_ ? uint32_t{EPOLLOUT} : 0;
+  if (state_ == State::kServing && !input_held_) return kEdges | sends;
+  const bool reads = state_ == State::kLingering && !peer_finished_;
+  return (reads ? uint32_t{EPOLLIN} : 0) | sends;
 }
 
 bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
@@ -158,6 +165,10 @@ bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
 void Connection::Suspend(EventLoop& loop) {
   if (added_) loop.Remove(fd_.get());
   added_ = false;
+}
+
+void Connection::Quieten(EventLoop& loop) {
+  if ((interest_ & EPOLLET) == 0) Suspend(loop);
 }
 
 void Connection::ShutDownWhenSent() {

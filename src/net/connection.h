@@ -57,6 +57,7 @@ class Connection {
   struct Received {
     ReceiveStatus status;
     size_t bytes = 0;
+    bool may_have_more = false;  ///< No event will say so: call Receive again.
   };
   enum class SendStatus : uint8_t {
     kDone,     ///< Nothing sendable is left.
@@ -121,9 +122,11 @@ class Connection {
   bool UpdateInterest(EventLoop& loop, void* tag);
   /// From now on another worker's, which knows `context`. REQUIRES: suspended.
   void MoveTo(ConnectionContext& context) { context_ = &context; }
-  /// Takes the descriptor out of the loop until the next UpdateInterest: what happens on it is not
-  /// looked at for a while, and would be reported again and again.
+  /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
+  /// The same if what happens on it, which is not looked at for a while, would be reported again and
+  /// again.
+  void Quieten(EventLoop& loop);
 
  private:
   Received Discard();
@@ -142,6 +145,7 @@ class Connection {
   bool added_ = false;  // the event loop knows the descriptor
   bool input_held_ = false;
   bool send_blocked_ = false;   // the last send took less than it was offered
+  bool hangs_up_ = false;       // an event has said so: FIN or worse is behind what can be received
   bool peer_finished_ = false;  // FIN received
   bool fin_sent_ = false;
 };

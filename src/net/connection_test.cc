@@ -19,6 +19,7 @@ using ReceiveStatus = Connection::ReceiveStatus;
 using SendStatus = Connection::SendStatus;
 
 constexpr size_t kLineBytesMax = 16u << 20;
+constexpr int kWaitMs = 20'000;
 
 /// Bytes that are wrong when some are lost, repeated or swapped.
 std::string Pattern(size_t count) {
@@ -92,6 +93,75 @@ TEST(Connection, InputNeverExceedsTheCallersLimit) {
   f.connection.in().Consume(60);
   EXPECT_EQ(60u, f.ReceiveNext(100).bytes);
   EXPECT_EQ(Pattern(160).substr(60), f.connection.in().view());
+}
+
+/// The events that the loop has for the connection, told to it.
+Connection::Ready Await(EventLoop& loop, Connection& connection, int timeout_ms) {
+  Event events[4];
+  Connection::Ready ready{false, false};
+  for (const Event& event : loop.Wait(events, timeout_ms)) {
+    const Connection::Ready now = connection.OnEvents(event.ready());
+    ready = {ready.receive || now.receive, ready.send || now.send};
+  }
+  return ready;
+}
+
+TEST(Connection, TellsOfInputOnceAndSaysWhenItHasLeftSome) {
+  Fixture f(MakeTcpPair());
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+  WriteAll(f.client.get(), Pattern(150));
+  EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
+  EXPECT_TRUE(f.ReceiveNext(100).may_have_more);
+  EXPECT_TRUE(f.connection.Receive(100).may_have_more) << "full";
+  f.connection.in().Consume(100);
+  EXPECT_FALSE(Await(loop, f.connection, 0).receive);
+  const auto rest = f.connection.Receive(100);
+  EXPECT_EQ(50u, rest.bytes);
+  EXPECT_FALSE(rest.may_have_more);
+  WriteAll(f.client.get(), "more");
+  EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
+  EXPECT_EQ(4u, f.connection.Receive(100).bytes);
+}
+
+TEST(Connection, EndBehindInputIsReceived) {
+  for (const bool comes_with_input : {true, false}) {
+    Fixture f(MakeTcpPair());
+    EventLoop loop;
+    ASSERT_TRUE(loop.Open());
+    ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+    WriteAll(f.client.get(), "last");
+    if (comes_with_input) {
+      shutdown(f.client.get(), SHUT_WR);
+      ASSERT_TRUE(WaitFor(f.connection.fd(), POLLRDHUP));
+    }
+    EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
+    const auto last = f.ReceiveNext();
+    EXPECT_EQ(4u, last.bytes);
+    EXPECT_EQ(comes_with_input, last.may_have_more);
+    if (!comes_with_input) {
+      shutdown(f.client.get(), SHUT_WR);
+      EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
+    }
+    EXPECT_EQ(ReceiveStatus::kEof, f.connection.Receive(kLineBytesMax).status);
+    EXPECT_FALSE(f.connection.Receive(kLineBytesMax).may_have_more);
+  }
+}
+
+TEST(Connection, InputThatCameWhileItWasHeldIsToldOf) {
+  Fixture f(MakeTcpPair());
+  EventLoop loop;
+  ASSERT_TRUE(loop.Open());
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+  f.connection.SetInputHeld(true);
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+  WriteAll(f.client.get(), "held");
+  ASSERT_TRUE(WaitFor(f.connection.fd(), POLLIN));
+  EXPECT_FALSE(Await(loop, f.connection, 0).receive);
+  f.connection.SetInputHeld(false);
+  ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
+  EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
 }
 
 TEST(Connection, LongLineArrivesWhole) {

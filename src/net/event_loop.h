@@ -1,4 +1,5 @@
-// Waits for sockets to become ready: epoll, level-triggered, plus a wake-up from other threads.
+// Waits for sockets to become ready: epoll, plus a wake-up from other threads. What is ready is told
+// again and again, or, where EPOLLET is asked for, once.
 //
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
@@ -36,7 +37,8 @@ class EventLoop {
   /// REQUIRES: called once, before anything else.
   bool Open();
 
-  /// `events` as for epoll: EPOLLIN, EPOLLOUT; hang-up and error are always reported.
+  /// `events` as for epoll: EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET; hang-up and error are always
+  /// reported.
   bool Add(int fd, uint32_t events, void* tag);
   /// For a listener that several loops watch: a new connection wakes one of them, not all. Such a
   /// descriptor cannot be modified, only removed and added again.

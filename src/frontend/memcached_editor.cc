@@ -78,7 +78,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
     }
   }
   // What has expired goes when somebody comes across it, with all of its columns.
-  only_cleans_up_ = found_expired_ && decision == Decision::kKeep;
+  only_cleans_up_ = found_expired_ && decision != Decision::kStore;
   if (found_expired_) {
     decision = decision == Decision::kStore ? Decision::kRenew : Decision::kDelete;
   }

@@ -63,8 +63,6 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
 bool MovesMarks(const MemcachedShared& shared, const Work& work, const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // E may be smaller than the token before, whose mark would be taken for a later one.
-  if (work.command.meta.has_new_cas && !shared.marks.empty()) return true;
   return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 
@@ -74,11 +72,9 @@ void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const 
   MemcachedMark old;
   if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
   if (editor.kept() == Kept::kAll && old.empty()) return;
-  shared.marks.With(target.container->state.get(), target.key, editor.item().cas,
-                    [&](MemcachedMark& mark) {
-                      mark = NewMark(work, editor, old);
-                      mark.token = editor.item().cas;
-                    });
+  MemcachedMark mark = NewMark(work, editor, old);
+  mark.token = editor.item().cas;
+  shared.marks.Move(target.container->state.get(), target.key, editor.old_token(), mark);
 }
 
 /// A hash of what was sent is made one of what is stored, if anybody asks for it: the token is that

@@ -36,51 +36,75 @@ class MemcachedMarks {
   /// leaves is kept, unless that is empty.
   template <typename Look>
   void With(const void* container, std::string_view key, uint64_t token, Look look) {
-    WithUnlessLater(container, key, token, UINT64_MAX, look);
-  }
-  /// The same, but a mark of a token above `latest` stays: who has read a row may not have seen yet
-  /// what is being committed, and marked already.
-  template <typename Look>
-  void WithUnlessLater(const void* container, std::string_view key, uint64_t token, uint64_t latest,
-                       Look look) {
     const std::string name = NameOf(container, key);
-    Part& part = parts_[std::hash<std::string>()(name) % parts_.size()];
+    Part& part = PartOf(name);
     std::lock_guard lock(part.mutex);
-    auto found = part.marks.find(name);
-    MemcachedMark mark;
-    if (found != part.marks.end() && found->second.token == token) mark = found->second;
+    const auto found = part.marks.find(name);
+    MemcachedMark* const known = found != part.marks.end() ? found->second.Of(token) : nullptr;
+    MemcachedMark mark = known != nullptr ? *known : MemcachedMark();
     mark.token = token;
     look(mark);
-    if (found != part.marks.end() && found->second.token > latest) return;
-    if (mark.empty()) {
-      if (found == part.marks.end()) return;
-      part.marks.erase(found);
-      count_.fetch_sub(1, std::memory_order_relaxed);
-      return;
+    if (known != nullptr && known == &found->second.before) *known = mark;
+    else if (!mark.empty()) Put(part, name, {mark, {}});
+    else if (found != part.marks.end()) Erase(part, found);
+  }
+
+  /// A change of the row that is not committed yet gives it this mark. Who still has the row as it
+  /// was, because of that or because the change is taken back, finds the mark that it had.
+  void Move(const void* container, std::string_view key, uint64_t old_token,
+            const MemcachedMark& mark) {
+    const std::string name = NameOf(container, key);
+    Part& part = PartOf(name);
+    std::lock_guard lock(part.mutex);
+    const auto found = part.marks.find(name);
+    const MemcachedMark* old = found != part.marks.end() ? found->second.Of(old_token) : nullptr;
+    Marks marks{mark, old != nullptr ? *old : MemcachedMark()};
+    marks.before.token = old_token;
+    Put(part, name, marks);
+  }
+
+ private:
+  /// Of one row.
+  struct Marks {
+    MemcachedMark now;
+    MemcachedMark before;  ///< Of the token that `now` has taken the place of.
+
+    MemcachedMark* Of(uint64_t token) {
+      if (now.token == token) return &now;
+      return before.token == token && token != 0 ? &before : nullptr;
     }
-    if (found != part.marks.end()) {
-      found->second = mark;
+  };
+
+  static constexpr size_t kParts = 16;
+  static constexpr size_t kMarksMax = 65'536;
+
+  struct Part {
+    std::mutex mutex;
+    std::unordered_map<std::string, Marks> marks;
+  };
+
+  static std::string NameOf(const void* container, std::string_view key) {
+    std::string name(reinterpret_cast<const char*>(&container), sizeof container);
+    return name.append(key);
+  }
+
+  Part& PartOf(const std::string& name) {
+    return parts_[std::hash<std::string>()(name) % parts_.size()];
+  }
+  void Put(Part& part, const std::string& name, const Marks& marks) {
+    if (part.marks.contains(name)) {
+      part.marks[name] = marks;
       return;
     }
     if (part.marks.size() >= kMarksMax / kParts)
       part.marks.erase(part.marks.begin());
     else
       count_.fetch_add(1, std::memory_order_relaxed);
-    part.marks.emplace(name, mark);
+    part.marks.emplace(name, marks);
   }
-
- private:
-  static constexpr size_t kParts = 16;
-  static constexpr size_t kMarksMax = 65'536;
-
-  struct Part {
-    std::mutex mutex;
-    std::unordered_map<std::string, MemcachedMark> marks;
-  };
-
-  static std::string NameOf(const void* container, std::string_view key) {
-    std::string name(reinterpret_cast<const char*>(&container), sizeof container);
-    return name.append(key);
+  void Erase(Part& part, std::unordered_map<std::string, Marks>::iterator place) {
+    part.marks.erase(place);
+    count_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   std::array<Part, kParts> parts_;

@@ -92,7 +92,8 @@ Outcome DeleteRow(engine::Session& session, const Container& container, const Fo
 
 struct Deletion {
   uint64_t rows = 0;
-  bool is_whole = false;  ///< All rows were tried.
+  bool is_whole = false;      ///< All rows were tried.
+  bool is_too_large = false;  ///< For one transaction: max_binlog_cache_size.
 };
 
 /// In one transaction. Whatever an edit takes for done is gone, or has another expiry by now.
@@ -106,13 +107,14 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
-      return {};
+      return {0, false, one.too_large};
     }
     (*is_gone)[i] = one.ok();
     if (one.ok()) deletion.rows += one.rows;
     deletion.is_whole = one.ok() || !IsOfTheTable(one);
   }
-  return session.Commit().ok() ? deletion : Deletion();
+  const Outcome commit = session.Commit();
+  return commit.ok() ? deletion : Deletion{0, false, commit.too_large};
 }
 
 }  // namespace
@@ -124,7 +126,8 @@ MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Conta
   index_serial_ = index.serial();
   const Place before = place_;
   Chunk chunk;
-  if (!Find(session, container, now_ms, rows_max, &chunk)) {
+  const size_t limit = std::max<size_t>(1, rows_max / parts_);
+  if (!Find(session, container, now_ms, limit, &chunk)) {
     place_ = {};
     return {};
   }
@@ -134,10 +137,13 @@ MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Conta
   if (std::ranges::any_of(chunk.rows, may_delete)) {
     deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
   }
-  if (!deletion.is_whole) {
+  const bool stays = deletion.is_too_large && limit == 1;  // Even by itself: SQL has to delete it.
+  if (!deletion.is_whole && !stays) {
     place_ = before;
-    return {deletion.rows, false};
+    if (deletion.is_too_large) parts_ *= 2;
+    return {deletion.rows, deletion.is_too_large};
   }
+  parts_ = std::max<size_t>(1, parts_ / 2);
   GoOnBehind(chunk, before);
   return {deletion.rows, !chunk.is_last};
 }

@@ -102,6 +102,32 @@ TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   EXPECT_EQ(2u, rows() + store_.RowCount("test.more"));
 }
 
+// max_binlog_cache_size. One row does not fit even by itself.
+TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("k", i, "1000"));
+  all.push_back(Numbered("large", 1, "1000"));
+  all.push_back(Numbered("m", 1, "1000"));
+  Fill(all, "by_e");
+  unsigned in_turn = 0;
+  store_.SetHook([&in_turn](const engine::fake::Call& call) {
+    engine::Outcome outcome;
+    if (call.kind == engine::fake::Call::Kind::kBeginTurn) in_turn = 0;
+    if (call.kind != engine::fake::Call::Kind::kExecute ||
+        call.request->verb != model::Request::Verb::kEdit) {
+      return outcome;
+    }
+    if (++in_turn > 10 || engine::fake::FirstValue(*call.request) == "large") {
+      outcome.error = model::Error::Engine(1197);
+      outcome.too_large = outcome.transaction_lost = true;
+    }
+    return outcome;
+  });
+  Purge();
+  store_.SetHook({});
+  EXPECT_EQ("large,1,v,1000;", store_.Dump("test.many"));
+}
+
 TEST_F(PurgeTest, RowsThatAreLockedArePassedOver) {
   std::vector<Row> all;
   for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, "1000"));

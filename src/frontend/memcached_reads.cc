@@ -199,9 +199,7 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  const bool has_order = target.container->token != containers::TokenKind::kHash;
-  shared.marks.WithUnlessLater(target.container->state.get(), target.key, item->cas,
-                               has_order ? item->cas : UINT64_MAX, tell);
+  shared.marks.With(target.container->state.get(), target.key, item->cas, tell);
 }
 
 }  // namespace rowsocket::frontend

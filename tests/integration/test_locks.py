@@ -73,19 +73,6 @@ def test_write_waits_for_a_lock_or_says_so(table, admin, sql, wr, lock, release)
     assert sql.value("SELECT x FROM t WHERE id = 51") == b"51"
 
 
-def test_read_only_transactions_are_a_default_of_sql_sessions(make_server):
-    """Ours write all the same; InnoDB would have crashed on a write of a transaction that is none."""
-    server = make_server(options=["--transaction-read-only=1"])
-    sql = server.sql()
-    sql.run("SET SESSION TRANSACTION READ WRITE")
-    sql.run("CREATE DATABASE ro")
-    sql.run("CREATE TABLE ro.t (id INT PRIMARY KEY, x INT)")
-    client = server.hs_wr()
-    assert client.open_index(0, "ro", "t", "", "id,x").code == 0
-    assert client.insert(0, [1, 7]) == OK
-    assert sql.rows("SELECT * FROM ro.t") == [(b"1", b"7")]
-
-
 def test_finds_go_on_while_a_backup_keeps_a_commit_back(table, admin, rd, wr):
     """Nobody sees what it changes before it goes on: no find on another port has to wait for it."""
     reader, writer = rd("t", "", "x"), wr("t", "", "x")

@@ -181,7 +181,7 @@ NOTHING_TO_CHANGE = [
     (b"append K 0 0 1\r\nx", b"NOT_STORED"), (b"prepend K 0 0 1\r\nx", b"NOT_STORED"),
     (b"replace K 0 0 1\r\nx", b"NOT_STORED"), (b"cas K 0 0 1 5\r\nx", b"NOT_FOUND"),
     (b"gat 100 K", b"END"), (b"md K", b"NF"), (b"mg K T0 v", b"EN"), (b"ma K", b"NF"),
-    (b"ms K 1 MR\r\nx", b"NS")]
+    (b"ms K 1 MR\r\nx", b"NS"), (b"set K 0 -1 1\r\nx", b"STORED"), (b"ms K 1 T-1\r\nx", b"HD")]
 
 
 def test_an_expired_row_that_a_foreign_key_keeps_is_absent(kept):

@@ -72,6 +72,7 @@ void Turn::Lose(engine::Session& session) {
 }
 
 void Turn::RunAll(engine::Session& session) {
+  commit_time_ = kNoCommit;
   too_large_ = false;
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);

@@ -115,7 +115,8 @@ class Turn {
   /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
   void FinishThoseThatGiveWay();
 
-  /// How long the last commit of a batch took.
+  static constexpr std::chrono::nanoseconds kNoCommit{-1};
+  /// How long the last commit of a batch took; kNoCommit if it had nothing to commit.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
  private:

@@ -20,9 +20,10 @@ void AppendNumber(uint64_t number, std::string& out) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// The index and the text of the key, so that different rows have different names. A request for
-// several rows has none, and waits by itself.
-std::string RowName(const Item& item) {
+}  // namespace
+
+// The index and the text of the key.
+std::string WaitLane::RowOf(const Item& item) {
   std::string name;
   const bool is_row = item.kind == Item::Kind::kRequest && item.request.is_write() &&
                       item.request.names_one_row() && !item.request.key().empty();
@@ -34,8 +35,6 @@ std::string RowName(const Item& item) {
   }
   return name;
 }
-
-}  // namespace
 
 void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   {
@@ -52,8 +51,7 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
 
 // False when there is no thread for it.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
-  std::string row = RowName(job->item);
-  const auto known = row.empty() ? rows_.end() : rows_.find(row);
+  const auto known = job->row.empty() ? rows_.end() : rows_.find(job->row);
   WaitGroup* group;
   if (known != rows_.end()) {
     group = known->second;
@@ -62,8 +60,8 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
     if (serving_ == 0) return false;
     group = &queued_.emplace_back();
     group->place = std::prev(queued_.end());
-    if (!row.empty()) rows_.emplace(row, group);
-    group->row = std::move(row);
+    group->row = std::move(job->row);
+    if (!group->row.empty()) rows_.emplace(group->row, group);
     work_.notify_one();
   }
   WaitJob& queued = *job;
@@ -207,6 +205,9 @@ void WaitLane::Main(Thread& self) {
     for (WaitJobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
       session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                         (jobs.size() == 1 ? " request" : " requests"));
+      // Who waits for this group must not wait with the tables of the one before: DDL that waits for
+      // these, and whoever waits behind it, could be what is waited for.
+      if (session->HoldsTables()) session->ReleaseTables();
       Run(*session, turn, jobs);
       EndGroup(taken, jobs);
       GiveBack(jobs);

@@ -25,6 +25,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +60,7 @@ struct WaitJob {
   Frontend* frontend = nullptr;
   Item item;                           ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
+  std::string row;                     ///< WaitLane::RowOf(item).
   base::Arena arena;
   bool was_handed_back = false;        ///< When it came here last: now it is executed.
   // The outcome:
@@ -90,6 +92,8 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
+  /// Different for different rows; empty for a request that is not about one row, and waits by itself.
+  static std::string RowOf(const Item& item);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes a submitted job back that no thread has taken up yet, and drops it; else false.
   bool Cancel(WaitJob& job);
@@ -131,7 +135,8 @@ class WaitLane {
   std::condition_variable stops_;     ///< Not work_: who pauses would take a wake-up from the idle.
   std::condition_variable finished_;  ///< Some thread has.
   Groups queued_;                                  ///< That no thread has taken up.
-  std::unordered_map<std::string, WaitGroup*> rows_;  ///< The groups of rows, also those under way.
+  /// The groups of rows, also those under way, whose names these are.
+  std::unordered_map<std::string_view, WaitGroup*> rows_;
   std::list<Thread> threads_;
   unsigned serving_ = 0;  ///< Threads that will look at queued_ again.
   unsigned idle_ = 0;     ///< Of these, those that wait for a group.

@@ -83,6 +83,7 @@ class WaitLaneTest : public ::testing::Test {
     job->frontend = &*frontend_;
     job->line = line;
     frontend_->Parse(job->line, false, job->arena, &job->item);
+    job->row = WaitLane::RowOf(job->item);
     return job;
   }
   /// As its worker does when the row is locked again by then.

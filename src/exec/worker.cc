@@ -172,8 +172,10 @@ void Worker::HandleEvents(int timeout_ms) {
     Client& client = *static_cast<Client*>(event.tag());
     if (client.retired) continue;
     if (client.in_batch) {
-      const bool receives = client.connection.OnEvents(event.ready()).receive;
-      client.can_receive = client.can_receive || receives;
+      // Told of once: also what is not wanted at the moment, because the lane has a request.
+      constexpr uint32_t kReceive = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+      client.can_receive = client.can_receive || (event.ready() & kReceive) != 0;
+      client.connection.OnEvents(event.ready());
       client.connection.Quieten(loop_);
       continue;
     }

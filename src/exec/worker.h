@@ -114,7 +114,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
   void Lose(Client& client);
-  void LogSeldom(const std::string& text);
+  bool MayLog();
   void AddClient(net::UniqueFd fd);
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
@@ -171,6 +171,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   std::unique_ptr<WaitJob> MakeWait(Client& client);
   void HoldIfUndurable(Client& client, const WaitJob& job);
   void FinishWait(WaitJob& job);
+  void TakeAnswer(Client& client, WaitJob& job);
 
   WorkerContext context_;
   net::EventLoop loop_;

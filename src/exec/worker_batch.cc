@@ -189,9 +189,11 @@ void Worker::FinishBatch(ClientBatch& batch) {
     if (!client->retired) ComeBack(*client);
   }
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
-  commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
-  const bool is_short = batch.turn.commit_time() < kShortCommit;
-  batches_without_finds_ = is_short ? std::min(batches_without_finds_ + 1, kQuietBatches) : 0;
+  if (batch.turn.commit_time() != Turn::kNoCommit) {
+    commits_are_cheap_ = batch.turn.commit_time() < kCheapCommit;
+    const bool is_short = batch.turn.commit_time() < kShortCommit;
+    batches_without_finds_ = is_short ? std::min(batches_without_finds_ + 1, kQuietBatches) : 0;
+  }
   batch_others_ = std::max(others, batch_others_ - (batch_others_ + 7) / 8);
   CountRequests(batch.turn.size());
   batch.clients.clear();

@@ -61,21 +61,22 @@ void Worker::PauseAccepting(const char* why) {
 
 void Worker::Refuse(const char* why) {
   stats_->Add(Stat::kConnectionsRefused);
-  LogSeldom(std::string("cannot accept connections: ") + why);
+  if (MayLog()) context_.log(std::string("cannot accept connections: ") + why);
 }
 
 // Memory ran out, and this is whose it was.
 void Worker::Lose(Client& client) {
   Retire(client);
-  LogSeldom("out of memory: connections are closed; give the server more, or lower the limits of their"
-            " number and of the bytes of a request");
+  if (!MayLog()) return;
+  context_.log("out of memory: connections are closed; give the server more, or lower the limits of"
+               " their number and of the bytes of a request");
 }
 
-void Worker::LogSeldom(const std::string& text) {
+bool Worker::MayLog() {
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - logged_ms_ < kLogMs) return;
+  if (now_ms - logged_ms_ < kLogMs) return false;
   logged_ms_ = now_ms;
-  context_.log(text);
+  return true;
 }
 
 void Worker::AddClient(net::UniqueFd fd) {
@@ -116,6 +117,7 @@ void Worker::Retire(Client& client) {
   if (client.retired) return;
   client.retired = true;
   if (client.waits && context_.lane->Cancel(*client.job)) client.waits = false;
+  if (client.in_batch) std::erase_if(held_, [&](const auto& each) { return each.second == &client; });
   client.Unlink();
   loop_.Remove(client.connection.fd());
   Forget(client);

@@ -2,6 +2,7 @@
 // durable (CommitBoard, from a worker's side).
 #include <array>
 #include <atomic>
+#include <new>
 
 #include "exec/test_commits.h"
 #include "exec/test_service.h"
@@ -182,6 +183,62 @@ TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
   EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
+  server_.Stop();
+}
+
+// One that waits for a commit and has a request in the lane as well: what it sends meanwhile is told of
+// only once.
+TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
+  for (const bool hangs_up : {false, true}) {
+    TestService server;
+    server.store.CreateTable({"test.u", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"2", "20"}});
+    server.Start();
+    LineClient writer = server.ConnectAndOpen(), reader = server.ConnectAndOpen();
+    EXPECT_EQ("0\t1", reader.Ask("P\t1\ttest\tu\t\tid,v\n"));
+    LaneAndCommits held;
+    server.store.SetHook([&held](const Call& call) { return held.OnCall(call); });
+    writer.Send(Add(2));
+    ASSERT_TRUE(held.arrived[0].Wait());
+    auto locked = server.store.LockTable("test.u");
+    reader.Send("0\t=\t1\t2\n1\t=\t1\t2\n");
+    ASSERT_TRUE(Eventually([&] { return server.Stat(Stat::kLockWaits) == 1; }));
+    if (hangs_up) reader.HalfClose();
+    else reader.Send(kFind1);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(kRow1, server.ConnectAndOpen().Ask(kFind1));
+    locked.reset();
+    held.lane_goes_on.Notify();
+    ASSERT_TRUE(Eventually([&] { return server.Stat(Stat::kFinds) == 7; }));
+    held.released[0].Notify();
+    EXPECT_EQ("0\t1\t1", writer.ReadLine());
+    EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
+    EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
+    EXPECT_EQ(hangs_up ? "(end)" : kRow1, reader.ReadLine());
+    server.Stop();
+  }
+}
+
+TEST_F(WorkerFindsTest, ConnectionThatIsLostInTheLaneWaitsForNoCommit) {
+  server_.store.CreateTable({"test.u", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"2", "20"}});
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen(), reader = server_.ConnectAndOpen();
+  EXPECT_EQ("0\t1", reader.Ask("P\t1\ttest\tu\t\tid,v\n"));
+  LaneAndCommits held;
+  server_.store.SetHook([&held](const Call& call) {
+    const Outcome outcome = held.OnCall(call);
+    const bool is_lanes = call.lock_wait == engine::LockWait::kServer;
+    if (call.kind == Call::Kind::kExecute && is_lanes) throw std::bad_alloc();
+    return outcome;
+  });
+  writer.Send(Add(2));
+  ASSERT_TRUE(held.arrived[0].Wait());
+  auto locked = server_.store.LockTable("test.u");
+  reader.Send("0\t=\t1\t2\n1\t=\t1\t2\n");
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kLockWaits) == 1; }));
+  locked.reset();
+  held.lane_goes_on.Notify();
+  EXPECT_EQ("(end)", reader.ReadLine());
+  held.released[0].Notify();
+  EXPECT_EQ("0\t1\t1", writer.ReadLine());
   server_.Stop();
 }
 

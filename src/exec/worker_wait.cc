@@ -38,6 +38,7 @@ std::unique_ptr<WaitJob> Worker::MakeWait(Client& client) {
   }
   client.frontend->Rewind();
   // What it means may have changed meanwhile: then it is parsed anew, with the input.
+  job->row = WaitLane::RowOf(job->item);
   const bool means_the_same = job->item.kind == Item::Kind::kRequest ||
                               (job->item.kind == Item::Kind::kOpen && job->item.names != nullptr);
   return means_the_same ? std::move(job) : nullptr;
@@ -62,6 +63,14 @@ void Worker::FinishWait(WaitJob& job) {
     return;
   }
   if (job.is_lost) return Lose(client);
+  try {
+    TakeAnswer(client, job);
+  } catch (const std::bad_alloc&) {
+    Lose(client);
+  }
+}
+
+void Worker::TakeAnswer(Client& client, WaitJob& job) {
   client.connection.SetInputHeld(false);
   client.was_handed_back = job.is_handed_back;
   const bool is_open = job.item.kind == Item::Kind::kOpen;

@@ -82,7 +82,8 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   } else if (bytes < receive_bytes_ / 4) {
     receive_bytes_ = std::max(receive_bytes_ / 2, kReceiveBytesMin);
   }
-  // A stream gives less than it is asked for when there is no more: epoll(7).
+  // A stream gives less than it is asked for when there is no more: epoll(7). Out-of-band data ends
+  // a receive, too; who sends such is served on when its next bytes come.
   return {ReceiveStatus::kBytes, bytes, bytes == offered || hangs_up_};
 }
 

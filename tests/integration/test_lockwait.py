@@ -3,10 +3,12 @@
 import pytest
 
 import hs
-from load import Transaction, scaled, worker_ids
+from load import Crew, Transaction, scaled, worker_ids
+from server import wait_until
 
 ANSWER_S = 10  # for what nothing should delay
 OTHERS = 200
+TRX_STEP_S = 0.2  # INNODB_TRX stays as it is while it is looked at more often
 
 
 @pytest.fixture
@@ -258,3 +260,52 @@ def test_locks_are_gone_after_each_answer(server, db, table):
     for row in range(10, 300, 10):
         assert client.request(*add_one(row)) == hs.reply(0, 1, 1)
         assert sql.run("UPDATE lw SET n = n + 1 WHERE id = %s", row) == 1
+
+
+def test_a_bulk_insert_has_the_auto_increment_lock(server, db, sql):
+    """Who inserts beside INSERT ... SELECT waits for it, as in SQL, and delays nobody else."""
+    sql.run("CREATE TABLE ai (id INT AUTO_INCREMENT PRIMARY KEY, v DOUBLE) ENGINE=InnoDB")
+    sql.run("INSERT INTO ai VALUES (1, 1)")
+    client, other = server.hs_wr(), server.hs_wr()
+    for each in (client, other):
+        assert each.open_index(0, db, "ai", "", "v") == hs.OK
+    waits = int(sql.status("Handlersocket_lock_waits"))
+    with Crew() as crew:
+        bulk = server.sql(db)
+        crew.start(bulk.run, "INSERT INTO ai (v) SELECT SLEEP(0.2) + seq FROM seq_1_to_20")
+        wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.innodb_trx"
+                                     " WHERE trx_rows_modified > 1") == b"1", step_s=TRX_STEP_S)
+        client.send(0, "+", 1, 7)
+        wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) > waits)
+        assert other.find(0, "=", [10**6]) == hs.reply(0, 1)
+        assert client.recv(20).code == 0
+    assert sql.value("SELECT COUNT(*) FROM ai") == b"22"
+
+
+def test_a_wait_keeps_no_table_of_an_earlier_one(make_server):
+    """The lane served table b; now its thread waits for a row of a. DDL of b, and SQL behind that which
+    has the row of a, would wait in a circle that nobody sees."""
+    server = make_server(options=["--handlersocket-lock-wait-threads=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE lw")
+    clients, holders = {}, {}
+    for name in "ab":
+        sql.run(f"CREATE TABLE lw.{name} (id INT PRIMARY KEY, v INT) ENGINE=InnoDB")
+        sql.run(f"INSERT INTO lw.{name} VALUES (1, 1)")
+        clients[name], holders[name] = server.hs_wr(), server.sql("lw")
+        assert clients[name].open_index(0, "lw", name, "", "v") == hs.OK
+        holders[name].run("BEGIN")
+        holders[name].run(f"UPDATE {name} SET v = 2")
+    for number, name in enumerate("ba"):
+        clients[name].send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+        wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) == number + 1)
+    holders["b"].run("COMMIT")
+    assert clients["b"].recv() == hs.reply(0, 1, 1)
+    wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.innodb_trx"
+                                 " WHERE trx_state = 'LOCK WAIT'") == b"1", step_s=TRX_STEP_S)
+    ddl = server.sql("lw")
+    ddl.run("SET lock_wait_timeout = 5")
+    ddl.run("ALTER TABLE b ADD COLUMN x INT")
+    holders["a"].run("SELECT * FROM b")
+    holders["a"].run("COMMIT")
+    assert clients["a"].recv() == hs.reply(0, 1, 1)

@@ -4,6 +4,7 @@ a worker's session is nobody's, and the server checks some of them where only SQ
 import pytest
 
 import hs
+from load import Crew, scaled
 from mc_tables import WHOLE, Container
 
 pytestmark = pytest.mark.ours
@@ -89,6 +90,46 @@ def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
     for name in (b"so\xff", b"so\xc3", b"Sox", "so\u0130"):
         assert client.open_index(2, name, "stöck", "", "n") == hs.refused(1, "open_table")
     assert client.open_index(2, "MySQL", "user", "", "Host") == hs.refused(1, "systemtable")
+
+
+def test_a_write_behind_a_find_of_another_client_has_no_snapshot(make_server):
+    """innodb_snapshot_isolation is about transactions with a view of their own making."""
+    server = make_server(options=["--innodb-snapshot-isolation=ON"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO so.t SELECT seq, 0 FROM seq_1_to_100".replace("seq_1", "so.seq_1"))
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "n").code == 0
+
+    def add_to(row):
+        return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
+    requests = [add_to(1), hs.find_tokens(0, "=", [1]), *(add_to(row) for row in range(3, 101)), add_to(2)]
+    with Crew() as crew:
+        def add():
+            other = server.sql("so")
+            while not crew.stopping.is_set():
+                other.run("UPDATE t SET n = n + 1 WHERE id = 2")
+        crew.start(add)
+        codes = [reply.code for _ in range(scaled(200)) for reply in client.pipeline(requests)]
+    assert codes == [0] * len(codes)
+
+
+def test_defaults_follow_the_language_and_the_week(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, day VARCHAR(20) DEFAULT (DATE_FORMAT('2024-01-01', '%W')),"
+            " week INT DEFAULT (WEEK('2024-01-01')))")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id").code == 0
+    assert client.insert(0, [1]) == OK
+    sql.run("SET GLOBAL lc_time_names = 'de_DE'")
+    assert client.insert(0, [2]) == OK
+    sql.run("SET GLOBAL default_week_format = 3")
+    assert client.insert(0, [3]) == OK
+    assert sql.rows("SELECT day, week FROM so.t ORDER BY id") == [
+        (b"Monday", b"0"), (b"Montag", b"0"), (b"Montag", b"1")]
 
 
 def test_current_user_of_a_default(make_server):

@@ -214,7 +214,7 @@ def test_row_with_one_column_across_zero_is_left_alone_as_a_whole(sql, wr):
 
 
 @wrong(21)
-@pytest.mark.parametrize("operand", ["abc", "1x", ""])
+@pytest.mark.parametrize("operand", ["abc", "1x"])
 def test_operand_that_is_no_number_is_refused(sql, wr, operand):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT)")
     sql.run("INSERT INTO t VALUES (1, 5)")

@@ -290,6 +290,7 @@ void MariaSession::Rollback() {
   tables_.EndScans();
   trans_rollback_stmt(thd);
   if (writes_) trans_rollback(thd);
+  ReleaseCommitLock();
   EndTurn();
   Recover();
 }

@@ -93,6 +93,7 @@ bool WorkerThd::Create() {
   server_threads.insert(thd);
   EnterPerformanceSchema();
   SetRowLockWait();
+  IgnoreSnapshotIsolation();
   RefreshVariables();
   ClearStatement();
   FreeStatementMemory();
@@ -138,10 +139,21 @@ void WorkerThd::SetRowLockWait() {
   if (variable == nullptr) return;  // A server without InnoDB.
   bool is_null = false;
   const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
-  const ulonglong wanted_s = timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0;
-  Item* value = new (thd_->mem_root) Item_uint(thd_, wanted_s);
+  Assign(variable, timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0);
+}
+
+// A find of the turn, anybody's, has a view by then; with this a write of a row that was changed since
+// would lose the transaction. What is written is the row as it is: SQL's autocommit has no view.
+void WorkerThd::IgnoreSnapshotIsolation() {
+  sys_var* variable =
+      find_sys_var(thd_, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
+  if (variable != nullptr) Assign(variable, 0);
+}
+
+void WorkerThd::Assign(sys_var* variable, ulonglong value) {
+  Item* item = new (thd_->mem_root) Item_uint(thd_, value);
   set_var* assignment =
-      new (thd_->mem_root) set_var(thd_, OPT_SESSION, variable, &null_clex_str, value);
+      new (thd_->mem_root) set_var(thd_, OPT_SESSION, variable, &null_clex_str, item);
   if (assignment->check(thd_) == 0) assignment->update(thd_);
 }
 
@@ -150,9 +162,15 @@ bool WorkerThd::RefreshVariables() {
       global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
   if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
   Time_zone* const time_zone = global_system_variables.time_zone;
-  const bool changed = thd_->variables.sql_mode != mode || thd_->variables.time_zone != time_zone;
-  thd_->variables.sql_mode = mode;
-  thd_->variables.time_zone = time_zone;
+  system_variables& mine = thd_->variables;
+  const system_variables& global = global_system_variables;
+  const bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
+                       mine.lc_time_names != global.lc_time_names ||
+                       mine.default_week_format != global.default_week_format;
+  mine.sql_mode = mode;
+  mine.time_zone = time_zone;
+  mine.lc_time_names = global.lc_time_names;
+  mine.default_week_format = global.default_week_format;
   thd_->variables.server_id = global_system_variables.server_id;
   thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;
   thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;

@@ -14,6 +14,7 @@
 #include "model/error.h"
 
 class THD;
+class sys_var;
 
 namespace rowsocket::engine::mariadb {
 
@@ -76,6 +77,8 @@ class WorkerThd {
 
  private:
   void SetRowLockWait();
+  void IgnoreSnapshotIsolation();
+  void Assign(sys_var* variable, unsigned long long value);
   void EnterPerformanceSchema();
 
   const WaitTimeouts timeouts_;

@@ -36,9 +36,8 @@ bool IsRefused(const Outcome& outcome) {
 // The mark has moved on if the request is run again, but its row is as it was.
 MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
                       const Editor& editor) {
-  MemcachedMark old;
-  shared.marks.With(target.container->state.get(), target.key, editor.old_token(),
-                    [&](const MemcachedMark& mark) { old = mark; });
+  const MemcachedMark old =
+      shared.marks.Of(target.container->state.get(), target.key, editor.old_token());
   if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
   work.old_mark = old;
   return old;
@@ -63,6 +62,10 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
 bool MovesMarks(const MemcachedShared& shared, const Work& work, const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
+  // The token that E gives may be one that has a mark.
+  const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
+                      editor.result() == Result::kDeleted;
+  if (stores && work.command.meta.has_new_cas && !shared.marks.empty()) return true;
   return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 

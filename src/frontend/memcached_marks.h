@@ -40,40 +40,58 @@ class MemcachedMarks {
     Part& part = PartOf(name);
     std::lock_guard lock(part.mutex);
     const auto found = part.marks.find(name);
-    MemcachedMark* const known = found != part.marks.end() ? found->second.Of(token) : nullptr;
+    MemcachedMark* const known = found != part.marks.end() ? Find(found->second, token) : nullptr;
     MemcachedMark mark = known != nullptr ? *known : MemcachedMark();
     mark.token = token;
     look(mark);
-    if (known != nullptr && known == &found->second.before) *known = mark;
-    else if (!mark.empty()) Put(part, name, {mark, {}});
+    const bool is_first = known == nullptr || known == found->second.data();
+    if (known != nullptr && (!is_first || !mark.empty())) *known = mark;
+    else if (!mark.empty()) Put(part, name, {mark});
     else if (found != part.marks.end()) Erase(part, found);
   }
 
-  /// A change of the row that is not committed yet gives it this mark. Who still has the row as it
-  /// was, because of that or because the change is taken back, finds the mark that it had.
+  /// The mark of a key for this token; an empty one where there is none.
+  MemcachedMark Of(const void* container, std::string_view key, uint64_t token) {
+    const std::string name = NameOf(container, key);
+    Part& part = PartOf(name);
+    std::lock_guard lock(part.mutex);
+    const auto found = part.marks.find(name);
+    const MemcachedMark* known =
+        found != part.marks.end() ? Find(found->second, token) : nullptr;
+    return known != nullptr ? *known : MemcachedMark();
+  }
+
+  /// A change of the row that is not committed yet gives it this mark, which may be empty. Who still
+  /// has the row as it was, because of that or because the change is taken back, finds the mark that
+  /// it had.
   void Move(const void* container, std::string_view key, uint64_t old_token,
             const MemcachedMark& mark) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
     std::lock_guard lock(part.mutex);
     const auto found = part.marks.find(name);
-    const MemcachedMark* old = found != part.marks.end() ? found->second.Of(old_token) : nullptr;
-    Marks marks{mark, old != nullptr ? *old : MemcachedMark()};
-    marks.before.token = old_token;
+    if (found == part.marks.end() && mark.empty()) return;
+    Marks marks{mark};
+    marks[1].token = old_token;
+    MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_token) : nullptr;
+    for (size_t at = 1; known != nullptr && at < marks.size(); ++at, ++known) {
+      if (known == found->second.data() + found->second.size()) break;
+      marks[at] = *known;
+    }
     Put(part, name, marks);
   }
 
  private:
-  /// Of one row.
-  struct Marks {
-    MemcachedMark now;
-    MemcachedMark before;  ///< Of the token that `now` has taken the place of.
+  /// Of one row, from the last change to those before it, whose tokens others may still see: a batch
+  /// may change a row more than once.
+  using Marks = std::array<MemcachedMark, 3>;
 
-    MemcachedMark* Of(uint64_t token) {
-      if (now.token == token) return &now;
-      return before.token == token && token != 0 ? &before : nullptr;
+  static MemcachedMark* Find(Marks& marks, uint64_t token) {
+    for (MemcachedMark& mark : marks) {
+      if (mark.token == token && token != 0) return &mark;
     }
-  };
+    return nullptr;
+  }
 
   static constexpr size_t kParts = 16;
   static constexpr size_t kMarksMax = 65'536;

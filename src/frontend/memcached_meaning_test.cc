@@ -116,6 +116,38 @@ TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", read("mg a v\r\n"));
 }
 
+// The batch has changed the row twice, and told of it; others have it as it was.
+TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
+  Ask("ms a 1\r\n5\r\nmg a h\r\n");
+  base::Arena arena;
+  base::Buffer out;
+  session_.BeginTurn(true);
+  for (const std::string_view command : {"md a I T30\r\n", "ma a\r\n", "mg a v\r\n"}) {
+    Item item;
+    frontend_->Parse(command, false, arena, &item);
+    EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
+  }
+  EXPECT_EQ("HD\r\nHD\r\nVA 1 X W\r\n6\r\n", out.view());
+  engine::fake::Session other(store_, engine::LockWait::kNever);
+  Memcached reader(*shared_);
+  for (int i = 0; i < 2; ++i) {
+    Item item;
+    base::Buffer read;
+    reader.Parse("mg a h v\r\n", false, arena, &item);
+    other.BeginTurn(false);
+    EXPECT_TRUE(reader.Execute(item, other, read).ok() && other.Commit().ok());
+    EXPECT_EQ("VA 1 h1\r\n5\r\n", read.view());
+  }
+  ASSERT_TRUE(session_.Commit().ok());
+  EXPECT_EQ("VA 1 Z X\r\n6\r\n", Ask("mg a v\r\n"));
+}
+
+TEST_F(MemcachedTest, AValueThatIsStoredWithTheTokenOfAMarkHasNone) {
+  Ask("ms a 1 E100\r\n5\r\nmd a I T30 E101\r\n");
+  EXPECT_EQ("HD X W\r\n", Ask("mg a\r\n"));
+  EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1 E101\r\n6\r\nmg a\r\n"));
+}
+
 TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNobodysWay) {
   Ask("ms a 1 T10\r\n5\r\n");
   base::Arena arena;

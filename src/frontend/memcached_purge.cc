@@ -143,6 +143,7 @@ MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Conta
     if (deletion.is_too_large) parts_ *= 2;
     return {deletion.rows, deletion.is_too_large};
   }
+  if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);
   GoOnBehind(chunk, before);
   return {deletion.rows, !chunk.is_last};

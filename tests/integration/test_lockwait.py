@@ -282,6 +282,17 @@ def test_a_bulk_insert_has_the_auto_increment_lock(server, db, sql):
     assert sql.value("SELECT COUNT(*) FROM ai") == b"22"
 
 
+def test_a_counter_that_is_used_up_is_no_lock(server, db, sql):
+    sql.run("CREATE TABLE ai (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO ai VALUES (18446744073709551614, 1)")
+    client = server.hs_wr()
+    assert client.open_index(0, db, "ai", "", "v") == hs.OK
+    waits = sql.status("Handlersocket_lock_waits")
+    assert client.insert(0, [7]) == hs.refused(1, "166")
+    assert sql.error("INSERT INTO ai (v) VALUES (7)") == 1467
+    assert sql.status("Handlersocket_lock_waits") == waits
+
+
 def test_a_wait_keeps_no_table_of_an_earlier_one(make_server):
     """The lane served table b; now its thread waits for a row of a. DDL of b, and SQL behind that which
     has the row of a, would wait in a circle that nobody sees."""

@@ -34,9 +34,6 @@ bool Statement::LostEvents(const Outcome& outcome) {
 
 Outcome Statement::Failure(int handler_error) {
   Outcome outcome;
-  // So InnoDB calls a lock of the counter that was waited for in vain: an INSERT ... SELECT has it. Of a
-  // counter that is used up it says HA_ERR_AUTOINC_ERANGE.
-  if (handler_error == HA_ERR_AUTOINC_READ_FAILED) handler_error = HA_ERR_LOCK_WAIT_TIMEOUT;
   outcome.error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
   if (outcome.error.ok()) outcome.error = model::Error::Engine(HA_ERR_GENERIC);
   if (thd_.killed()) outcome.error = model::Error{ErrorCode::kKilled, 0};

@@ -155,8 +155,19 @@ Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& 
   return WriteRow(table);
 }
 
+// InnoDB says the same of a counter that is used up (of 64 bits) and of one whose lock it does not get,
+// because an INSERT ... SELECT has it.
+int Writer::CounterError(TABLE* table) {
+  handler* file = table->file;
+  const bool is_used_up = file->info(HA_STATUS_AUTO) != 0 ||
+                          file->stats.auto_increment_value == ULONGLONG_MAX;
+  const bool waits = file->ht->db_type == DB_TYPE_INNODB && !is_used_up;
+  return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
+}
+
 Outcome Writer::WriteRow(TABLE* table) {
-  const int error = statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+  int error = statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+  if (error == HA_ERR_AUTOINC_READ_FAILED) error = CounterError(table);
   if (error != 0) return statement_.Failure(error);
   Outcome outcome;
   outcome.rows = 1;

@@ -55,6 +55,7 @@ class Writer {
                            model::RowSink& sink);
   Outcome Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert);
   Outcome WriteRow(TABLE* table);
+  static int CounterError(TABLE* table);
 
   Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,

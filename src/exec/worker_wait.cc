@@ -37,8 +37,8 @@ std::unique_ptr<WaitJob> Worker::MakeWait(Client& client) {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
   }
   client.frontend->Rewind();
-  // What it means may have changed meanwhile: then it is parsed anew, with the input.
   job->row = WaitLane::RowOf(job->item);
+  // What it means may have changed meanwhile: then it is parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest ||
                               (job->item.kind == Item::Kind::kOpen && job->item.names != nullptr);
   return means_the_same ? std::move(job) : nullptr;

@@ -65,6 +65,23 @@ class MemcachedTest : public ::testing::Test {
     frontend_ = std::make_unique<Memcached>(*shared_);
   }
 
+  /// The reply to one request, in the turn that the session has begun.
+  static std::string ExecuteIn(engine::Session& session, Memcached& frontend,
+                               std::string_view command) {
+    base::Arena arena;
+    base::Buffer out;
+    Item item;
+    frontend.Parse(command, false, arena, &item);
+    EXPECT_TRUE(frontend.Execute(item, session, out).ok());
+    return std::string(out.view());
+  }
+  /// The same in a turn that only reads.
+  static std::string Read(engine::Session& session, Memcached& frontend, std::string_view command) {
+    session.BeginTurn(false);
+    const std::string reply = ExecuteIn(session, frontend, command);
+    EXPECT_TRUE(session.Commit().ok());
+    return reply;
+  }
   /// The replies to all of the input, each request in a turn of its own.
   std::string Ask(std::string_view input) {
     std::string replies;

@@ -88,55 +88,31 @@ TEST_F(MemcachedTest, ANumberKeepsItsMarksWhenItsBatchRunsAgain) {
 TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
   Memcached reader(*shared_);
-  base::Arena arena;
-  const auto read = [&](std::string_view command) {
-    Item item;
-    base::Buffer out;
-    reader.Parse(command, false, arena, &item);
-    other.BeginTurn(false);
-    EXPECT_TRUE(reader.Execute(item, other, out).ok() && other.Commit().ok());
-    return std::string(out.view());
-  };
-  const auto change = [&](std::string_view command) {
-    Item item;
-    base::Buffer out;
-    frontend_->Parse(command, false, arena, &item);
-    session_.BeginTurn(true);
-    EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
-  };
   Ask("ms a 1\r\n5\r\n");
-  change("md a I T30\r\n");
-  EXPECT_EQ("VA 1 h0\r\n5\r\n", read("mg a h v\r\n"));
-  EXPECT_EQ("VA 1 h1\r\n5\r\n", read("mg a h v\r\n"));
+  session_.BeginTurn(true);
+  ExecuteIn(session_, *frontend_, "md a I T30\r\n");
+  EXPECT_EQ("VA 1 h0\r\n5\r\n", Read(other, reader, "mg a h v\r\n"));
+  EXPECT_EQ("VA 1 h1\r\n5\r\n", Read(other, reader, "mg a h v\r\n"));
   ASSERT_TRUE(session_.Commit().ok());
-  EXPECT_EQ("VA 1 X W\r\n5\r\n", read("mg a v\r\n"));
-  change("ma a\r\n");
-  EXPECT_EQ("VA 1 Z X\r\n5\r\n", read("mg a v\r\n"));
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", Read(other, reader, "mg a v\r\n"));
+  session_.BeginTurn(true);
+  ExecuteIn(session_, *frontend_, "ma a\r\n");
+  EXPECT_EQ("VA 1 Z X\r\n5\r\n", Read(other, reader, "mg a v\r\n"));
   session_.Rollback();
-  EXPECT_EQ("VA 1 Z X\r\n5\r\n", read("mg a v\r\n"));
+  EXPECT_EQ("VA 1 Z X\r\n5\r\n", Read(other, reader, "mg a v\r\n"));
 }
 
 // The batch has changed the row twice, and told of it; others have it as it was.
 TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
-  Ask("ms a 1\r\n5\r\nmg a h\r\n");
-  base::Arena arena;
-  base::Buffer out;
-  session_.BeginTurn(true);
-  for (const std::string_view command : {"md a I T30\r\n", "ma a\r\n", "mg a v\r\n"}) {
-    Item item;
-    frontend_->Parse(command, false, arena, &item);
-    EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
-  }
-  EXPECT_EQ("HD\r\nHD\r\nVA 1 X W\r\n6\r\n", out.view());
   engine::fake::Session other(store_, engine::LockWait::kNever);
   Memcached reader(*shared_);
+  Ask("ms a 1\r\n5\r\nmg a h\r\n");
+  session_.BeginTurn(true);
+  EXPECT_EQ("HD\r\n", ExecuteIn(session_, *frontend_, "md a I T30\r\n"));
+  EXPECT_EQ("HD\r\n", ExecuteIn(session_, *frontend_, "ma a\r\n"));
+  EXPECT_EQ("VA 1 X W\r\n6\r\n", ExecuteIn(session_, *frontend_, "mg a v\r\n"));
   for (int i = 0; i < 2; ++i) {
-    Item item;
-    base::Buffer read;
-    reader.Parse("mg a h v\r\n", false, arena, &item);
-    other.BeginTurn(false);
-    EXPECT_TRUE(reader.Execute(item, other, read).ok() && other.Commit().ok());
-    EXPECT_EQ("VA 1 h1\r\n5\r\n", read.view());
+    EXPECT_EQ("VA 1 h1\r\n5\r\n", Read(other, reader, "mg a h v\r\n"));
   }
   ASSERT_TRUE(session_.Commit().ok());
   EXPECT_EQ("VA 1 Z X\r\n6\r\n", Ask("mg a v\r\n"));
@@ -150,12 +126,8 @@ TEST_F(MemcachedTest, AValueThatIsStoredWithTheTokenOfAMarkHasNone) {
 
 TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNobodysWay) {
   Ask("ms a 1 T10\r\n5\r\n");
-  base::Arena arena;
-  base::Buffer out;
-  Item item;
-  frontend_->Parse("md a I T30\r\n", false, arena, &item);
   session_.BeginTurn(true);
-  EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
+  ExecuteIn(session_, *frontend_, "md a I T30\r\n");
   session_.Rollback();
   EXPECT_EQ("HD W\r\nHD Z\r\nHD Z\r\n", Ask("mg a R30\r\nmg a R30\r\nmg a R30\r\n"));
 }

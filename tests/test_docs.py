@@ -80,6 +80,22 @@ def test_quickstart(own_cache):
     assert took_s < QUICKSTART_S
 
 
+@pytest.mark.ours
+def test_an_upgrade_keeps_the_settings(tmp_path):
+    folder = tmp_path / "etc/mysql/mariadb.conf.d"
+    shipped = (REPOSITORY / "packaging/rowsocket.cnf").read_text()
+    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    assert [path.name for path in folder.iterdir()] == ["rowsocket.cnf"]
+    settings = folder / "rowsocket.cnf"
+    assert settings.read_text() == shipped
+    settings.write_text("[mariadbd]\nhandlersocket_plain_secret = own\n")
+    settings.chmod(0o600)
+    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    assert settings.read_text() == "[mariadbd]\nhandlersocket_plain_secret = own\n"
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert (folder / "rowsocket.cnf.new").read_text() == shipped
+
+
 def configuration(path, prefix):
     """The options of the file as the server reads them, those that are commented out among them."""
     text = re.sub(r"^#(\w+ =)", r"\1", path.read_text(), flags=re.M)

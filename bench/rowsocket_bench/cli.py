@@ -99,8 +99,7 @@ def measure(options):
     started = time.monotonic()
     plan.data_directory = dataset.prepare(plan, say)
     systems.default_base().mkdir(parents=True, exist_ok=True)
-    # A SIGTERM ends the servers as Ctrl-C does.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_orderly_on_signals()
     with tempfile.TemporaryDirectory(dir=systems.default_base()) as base:
         plan.base = pathlib.Path(base)
         plan.base.chmod(0o755)
@@ -114,6 +113,13 @@ def measure(options):
             fleet.stop()
     say(f"done in {datetime.timedelta(seconds=int(time.monotonic() - started))}")
     return show([out], options.page or out.with_suffix(".html"))
+
+
+def end_orderly_on_signals():
+    """SIGTERM and SIGHUP end the servers as Ctrl-C does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
 
 
 def limit(options, started):

@@ -7,14 +7,13 @@ servers must still be running: if one is not, that test fails and the end of its
 import contextlib
 import functools
 import itertools
-import signal
 
 import pymysql
 import pytest
 
 import hs
 from mc_tables import Container
-from server import Server
+from server import Server, interrupt_on_signals
 
 _servers = []  # all that are to be watched and stopped
 _schema_numbers = itertools.count(1)
@@ -34,8 +33,7 @@ def _remove(server):
 
 
 def pytest_configure(config):
-    # An end from outside (timeout, CI) is an interrupt: the servers are stopped then as well.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     if config.getoption("--plugin") == "bundled":  # many answers are missing there
         hs.TIMEOUT_S = 3.0
 

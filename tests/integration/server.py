@@ -18,6 +18,14 @@ SCRIPT = REPOSITORY / "scripts" / "server"
 START_TIMEOUT_S = 90
 
 
+def interrupt_on_signals():
+    """An end from outside (timeout, CI, a terminal that is closed) is an interrupt: the servers are
+    stopped then as well."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, signal.default_int_handler)
+
+
 def wait_until(condition, timeout_s=10.0, what="the condition", step_s=0.01):
     """Polls until condition() is true and returns its value; TimeoutError after the deadline."""
     deadline = time.monotonic() + timeout_s

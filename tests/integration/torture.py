@@ -10,7 +10,6 @@ import json
 import multiprocessing
 import pathlib
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, applied, book_violations, killed_sale, make_table,
                   order_violations)
-from server import Server
+from server import Server, interrupt_on_signals
 
 SERVER_ROUNDS = 25  # that one server is used for
 SALE_SECONDS_MAX = 1.5  # before a kill, where few connections take long for what they shall buy
@@ -122,7 +121,7 @@ def play_round(kinds, seed, number, shop):
 
 def play_rounds(kinds, seed, numbers, until, entries):
     """One process: its rounds, as long as there is time. None at the end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     shop = Shop()
     try:
         for number in numbers:
@@ -200,7 +199,7 @@ def parse_arguments():
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     options = parse_arguments()
     result, entries = Result(options), multiprocessing.SimpleQueue()
     numbers, until = result.missing(options.rounds), time.monotonic() + options.seconds

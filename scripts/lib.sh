@@ -27,12 +27,18 @@ die() {
 # run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, saying what is done and, every
 # ten seconds, for how long. On failure: the end of LOG, and failure. A function that is run so ends
 # at no failing command by itself (its caller looks at the result): it chains its commands with &&.
+# COMMAND has a process group of its own, which ends when this script is told to: a background job
+# would not hear of Ctrl-C, nor its children of SIGTERM.
 run_step() {
-  local what=$1 log=$2 started=$SECONDS pid beat=0
+  local what=$1 log=$2 started=$SECONDS pid="" beat=0 status=0 traps
   shift 2
   say "$what ..."
+  traps=$(trap -p INT TERM HUP)
+  trap '[[ -z $pid ]] || kill -TERM -- "-$pid" 2>/dev/null; exit 130' INT TERM HUP
+  set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
+  set +m
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     if ((SECONDS - started >= beat + 10)); then
@@ -40,7 +46,10 @@ run_step() {
       say "  still at it after $beat s: $what"
     fi
   done
-  if ! wait "$pid"; then
+  wait "$pid" || status=$?
+  trap - INT TERM HUP
+  eval "$traps"
+  if ((status != 0)); then
     warn "failed: $what; the end of $(realpath "$log"):"
     tail -n 30 "$log" >&2
     return 1

@@ -57,7 +57,8 @@ def own_cache(tmp_path):
     """A cache folder that shares what bootstrap made, but not the running quickstart of a user."""
     cache = tmp_path / "cache"
     cache.mkdir()
-    (cache / "current").symlink_to((cache_dir() / "current").resolve())
+    for name in ("current", "memcached"):
+        (cache / name).symlink_to((cache_dir() / name).resolve())
     for venv in cache_dir().glob("venv-*"):
         (cache / venv.name).symlink_to(venv)
     yield cache
@@ -78,6 +79,42 @@ def test_quickstart(own_cache):
         assert any("101" in line and "Yukari Takeba" in line for line in lines), "not through SQL"
         assert not (own_cache / "quickstart/env").exists(), "left running"
     assert took_s < QUICKSTART_S
+
+
+def is_running(cache):
+    return subprocess.run([REPOSITORY / "scripts/server", "status", cache / "quickstart"],
+                          capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.ours
+def test_quickstart_once_that_is_ended_leaves_no_server(own_cache):
+    with subprocess.Popen([REPOSITORY / "scripts/quickstart", "--once"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "ROWSOCKET_CACHE": str(own_cache)}) as quickstart:
+        printed = ""
+        for line in quickstart.stdout:
+            printed += line
+            if line.startswith("writing"):
+                quickstart.terminate()
+    assert quickstart.returncode == 130, printed
+    assert not is_running(own_cache)
+
+
+@pytest.mark.ours
+def test_quickstart_once_that_fails_leaves_no_server(own_cache):
+    """Here at a log file that is a folder."""
+    (own_cache / "quickstart/table.log").mkdir(parents=True)
+    with pytest.raises(AssertionError, match="the table could not be made"):
+        run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
+    assert not is_running(own_cache)
+
+
+@pytest.mark.ours
+def test_quickstart_after_a_start_that_was_killed(own_cache):
+    """Such a server has no env file."""
+    run("scripts/server", "start", own_cache / "quickstart")
+    (own_cache / "quickstart/env").unlink()
+    run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
 
 
 @pytest.mark.ours

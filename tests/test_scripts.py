@@ -26,6 +26,44 @@ def bash(text, *arguments, **env):
     return done.returncode, done.stdout
 
 
+# --- Steps ---
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_step_ends_with_its_script(tmp_path, number):
+    """All of it: the step's own child reads from a pipe that nobody writes to."""
+    os.mkfifo(tmp_path / "pipe")
+    text = LIB + """
+        step() { cat "$1"; echo "cat has ended"; }
+        run_step "a long step" "$2" step "$1"
+    """
+    with subprocess.Popen(["bash", "-c", text, "script", tmp_path / "pipe", tmp_path / "log"],
+                          stdin=subprocess.DEVNULL) as script:
+        write_end = os.open(tmp_path / "pipe", os.O_WRONLY)  # Waits until the child reads.
+        try:
+            script.send_signal(number)
+            assert script.wait(TIMEOUT_S) == 130
+            poll = select.poll()
+            poll.register(write_end, 0)
+            assert poll.poll(TIMEOUT_S * 1000) == [(write_end, select.POLLERR)], "still being read"
+        finally:
+            os.close(write_end)
+
+
+def test_a_step_says_how_it_went_and_leaves_traps_as_they_were(tmp_path):
+    code, said = bash(LIB + """
+        trap 'echo ended; exit 7' TERM
+        before=$(trap -p)
+        run_step "a good one" "$1" true
+        ! run_step "a bad one" "$1" bash -c 'echo why; exit 3'
+        run_step "one with a pipeline" "$1" bash -c 'echo a | cat | grep -q a; [[ ! -t 0 ]]'
+        [[ $(trap -p) == "$before" && $- != *m* ]] || echo "left behind: $(trap -p) $-"
+        kill -TERM $$
+    """, tmp_path / "log")
+    assert code == 7, said
+    assert "failed: a bad one" in said and "why" in said
+    assert said.endswith("ended\n") and "left behind" not in said
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -3,7 +3,7 @@
 #
 # Places   repo_dir   this checkout
 #          cache_dir  what bootstrap made and keeps: /var/cache/rowsocket for root, the user's own
-#                     cache folder otherwise; ROWSOCKET_CACHE names another
+#                     cache folder otherwise; ROWSOCKET_CACHE names another. Absolute, no blanks
 # After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD (see scripts/bootstrap).
 
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,7 +15,9 @@ default_cache_dir() {
     echo "${XDG_CACHE_HOME:-$HOME/.cache}/rowsocket"
   fi
 }
-cache_dir=${ROWSOCKET_CACHE:-$(default_cache_dir)}
+cache_dir=$(realpath -ms -- "${ROWSOCKET_CACHE:-$(default_cache_dir)}")
+# What is called from here may be in another folder.
+[[ -z ${ROWSOCKET_CACHE-} ]] || export ROWSOCKET_CACHE=$cache_dir
 
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
@@ -23,6 +25,10 @@ die() {
   warn "$*"
   exit 1
 }
+
+# The server's own makefiles are among what cannot do with it.
+[[ $cache_dir != *[[:space:]]* ]] ||
+  die "the cache folder '$cache_dir' has a blank in its path: set ROWSOCKET_CACHE to one without"
 
 # run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, saying what is done and, every
 # ten seconds, for how long. On failure: the end of LOG, and failure. A function that is run so ends

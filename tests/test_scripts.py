@@ -64,6 +64,19 @@ def test_a_step_says_how_it_went_and_leaves_traps_as_they_were(tmp_path):
     assert said.endswith("ended\n") and "left behind" not in said
 
 
+# --- The cache folder ---
+
+def test_the_cache_folder_is_absolute_also_for_what_is_called(tmp_path):
+    code, said = bash(f'cd "$1"; {LIB} echo "$cache_dir"; cd /; bash -c \'{LIB} echo "$cache_dir"\'',
+                      tmp_path, ROWSOCKET_CACHE="there/../here")
+    assert (code, said) == (0, f"{tmp_path}/here\n" * 2)
+
+
+def test_a_blank_in_the_cache_folder_is_refused(tmp_path):
+    code, said = bash(LIB, ROWSOCKET_CACHE=str(tmp_path / "a b"))
+    assert code == 1 and "has a blank in its path: set ROWSOCKET_CACHE" in said
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

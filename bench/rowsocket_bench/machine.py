@@ -12,8 +12,8 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 def cache_dir():
     """Where scripts/bootstrap keeps what it made; as in scripts/lib.sh."""
-    if "ROWSOCKET_CACHE" in os.environ:
-        return pathlib.Path(os.environ["ROWSOCKET_CACHE"])
+    if os.environ.get("ROWSOCKET_CACHE"):
+        return pathlib.Path(os.environ["ROWSOCKET_CACHE"]).absolute()
     if os.geteuid() == 0:
         return pathlib.Path("/var/cache/rowsocket")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")

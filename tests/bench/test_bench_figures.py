@@ -112,6 +112,12 @@ def test_a_later_file_replaces_the_cases_that_it_has(tmp_path):
     assert len(runs) == 2 and found["P1"].series("ours", "rps") == [7]
 
 
+def test_a_cache_folder_is_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ROWSOCKET_CACHE", "there")
+    assert machine.cache_dir() == tmp_path / "there"
+
+
 @pytest.mark.parametrize("before, after, least, answered, kept", [
     (500, 400, 400, 100, True), (500, 500, 500, 0, True),
     (500, 401, 401, 100, False),  # answered, not taken: lost

@@ -40,8 +40,8 @@ def wait_until(condition, timeout_s=10.0, what="the condition", step_s=0.01):
 
 def cache_dir():
     """Where scripts/bootstrap keeps what it made."""
-    if "ROWSOCKET_CACHE" in os.environ:
-        return pathlib.Path(os.environ["ROWSOCKET_CACHE"])
+    if os.environ.get("ROWSOCKET_CACHE"):
+        return pathlib.Path(os.environ["ROWSOCKET_CACHE"]).absolute()
     if os.geteuid() == 0:
         return pathlib.Path("/var/cache/rowsocket")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")

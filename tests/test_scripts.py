@@ -77,6 +77,42 @@ def test_a_blank_in_the_cache_folder_is_refused(tmp_path):
     assert code == 1 and "has a blank in its path: set ROWSOCKET_CACHE" in said
 
 
+# --- Packages ---
+
+def test_package_lists_that_another_apt_get_holds_are_waited_for(tmp_path):
+    code, said = bash(PACKAGES + """
+        tries=$1
+        as_root() {
+          echo again >>"$tries"
+          [[ $(wc -l <"$tries") -ge 3 ]] || { echo "E: Could not get lock /l/lock" >&2; return 100; }
+        }
+        sleep() { :; }
+        refresh_package_lists
+    """, tmp_path / "tries")
+    assert code == 0, said
+    assert (tmp_path / "tries").read_text().count("again") == 3
+
+
+def test_package_lists_that_cannot_be_had_are_asked_for_once(tmp_path):
+    code, said = bash(PACKAGES + """
+        as_root() { echo again; return 100; }
+        refresh_package_lists || echo failed
+    """)
+    assert (code, said) == (0, "again\nfailed\n")
+
+
+def test_packages_on_hold_are_there():
+    code, said = bash(PACKAGES + """
+        debian_packages=(held kept removed)
+        dpkg-query() {
+          printf '%s\\n' "held hold ok installed" "kept install ok installed" \\
+            "removed deinstall ok config-files"
+        }
+        missing_packages
+    """)
+    assert (code, said) == (0, "removed\n")
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -22,21 +22,37 @@ debian_packages=(
 missing_packages() {
   comm -23 <(printf '%s\n' "${debian_packages[@]}" | sort -u) \
     <(dpkg-query -W -f '${Package} ${Status}\n' "${debian_packages[@]}" 2>/dev/null |
-      sed -n 's/ install ok installed$//p' | sort -u)
+      sed -nE 's/ (install|hold) ok installed$//p' | sort -u)
 }
+
+# Seconds that another apt-get may be at work.
+apt_lock_s=300
 
 as_root() {
   if [[ $EUID -eq 0 ]]; then
     "$@"
   elif command -v sudo >/dev/null; then
-    sudo "$@"
+    sudo -n "$@" # A password that is asked for here would not be seen.
   else
     return 127
   fi
 }
 
 apt_install() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
+  as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o DPkg::Lock::Timeout="$apt_lock_s" "$@"
+}
+
+# The timeout is for dpkg's lock alone. That of the lists, which the machine's own apt-daily takes soon
+# after its start, has to be asked for again.
+refresh_package_lists() {
+  local started=$SECONDS output
+  until output=$(apt_install update 2>&1); do
+    printf '%s\n' "$output"
+    [[ $output == *"Could not get lock"* ]] && ((SECONDS - started < apt_lock_s)) || return 1
+    sleep 2
+  done
+  printf '%s\n' "$output"
 }
 
 install_missing_packages() {
@@ -48,11 +64,12 @@ install_missing_packages() {
     command -v sudo >/dev/null ||
       die "as root, install these packages, then run this again: ${missing[*]}"
     # A password is asked for here, not behind a log file.
-    sudo true || die "sudo is refused: as root, install these packages: ${missing[*]}"
+    { sudo true && sudo -n true; } ||
+      die "sudo is refused, or asks each time: as root, install these packages: ${missing[*]}"
   fi
   log=$(mktemp)
-  run_step "refreshing the package lists" "$log" apt_install update ||
-    die "apt-get update failed; is the network up?"
+  run_step "refreshing the package lists, after any other apt-get that is at work" "$log" \
+    refresh_package_lists || die "apt-get update failed; is the network up?"
   run_step "installing ${#missing[@]} packages: ${missing[*]}" "$log" \
     apt_install install --no-install-recommends "${missing[@]}" ||
     die "apt-get install failed"

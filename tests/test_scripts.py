@@ -113,6 +113,37 @@ def test_packages_on_hold_are_there():
     assert (code, said) == (0, "removed\n")
 
 
+# --- A build ---
+
+@pytest.fixture
+def read_only_copy():
+    """The scripts in a folder that nobody can write to, and how to be somebody who is not root."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="rowsocket-", dir="/tmp"))
+    shutil.copytree(REPOSITORY / "scripts", folder / "scripts")
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+    folder.chmod(0o555)
+    yield folder, ["setpriv", "--reuid=nobody", "--clear-groups"] if os.geteuid() == 0 else []
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_checkout_that_cannot_be_written_to(read_only_copy):
+    folder, as_somebody = read_only_copy
+    done = subprocess.run([*as_somebody, "bash", folder / "scripts/build"], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False,
+                          env={**os.environ, "ROWSOCKET_CACHE": str(folder / "cache")})
+    assert done.returncode == 1
+    assert f"{folder} cannot be written to" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--report", "--publish", "--publish-beside"])
+def test_showing_results_builds_nothing(tmp_path, option):
+    code, said = bash('exec "$1" "$2" "$3"', REPOSITORY / "scripts/bench", option,
+                      tmp_path / "none.jsonl")
+    assert code == 1 and "none.jsonl" in said
+    assert "building" not in said
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

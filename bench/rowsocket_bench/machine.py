@@ -54,11 +54,20 @@ def memory_gib():
     return round(int(kib) / (1 << 20), 1)
 
 
+def memcached_version():
+    """Of the one that is measured: bootstrap's, else the one in PATH."""
+    env = cache_dir() / "memcached" / "env"
+    if env.exists():
+        return read_env(env)["ROWSOCKET_MEMCACHED_VERSION"]
+    return output_of("memcached", "--version")
+
+
 def versions():
     env = read_env(cache_dir() / "current" / "env")
-    tools = {"memcached": ("memcached", "--version"), "redis": ("redis-cli", "--version"),
-             "sysbench": ("sysbench", "--version"), "compiler": ("c++", "-dumpfullversion")}
-    found = {name: output_of(*command) for name, command in tools.items()}
+    tools = {"redis": ("redis-cli", "--version"), "sysbench": ("sysbench", "--version"),
+             "compiler": ("c++", "-dumpfullversion")}
+    found = {"memcached": memcached_version(),
+             **{name: output_of(*command) for name, command in tools.items()}}
     return {"mariadb": env["ROWSOCKET_SERVER_VERSION"],
             **{name: text for name, text in found.items() if text}}
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import textwrap
 
-from . import judge, plots, results as store, stats, tables
+from . import judge, plan as plans, plots, results as store, stats, tables
 from .machine import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
@@ -59,12 +59,19 @@ def summary(files):
     return "\n\n".join(parts + [reached_line(results)])
 
 
-def reached_line(results):
+def never_run(results):
+    """Targets of cases that these files do not have at all."""
+    plan = plans.Plan()
+    plan.want_sizes()
+    return sum(len(case.targets) for case in plans.cases_of(plan, "full") if case.id not in results)
+
+
+def reached_line(results, never_run_count=0):
     verdicts = [verdict for result in results.values() for verdict in judge.verdicts(result)]
     there = [verdict for verdict in verdicts if verdict.reached is not None]
     reached = sum(verdict.reached for verdict in there)
-    return (f"{reached} of {len(there)} targets reached; {len(verdicts) - len(there)} not measured"
-            " in these runs.")
+    missing = len(verdicts) - len(there) + never_run_count
+    return f"{reached} of {len(there)} targets reached; {missing} not measured in these runs."
 
 
 def page(files):
@@ -100,7 +107,8 @@ def replace_marked(text, mark, inside):
 def document(files):
     """What docs/BENCHMARKS.md says between its marks."""
     runs, results = store.read(files)
-    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
+             reached_line(results, never_run(results))]
     drawn = plots.draw(results)
     if drawn:
         parts.append("All of it on one page: [docs/benchmarks/index.html](benchmarks/index.html).")
@@ -112,7 +120,8 @@ def document(files):
 def beside(files):
     """What another machine says of the same targets: less than a document of its own."""
     runs, results = store.read(files)
-    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
+             reached_line(results, never_run(results))]
     parts += [table.markdown().rstrip() for table in tables.all_tables(results)
               if table.head[-1] == tables.VERDICT]
     return "\n\n".join(parts) + "\n"

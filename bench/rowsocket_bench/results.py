@@ -33,6 +33,7 @@ class CaseResult:
     absent: dict = dataclasses.field(default_factory=dict)
     refused: list = dataclasses.field(default_factory=list)
     run: dict = dataclasses.field(default_factory=dict)
+    finished: bool = False
 
     def series(self, label, metric):
         """The metric of each round, None where it was not measured."""
@@ -68,15 +69,18 @@ def read_lines(path):
             continue
 
 
-def _take(results, line, run):
+def _take(results, newest, line, run):
+    """newest: what the file that is being read says, by case."""
     kind = line["kind"]
     if kind == "case":
-        # A case that is measured again replaces what an earlier file said about it.
-        results[line["id"]] = CaseResult(
+        newest[line["id"]] = result = CaseResult(
             line["id"], line["title"], line["row"], line["curve"], line["x"],
             tuple(Target(**fields) for fields in line["targets"]), tuple(line["labels"]), run=run)
+        # A finished case gives way to one that is finished, too.
+        if result.id not in results or not results[result.id].finished:
+            results[result.id] = result
         return
-    result = results.get(line.get("case"))
+    result = newest.get(line.get("case"))
     if result is None:
         return
     if kind == "sample":
@@ -86,20 +90,24 @@ def _take(results, line, run):
         result.absent[line["label"]] = line["why"]
     elif kind == "refused":
         result.refused.append((line["label"], line["round"], line["why"]))
+    elif kind == "done" and not line.get("left_out"):
+        result.finished = True
+        results[result.id] = result
 
 
 def read(paths):
     """(runs, results): the run lines, and a CaseResult for each case that has samples or says who
-    was absent. Files are read in the order given."""
+    was absent. Files are read in the order given: a case that is measured again replaces what an
+    earlier file said about it."""
     runs, results = [], {}
     for path in paths:
-        run = {}
+        run, newest = {}, {}
         for line in read_lines(path):
             if line["kind"] == "run":
                 run = {**line, "file": pathlib.Path(path).name}
                 runs.append(run)
             else:
-                _take(results, line, run)
+                _take(results, newest, line, run)
     return runs, {id_: result for id_, result in results.items()
                   if result.samples or result.absent}
 

@@ -108,8 +108,36 @@ def test_a_later_file_replaces_the_cases_that_it_has(tmp_path):
     second.write("run", commit="d", time="2026-01-02")
     second.case(case())
     second.write("sample", case="P1", label="ours", round=0, load="30 x 16", values={"rps": 7})
+    second.write("done", case="P1", seconds=1)
     runs, found = results.read([first.path, second.path])
     assert len(runs) == 2 and found["P1"].series("ours", "rps") == [7]
+
+
+def test_a_case_that_was_broken_off_replaces_no_finished_one(tmp_path):
+    first = measured(tmp_path, (), ours=[1, 2])
+    second = results.Writer(tmp_path / "later.jsonl")
+    second.case(case())
+    second.write("sample", case="P1", label="ours", round=0, load="30 x 16", values={"rps": 7})
+    files = [first.path, second.path]
+    assert results.read(files)[1]["P1"].series("ours", "rps") == [7]
+    first.write("done", case="P1", seconds=1)
+    assert results.read(files)[1]["P1"].series("ours", "rps") == [1, 2]
+    second.write("done", case="P1", left_out=True)
+    assert results.read(files)[1]["P1"].series("ours", "rps") == [1, 2]
+    # The run is taken up: what it measured at first does not count.
+    second.case(case())
+    second.write("sample", case="P1", label="ours", round=0, load="30 x 16", values={"rps": 8})
+    second.write("done", case="P1", seconds=1)
+    assert results.read(files)[1]["P1"].series("ours", "rps") == [8]
+
+
+def test_the_version_of_memcached_is_that_of_the_one_that_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROWSOCKET_CACHE", str(tmp_path))
+    for name, text in (("current", "ROWSOCKET_SERVER_VERSION=10.11.0"),
+                       ("memcached", "ROWSOCKET_MEMCACHED_VERSION=1.6.0")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "env").write_text(f"{text}\n")
+    assert machine.versions()["memcached"] == "1.6.0"
 
 
 def test_a_cache_folder_is_absolute(tmp_path, monkeypatch):

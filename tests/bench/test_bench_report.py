@@ -127,6 +127,20 @@ def test_results_of_few_cases_make_a_report_too(tmp_path):
     assert "not measured: not built" in publish.document([writer.path])
 
 
+def test_documents_count_the_targets_that_were_never_run(tmp_path):
+    plan = plans.Plan()
+    plan.want_sizes()
+    cases = plans.cases_of(plan, "full")
+    writer = results.Writer(tmp_path / "few.jsonl")
+    writer.write("run", **RUN)
+    writer.case(cases[1])
+    writer.write("sample", case=cases[1].id, label="ours", round=0, load="30 x 1",
+                 values={"rps": 5.0})
+    count = sum(len(case.targets) for case in cases)
+    for document in (publish.document, publish.beside):
+        assert f"0 of 0 targets reached; {count} not measured" in document([writer.path])
+
+
 def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
                                                    draws_nothing_twice):
     document, readme = tmp_path / "docs/BENCHMARKS.md", tmp_path / "README.md"

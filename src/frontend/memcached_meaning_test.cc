@@ -44,6 +44,13 @@ TEST_F(MemcachedTest, ATokenIsNoConditionOfAGet) {
   EXPECT_EQ("HD\r\n", Ask("mg b C" + Token("b") + " T30 v\r\n"));
 }
 
+TEST_F(MemcachedTest, AGetComparesATokenThatItDoesNotTell) {
+  Set("a", "1", "0");
+  EXPECT_EQ("HD\r\n", Ask("mg a v C" + Token("a") + "\r\n"));
+  EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg a v C1\r\n"));
+  EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg a v C0\r\n"));
+}
+
 TEST_F(MemcachedTest, WhatWasJustMadeHasNotBeenRead) {
   EXPECT_EQ("HD h0 l0 W\r\n", Ask("mg a N30 h l\r\n"));
   EXPECT_EQ("HD h1 Z\r\n", Ask("mg a h\r\n"));

@@ -11,7 +11,7 @@ using memcached::Dialect;
 namespace {
 
 bool NeedsToken(const MemcachedShared& shared, const Command& command) {
-  return TellsToken(command) || TellsMarks(shared, command);
+  return command.compares_cas || TellsToken(command) || TellsMarks(shared, command);
 }
 
 base::Buffer& Joined() {

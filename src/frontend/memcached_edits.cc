@@ -37,7 +37,7 @@ bool IsRefused(const Outcome& outcome) {
 MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
                       const Editor& editor) {
   const MemcachedMark old =
-      shared.marks.Of(target.container->state.get(), target.key, editor.old_token());
+      shared.marks.Of(target.container->state.get(), target.row_key, editor.old_token());
   if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
   work.old_mark = old;
   return old;
@@ -77,7 +77,7 @@ void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const 
   if (editor.kept() == Kept::kAll && old.empty()) return;
   MemcachedMark mark = NewMark(work, editor, old);
   mark.token = editor.item().cas;
-  shared.marks.Move(target.container->state.get(), target.key, editor.old_token(), mark);
+  shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
 }
 
 /// A hash of what was sent is made one of what is stored, if anybody asks for it: the token is that

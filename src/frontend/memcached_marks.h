@@ -1,6 +1,7 @@
 // What meta commands tell about items beside their rows: stale, a client has been told to renew it,
 // it has been read. In memory only; a row that was changed since, by anybody, has no marks.
 //
+// A key is one without the container's name: a row has its marks whichever way it is asked for.
 // Threads: all; one lock a part.
 // Limits: kMarksMax marks; when a part is full, an arbitrary mark of it goes, which means that one
 // more client is told to renew its item.

@@ -162,6 +162,19 @@ TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
   EXPECT_EQ("VA 0 f7 X W\r\n\r\n", Ask("mg a f v\r\n"));
 }
 
+TEST_F(MemcachedTest, ARowHasItsMarksHoweverItsContainerIsNamed) {
+  Ask("set m 0 0 1\r\nx\r\nmd @@default.m I\r\n");
+  EXPECT_EQ("VA 1 X W\r\nx\r\n", Ask("mg m v\r\n"));
+  EXPECT_EQ("VA 1 Z X\r\nx\r\n", Ask("mg @@default.m v\r\n"));
+  EXPECT_EQ("VA 0 W\r\n\r\n", Ask("mg @@default.n N30 v\r\n"));
+  EXPECT_EQ("VA 0 Z\r\n\r\n", Ask("mg n N30 v\r\n"));
+  // Base64, and a connection whose own container it is.
+  EXPECT_EQ("HD Z X\r\n", Ask("mg bQ== b\r\n"));
+  Ask("get @@default\r\n");
+  EXPECT_EQ("HD Z X\r\n", Ask("mg m\r\n"));
+  EXPECT_EQ("HD\r\nHD\r\n", Ask("ms @@default.m 1\r\ny\r\nmg m\r\n"));
+}
+
 TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
   Set("a", "1", "0");
   const auto& counters = shared_->catalog.current()->Find("default")->state->counters;

@@ -199,7 +199,7 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  shared.marks.With(target.container->state.get(), target.key, item->cas, tell);
+  shared.marks.With(target.container->state.get(), target.row_key, item->cas, tell);
 }
 
 }  // namespace rowsocket::frontend

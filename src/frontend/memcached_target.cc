@@ -53,6 +53,7 @@ void Resolve(std::string_view key, const containers::Snapshot& snapshot, const C
     target->name = TakeName(&rest, snapshot.config.options.delimiter, target);
     target->container = snapshot.Find(target->name);
   }
+  target->row_key = rest;
   const Container* container = target->container;
   if (container == nullptr || !container->usable()) {
     target->wrong = container == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;

@@ -29,6 +29,7 @@ struct Target {
   bool is_container_only = false;  ///< `@@name`.
   const containers::Container* container = nullptr;
   std::string_view key;                   ///< As the client sent it, with its prefix.
+  std::string_view row_key;               ///< Without its prefix: one of each row.
   std::string_view name;                  ///< The container's, as in the key.
   std::span<const model::Value> parts;    ///< As the parts of the index.
   std::span<const model::Value> columns;  ///< As key_columns.

@@ -59,22 +59,24 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
   return mark;
 }
 
-bool MovesMarks(const MemcachedShared& shared, const Work& work, const Editor& editor) {
+bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& target,
+                const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // The token that E gives may be one that has a mark.
+  // The token that E gives, or that of content that was there before, may be one that has a mark.
+  const bool may_be_old =
+      work.command.meta.has_new_cas || target.container->token == containers::TokenKind::kHash;
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
                       editor.result() == Result::kDeleted;
-  if (stores && work.command.meta.has_new_cas && !shared.marks.empty()) return true;
+  if (stores && may_be_old && !shared.marks.empty()) return true;
   return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 
 /// What was decided about the item's marks holds for the token that it has now.
 void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
-  if (!MovesMarks(shared, work, editor)) return;
+  if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
   if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
-  if (editor.kept() == Kept::kAll && old.empty()) return;
   MemcachedMark mark = NewMark(work, editor, old);
   mark.token = editor.item().cas;
   shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
@@ -84,7 +86,7 @@ void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const 
 /// which the next `gets` tells.
 Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target& target,
                   engine::Session& session, Editor* editor) {
-  const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, *editor);
+  const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
   if (!editor->is_token_of_sent() || !is_told) return {};
   uint64_t token = editor->item().cas;
   const Outcome outcome = ReadToken(target, session, &token);

@@ -131,6 +131,30 @@ TEST_F(MemcachedTest, AValueThatIsStoredWithTheTokenOfAMarkHasNone) {
   EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1 E101\r\n6\r\nmg a\r\n"));
 }
 
+// Without a cas_column the token of the same content is the same.
+TEST_F(MemcachedTest, ContentThatIsStoredAgainHasNoMarks) {
+  store_.CreateTable(
+      {"test.numbers", {"id", "v"}, {{"PRIMARY", {0}}}, false, false, {{"v", Of(Kind::kInteger)}}});
+  for (const char* table : {"demo", "numbers"}) {
+    const char* value = table == std::string("demo") ? "value" : "v";
+    Define({{"default", "test", table, "id", value, "0", "0", "0", "PRIMARY"}});
+    Connect();
+    const std::string mark = "ms a 1\r\n5\r\nmd a I\r\nmg a v\r\n";
+    const std::string marked = "HD\r\nHD\r\nVA 1 X W\r\n5\r\n", unmarked = "VA 1\r\n5\r\n";
+    EXPECT_EQ(marked, Ask(mark)) << table;
+    EXPECT_EQ("HD\r\n" + unmarked, Ask("ms a 1\r\n5\r\nmg a v\r\n")) << table;
+    EXPECT_EQ(marked, Ask(mark)) << table;
+    EXPECT_EQ("DELETED\r\nSTORED\r\n" + unmarked,
+              Ask("delete a\r\nset a 0 0 1\r\n5\r\nmg a v\r\n"));
+    EXPECT_EQ(marked, Ask(mark)) << table;
+    EXPECT_EQ("HD\r\n5\r\n" + unmarked, Ask("ms a 1\r\n3\r\nincr a 2\r\nmg a v\r\n")) << table;
+    // But to add nothing to a number is no reason to lose them.
+    EXPECT_EQ(marked, Ask(mark)) << table;
+    EXPECT_EQ("5\r\nVA 1 Z X\r\n5\r\n", Ask("incr a 0\r\nmg a v\r\n")) << table;
+  }
+  EXPECT_EQ("VA 0 W\r\n\r\nHD\r\nVA 0\r\n\r\n", Ask("mg n N30 v\r\nms n 0\r\n\r\nmg n v\r\n"));
+}
+
 TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNobodysWay) {
   Ask("ms a 1 T10\r\n5\r\n");
   session_.BeginTurn(true);

@@ -171,10 +171,12 @@ TEST_F(CatalogTest, CachesAreRefusedAndDisabledIsKept) {
                       {{"PRIMARY", {0}}}},
                      {{"cache_policy", "innodb_only", "caching", "disabled", "innodb_only"}});
   const Options& options = Read()->config.options;
-  EXPECT_TRUE(options.may_get);
-  EXPECT_FALSE(options.may_set);
-  EXPECT_FALSE(options.may_delete);
-  EXPECT_NE(std::string::npos, options.policy_problem.find("says caching for set"));
+  EXPECT_EQ("", options.get_refusal);
+  EXPECT_NE(std::string::npos, options.set_refusal.find("says caching for set"));
+  EXPECT_EQ("delete_policy of innodb_memcache.cache_policies does not let this be done",
+            options.delete_refusal);
+  EXPECT_EQ("", options.flush_refusal);
+  EXPECT_EQ(options.set_refusal, options.policy_problem);
 }
 
 }  // namespace

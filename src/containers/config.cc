@@ -70,23 +70,24 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
   return outcome;
 }
 
-bool IsPolicy(const std::string& policy, const char* verb, Options* options) {
-  if (policy == "innodb_only") return true;
-  if (policy != "disabled" && options->policy_problem.empty()) {
-    options->policy_problem = std::string("innodb_memcache.cache_policies says ") + policy +
-                              " for " + verb +
-                              ": rows are served from their table only, set it to innodb_only";
+std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
+  if (policy == "innodb_only") return {};
+  if (policy == "disabled") {
+    return verb + "_policy of innodb_memcache.cache_policies does not let this be done";
   }
-  return false;
+  std::string problem = "innodb_memcache.cache_policies says " + policy + " for " + verb +
+                        ": rows are served from their table only, set it to innodb_only";
+  if (options->policy_problem.empty()) options->policy_problem = problem;
+  return problem;
 }
 
 void TakePolicies(const std::vector<Row>& rows, Options* options) {
   if (rows.empty()) return;
   const Row& row = rows.front();
-  options->may_get = IsPolicy(row[0], "get", options);
-  options->may_set = IsPolicy(row[1], "set", options);
-  options->may_delete = IsPolicy(row[2], "delete", options);
-  options->may_flush = IsPolicy(row[3], "flush", options);
+  options->get_refusal = RefusalOf(row[0], "get", options);
+  options->set_refusal = RefusalOf(row[1], "set", options);
+  options->delete_refusal = RefusalOf(row[2], "delete", options);
+  options->flush_refusal = RefusalOf(row[3], "flush", options);
 }
 
 void TakeOption(const std::string& name, const std::string& value, Options* options) {

@@ -33,12 +33,12 @@ struct Definition {
 
 /// The first row of `cache_policies`, and `config_options`.
 struct Options {
-  // Whether the policy is innodb_only; what is disabled is refused.
-  bool may_get = true;
-  bool may_set = true;
-  bool may_delete = true;
-  bool may_flush = true;
-  std::string policy_problem;  ///< The policy is one that means nothing here.
+  // What requests are answered whose policy is not innodb_only; empty: they are carried out.
+  std::string get_refusal;
+  std::string set_refusal;
+  std::string delete_refusal;
+  std::string flush_refusal;
+  std::string policy_problem;  ///< The first policy that means nothing here.
   char separator = '|';
   std::string delimiter = ".";
   std::string option_problem;

@@ -38,8 +38,14 @@ bool IsExecuted(const Command& command) {
           command.dialect == memcached::Dialect::kBinary);
 }
 
-std::string Forbidden(const char* verb) {
-  return std::string(verb) + "_policy of innodb_memcache.cache_policies does not let this be done";
+/// Empty where the policies let the command be done.
+const std::string& RefusalByPolicy(const Command& command, const containers::Options& options) {
+  if (IsGet(command.verb) || command.verb == Verb::kMetaDebug) {
+    // To touch or create a row takes leave for both.
+    const bool may_get = options.get_refusal.empty();
+    return may_get && IsEdit(command) ? options.set_refusal : options.get_refusal;
+  }
+  return command.verb == Verb::kDelete ? options.delete_refusal : options.set_refusal;
 }
 
 /// Whether the command may make a row that is not there.
@@ -153,7 +159,6 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
 
 /// What no execution is needed to know.
 bool Memcached::Refuse(base::Arena& arena, Work* work) {
-  const containers::Options& options = snapshot_->config.options;
   const Command& command = work->command;
   std::string why;
   for (const Target& target : work->targets) {
@@ -163,13 +168,7 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
       why = "a key is missing behind the container's name";
     if (!why.empty()) break;
   }
-  const bool is_get = IsGet(command.verb) || command.verb == Verb::kMetaDebug;
-  const bool is_delete = command.verb == Verb::kDelete;
-  const bool may = is_get ? options.may_get : is_delete ? options.may_delete : options.may_set;
-  if (why.empty() && !may) {
-    why = Forbidden(is_get ? "get" : is_delete ? "delete" : "set");
-    if (!options.policy_problem.empty()) why = options.policy_problem;
-  }
+  if (why.empty()) why = RefusalByPolicy(command, snapshot_->config.options);
   if (why.empty()) return false;
   work->refusal = Copy(why, arena);
   work->refusal_status = BinaryStatus::kInvalidArguments;
@@ -212,9 +211,10 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   if (standard_ == nullptr || !standard_->usable()) {
     target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
   }
-  if (target.wrong != Wrong::kNothing || !snapshot_->config.options.may_flush) {
-    work->refusal = Copy(
-        target.wrong != Wrong::kNothing ? Explain(target, *snapshot_) : Forbidden("flush"), arena);
+  std::string why = Explain(target, *snapshot_);
+  if (why.empty()) why = snapshot_->config.options.flush_refusal;
+  if (!why.empty()) {
+    work->refusal = Copy(why, arena);
     return;
   }
   item->kind = Item::Kind::kRequest;

@@ -60,6 +60,15 @@ class MemcachedTest : public ::testing::Test {
                         {{"PRIMARY", {0}}}},
                        rows);
   }
+  void SetPolicies(const std::string& get, const std::string& set, const std::string& remove,
+                   const std::string& flush) {
+    store_.CreateTable(
+        {"innodb_memcache.cache_policies",
+         {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"},
+         {{"PRIMARY", {0}}}},
+        {{"cache_policy", get, set, remove, flush}});
+    shared_->catalog.RefreshNow(session_);
+  }
   void Connect() {
     shared_ = std::make_unique<MemcachedShared>(settings_, exec_stats_, [](const std::string&) {});
     frontend_ = std::make_unique<Memcached>(*shared_);

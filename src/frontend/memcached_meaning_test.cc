@@ -199,6 +199,34 @@ TEST_F(MemcachedTest, ARowHasItsMarksHoweverItsContainerIsNamed) {
   EXPECT_EQ("HD\r\nHD\r\n", Ask("ms @@default.m 1\r\ny\r\nmg m\r\n"));
 }
 
+TEST_F(MemcachedTest, AGetThatWritesNeedsThePolicyOfSetsToo) {
+  Set("a", "1", "0");
+  SetPolicies("innodb_only", "disabled", "disabled", "disabled");
+  const std::string refused =
+      "SERVER_ERROR set_policy of innodb_memcache.cache_policies does not let this be done\r\n";
+  for (const char* command :
+       {"gat -1 a", "gats -1 a b", "touch a 9", "mg a T9", "mg new N0", "incr a 1"})
+    EXPECT_EQ(refused, Ask(command + std::string("\r\n"))) << command;
+  EXPECT_EQ("VA 1 t-1\r\n1\r\n", Ask("mg a t v\r\n"));
+  EXPECT_EQ(0u, Ask("me a\r\n").find("ME a exp=-1"));
+  EXPECT_EQ("a,1,0,", store_.Dump("test.demo").substr(0, 6));
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+  SetPolicies("disabled", "innodb_only", "innodb_only", "innodb_only");
+  for (const char* command : {"get a", "gat 9 a", "mg new N0", "me a"}) {
+    EXPECT_EQ(0u, Ask(command + std::string("\r\n")).find("SERVER_ERROR get_policy")) << command;
+  }
+  EXPECT_EQ("TOUCHED\r\n", Ask("touch a 9\r\n"));
+}
+
+TEST_F(MemcachedTest, ARefusalNamesThePolicyOfItsVerb) {
+  SetPolicies("cache_only", "caching", "disabled", "caching");
+  const std::string caching = "SERVER_ERROR innodb_memcache.cache_policies says ";
+  EXPECT_EQ(0u, Ask("get a\r\n").find(caching + "cache_only for get:"));
+  EXPECT_EQ(0u, Set("a", "1", "0").find(caching + "caching for set:"));
+  EXPECT_EQ(0u, Ask("delete a\r\n").find("SERVER_ERROR delete_policy of"));
+  EXPECT_EQ(0u, Ask("flush_all\r\n").find(caching + "caching for flush:"));
+}
+
 TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
   Set("a", "1", "0");
   const auto& counters = shared_->catalog.current()->Find("default")->state->counters;

@@ -124,8 +124,8 @@ void Memcached::ResolveKeys(base::Arena& arena, Work* work) {
   const auto& keys = work->command.keys;
   work->targets = arena.Allocate<Target>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
+    work->targets[i].name = switched_to_;
     Resolve(keys[i], *snapshot_, standard_, arena, &work->targets[i]);
-    if (work->targets[i].name.empty()) work->targets[i].name = switched_to_;
   }
 }
 

@@ -30,12 +30,13 @@ struct Target {
   const containers::Container* container = nullptr;
   std::string_view key;                   ///< As the client sent it, with its prefix.
   std::string_view row_key;               ///< Without its prefix: one of each row.
-  std::string_view name;                  ///< The container's, as in the key.
+  std::string_view name;                  ///< The container's, as in the key or of the connection.
   std::span<const model::Value> parts;    ///< As the parts of the index.
   std::span<const model::Value> columns;  ///< As key_columns.
 };
 
-/// `standard`: the container of a key that names none; null when there is none.
+/// `standard`: the container of a key that names none; null when there is none. Its name is in
+/// `target->name` already.
 void Resolve(std::string_view key, const containers::Snapshot& snapshot,
              const containers::Container* standard, base::Arena& arena, Target* target);
 

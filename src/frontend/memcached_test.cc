@@ -244,6 +244,16 @@ TEST_F(MemcachedTest, APrefixWorksInEveryVerbAndSwitches) {
   EXPECT_EQ("DELETED\r\n", Ask("delete @@pairs.x|7\r\n"));
 }
 
+TEST_F(MemcachedTest, AnEmptyNameIsNotThatOfTheConnectionsContainer) {
+  Ask("get @@default\r\n");
+  EXPECT_EQ("SERVER_ERROR there is no container \r\n", Ask("get @@\r\n"));
+  EXPECT_EQ("SERVER_ERROR there is no container \r\n", Ask("get @@.k\r\n"));
+  // Which has a name, when it is gone.
+  Define({{"other", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
+  shared_->catalog.RefreshNow(session_);
+  EXPECT_EQ("SERVER_ERROR there is no container default\r\n", Ask("get k\r\n"));
+}
+
 TEST_F(MemcachedTest, AContainerThatCannotBeUsedSaysWhy) {
   EXPECT_EQ("SERVER_ERROR there is no container gone\r\n", Ask("get @@gone.k\r\n"));
   EXPECT_EQ("SERVER_ERROR container broken is disabled: test.demo has no column nothing\r\n",

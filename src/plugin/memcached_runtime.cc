@@ -87,10 +87,15 @@ bool MemcachedRuntime::ApplyOptions(MemcachedVariables* variables, std::string* 
   if (options.threads) variables->threads = *options.threads;
   if (options.connections) variables->limits.connections_max = *options.connections;
   if (options.item_bytes_max) variables->limits.item_bytes_max = *options.item_bytes_max;
+  // As those of the variables.
   constexpr unsigned kThreadsMax = 3000;
-  constexpr size_t kItemBytesMax = 1u << 30;
-  if (variables->threads > kThreadsMax || variables->limits.item_bytes_max > kItemBytesMax) {
-    *error = "daemon_memcached_option: -t is at most 3000 and -I at most 1024m";
+  constexpr size_t kConnectionsMax = 1u << 20;
+  constexpr size_t kItemBytesMin = 1024, kItemBytesMax = 1u << 30;
+  const model::Limits& limits = variables->limits;
+  if (variables->threads > kThreadsMax || limits.connections_max > kConnectionsMax ||
+      limits.item_bytes_max < kItemBytesMin || limits.item_bytes_max > kItemBytesMax) {
+    *error =
+        "daemon_memcached_option: -t is at most 3000, -c at most 1048576, -I from 1024 to 1024m";
     return false;
   }
   return true;

@@ -56,6 +56,21 @@ def test_a_wrong_option_is_named(make_server):
         make_server(options=["--daemon-memcached-option=-t many"])
 
 
+@pytest.mark.parametrize("option", ["-t 3001", "-c 0", "-c 1048577", "-c 3000000000", "-I 1023",
+                                    "-I 1025m"])
+def test_an_option_out_of_range_is_refused(make_server, option):
+    with pytest.raises(StartFailed, match="daemon_memcached_option: "):
+        make_server(options=[f"--daemon-memcached-option={option}"])
+
+
+def test_options_at_the_ends_of_their_ranges(make_server):
+    server = make_server(options=["--daemon-memcached-option=-I 1k -c 1048576"])
+    client = mc.connect(server)
+    assert client.stats("settings")["maxconns"] == "1048576"
+    assert client.set(b"a", b"x" * 1024) == b"STORED"
+    assert client.set(b"a", b"x" * 1025) == b"SERVER_ERROR object too large for cache"
+
+
 def test_counters_in_stats_and_status(make_server):
     server = make_server()
     sql, client = server.sql(), mc.connect(server)

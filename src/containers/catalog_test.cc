@@ -135,6 +135,19 @@ TEST_F(CatalogTest, EachWrongIsNamed) {
   EXPECT_EQ("", ProblemOf(with(7, "0")));
 }
 
+TEST_F(CatalogTest, AGeneratedColumnIsNeitherKeyNorValue) {
+  ColumnFacts generated = Of(Kind::kBytes);
+  generated.is_generated = true;
+  store_.CreateTable(
+      {"test.made", {"k", "v", "g"}, {{"PRIMARY", {0}}}, false, false, {{"g", generated}}});
+  EXPECT_EQ("value column g is generated",
+            ProblemOf({"aaa", "test", "made", "k", "v,g", "0", "0", "0", "PRIMARY"}));
+  store_.CreateTable(
+      {"test.made", {"g", "v"}, {{"PRIMARY", {0}}}, false, false, {{"g", generated}}});
+  EXPECT_EQ("key column g is generated",
+            ProblemOf({"aaa", "test", "made", "g", "v", "0", "0", "0", "PRIMARY"}));
+}
+
 TEST_F(CatalogTest, AKeyThatIsNotByteExactIsRefused) {
   store_.CreateTable(
       {"test.ci", {"k", "v"}, {{"PRIMARY", {0}}}, false, false, {{"k", CaseInsensitive()}}});

@@ -161,6 +161,7 @@ class Maker {
   }
 
   bool CheckKeyColumn(const std::string& name, const ColumnFacts& column) {
+    if (column.is_generated) return Wrong("key column " + name + " is generated");
     if (column.kind == Kind::kInteger || column.kind == Kind::kBytes) return true;
     if (column.kind != Kind::kText) {
       return Wrong("key column " + name +

@@ -228,6 +228,15 @@ def test_containers_change_under_load(make, server, db):
     assert errors[b"STORED"] > sum(errors.values()) * 0.5, errors
 
 
+def test_a_generated_key_is_refused(make):
+    """Before the first set finds out that nobody can store it."""
+    container = make("x", "k VARBINARY(20) AS (v) STORED UNIQUE, v VARBINARY(20)", flags="0", token="0",
+                     expiry="0", index="k")
+    client = mc.connect(container.server)
+    why = f"SERVER_ERROR container {container.name} is disabled: key column k is generated".encode()
+    wait_until(lambda: client.command(f"mg {container.at('a').decode()}") == why, 10, "the refusal")
+
+
 def test_policies(make, server):
     """A policy of `disabled` refuses its verbs, and no others."""
     container = make("x")

@@ -228,6 +228,20 @@ def test_containers_change_under_load(make, server, db):
     assert errors[b"STORED"] > sum(errors.values()) * 0.5, errors
 
 
+def test_a_table_with_triggers_is_read_only(make):
+    """As one with system versioning; the documents say so."""
+    container = make("x")
+    client = container.ready()
+    assert client.set(container.at("k"), b"v") == b"STORED"
+    container.sql.run(f"CREATE TRIGGER {container.name} BEFORE INSERT ON {container.table}"
+                      " FOR EACH ROW SET NEW.v = 'other'")
+    text = container.at("k").decode()
+    for request in (f"delete {text}", f"touch {text} 0", f"incr {text} 1", f"ma {text}"):
+        assert client.command(request) == b"SERVER_ERROR the table has triggers", request
+    assert client.set(container.at("new"), b"v") == b"SERVER_ERROR the table has triggers"
+    assert client.value(container.at("k")) == b"v"
+
+
 def test_a_generated_key_is_refused(make):
     """Before the first set finds out that nobody can store it."""
     container = make("x", "k VARBINARY(20) AS (v) STORED UNIQUE, v VARBINARY(20)", flags="0", token="0",

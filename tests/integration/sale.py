@@ -223,29 +223,33 @@ class Sale:
         self.poll.close()
 
 
-def applied(books, row=None):
-    return [one for one in books
-            if one.before is not None and (row is None or one.buyer.row == row)]
+def applied(books):
+    return [one for one in books if one.before is not None]
 
 
-def order_violations(purchases):
-    """H3: whoever was answered before another asked has seen more stock than that other."""
+def of_row(books, row):
+    return [one for one in books if one.buyer.row == row]
+
+
+def order_violations(books):
+    """H3, of all answers about one row: whoever was answered before another asked has seen more stock
+    than that other. "Not applied" has seen no more than KEEP: nobody who asks after it may take any."""
     wrong = []
-    by_answer = sorted(purchases, key=lambda one: one.answered)
-    at, least = 0, None
-    for one in sorted(purchases, key=lambda one: one.sent):
+    by_answer = sorted(books, key=lambda one: one.answered)
+    at, least = 0, float("inf")
+    for one in sorted(books, key=lambda one: one.sent):
         while at < len(by_answer) and by_answer[at].answered < one.sent:
             before = by_answer[at].before
-            least = before if least is None else min(least, before)
+            least = min(least, KEEP if before is None else before)
             at += 1
-        if least is not None and one.before >= least:
+        if one.before is not None and one.before >= least:
             wrong.append(f"{one.before} was seen after {least} had been answered")
     return wrong
 
 
 def book_violations(books, stock, final):
     """H1 and H2 of one row that was sold out: each piece sold once, none twice, none lost."""
-    befores = sorted(one.before for one in books)
+    befores = sorted(one.before for one in applied(books))
     wrong = []
     if final != KEEP:
         wrong.append(f"{final} are left, not {KEEP}")
@@ -258,10 +262,12 @@ def book_violations(books, stock, final):
 
 
 def crash_violations(sale, stock, final):
-    """H6: what was acknowledged is taken, and nothing that nobody asked for."""
+    """H3, and H6: what was acknowledged is taken, and nothing that nobody asked for."""
     acknowledged, unknown = len(applied(sale.books)), len(sale.unknown)
-    taken = stock - final
-    wrong = []
+    refused, taken = len(sale.books) - acknowledged, stock - final
+    wrong = order_violations(sale.books)
+    if refused and final > KEEP:
+        wrong.append(f"{refused} were refused, and {final} are left")
     if not acknowledged <= taken <= acknowledged + unknown:
         wrong.append(f"{taken} taken, {acknowledged} acknowledged, {unknown} unknown")
     befores = [one.before for one in applied(sale.books)]
@@ -270,6 +276,11 @@ def crash_violations(sale, stock, final):
     if befores and min(befores) <= final:
         wrong.append(f"{min(befores)} was sold, and {final} are left")
     return wrong
+
+
+def error_violations(sale):
+    """Of a sale in which nothing is to go wrong."""
+    return [f"answered {line!r}" for line in sale.errors]
 
 
 def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
@@ -295,8 +306,7 @@ def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
     rows = server.sql().rows(f"SELECT stock FROM {db}.stock WHERE id = 1")
     if not rows:
         return ["the row is lost"], sale
-    wrong = crash_violations(sale, stock, int(rows[0][0]))
-    return wrong + [f"answered {line!r}" for line in sale.errors], sale
+    return crash_violations(sale, stock, int(rows[0][0])) + error_violations(sale), sale
 
 
 def jain(counts):

@@ -2,13 +2,15 @@
 
 import itertools
 import random
+import types
 
 import pytest
 
 import hs
 from load import both_logs, scaled
-from sale import (KEEP, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations, jain,
-                  killed_sale, make_table, order_violations)
+from sale import (KEEP, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations,
+                  crash_violations, error_violations, jain, killed_sale, make_table, of_row,
+                  order_violations)
 
 CRASH_ROUNDS = 20
 
@@ -22,11 +24,10 @@ def run_dry(server, sql, db, stock, connections, depth=1):
     finally:
         sale.close()
     final = int(sql.value(f"SELECT stock FROM {db}.stock WHERE id = 1"))
-    wrong = [f"answered {line!r}" for line in sale.errors]
+    wrong = error_violations(sale)
     wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
-    wrong += book_violations(applied(sale.books), stock, final)
-    wrong += order_violations(applied(sale.books))
-    return wrong, sale
+    wrong += book_violations(sale.books, stock, final)
+    return wrong + order_violations(sale.books), sale
 
 
 @pytest.mark.parametrize("connections, depth, stock", [
@@ -46,20 +47,38 @@ def test_half_a_million_pieces_at_4096_connections(make_server):
     assert len(sold_out) == 4096  # each has been told once
 
 
+def books(*befores):
+    """Of one buyer who asked again whenever he was answered; None: not applied."""
+    purchases = []
+    for at, before in enumerate(befores):
+        purchase = Purchase(None, sent=2 * at)
+        purchase.answered, purchase.before = 2 * at + 1, before
+        purchases.append(purchase)
+    return purchases
+
+
 def test_the_books_notice_a_piece_sold_twice_or_never():
-    def books(*befores):
-        purchases = []
-        for at, before in enumerate(befores):
-            purchase = Purchase(None, sent=2 * at)
-            purchase.answered, purchase.before = 2 * at + 1, before
-            purchases.append(purchase)
-        return purchases
     assert book_violations(books(7, 6, 5, 4), 7, KEEP) == []
     assert book_violations(books(7, 6, 6, 4), 7, KEEP) != []
     assert book_violations(books(7, 6, 5), 7, KEEP) != []
     assert book_violations(books(7, 6, 5, 4), 7, 2) != []
     assert order_violations(books(7, 6, 5, 4)) == []
     assert order_violations(books(7, 5, 6, 4)) != []
+
+
+def test_the_books_notice_who_was_refused_while_there_was_stock():
+    sold = range(100, KEEP, -1)
+    assert order_violations(books(*sold, None, None)) == []
+    for wrong in (books(None, *sold), books(*sold[:96], None, *sold[96:])):
+        assert book_violations(wrong, 100, KEEP) == []  # all were sold, once each, but not to him
+        assert order_violations(wrong) != []
+    # Who had asked before the refusal was answered may still have been before it.
+    together = books(None, *sold)
+    together[0].answered = together[-1].answered
+    assert order_violations(together) == []
+
+    killed = types.SimpleNamespace(books=books(7, 6, None), unknown=[])
+    assert crash_violations(killed, 7, 5) == ["1 were refused, and 5 are left"]
 
 
 def test_several_hot_rows(server, sql, db):
@@ -72,8 +91,8 @@ def test_several_hot_rows(server, sql, db):
     assert not sale.errors and not sale.unknown
     for row in range(1, 9):
         final = int(sql.value("SELECT stock FROM stock WHERE id = %s", row))
-        assert book_violations(applied(sale.books, row), 3000, final) == []
-        assert order_violations(applied(sale.books, row)) == []
+        assert book_violations(of_row(sale.books, row), 3000, final) == []
+        assert order_violations(of_row(sale.books, row)) == []
 
 
 def test_clients_with_equal_demand_are_served_alike(server, sql, db):

@@ -17,8 +17,8 @@ import traceback
 
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
-from sale import (Buyer, CounterBuyer, Sale, applied, book_violations, killed_sale, make_table,
-                  order_violations)
+from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
+                  make_table, order_violations)
 from server import Server, interrupt_on_signals
 
 SERVER_ROUNDS = 25  # that one server is used for
@@ -74,11 +74,10 @@ def sale_round(rng, shop, db):
         sale.play(timeout_s=600)
     finally:
         sale.close()
-    books = applied(sale.books)
-    wrong = book_violations(books, stock, int(sql.value(f"SELECT stock FROM {db}.stock")))
-    wrong += order_violations(books)
+    wrong = book_violations(sale.books, stock, int(sql.value(f"SELECT stock FROM {db}.stock")))
+    wrong += order_violations(sale.books)
     wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
-    return wrong + [f"answered {line!r}" for line in sale.errors], sale, server
+    return wrong + error_violations(sale), sale, server
 
 
 def crash_round(rng, shop, db):

@@ -12,6 +12,7 @@ import pymysql
 import pytest
 
 import hs
+from lostcache import LostCache
 from mc_tables import Container
 from server import Server, interrupt_on_signals
 
@@ -107,6 +108,12 @@ def make_server(request):
         if server.running:
             server.kill()  # faster than a shutdown, which the shared server and test_shutdown try
         _remove(server)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """A disk for a server of the test's own, which loses or refuses what is written."""
+    return LostCache(tmp_path)
 
 
 @pytest.fixture

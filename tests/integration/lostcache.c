@@ -6,7 +6,8 @@
  * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back.
  *
  * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
- * whose path contains PART fail with that number, as on a full or broken disk.
+ * whose path contains PART, and their growth by fallocate, fail with that number, as on a full or broken
+ * disk.
  *
  * Undo file: header { u64 safe_bytes }, then records { u64 offset, u64 length, u64 old_size } each
  * followed by the old bytes that lay in the written range.
@@ -47,6 +48,7 @@ static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
 
 static ssize_t (*real_write)(int, const void*, size_t);
 static ssize_t (*real_pwrite)(int, const void*, size_t, off64_t);
+static int (*real_fallocate)(int, int, off64_t, off64_t);
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 
@@ -65,6 +67,7 @@ __attribute__((constructor)) static void begin(void) {
   }
   real_write = next("write");
   real_pwrite = next("pwrite64");
+  real_fallocate = next("fallocate64");
   real_fsync = next("fsync");
   real_fdatasync = next("fdatasync");
   if (strncmp(name, "mariadbd", 8) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
@@ -173,6 +176,12 @@ ssize_t write(int fd, const void* bytes, size_t length) {
   pthread_rwlock_unlock(&writes);
   errno = error;
   return done;
+}
+
+/* The bytes that it adds need no note: nothing was there. */
+int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
+  if (directory != NULL && (errno = refusal(fd)) != 0) return -1;
+  return real_fallocate(fd, mode, offset, length);
 }
 
 static int flush(int fd, int (*real)(int)) {

@@ -31,7 +31,8 @@ class LostCache:
         self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_LOSTCACHE": str(self.notes)}
 
     def refuse(self, part, number):
-        """Writes to files whose path contains `part` fail from now on, with this errno."""
+        """Writes to files whose path contains `part`, and their growth, fail from now on, with this
+        errno."""
         temporary = self.notes.parent / "refuse.new"
         temporary.write_text(f"{part} {number}\n")
         temporary.chmod(0o644)

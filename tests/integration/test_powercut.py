@@ -3,7 +3,7 @@
 import pytest
 
 from load import both_logs, scaled
-from lostcache import OPTIONS, LostCache
+from lostcache import OPTIONS
 from sale import killed_sale
 
 
@@ -13,11 +13,6 @@ def power_cut(server, cache, rng, db, goal):
     wrong, _ = killed_sale(server, rng, db, goal, connections=(32,),
                            then=lambda server: lost.append(cache.cut_power(server)))
     return wrong, sum(lost)
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return LostCache(tmp_path)
 
 
 @pytest.mark.slow

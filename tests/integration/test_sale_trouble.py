@@ -1,13 +1,10 @@
 """A sale while something goes wrong: what was acknowledged is taken, what was refused is not
-(H8, H10, H12, H13, R5, R6)."""
-
-import errno
+(H8, H10, H12, H13)."""
 
 import pymysql
 import pytest
 
-from load import BINLOG_OPTIONS, Crew, scaled, worker_ids
-from lostcache import OPTIONS, LostCache
+from load import Crew, scaled, worker_ids
 from sale import Sale, applied, crash_violations, make_table
 from server import wait_until
 from test_replica import Pair
@@ -144,40 +141,3 @@ def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server, rn
         return STOCK - stock_left(pair.copy, "sale") >= taken
     wait_until(applied_by_replica, 30, "all acknowledged sales on the replica")
     assert STOCK - stock_left(pair.copy, "sale") <= taken + len(sale.unknown)
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return LostCache(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
-@pytest.mark.parametrize("part", ["tests.0", "ib_logfile"], ids=["binlog", "redo"])
-def test_a_disk_that_takes_no_more_writes(make_server, cache, part, number):
-    """Error answers, or a server that stops: what was acknowledged is there either way, also after
-    a power cut."""
-    server = make_server(options=[*OPTIONS, *BINLOG_OPTIONS],
-                         environment=cache.environment)
-    sql = server.sql()
-    make_table(sql, "sale", STOCK)
-    sql.run("FLUSH ENGINE LOGS")
-    sale = Sale(server, "sale", 32)
-    try:
-        sale.play(lambda sale: sale.taken >= 300)
-        cache.refuse(part, number)
-        try:
-            sale.play(lambda sale: sale.error_replies >= 32, timeout_s=8)
-        except AssertionError:
-            pass  # It waits for space, as the server does for SQL; nothing is answered meanwhile.
-        cache.accept()
-        if server.alive():
-            sold = sale.taken  # service goes on
-            sale.play(lambda sale: sale.taken >= sold + 200, timeout_s=90)
-        server.kill()
-        sale.play()
-    finally:
-        sale.close()
-    cache.cut_power(server)
-    server.start()
-    assert crash_violations(sale, STOCK, stock_left(server.sql(), "sale")) == []

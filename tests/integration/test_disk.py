@@ -1,0 +1,113 @@
+"""A disk that is full or broken, under redo log, binary log and data files (R5, R6): an error answer
+or a server that stops, nothing that was acknowledged is lost, and service goes on when it can."""
+
+import errno
+
+import pytest
+
+import hs
+from load import BINLOG_OPTIONS
+from lostcache import OPTIONS
+from sale import Sale, crash_violations, make_table
+from server import wait_until
+
+STOCK = 1_000_000_000
+FULL = hs.reply(1, 1, 135)  # no more room in the table's file
+ROW_BYTES = 7000  # two rows fill a page
+full_and_broken = pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO],
+                                          ids=["full", "broken"])
+
+
+def violations(server, sale):
+    return crash_violations(sale, STOCK, int(server.sql().value("SELECT stock FROM sale.stock")))
+
+
+@pytest.fixture
+def disk_server(make_server, cache):
+    """A server on the disk `cache`, with a row for a sale."""
+    server = make_server(options=[*OPTIONS, *BINLOG_OPTIONS], environment=cache.environment)
+    make_table(server.sql(), "sale", STOCK)
+    server.sql().run("FLUSH ENGINE LOGS")
+    return server
+
+
+def end_with_a_power_cut(server, cache, sale):
+    """The sale's last requests, and what is wrong afterwards."""
+    server.kill()
+    sale.play()
+    sale.close()
+    cache.cut_power(server)
+    server.start()
+    return violations(server, sale)
+
+
+@pytest.mark.slow
+@full_and_broken
+@pytest.mark.parametrize("part", ["tests.0", "ib_logfile"], ids=["binlog", "redo"])
+def test_a_log_that_cannot_be_written(disk_server, cache, part, number):
+    """Error answers, or a server that stops: what was acknowledged is there either way, also after
+    a power cut."""
+    sale = Sale(disk_server, "sale", 32)
+    sale.play(lambda sale: sale.taken >= 300)
+    cache.refuse(part, number)
+    try:
+        sale.play(lambda sale: sale.error_replies >= 32, timeout_s=8)
+    except AssertionError:
+        pass  # It waits for space, as the server does for SQL; nothing is answered meanwhile.
+    cache.accept()
+    if disk_server.alive():
+        sold = sale.taken  # service goes on
+        sale.play(lambda sale: sale.taken >= sold + 200, timeout_s=90)
+    assert end_with_a_power_cut(disk_server, cache, sale) == []
+
+
+@full_and_broken
+def test_pages_that_cannot_be_written(disk_server, cache, number):
+    """The server goes on with what the redo log has and tries again, or it stops. The writes are
+    provoked: all dirty pages of the table are to go."""
+    sale = Sale(disk_server, "sale", 32)
+    sale.play(lambda sale: sale.taken >= 300)
+    cache.refuse("/sale/stock.ibd", number)
+    disk_server.sql().run("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0")
+    disk_server.sql().run("SET GLOBAL innodb_max_dirty_pages_pct = 0")
+    wait_until(lambda: not disk_server.alive() or "stock.ibd" in disk_server.log(), 60,
+               "a page that could not be written")
+    if disk_server.alive():
+        for accepts in (False, True):
+            if accepts:
+                cache.accept()
+            sold = sale.taken
+            sale.play(lambda sale, sold=sold: sale.taken >= sold + 200)
+        assert not sale.errors
+    else:
+        cache.accept()
+    assert end_with_a_power_cut(disk_server, cache, sale) == []
+
+
+def test_a_table_that_cannot_grow(disk_server, cache):
+    """Inserts that need room are answered 135; what needs none, in the same pipeline, is done."""
+    sql = disk_server.sql("sale")
+    sql.run(f"CREATE TABLE orders (id INT PRIMARY KEY, note VARCHAR({ROW_BYTES})) CHARSET latin1"
+            " ENGINE=InnoDB")
+    client = disk_server.hs_wr()
+    assert client.open_index(0, "sale", "orders", "PRIMARY", "id,note") == hs.OK
+    assert client.open_index(1, "sale", "stock", "PRIMARY", "stock", "stock") == hs.OK
+
+    def insert(ids):
+        """The replies to inserts of them, each followed by a purchase, in one pipeline."""
+        replies = client.pipeline([tokens for number in ids for tokens in (
+            (0, "+", 2, number, "x" * ROW_BYTES), hs.find_tokens(1, "=", [1], 1, 0, mod=["-", 1]))])
+        assert set(replies[1::2]) == {hs.counted(1)}
+        return replies[::2]
+    assert insert(range(20)) == [hs.OK] * 20
+    cache.refuse("/sale/orders.ibd", errno.ENOSPC)
+    replies = insert(range(20, 40))
+    assert set(replies) <= {hs.OK, FULL} and replies[-1] == FULL
+    cache.accept()
+    refused = [20 + at for at, reply in enumerate(replies) if reply == FULL]
+    assert set(insert([*refused, *range(40, 60)])) == {hs.OK}
+    disk_server.kill()
+    cache.cut_power(disk_server)
+    disk_server.start()
+    rows = disk_server.sql("sale").rows("SELECT id, LENGTH(note) FROM orders ORDER BY id")
+    assert rows == [(b"%d" % number, b"%d" % ROW_BYTES) for number in range(60)]

@@ -1,8 +1,8 @@
-"""scripts/torture: many rounds of what the tests of the sale do once, each from a seed of its own.
+"""scripts/torture: many rounds of what the tests do once or a few times, each from a seed of its own.
 
-Rounds are shared out to processes, each with private servers of its own. A server is killed and
-started again in one round after the other and replaced now and then, or when a round failed: then
-its directory is kept.
+Rounds are shared out to processes, each with private servers of its own. A server is used (and, where
+that is the round, killed and started again) in one round after the other and replaced now and then,
+or when a round failed: then its directory is kept.
 """
 
 import argparse
@@ -19,7 +19,11 @@ from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
-from server import Server, interrupt_on_signals
+from server import Server, interrupt_on_signals, run_packaged
+from test_deadlock import random_shape
+from test_linearizable import make_register, random_histories
+from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vanishing_clients
+from test_tokens import TABLE, kills_and_reconnects
 
 SERVER_ROUNDS = 25  # that one server is used for
 SALE_SECONDS_MAX = 1.5  # before a kill, where few connections take long for what they shall buy
@@ -34,8 +38,6 @@ class Shop:
     def server(self, options, loses_cache=False):
         """A running server with these options, and the memory of its writes if it has one."""
         key = (*options, loses_cache)
-        if key in self.servers and self.servers[key][2] >= SERVER_ROUNDS:
-            self.remove(key)
         if key not in self.servers:
             folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
             cache = None
@@ -50,6 +52,18 @@ class Shop:
         self.servers[key][2] += 1
         return self.servers[key][:2]
 
+    def make_server(self, plugin="rowsocket", options=()):
+        """A server for this round alone; called like the tests' fixture of that name."""
+        server = Server(plugin, options)
+        folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
+        self.servers[server] = [server, None, SERVER_ROUNDS, folder]
+        return server.start()
+
+    def end_round(self):
+        """Removes the servers that were used often enough."""
+        for key in [key for key, entry in self.servers.items() if entry[2] >= SERVER_ROUNDS]:
+            self.remove(key)
+
     def remove(self, key, keep=False):
         server, _, _, folder = self.servers.pop(key)
         server.keep = keep
@@ -61,6 +75,13 @@ class Shop:
     def close(self, keep=False):
         """Removes all; with keep the directories stay. Returns them."""
         return [self.remove(key, keep) for key in list(self.servers)]
+
+
+def counts(sale):
+    return {"applied": sale.taken, "unknown": len(sale.unknown)}
+
+
+# A round returns what is wrong, what it counted, and the server with its schema.
 
 
 def sale_round(rng, shop, db):
@@ -77,15 +98,16 @@ def sale_round(rng, shop, db):
     wrong = book_violations(sale.books, stock, int(sql.value(f"SELECT stock FROM {db}.stock")))
     wrong += order_violations(sale.books)
     wrong += [f"{len(sale.unknown)} were not answered"] if sale.unknown else []
-    return wrong + error_violations(sale), sale, server
+    return wrong + error_violations(sale), counts(sale), server
 
 
 def crash_round(rng, shop, db):
     """SIGKILL at a random moment (H6), over both protocols."""
     server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
-    return *killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers,
-                        seconds_max=SALE_SECONDS_MAX), server
+    wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers,
+                              seconds_max=SALE_SECONDS_MAX)
+    return wrong, counts(sale), server
 
 
 def cut_round(rng, shop, db):
@@ -94,23 +116,85 @@ def cut_round(rng, shop, db):
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
                               then=cache.cut_power, seconds_max=SALE_SECONDS_MAX)
-    return wrong, sale, server
+    return wrong, counts(sale), server
 
 
-KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round}
-MIX = "crash,crash,cut,crash,crash,crash,cut,crash,crash,sale"
+def deadlock_round(rng, shop, db):
+    """One shape of a deadlock with a SQL transaction (H8)."""
+    server, _ = shop.server(rng.choice((
+        [], BINLOG_OPTIONS, ["--innodb-rollback-on-timeout=ON"])))
+    names = {"lock_waits": "Handlersocket_lock_waits", "deadlocks": "Innodb_deadlocks"}
+    before = {name: server.sql().status(status) for name, status in names.items()}
+    wrong, acknowledged = random_shape(server, db, rng)
+    met = {name: server.sql().status(status) - before[name] for name, status in names.items()}
+    return wrong, {"applied": acknowledged, **met}, server
+
+
+def history_round(rng, shop, db):
+    """Histories of reads and changes of all kinds are linearizable (H4)."""
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    make_register(server, db)
+    wrong, operations = random_histories(server, db, rng)
+    return wrong, {"operations": operations}, server
+
+
+def kill_round(rng, shop, db):
+    """KILL of workers (H8)."""
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    wrong, sale = killed_workers(server, db, rng)
+    return wrong, counts(sale), server
+
+
+def vanish_round(rng, shop, db):
+    """Clients vanish between request and reply (H10)."""
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    wrong, sale = vanishing_clients(server, db, rng)
+    return wrong, counts(sale), server
+
+
+def token_round(rng, shop, db):
+    """Tokens: exactly once across kills and reconnects (H11)."""
+    server, _ = shop.server(["--handlersocket-tokens=ON"])
+    run_packaged(server.sql(), TABLE)
+    wrong, bought, repeated = kills_and_reconnects(server, db, rng, rng.randint(1, 3))
+    return wrong, {"applied": bought, "repeated": repeated}, server
+
+
+def replica_round(rng, shop, db):
+    """What was acknowledged is on the semi-synchronous replica of a primary that is killed (H12)."""
+    wrong, sale, pair = killed_primary(shop.make_server, rng, db)
+    return wrong, counts(sale), pair.replica
+
+
+def ddl_round(rng, shop, db):
+    """DDL meanwhile (H13)."""
+    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    wrong, sale = storm_of_ddl(server, db)
+    return wrong, counts(sale), server
+
+
+KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock": deadlock_round,
+         "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
+         "replica": replica_round, "ddl": ddl_round}
+MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
+       "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
+# A fifth of the default rounds of the mix are deadlocks; alone they have as many.
+DEFAULT_ROUNDS, DEADLOCKS = 1000, 200
 
 
 def play_round(kinds, seed, number, shop):
     """One round's entry for the result: kind, counts, what is wrong."""
     kind, db = kinds[number % len(kinds)], f"round{number}"
-    entry = {"kind": kind, "round": number, "seed": seed * 1_000_003 + number, "wrong": []}
+    entry = {"kind": kind, "round": number, "seed": seed * 1_000_003 + number, "counts": {},
+             "wrong": []}
     began = time.monotonic()
     try:
-        entry["wrong"], sale, server = KINDS[kind](random.Random(entry["seed"]), shop, db)
-        entry |= {"applied": sale.taken, "unknown": len(sale.unknown)}
+        entry["wrong"], entry["counts"], server = KINDS[kind](
+            random.Random(entry["seed"]), shop, db)
+        server.close_clients()
         server.sql().run(f"DROP DATABASE {db}")
         server.close_clients()
+        shop.end_round()
     except Exception as error:  # noqa: B902 - a round that ends otherwise is a finding, too
         entry["wrong"] += [repr(error), traceback.format_exc()]
     if entry["wrong"]:
@@ -151,12 +235,12 @@ class Result:
         return [number for number in range(rounds) if number not in done]
 
     def add(self, entry):
-        counts = self.data["kinds"].setdefault(entry["kind"], {
-            "rounds": 0, "applied": 0, "unknown": 0, "rounds_with_unknown": 0})
-        counts["rounds"] += 1
-        counts["applied"] += entry.get("applied", 0)
-        counts["unknown"] += entry.get("unknown", 0)
-        counts["rounds_with_unknown"] += entry.get("unknown", 0) > 0
+        """Sums up what was counted, and in how many rounds there was any of it."""
+        kind = self.data["kinds"].setdefault(entry["kind"], {"rounds": 0})
+        kind["rounds"] += 1
+        for name, count in entry["counts"].items():
+            kind[name] = kind.get(name, 0) + count
+            kind[f"rounds_with_{name}"] = kind.get(f"rounds_with_{name}", 0) + (count > 0)
         self.data["rounds"] += 1
         self.data["failures"] += [entry] if entry["wrong"] else []
         self.mark_done(entry["round"])
@@ -178,7 +262,8 @@ class Result:
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1000, help="default 1000")
+    parser.add_argument("--rounds", type=int, help=f"default {DEFAULT_ROUNDS}; {DEADLOCKS} of"
+                        " deadlocks alone")
     parser.add_argument("--seed", type=int, default=1, help="default 1")
     parser.add_argument("--only", default=MIX,
                         help=f"kinds of rounds, in turn: {', '.join(KINDS)}; default {MIX}")
@@ -190,6 +275,8 @@ def parse_arguments():
                         help="begin no round after so long")
     options = parser.parse_args()
     options.kinds = options.only.split(",")
+    if options.rounds is None:
+        options.rounds = DEADLOCKS if set(options.kinds) == {"deadlock"} else DEFAULT_ROUNDS
     unknown = [kind for kind in options.kinds if kind not in KINDS]
     if unknown or options.rounds < 1 or options.jobs < 1 or (options.resume and not options.result):
         parser.error(f"--only takes some of {', '.join(KINDS)}; --rounds and --jobs at least 1; "
@@ -216,9 +303,9 @@ def main():
                 continue
             result.add(entry)
             print(f"{result.data['rounds']}/{options.rounds} round {entry['round']}, {entry['kind']}, "
-                  f"{entry['seconds']:.1f} s: {entry.get('applied')} applied, "
-                  f"{entry.get('unknown')} unknown, "
-                  f"{'; '.join(entry['wrong']) or 'all accounted for'}", file=sys.stderr, flush=True)
+                  f"{entry['seconds']:.1f} s, seed {entry['seed']}: "
+                  + "".join(f"{count} {name}, " for name, count in entry["counts"].items())
+                  + ("; ".join(entry["wrong"]) or "all accounted for"), file=sys.stderr, flush=True)
     except BaseException:
         for player in players:
             player.terminate()

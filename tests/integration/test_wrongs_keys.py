@@ -323,3 +323,24 @@ def test_collation_decides_what_is_equal(sql, hs_rd, db):
         index = hs_rd.opened(db, "k", column, "id")
         for value in ("ss", "ß", "a", "A", "a ", "E", "é", "a  "):
             oracle.check(sql, index, "k", column, value)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("kind", ["TIMESTAMP(3)", "TIMESTAMP(6)"])
+def test_ranges_of_timestamp_from_a_fraction_of_a_second_that_it_cannot_hold(make_server, kind):
+    """2:30 at the end of March does not exist where this server stands."""
+    server = make_server(environment={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3"})
+    sql = server.sql()
+    sql.run("CREATE DATABASE tz")
+    sql.run("USE tz")
+    sql.run("SET sql_mode = ''")
+    sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, a {kind} NULL, KEY (a))")
+    sql.run("INSERT INTO t VALUES (1, 0), (2, '2000-01-01'), (3, '2024-03-31 01:59:59.75'), (4, NULL),"
+            " (5, '2024-03-31 03:00:00.25'), (6, '2024-03-31 03:00:00.75'), (7, '2030-01-01 00:00:00.25')")
+    assert sql.value("SELECT UNIX_TIMESTAMP('2024-03-31 03:00:00') - UNIX_TIMESTAMP('2024-03-31 01:00:00')"
+                     ) == b"3600"
+    index = server.hs_rd().opened("tz", "t", "a", "id")
+    for value in ("2040-01-01 00:00:00.5", "2040-01-01 00:00:00", "9999-12-31 23:59:59.9999999",
+                  "1960-01-01 00:00:00.5", "1970-01-01 01:00:00.5", "2024-03-31 02:30:00.5",
+                  "2024-03-31 02:30:00", "2024-03-31 03:00:00.5"):
+        oracle.check(sql, index, "t", "a", value)

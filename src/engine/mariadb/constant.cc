@@ -15,6 +15,7 @@ constexpr ulonglong kYearMax = 2155;
 constexpr double kYearMin = 1901;  // But for 0.
 /// What Field_temporal::store returns when it only cut off a fraction or a time of day.
 constexpr int kStoredWithNote = 3;
+constexpr longlong kMicroseconds = 1'000'000;  // Of a second, in a packed time.
 
 template <typename T>
 int Order(const T& left, const T& right) {
@@ -170,10 +171,16 @@ void Constant::PrepareTime(THD* thd, Field* field) {
 
 bool Constant::StoredNear(Field* field) {
   if (kind_ != Kind::kTime) return true;
-  // What a column of times cannot hold at all it stores as zero.
   const longlong stored =
       is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_);
-  return stored == packed_time_ || stored != 0;
+  if (stored == packed_time_) return true;
+  // What a column of times cannot hold at all it stores as zero.
+  if (field->type() != MYSQL_TYPE_TIMESTAMP) return stored != 0;
+  // A TIMESTAMP keeps the fraction of such a time, and of one in the hour that spring leaves out.
+  ulong microseconds = 0;
+  const bool is_zero = field->get_timestamp(&microseconds) == 0;
+  const bool same_second = stored / kMicroseconds == packed_time_ / kMicroseconds;
+  return same_second || (!is_zero && microseconds == 0);
 }
 
 void Constant::PrepareLabel(Field* field) {

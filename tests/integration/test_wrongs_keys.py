@@ -3,7 +3,7 @@
 import pytest
 
 import oracle
-from hs import OK, refused, reply
+from hs import OK, counted, refused, reply
 
 wrong = pytest.mark.bundled_wrong
 
@@ -344,3 +344,32 @@ def test_ranges_of_timestamp_from_a_fraction_of_a_second_that_it_cannot_hold(mak
                   "1960-01-01 00:00:00.5", "1970-01-01 01:00:00.5", "2024-03-31 02:30:00.5",
                   "2024-03-31 02:30:00", "2024-03-31 03:00:00.5"):
         oracle.check(sql, index, "t", "a", value)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("mode", ["", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL"])
+def test_dates_that_may_not_be_written_any_more_are_found_and_deleted(make_server, mode):
+    server = make_server(options=[f"--sql-mode={mode}"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE dates")
+    sql.run("USE dates")
+    sql.run("SET sql_mode = 'ALLOW_INVALID_DATES'")
+    values = ("0000-00-00", "2024-01-00", "2024-00-10", "2024-02-30", "2024-02-29", "2024-03-01")
+    for column, kind in (("d", "DATE"), ("t", "DATETIME"), ("ts", "TIMESTAMP NULL")):
+        sql.run(f"CREATE TABLE {column} (id INT PRIMARY KEY, {column} {kind}, KEY ({column}))")
+        for number, value in enumerate(values):
+            sql.run(f"INSERT IGNORE INTO {column} VALUES (%s, %s)", number, value)
+    sql.run("SET sql_mode = DEFAULT")
+    client = server.hs_wr()
+    for column in ("d", "t", "ts"):
+        index = client.opened("dates", column, column, "id")
+        plain = client.opened("dates", column, "", "id", column)
+        for value in (*values, "2024-02-31"):
+            oracle.check(sql, index, column, column, value)
+            for op in ("=", "!="):
+                expected = sql.rows(f"SELECT id FROM {column} WHERE {column} {op} %s ORDER BY id", value)
+                assert plain.rows(">=", [0], 9, 0, filters=[("F", op, 0, value)]) == expected, (column, op, value)
+        for value in ("2024-13-01", "2024-02-32", "hello"):
+            assert index.rows("=", [value], 9) == []
+        assert index.delete("=", ["0000-00-00"]) == counted(1)
+        assert sql.rows(f"SELECT id FROM {column} WHERE id = 0") == []

@@ -55,6 +55,24 @@ bool IsDuration(enum_field_types type) {
   return type == MYSQL_TYPE_TIME || type == MYSQL_TYPE_TIME2;
 }
 
+/// A row may hold a date that may not be written any more. As in SQL, what it is compared with may
+/// be any; but for columns of TIME, which hold none.
+class AnyDate {
+ public:
+  AnyDate(THD* thd, const Field* field) : thd_(thd), mode_(thd->variables.sql_mode) {
+    if (IsDuration(field->real_type())) return;
+    thd->variables.sql_mode &= ~(MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE);
+    thd->variables.sql_mode |= MODE_INVALID_DATES;
+  }
+  ~AnyDate() { thd_->variables.sql_mode = mode_; }
+  AnyDate(const AnyDate&) = delete;
+  AnyDate& operator=(const AnyDate&) = delete;
+
+ private:
+  THD* const thd_;
+  const sql_mode_t mode_;
+};
+
 }  // namespace
 
 void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
@@ -153,9 +171,10 @@ void Constant::PrepareText(Field* field) {
   never_equal_ = errors != 0;
 }
 
-// As SQL compares: a text that is no time is the zero date; one that strict SQL would not store
-// (2024-02-30) has its place in the order.
+// As SQL compares: a text that is no time is the zero date; one that no column holds (2024-13-01)
+// has its place in the order.
 void Constant::PrepareTime(THD* thd, Field* field) {
+  const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
   is_duration_ = IsDuration(field->real_type());
   Item_string* item =
@@ -294,6 +313,7 @@ bool Constant::StoreInto(Field* field) {
     return true;
   }
   if (kind_ == Kind::kNothing) return false;
+  const AnyDate any_date(thd_, field);
   field->set_notnull();
   switch (kind_) {
     case Kind::kInteger:

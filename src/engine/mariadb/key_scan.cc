@@ -24,13 +24,14 @@ bool IsPaddedButNotCompared(const Field* field) {
 }
 
 /// Whether a text sorts as its first characters do. In collations of several levels it need not:
-/// 'A' < 'Ä', and 'AB' > 'Ä'.
+/// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
   if (field->cmp_type() != STRING_RESULT) return true;
   if (IsPaddedButNotCompared(field)) return false;
   return (charset->state & MY_CS_BINSORT) ||
-         (charset->uca == nullptr && charset->levels_for_order <= 1);
+         (charset->uca == nullptr && charset->levels_for_order <= 1 &&
+          charset->strxfrm_multiply <= 1);
 }
 
 }  // namespace

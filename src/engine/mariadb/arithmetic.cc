@@ -38,8 +38,10 @@ bool ParseInteger(std::string_view text, Wide* value) {
 }
 
 Step StoreInteger(THD* thd, Field* field, Wide value) {
-  if (value > static_cast<Wide>(std::numeric_limits<uint64_t>::max()) ||
-      value < static_cast<Wide>(std::numeric_limits<int64_t>::min())) {
+  // BIT would take the bits of a negative number for its value.
+  const Wide minimum =
+      field->real_type() == MYSQL_TYPE_BIT ? 0 : Wide{std::numeric_limits<int64_t>::min()};
+  if (value > static_cast<Wide>(std::numeric_limits<uint64_t>::max()) || value < minimum) {
     return Refuse(field, ER_WARN_DATA_OUT_OF_RANGE);
   }
   const bool is_unsigned = value > static_cast<Wide>(std::numeric_limits<int64_t>::max());

@@ -171,6 +171,19 @@ def test_value_for_a_generated_column_is_refused(sql, wr):
     assert sql.rows("SELECT id, s, v FROM t") == [(b"1", b"2", b"x-1")]
 
 
+@wrong(5)
+def test_null_for_a_generated_column_is_no_value(sql, wr):
+    for table in ("ours", "theirs"):
+        sql.run(f"CREATE TABLE {table} {GENERATED}")
+    index = wr("ours", "", "id,a,b,v,s")
+    assert index.insert(1, 1, "x", None, None) == OK
+    sql.run("INSERT INTO theirs (id, a, b, v, s) VALUES (1, 1, 'x', NULL, NULL)")
+    same_rows(sql, "ours", "theirs")
+    assert index.update("=", [1], [1, 5, "y", None, None]) == counted(1)
+    sql.run("UPDATE theirs SET a = 5, b = 'y', v = NULL, s = NULL")
+    same_rows(sql, "ours", "theirs")
+
+
 # Row 6: UNIQUE over TEXT and BLOB, CHECK, strict mode, triggers.
 
 @wrong(6)

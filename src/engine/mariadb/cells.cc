@@ -54,6 +54,7 @@ bool StoreCell(THD* thd, Field* field, const model::Value& value) {
   TABLE* table = field->table;
   if (field == table->next_number_field) table->auto_increment_field_not_null = true;
   if (field->vcol_info != nullptr) {
+    if (value.is_null()) return true;  // SQL takes it for no value; the column is computed later.
     my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name.str,
              table->s->table_name.str);
     return false;

@@ -72,7 +72,6 @@ void MergedRow::MarkColumns() {
   TABLE* table = open_->table;
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
-  bitmap_set_all(table->read_set);
   new_row_.PrepareUpdate(table, *index_);
 }
 

@@ -34,7 +34,6 @@ bool MayPadOrTrim(const Field* field, std::string_view text) {
 
 bool NewRow::PrepareInsert(TABLE* table) {
   THD* thd = thd_.get();
-  bitmap_set_all(table->read_set);
   if (table->file->prepare_for_insert(1)) return false;
   table->next_number_field = table->found_next_number_field;
   table->mark_columns_needed_for_insert();
@@ -96,7 +95,15 @@ bool NewRow::InsertEdited(TABLE* table, const MariaIndex& index, const model::Ed
   return CompleteInsert(table);
 }
 
+// As in SQL a VIRTUAL column is computed only where something needs it: one whose expression fails
+// is no reason to refuse the row.
 void NewRow::PrepareUpdate(TABLE* table, const MariaIndex& index) {
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if ((*field)->vcol_info == nullptr) bitmap_set_bit(table->read_set, (*field)->field_index);
+  }
+  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i) parts.first[i].field->register_field_in_read_map();
+  for (const uint field : index.filter_fields()) table->field[field]->register_field_in_read_map();
   for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
   table->mark_columns_needed_for_update();
 }

@@ -41,7 +41,7 @@ class NewRow {
 
   explicit NewRow(WorkerThd& thd) : thd_(thd) {}
 
-  /// The columns that an update through this index may set are marked as written to.
+  /// Marks the columns that an update through this index reads and writes.
   void PrepareUpdate(TABLE* table, const MariaIndex& index);
   /// What U, + or - make of the row.
   Made Modify(TABLE* table, const MariaIndex& index, const model::Find& find);

@@ -179,11 +179,12 @@ Outcome Writer::WriteRow(TABLE* table) {
 Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
                        model::RowSink& sink) {
   TABLE* table = open.table;
-  bitmap_set_all(table->read_set);
-  if (find.modification == Modification::kDelete)
+  if (find.modification == Modification::kDelete) {
+    bitmap_set_all(table->read_set);
     table->mark_columns_needed_for_delete();
-  else
+  } else {
     new_row_.PrepareUpdate(table, index);
+  }
   if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
@@ -306,7 +307,6 @@ Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit
 void Writer::MarkForEdit(TABLE* table, MariaIndex& index) {
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
-  bitmap_set_all(table->read_set);
   new_row_.PrepareUpdate(table, index);
 }
 

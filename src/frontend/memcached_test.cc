@@ -304,6 +304,26 @@ TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
   EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
 }
 
+// What the lane has answered is never given again: what follows it is looked at from its first byte.
+TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
+  using Parts = std::pair<std::string, std::string>;
+  for (const auto& [first, rest] :
+       {Parts("incr k 1            ", "\r\n"), Parts("set k 0 0 10\r\n01234", "56789\r\n")}) {
+    const std::string line = first + rest;
+    Connect();
+    Ask("get k\r\n");
+    base::Arena arena;
+    Item item;
+    EXPECT_EQ(Parsed::kNeedMore, frontend_->Parse(first, false, arena, &item).parsed);
+    for (int times = 0; times < 2; ++times) {
+      EXPECT_EQ(line.size(), frontend_->Parse(line, false, arena, &item).consumed) << line;
+      frontend_->Rewind();
+    }
+    const std::string next = "mn\r\nversion\r\n";
+    EXPECT_EQ(4u, frontend_->Parse(next, false, arena, &item).consumed) << line;
+  }
+}
+
 TEST_F(MemcachedTest, WithoutATokenColumnTheContentIsTheToken) {
   Ask("set @@pairs.x|7 0 0 3\r\na|b\r\n");
   const std::string token = Token("@@pairs.x|7");

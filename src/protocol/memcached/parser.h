@@ -52,7 +52,12 @@ class Parser {
 
   /// Forgets the last call of Next that was given any input and returned kCommand: it will be given
   /// again. So is a command before it, unless that leaves_swallowing().
-  void Rewind() { state_ = before_; }
+  /// What was found out about the bytes of a command that is incomplete is forgotten as well: the
+  /// command may be answered elsewhere, and never be given again. The dialect stays.
+  void Rewind() {
+    state_.scanned = state_.needs_bytes = 0;
+    state_.swallows = before_.swallows;
+  }
 
   /// After kCommand: whether bytes that are yet to come belong to it, and are not kept. They are
   /// behind all of the input then.

@@ -56,23 +56,26 @@ Row Numbered(const char* a, int b, const char* expiry) {
   return {a, std::to_string(b), "v", expiry};
 }
 
-TEST_F(PurgeTest, RowsThatCannotGoKeepNoOthersBack) {
-  for (const char* index : {"by_e", ""}) {
-    std::vector<Row> all;
-    for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
-    for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
-    for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
-    for (int i = 0; i < 20; ++i) all.push_back(Numbered("zero", i, "0"));
-    Fill(all, index);
-    FailEdits(model::Error::Engine(kForeignKey), "kept");
-    EXPECT_EQ(3u, Purge());
-    EXPECT_EQ(270u, rows()) << index;
-    EXPECT_EQ(350u, edits_) << "each row is tried once";
-    store_.SetHook({});
-    Purge();
-    EXPECT_EQ(20u, rows()) << index;
-  }
+/// With an index of the expiries, and without.
+class PurgeOfSomeTest : public PurgeTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(PurgeOfSomeTest, RowsThatCannotGoKeepNoOthersBack) {
+  std::vector<Row> all;
+  for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+  for (int i = 0; i < 20; ++i) all.push_back(Numbered("zero", i, "0"));
+  Fill(all, GetParam());
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  EXPECT_EQ(3u, Purge());
+  EXPECT_EQ(270u, rows());
+  EXPECT_EQ(350u, edits_) << "each row is tried once";
+  store_.SetHook({});
+  Purge();
+  EXPECT_EQ(20u, rows());
 }
+
+INSTANTIATE_TEST_SUITE_P(Indexes, PurgeOfSomeTest, ::testing::Values("by_e", ""));
 
 // Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
 // without a change. The session is told more than once, as it may forget it.

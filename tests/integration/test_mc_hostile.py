@@ -286,3 +286,28 @@ def test_a_binary_set_over_the_limit_does_not_wait_for_its_row(server, good, add
         assert client.in_step("binary")
         holder.run("COMMIT")
         assert client.binary(mc.DELETE, b"held").status == 0
+
+
+@pytest.mark.parametrize("first, rest, answer", [
+    (b"incr split 1            ", b"\r\n", b"8\r\n"),
+    (b"set split 0 0 10\r\n01234", b"56789\r\n", b"STORED\r\n"),
+    (b"set split 0 0 1000\r\n" + b"a" * 500, b"a" * 500 + b"\r\n", b"STORED\r\n")])
+def test_a_command_in_parts_that_waits_leaves_nothing_behind(server, good, first, rest, answer):
+    sql, holder = server.sql(), server.sql()
+    assert good.set("split", b"7") == b"STORED"
+    with mc.connect(server) as client:
+        holder.run("BEGIN")
+        holder.run("SELECT * FROM innodb_memcache.demo WHERE id = 'split' FOR UPDATE")
+        for part, counter in ((first, "bytes_received"), (rest, "lock_waits")):
+            name = f"Daemon_memcached_{counter}"
+            before = int(sql.status(name))
+            client.send(part)
+            wait_until(lambda name=name, before=before: int(sql.status(name)) > before, 20, name)
+        holder.run("COMMIT")
+        assert client.line() + b"\r\n" == answer
+        client.send(b"mn\r\n")
+        assert client.line() == b"MN"
+        client.send(b"mn\r\n" * 4 + b"get split\r\nversion\r\n")
+        assert [client.line() for _ in range(4)] == [b"MN"] * 4
+        assert client.line().startswith(b"VALUE split 0 ")
+    assert good.command("delete split") == b"DELETED"

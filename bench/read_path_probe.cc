@@ -57,6 +57,7 @@ class OneRowSession final : public engine::Session {
   void ReleaseTables() override {}
   bool HoldsTables() const override { return false; }
   bool PrepareCommit() override { return true; }
+  bool WaitsForLocks() const override { return false; }
   bool ShouldStop() const override { return false; }
   void Describe(std::string_view) override {}
   void Interrupt() override {}

@@ -58,6 +58,8 @@ struct Outcome {
   /// Another session holds a lock that this statement needs. The error says what a wait that ran
   /// out of time would have answered.
   bool busy = false;
+  /// If it has waited, it was not for the row that the request names, which may well be free.
+  bool own_wait = false;
   /// What this session holds stands in somebody's way (a DDL statement that it would deadlock with,
   /// an old version of the table): give the tables back, and try again a moment later.
   bool back_off = false;
@@ -67,6 +69,9 @@ struct Outcome {
   bool too_large = false;
   /// The engine cannot take this statement back: it stands, whatever becomes of the turn.
   bool permanent = false;
+  /// Of a Commit: its changes are there, and may be gone after a failover. No client is told that
+  /// it has succeeded, nor that it has not.
+  bool unknown = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
@@ -153,6 +158,9 @@ class Session {
   virtual void ReleaseTables() = 0;
   /// True when ReleaseTables would give something back, or take note of a KILL.
   virtual bool HoldsTables() const = 0;
+
+  /// Whether its calls wait for locks (LockWait::kServer).
+  virtual bool WaitsForLocks() const = 0;
 
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;

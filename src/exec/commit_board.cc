@@ -72,6 +72,7 @@ void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
       key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
     }
     commit.writes.Add(*index, item.item.request, key->second);
+    if (item.item.stands_alone) item.client->frontend->AddWrites(item.item, commit.writes);
   }
   commit.has_writes = true;
 }

@@ -83,6 +83,9 @@ class Frontend {
                                   base::Buffer& out) const = 0;
   /// Whether a kRequest item that finds may have been about a row that `writes` has.
   virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
+  /// Adds what a kRequest item that stands alone changes beside its `request`. Called on any
+  /// thread, while the turn of the item commits.
+  virtual void AddWrites(const Item&, WriteSet&) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
   /// Appends an error as the reply of any item.

@@ -64,9 +64,13 @@ void Turn::Run(engine::Session& session) {
 
 void Turn::Lose(engine::Session& session) {
   session.Rollback();
-  Drop(items_);
-  for (TurnItem& item : items_) {
-    item.client->lost = true;
+  LoseClients(items_, Loss::kMemory);
+}
+
+void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
+  Drop(items);
+  for (TurnItem& item : items) {
+    item.client->loss = loss;
     item.client->stopped_at = nullptr;
   }
 }
@@ -108,6 +112,10 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     return item.is_write() && item.is_answered() && !item.gives_way;
   });
   const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
+  if (wrote && commit.unknown) {
+    LoseClients(items, Loss::kUnknown);
+    return Result::kCommitted;
+  }
   if (commit.ok()) {
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
@@ -198,7 +206,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.answer = outcome.error;
   item.rows = outcome.rows;
   item.gives_way = outcome.back_off;
-  if (!outcome.back_off) EndWaits(item, outcome.error);
+  EndWaits(item, outcome);
   return true;
 }
 
@@ -213,13 +221,15 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   } else if (outcome.error != kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
-    if (!outcome.back_off) EndWaits(item, outcome.error);
+    EndWaits(item, outcome);
   }
 }
 
 // Else each of them would begin to wait when the one before has given up.
-void Turn::EndWaits(const TurnItem& item, model::Error answer) {
+void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
+  const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !EndsWait(answer)) return;
+  if (outcome.back_off || outcome.own_wait) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
     if (each->fixed || (merges_ && each->is_done)) continue;

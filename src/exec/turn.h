@@ -37,6 +37,13 @@ namespace rowsocket::exec {
 
 struct TurnItem;
 
+/// Why a connection gets no answer and is to be closed.
+enum class Loss : uint8_t {
+  kNone,
+  kMemory,   ///< It ran out; nothing was changed, unless it was during the commit.
+  kUnknown,  ///< Whether what the turn has changed stays is not known (Outcome::unknown).
+};
+
 /// What a turn knows of a connection.
 struct TurnClient {
   Frontend* frontend = nullptr;
@@ -46,7 +53,7 @@ struct TurnClient {
   /// lock (TurnItem::waits), or for its client to take the replies that it has.
   TurnItem* stopped_at = nullptr;
   bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
-  bool lost = false;  ///< Memory ran out: it gets no answer, and its connection is to be closed.
+  Loss loss = Loss::kNone;
 
   bool stopped() const { return stopped_at != nullptr; }
 };
@@ -124,6 +131,7 @@ class Turn {
 
   void RunAll(engine::Session& session);
   void Lose(engine::Session& session);
+  static void LoseClients(std::span<TurnItem> items, Loss loss);
   Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   /// False: the transaction is lost.
@@ -139,7 +147,7 @@ class Turn {
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   /// The items behind this one get the same answer, if it says that their common wait has ended.
-  void EndWaits(const TurnItem& item, model::Error answer);
+  void EndWaits(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);

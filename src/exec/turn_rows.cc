@@ -56,7 +56,7 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   if (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error)) {
     first.fixed = true;
     first.answer = error;
-    EndWaits(first, error);
+    EndWaits(first, opening.outcome);
   }
   // Each gets the error that it would have had by itself.
   return ExecuteItem(session, first, false);

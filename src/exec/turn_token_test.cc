@@ -92,5 +92,70 @@ TEST_F(TurnTokenTest, RequestThatCannotBeTakenBackIsExecutedOnceWhateverItsToken
   EXPECT_EQ("1,9;", store_.Dump(kTable));
 }
 
+// A session that waits would keep all others from the row of the request meanwhile.
+TEST_F(TurnTokenTest, WhoWaitsForLocksLeavesExpiredTokensToOthers) {
+  MakeTokens({{"old", "another", "0\t1\n", "1"}});
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  engine::fake::Session waits(store_, engine::LockWait::kServer);
+  turn_.Run(waits);
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+  EXPECT_EQ(2u, store_.RowCount(kTokens));
+  NextTurn();
+  SendTokened(peer, "T\tb\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
+  Run();
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+  EXPECT_EQ(2u, store_.RowCount(kTokens));
+}
+
+TEST_F(TurnTokenTest, EndOfAWaitForATokenIsNoEndOfTheOthersWaits) {
+  Peer &first = Connect(), &second = Connect();
+  SendTokened(first, kTake);
+  SendTokened(second, "T\tb\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
+  SetHook([](const Call& call) {
+    const bool is_token = call.kind == Call::Kind::kExecute && call.names->table == "tokens";
+    const bool is_first = is_token && engine::fake::FirstValue(*call.request) == "a";
+    return is_first ? Outcome::Fail(model::ErrorCode::kLockTables) : Outcome();
+  });
+  engine::fake::Session waits(store_, engine::LockWait::kServer);
+  Turn together(stats_, commits_, Turn::Waits::kTogether);
+  for (TurnItem& item : turn_.items()) {
+    together.Add(*item.client) = item;
+    together.Added();
+  }
+  together.Run(waits);
+  EXPECT_EQ("1\t1\tlock_tables\n", first.TakeReplies());
+  EXPECT_EQ("0\t1\t1\n", second.TakeReplies());
+}
+
+TEST_F(TurnTokenTest, TableThatIsGoneIsSaidToBe) {
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  store_.DropTable(kTokens);
+  Run();
+  EXPECT_EQ("1\t1\ttokentable\n", peer.TakeReplies());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+}
+
+TEST_F(TurnTokenTest, CommitConcernsTheTableOfTokens) {
+  class Nobody final : public CommitBoard::Watcher {
+    void CommitsEnded() override {}
+  } nobody;
+  Peer &buyer = Connect(), &reader = Connect();
+  Send(reader, "P\t2\trowsocket\ttokens\t\tanswer\n");
+  Run();
+  reader.TakeReplies();
+  NextTurn();
+  SendTokened(buyer, kTake);
+  const std::vector<TurnItem> writes = std::move(turn_.items());
+  turn_.Clear();
+  Commit commit;
+  commits_.Enter(commit, writes);
+  Send(reader, "2\t=\t1\ta\n");
+  EXPECT_NE(0u, commits_.MarkUndurable(turn_.items(), session_, nobody));
+  commits_.Leave(commit);
+  commits_.Forget(nobody);
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

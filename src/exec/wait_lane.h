@@ -65,7 +65,7 @@ struct WaitJob {
   bool was_handed_back = false;        ///< When it came here last: now it is executed.
   // The outcome:
   bool is_handed_back = false;         ///< It was not executed, and is to be tried again.
-  bool is_lost = false;                ///< Memory ran out; its connection is to be closed.
+  Loss loss = Loss::kNone;
   engine::Outcome outcome;
   net::GatedOutput out;                ///< Empty for kOpen: the worker looks the names up again.
   // The lane's:

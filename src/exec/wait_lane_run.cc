@@ -51,7 +51,7 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*>
     jobs[i]->outcome = engine::Outcome();
     jobs[i]->outcome.error = item.answer;
     jobs[i]->outcome.back_off = item.gives_way;
-    jobs[i]->is_lost = jobs[i]->turn.lost;
+    jobs[i]->loss = jobs[i]->turn.loss;
   }
 }
 

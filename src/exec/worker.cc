@@ -128,6 +128,7 @@ void Worker::Loop(engine::Session& session) {
                            : session.HoldsTables()     ? kReleaseTablesMs
                                                        : kTickMs;
     HandleEvents(timeout_ms);
+    const int64_t polled_ms = now_ms_;
     TakeInbox();
     TakeDoneBatches();
     TakeHeld();
@@ -136,7 +137,7 @@ void Worker::Loop(engine::Session& session) {
     else if (gathers_)
       EndGather(session);
     ReleaseIdleTables(session);
-    CloseExpired();
+    CloseExpired(polled_ms);
     FreeRetired();
     DescribeTo(session);
     context_.crew->Look(now_ms_);

@@ -113,14 +113,14 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void Accept(net::Listener& listener);
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
-  void Lose(Client& client);
+  void Lose(Client& client, Loss loss);
   bool MayLog();
   void AddClient(net::UniqueFd fd);
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
   void Touch(Client& client);
   void Retire(Client& client);
-  void CloseExpired();
+  void CloseExpired(int64_t now_ms);
   void CloseAll();
   void FreeRetired();
 

@@ -180,9 +180,9 @@ void Worker::TakeHeld() {
 
 void Worker::FinishBatch(ClientBatch& batch) {
   for (Client* client : batch.clients) {
-    if (client->turn.lost) {
+    if (client->turn.loss != Loss::kNone) {
       client->in_batch = false;
-      Lose(*client);
+      Lose(*client, client->turn.loss);
       continue;
     }
     ConsumeInput(*client);

@@ -64,12 +64,15 @@ void Worker::Refuse(const char* why) {
   if (MayLog()) context_.log(std::string("cannot accept connections: ") + why);
 }
 
-// Memory ran out, and this is whose it was.
-void Worker::Lose(Client& client) {
+void Worker::Lose(Client& client, Loss loss) {
   Retire(client);
   if (!MayLog()) return;
-  context_.log("out of memory: connections are closed; give the server more, or lower the limits of"
-               " their number and of the bytes of a request");
+  context_.log(
+      loss == Loss::kMemory
+          ? "out of memory: connections are closed; give the server more, or lower the "
+            "limits of their number and of the bytes of a request"
+          : "a commit was cut off (KILL or shutdown) while it waited for a replica: whether "
+            "it survives a failover is not known, and its connections are closed");
 }
 
 bool Worker::MayLog() {
@@ -125,11 +128,13 @@ void Worker::Retire(Client& client) {
   retired_.push_back(&client);
 }
 
-void Worker::CloseExpired() {
-  const int64_t now_ms = base::CoarseNowMs();
+// `now_ms`: when sockets were looked at. What came while this thread was in a turn is no silence.
+void Worker::CloseExpired(int64_t now_ms) {
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
     while (Client* client = list->Expired(now_ms)) {
-      if (client->is_away()) {  // A lock wait has a timeout of its own, a batch comes to its end.
+      const bool has_asked = list == &idle_ && client->is_ready;
+      // A lock wait has a timeout of its own, a batch comes to its end.
+      if (client->is_away() || has_asked) {
         list->Insert(*client, now_ms);
         continue;
       }

@@ -1,5 +1,8 @@
 // What a worker does about clients that are too slow, too many, too large or not who they should
 // be, and how it ends.
+#include <chrono>
+#include <thread>
+
 #include "exec/test_notification.h"
 #include "exec/test_service.h"
 #include "exec/worker.h"
@@ -130,6 +133,21 @@ TEST_F(WorkerLimitsTest, IdleConnectionIsClosed) {
   while (server_.Stat(Stat::kConnectionsTimedOut) == 0) ASSERT_NE("(end)", busy.Ask(kFind1));
   EXPECT_EQ("(end)", idle.ReadLine());
   EXPECT_EQ("0\t2\t1\t10", busy.Ask(kFind1));
+}
+
+// The time that a turn takes is no silence of those who have sent something meanwhile.
+TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
+  server_.settings.limits.idle_timeout_s = 1;
+  server_.settings.workers = 1;
+  server_.Start();
+  LineClient slow = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+  auto delayed = server_.store.DelayRow(kServedTable, {"2"});
+  slow.Send("0\t=\t1\t2\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  other.Send(kFind1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  delayed.reset();
+  EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
 }
 
 TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {

@@ -74,5 +74,24 @@ TEST_F(WorkerMemoryTest, RequestThatWaitedEndsItsConnection) {
   ExpectServed("20");
 }
 
+// KILL while the commit waits for a replica: what it did is there, and may be gone after a
+// failover.
+TEST_F(WorkerMemoryTest, CommitOfWhichTheEndIsUnknownIsNotAnswered) {
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen(), waits = server_.ConnectAndOpen();
+  server_.store.SetHook([](const Call& call) {
+    Outcome outcome;
+    outcome.unknown = call.kind == Call::Kind::kCommit;
+    return outcome;
+  });
+  EXPECT_EQ("(end)", client.Ask(Change(2, 21)));
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  waits.Send(Change(2, 22));
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  held.reset();
+  EXPECT_EQ("(end)", waits.ReadLine());
+  ExpectServed("22");
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

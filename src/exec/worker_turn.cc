@@ -63,7 +63,7 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
   } catch (const std::bad_alloc&) {
     turn_->DropAllOf(client.turn);
     if (collecting_ != nullptr) collecting_->turn.DropAllOf(client.turn);
-    Lose(client);
+    Lose(client, Loss::kMemory);
   }
 }
 
@@ -74,7 +74,8 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.has_more = !accepts_work && !client.connection.in().empty();
   client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
-  client.turn.may_see_undurable = client.turn.lost = false;
+  client.turn.may_see_undurable = false;
+  client.turn.loss = Loss::kNone;
   client.turn.out = &client.connection.out();
   if (!accepts_work || (client.writes && ParseIntoBatch(client, session))) return;
   ParseIntoTurn(client, session);
@@ -160,8 +161,8 @@ void Worker::AfterTurn() {
   for (Client* each : in_turn_) {
     Client& client = *each;
     if (client.retired || client.in_batch) continue;
-    if (client.turn.lost) {
-      Lose(client);
+    if (client.turn.loss != Loss::kNone) {
+      Lose(client, client.turn.loss);
       continue;
     }
     ConsumeInput(client);

@@ -11,7 +11,7 @@ void Worker::StartWait(Client& client) {
   try {
     job = MakeWait(client);
   } catch (const std::bad_alloc&) {
-    return Lose(client);
+    return Lose(client, Loss::kMemory);
   }
   if (job == nullptr) return;
   client.waits = true;
@@ -62,11 +62,11 @@ void Worker::FinishWait(WaitJob& job) {
     if (std::erase(orphans_, &client) != 0) delete &client;
     return;
   }
-  if (job.is_lost) return Lose(client);
+  if (job.loss != Loss::kNone) return Lose(client, job.loss);
   try {
     TakeAnswer(client, job);
   } catch (const std::bad_alloc&) {
-    Lose(client);
+    Lose(client, Loss::kMemory);
   }
 }
 

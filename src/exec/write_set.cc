@@ -74,6 +74,20 @@ bool AddKey(const model::Request& request, uint64_t* hash) {
   return true;
 }
 
+/// Some values have several texts, which begin with a letter or are decimal integers.
+bool IsTextByText(const engine::ColumnFacts& column) {
+  using Kind = engine::ColumnFacts::Kind;
+  switch (column.kind) {
+    case Kind::kFloat:
+    case Kind::kDateTime:
+    case Kind::kTimestamp:
+    case Kind::kOther:
+      return false;
+    default:
+      return true;
+  }
+}
+
 /// Other names only the server can compare.
 bool IsAscii(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char byte) { return (byte & 0x80) == 0; });
@@ -96,11 +110,16 @@ KeyPlaces::KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts
   are_known = std::none_of(facts.key.begin(), facts.key.end(), changes_itself) &&
               std::all_of(columns.begin(), columns.end(), IsAscii) &&
               std::all_of(key.begin(), key.end(), IsAscii);
-  for (const std::string& column : columns) {
+  is_text_by_text = std::all_of(facts.key.begin(), facts.key.end(), IsTextByText);
+  is_referenced = facts.is_referenced;
+  has_others_keys = false;
+  for (size_t i = 0; i < columns.size(); ++i) {
     const auto part = std::find_if(key.begin(), key.end(), [&](const std::string& name) {
-      return SameName(name, column);
+      return SameName(name, columns[i]);
     });
     parts.push_back(part != key.end() ? static_cast<uint32_t>(part - key.begin()) : kNoPart);
+    const bool is_in_key = i >= facts.columns.size() || facts.columns[i].is_in_key;
+    has_others_keys = has_others_keys || (part == key.end() && is_in_key);
   }
 }
 
@@ -122,8 +141,17 @@ bool KeyPlaces::MayMove(const model::Find& find) const {
   return false;
 }
 
+bool KeyPlaces::MayCascade(const model::Request& request) const {
+  using model::Modification;
+  if (!is_referenced || request.verb == model::Request::Verb::kInsert) return false;
+  if (request.verb == model::Request::Verb::kEdit) return true;
+  return request.find.modification == Modification::kDelete || has_others_keys ||
+         MayMove(request.find);
+}
+
 void WriteSet::Clear() {
   if (tables_.empty()) return;
+  any_table_ = false;
   tables_.clear();
   bits_.fill(0);
 }
@@ -135,18 +163,31 @@ const WriteSet::Table* WriteSet::Find(uint64_t hash) const {
   return nullptr;
 }
 
+WriteSet::Table& WriteSet::FindOrAdd(uint64_t hash, uint64_t shape) {
+  const Table* found = Find(hash);
+  return found != nullptr ? const_cast<Table&>(*found)
+                          : tables_.emplace_back(Table{hash, shape, false});
+}
+
+void WriteSet::AddAnyRow(const engine::Index& index) {
+  FindOrAdd(TableHash(index), 0).any_row = true;
+}
+
 void WriteSet::Add(const engine::Index& index, const model::Request& request,
                    const KeyPlaces& key) {
   uint64_t hash = TableHash(index);
   const uint64_t shape = Shape(index, request);
-  Table* table = const_cast<Table*>(Find(hash));
-  if (table == nullptr) table = &tables_.emplace_back(Table{hash, shape, false});
+  Table& table = FindOrAdd(hash, shape);
+  any_table_ = any_table_ || key.MayCascade(request);
   const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
-  if (table->shape != shape || moves || !AddKey(request, &hash)) table->any_row = true;
+  const bool names_row = key.is_text_by_text && AddKey(request, &hash);
+  if (table.shape != shape || moves || !names_row)
+    table.any_row = true;
   else bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
 }
 
 bool WriteSet::MayConcern(const engine::Index& index, const model::Request& find) const {
+  if (any_table_) return true;
   uint64_t hash = TableHash(index);
   const Table* table = Find(hash);
   if (table == nullptr) return false;

@@ -2,20 +2,19 @@
 //
 // While it is being committed its changes can be visible to other sessions before they are durable
 // (commit_board.h). A find that may have seen one of them is answered only when the commit has
-// returned. Most finds are about other rows, and must not wait: this tells them apart, without asking
-// the engine.
+// returned. Most finds are about other rows, and must not wait: this tells them apart, without
+// asking the engine.
 //
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
-//   - ASCII that begins with a letter and is no address of INET6, of which letters and digits count, and
+//   - ASCII that begins with a letter and is no address of INET6, of which letters and digits
+//   count, and
 //     letters that some collation takes for the same (case; i j y; u v w) as one,
-// and what counts differs. All else may be the same row. A table of which the batch has inserted rows,
-// changed several at once, used several indexes or may have moved a row to another key (KeyPlaces) has
-// no row that is surely another one.
-// Not looked at: rows that foreign keys changed in tables which the batch does not name, nor those of
-// rowsocket.tokens; containers of a gat behind its first key's; keys of which two such texts are one
-// value (a YEAR or a date of two and of four digits, an ENUM by name and by number, a FLOAT of more
-// than 7 digits, words as keys of a number).
+// and what counts differs. All else may be the same row. A table of which the batch has inserted
+// rows, changed several at once, used several indexes or may have moved a row to another key, or
+// whose keys have columns of which two such texts may be one value (a YEAR of two and of four
+// digits), has no row that is surely another one (KeyPlaces); nor has any table where foreign keys
+// may have changed others.
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
 // Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.
@@ -31,16 +30,22 @@
 
 namespace rowsocket::exec {
 
-/// Which opened columns of an index are parts of its key: a change of them moves the row.
+/// Which opened columns of an index are parts of its key: a change of them moves the row. And what
+/// else a change of its rows may mean.
 struct KeyPlaces {
   static constexpr uint32_t kNoPart = UINT32_MAX;
 
   KeyPlaces() = default;  ///< Nothing is known: every change may move its row.
   KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts);
   bool MayMove(const model::Find& find) const;
+  /// Whether foreign keys may make other changes of it, in this table or others.
+  bool MayCascade(const model::Request& request) const;
 
   bool are_known = false;       ///< And nothing but a change of these columns changes the key.
   std::vector<uint32_t> parts;  ///< By opened column.
+  bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
+  bool is_referenced = true;     ///< By foreign keys.
+  bool has_others_keys = true;   ///< Some opened column is part of another index.
 };
 
 class WriteSet {
@@ -48,6 +53,8 @@ class WriteSet {
   void Clear();
   /// `key`: that of the index.
   void Add(const engine::Index& index, const model::Request& request, const KeyPlaces& key);
+  /// All rows of the table.
+  void AddAnyRow(const engine::Index& index);
   bool MayConcern(const engine::Index& index, const model::Request& find) const;
 
  private:
@@ -59,8 +66,10 @@ class WriteSet {
   static constexpr size_t kBits = 8192;
 
   const Table* Find(uint64_t hash) const;
+  Table& FindOrAdd(uint64_t hash, uint64_t shape);
 
   std::vector<Table> tables_;
+  bool any_table_ = false;
   std::array<uint64_t, kBits / 64> bits_{};
 };
 

@@ -158,5 +158,45 @@ TEST_F(WriteSetTest, RowThatMovesMayBeAnyOther) {
   EXPECT_TRUE(Concerns(index, {"7"}));
 }
 
+TEST_F(WriteSetTest, KeysOfWhichTextsAreNotValuesMayBeAnyOther) {
+  using Kind = engine::ColumnFacts::Kind;
+  for (const Kind kind : {Kind::kFloat, Kind::kDateTime, Kind::kTimestamp, Kind::kOther}) {
+    engine::IndexFacts facts = FactsOfKey({"id"});
+    facts.key[0].kind = kind;
+    Key change({"2005"});
+    change.request.find.modification = Modification::kDelete;
+    writes_.Clear();
+    writes_.Add(table_, change.request, KeyPlaces(table_, facts));
+    EXPECT_TRUE(Concerns(table_, {"5"}));
+    EXPECT_FALSE(Concerns(other_table_, {"5"}));
+  }
+}
+
+// Deletes, and changes of what a foreign key may refer to, change rows of any table.
+TEST_F(WriteSetTest, CascadesConcernAllTables) {
+  const engine::Index index({"db", "t", "", {"id", "code", "v"}, {}}, 4, 5);
+  engine::IndexFacts facts = FactsOfKey({"id"});
+  facts.columns.resize(3);
+  facts.columns[0].is_in_key = true;
+  facts.is_referenced = true;
+  const Key stays({"1", "x"}), moves({"7", "x"});
+  Key change({"1"});
+  const auto concerns_others = [&](Modification modification, const Key& values) {
+    change.request.find.modification = modification;
+    change.request.find.modifications = values.values;
+    writes_.Clear();
+    writes_.Add(index, change.request, KeyPlaces(index, facts));
+    return Concerns(other_table_, {"5"});
+  };
+  EXPECT_FALSE(concerns_others(Modification::kUpdate, stays));
+  EXPECT_TRUE(concerns_others(Modification::kUpdate, moves));
+  EXPECT_TRUE(concerns_others(Modification::kDelete, stays));
+  facts.columns[1].is_in_key = true;
+  EXPECT_TRUE(concerns_others(Modification::kUpdate, stays));
+  facts.is_referenced = false;
+  EXPECT_FALSE(concerns_others(Modification::kUpdate, stays));
+  EXPECT_FALSE(concerns_others(Modification::kDelete, stays));
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

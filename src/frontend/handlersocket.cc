@@ -182,6 +182,10 @@ bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) c
   return item.detail != nullptr || writes.MayConcern(*item.index, item.request);
 }
 
+void HandlerSocket::AddWrites(const Item&, exec::WriteSet& writes) const {
+  tokens_->AddWrites(writes);
+}
+
 engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session& session,
                                               base::Buffer& out) const {
   const model::Request& request = item.request;

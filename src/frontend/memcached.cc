@@ -255,6 +255,12 @@ bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const
   });
 }
 
+void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
+  for (const Target& target : WorkOf(item).targets) {
+    if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
+  }
+}
+
 void Memcached::Reply(const Item& item, base::Buffer& out) const {
   if (WorkOf(item).is_nothing) return;
   AppendReply(shared_, WorkOf(item), out);

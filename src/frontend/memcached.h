@@ -32,6 +32,7 @@ class Memcached final : public exec::Frontend {
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
+  void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
   void Finished(const exec::Item& item, const model::Error& answer) override;

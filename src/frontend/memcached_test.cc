@@ -40,8 +40,12 @@ TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
     return item;
   };
   const Item set = parse("set b 0 0 1\r\nx\r\n");
+  engine::IndexFacts facts;
+  facts.key_names = {"id"};
+  facts.key.resize(1);
+  const exec::KeyPlaces key(*set.index, facts);
   exec::WriteSet writes;
-  writes.Add(*set.index, set.request, exec::KeyPlaces());
+  writes.Add(*set.index, set.request, key);
   EXPECT_FALSE(frontend_->MayConcern(parse("get a\r\n"), writes));
   EXPECT_TRUE(frontend_->MayConcern(parse("get b\r\n"), writes));
   EXPECT_TRUE(frontend_->MayConcern(parse("get a c b\r\n"), writes));
@@ -49,7 +53,7 @@ TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
   EXPECT_TRUE(frontend_->MayConcern(parse("mg b v\r\n"), writes));
   const Item flush = parse("flush_all\r\n");
   writes.Clear();
-  writes.Add(*flush.index, flush.request, exec::KeyPlaces());
+  writes.Add(*flush.index, flush.request, key);
   EXPECT_TRUE(frontend_->MayConcern(parse("get a\r\n"), writes));
 }
 

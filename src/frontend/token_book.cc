@@ -5,6 +5,7 @@
 #include <string>
 
 #include "exec/engine_errors.h"
+#include "exec/write_set.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -96,6 +97,12 @@ class Keeper final : public model::RowEditor {
   bool came_too_late_ = false;
 };
 
+/// Whether that of the table of tokens means that it was altered or dropped since it was opened.
+bool IsTableGone(const model::Error& error) {
+  return error.code == ErrorCode::kOpenTable || error.code == ErrorCode::kIdxnum ||
+         error.code == ErrorCode::kFld;
+}
+
 engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
                      model::RowEditor& editor) {
   model::Request request;
@@ -103,7 +110,10 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
   request.edit.key = {&token, 1};
   request.edit.editor = &editor;
   NoRows no_rows;
-  return session.Execute(index, request, no_rows);
+  engine::Outcome outcome = session.Execute(index, request, no_rows);
+  if (IsTableGone(outcome.error)) outcome.error.code = ErrorCode::kTokenTable;
+  outcome.own_wait = !outcome.ok();
+  return outcome;
 }
 
 void AppendName(std::string_view name, std::string* text) {
@@ -192,6 +202,8 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   return lost;
 }
 
+void TokenBook::AddWrites(exec::WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
+
 engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& session,
                                 std::string_view answer) const {
   const uint64_t now_s = NowSeconds();
@@ -200,8 +212,10 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
   if (kept.ok() && keeper.came_too_late()) kept.error = exec::kDeadlock;
   if (!kept.ok()) return kept;
-  const engine::Outcome purged = Purge(session);
   // What cannot be removed now will be later; nothing is left of a statement that failed (S2).
+  // Whoever waits here keeps others from the row of the request.
+  if (session.WaitsForLocks()) return kept;
+  const engine::Outcome purged = Purge(session);
   return purged.transaction_lost ? purged : kept;
 }
 

@@ -22,6 +22,10 @@
 #include "engine/session.h"
 #include "model/value.h"
 
+namespace rowsocket::exec {
+class WriteSet;
+}
+
 namespace rowsocket::frontend {
 
 struct TokenSettings {
@@ -54,6 +58,8 @@ class TokenBook {
   /// Nothing is appended when the outcome is not ok, but by `execute`.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
                           base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
+  /// What Execute may have changed beside its request's own row.
+  void AddWrites(exec::WriteSet& writes) const;
 
  private:
   engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,

@@ -131,6 +131,54 @@ def test_the_same_token_twice_behind_a_locked_row(shop):
     assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"999"
 
 
+def test_expired_tokens_that_are_being_deleted_keep_nobody_waiting(shop):
+    """Whoever has waited for the row holds it: then is not the time to wait for a token's."""
+    client, sql = opened(shop), shop.sql()
+    for number in range(10):
+        client.request(*once(f"old{number}"))
+    sql.run("UPDATE rowsocket.tokens SET created = created - 7200")
+    cleaner, holder = shop.sql(), shop.sql()
+    cleaner.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    cleaner.run("BEGIN")
+    cleaner.run("DELETE FROM rowsocket.tokens WHERE token LIKE 'old%'")
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM shop.stock WHERE id = 1 FOR UPDATE")
+    client.send(*once("new"))
+    wait_until(lambda: lock_waits(sql) == 1, 20, "the wait for the row", 0.15)
+    holder.run("COMMIT")
+    assert client.recv() == hs.reply(0, 1, 990)
+    cleaner.run("COMMIT")
+
+
+def test_a_token_that_is_locked_keeps_no_others_from_the_row(shop):
+    clients, sql = [opened(shop) for _ in range(2)], shop.sql()
+    cleaner, holder = shop.sql(), shop.sql()
+    clients[0].request(*once("a"))
+    cleaner.run("BEGIN")
+    cleaner.run("DELETE FROM rowsocket.tokens WHERE token = 'a'")
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM shop.stock WHERE id = 1 FOR UPDATE")
+    clients[0].send(*once("a"))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") == 1, 20, "its wait")
+    clients[1].send(*TAKE)
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") == 2, 20, "the other's wait")
+    holder.run("COMMIT")
+    assert clients[1].recv() == hs.reply(0, 1, 999)
+    cleaner.run("COMMIT")
+    assert clients[0].recv() == hs.reply(0, 1, 998)
+
+
+def test_a_table_of_tokens_that_is_gone_is_said_to_be(shop):
+    client, sql = opened(shop), shop.sql()
+    assert client.request(*once("a")) == hs.reply(0, 1, 1000)
+    sql.run("ALTER TABLE rowsocket.tokens DROP COLUMN answer")
+    assert client.request(*once("b")) == hs.refused(1, "tokentable")
+    sql.run("DROP TABLE rowsocket.tokens")
+    assert client.request(*once("b")) == hs.refused(1, "tokentable")
+    run_packaged(sql, TABLE)
+    assert client.request(*once("b")) == hs.reply(0, 1, 999)
+
+
 def test_off_by_default(server, db, sql, hs_wr):
     sql.run("CREATE TABLE stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
     assert hs_wr.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK

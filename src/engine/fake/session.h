@@ -46,6 +46,7 @@ class Session final : public engine::Session {
   void Rollback() override;
   void ReleaseTables() override { HoldTables(false); }
   bool HoldsTables() const override { return holds_tables_; }
+  bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   bool ShouldStop() const override { return store_.shuts_down(); }
   void Describe(std::string_view) override {}
   void Interrupt() override;

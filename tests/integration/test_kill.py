@@ -144,3 +144,26 @@ def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
     wrong, errors = kills_under_load(server, db, what, rng, scaled(60))
     assert wrong == []
     assert set(errors) <= KILLED, errors
+
+
+def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(make_server):
+    """It is there, and a failover may lose it: SQL's client, whose connection KILL ends, is told
+    neither."""
+    server = make_server(options=["--log-bin=cut-off", "--server-id=1",
+                                  "--rpl-semi-sync-master-timeout=600000"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE du")
+    sql.run("CREATE TABLE du.kr (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO du.kr VALUES (1, 0), (2, 0), (3, 0)")
+    client, other = opened(server, "du"), opened(server, "du")
+    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")  # And there is no replica.
+    client.send(*add_one(1))
+    waiting = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
+               " AND state LIKE 'Waiting for semi-sync ACK%'")
+    thread = wait_until(lambda: sql.value(waiting), 20, "a commit that waits for the replica", 0.2)
+    assert kill(sql, int(thread))
+    with pytest.raises(hs.Closed):
+        client.recv()
+    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+    assert other.request(*add_one(2)) == hs.reply(0, 1, 1)
+    assert sql.rows("SELECT n FROM du.kr") == [(b"1",), (b"1",), (b"0",)]

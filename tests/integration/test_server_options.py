@@ -6,6 +6,7 @@ import pytest
 import hs
 from load import Crew, scaled
 from mc_tables import WHOLE, Container
+from server import wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -176,3 +177,75 @@ def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
         assert client.request(*request).code != 0
     assert client.find(0, "=", [1]) == hs.reply(0, 2, 1, 10)
     assert server.sql().rows("SELECT * FROM so.t") == [(b"1", b"10")]
+
+
+def test_checks_that_are_switched_off_and_on_again(make_server):
+    """As new SQL sessions have them, in workers and where a request waits for a lock."""
+    server = make_server()
+    sql, holder = server.sql(), server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.p (id INT PRIMARY KEY)")
+    sql.run("CREATE TABLE so.c (id INT PRIMARY KEY CHECK (id < 100), p INT,"
+            " FOREIGN KEY (p) REFERENCES so.p (id))")
+    sql.run("INSERT INTO so.p VALUES (1)")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "c", "", "id,p").code == 0
+
+    def answers(key):
+        """To an orphan and to a row that its CHECK refuses: at once, and behind a lock."""
+        rows = [[key, 9], [key + 100, 1], [key + 1, 9], [key + 101, 1]]
+        found = [client.insert(0, row) for row in rows[:2]]
+        waits = int(sql.status("Handlersocket_lock_waits"))
+        holder.run("LOCK TABLES so.c WRITE")
+        client.send_raw(b"".join(hs.line(0, "+", 2, *row) for row in rows[2:]))
+        wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) > waits, 20, "a wait")
+        holder.run("UNLOCK TABLES")
+        return found + [client.recv() for _ in rows[2:]]
+
+    refused = [hs.reply(1, 1, 151), hs.reply(1, 1, 4025)] * 2
+    assert answers(10) == refused
+    sql.run("SET GLOBAL foreign_key_checks = 0")
+    sql.run("SET GLOBAL check_constraint_checks = 0")
+    assert answers(20) == [OK] * 4
+    sql.run("SET GLOBAL foreign_key_checks = 1")
+    sql.run("SET GLOBAL check_constraint_checks = 1")
+    assert answers(30) == refused
+
+
+def test_an_audit_plugin_can_be_uninstalled(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, n INT NOT NULL)")
+    clients = [server.hs_wr(), server.hs_rd()]
+    for client in clients:
+        assert client.open_index(0, "so", "t", "", "id,n").code == 0
+    for _ in range(2):
+        sql.run("INSTALL SONAME 'server_audit'")
+        sql.run("SET GLOBAL server_audit_logging = ON")
+        assert clients[0].insert(0, [int(sql.value("SELECT COUNT(*) FROM so.t")), 1]) == OK
+        assert clients[1].find(0, "=", [0]) == hs.reply(0, 2, 0, 1)
+        sql.run("UNINSTALL SONAME 'server_audit'")
+        wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.all_plugins WHERE"
+                                     " plugin_name = 'SERVER_AUDIT' AND plugin_status = 'DELETED'")
+                   == b"0", 20, "the end of the audit plugin")
+
+
+def test_the_registry_of_transactions_knows_when_they_began(make_server):
+    """Of a table whose history is kept by transaction, which a foreign key changes."""
+    sql = (server := make_server()).sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.p (id INT PRIMARY KEY)")
+    sql.run("CREATE TABLE so.c (id INT PRIMARY KEY, p INT,"
+            " b BIGINT UNSIGNED GENERATED ALWAYS AS ROW START,"
+            " e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (b, e),"
+            " FOREIGN KEY (p) REFERENCES so.p (id) ON DELETE CASCADE) WITH SYSTEM VERSIONING")
+    sql.run("INSERT INTO so.p VALUES (1)")
+    sql.run("INSERT INTO so.c (id, p) VALUES (1, 1)")
+    began = sql.value("SELECT NOW(6)")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "p", "", "id").code == 0
+    assert client.modify(0, "=", [1], ["D"]) == hs.reply(0, 1, 1)
+    times = sql.row("SELECT begin_timestamp, commit_timestamp FROM mysql.transaction_registry"
+                    " ORDER BY transaction_id DESC LIMIT 1")
+    assert began <= times[0] <= times[1]

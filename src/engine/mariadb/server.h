@@ -37,7 +37,9 @@
 #include <transaction.h>
 #include <log.h>
 #include <mysqld.h>
+#include <semisync_master.h>
 #include <set_var.h>
+#include <sql_audit.h>
 #include <partition_info.h>
 #pragma GCC diagnostic pop
 

@@ -117,6 +117,7 @@ void MariaSession::BeginTurn(bool writes) {
   // trans_begin() would release the metadata locks of the tables that stay open between turns.
   thd->variables.option_bits |= OPTION_BEGIN;
   thd->server_status |= SERVER_STATUS_IN_TRANS;
+  thd->transaction->start_time.reset(thd);  // For mysql.transaction_registry.
 }
 
 Outcome MariaSession::Execute(Index& index, const model::Request& request,
@@ -255,6 +256,10 @@ void MariaSession::FlushSeen() {
   for (handlerton* engine : seen_) engine->flush_logs(engine);
 }
 
+// KILL and shutdown end the wait for a semi-synchronous replica, and the commit says that all is
+// well: a client of SQL is not told so, because the server has shut its socket down.
+bool MariaSession::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
+
 Outcome MariaSession::Commit() {
   THD* thd = thd_.get();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
@@ -269,6 +274,7 @@ Outcome MariaSession::Commit() {
     failed = trans_commit(thd);
     thd->system_thread = SYSTEM_THREAD_GENERIC;
     if (!failed) FlushSeen();
+    outcome.unknown = !failed && WasCutOff();
   }
   if (failed) {
     if (outcome.ok()) outcome.error = thd_.TakeError();
@@ -301,6 +307,7 @@ void MariaSession::EndTurn() {
   tables_.EndTurn();
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
+  thd_.ReleaseAuditPlugins();
 }
 
 // Plugins are loaded early; no table may be opened before the server has recovered and started.
@@ -317,6 +324,7 @@ bool MariaSessionFactory::WaitUntilStarted() const {
 
 void MariaSession::ReleaseTables() {
   if (!tables_.empty()) tables_.CloseAll();
+  thd_.ReleaseAuditPlugins();
   Recover();
 }
 

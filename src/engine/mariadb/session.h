@@ -36,6 +36,7 @@ class MariaSession final : public Session {
   void Rollback() override;
   void ReleaseTables() override;
   bool HoldsTables() const override { return !tables_.empty() || thd_.killed(); }
+  bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }
@@ -48,6 +49,7 @@ class MariaSession final : public Session {
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
   bool IsSeenBeforeItIsFlushed() const;
+  bool WasCutOff() const;
   void TakeCommitLock();
   void ReleaseCommitLock();
   void NoteSeen();

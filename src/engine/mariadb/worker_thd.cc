@@ -8,6 +8,9 @@ namespace rowsocket::engine::mariadb {
 
 namespace {
 
+/// foreign_key_checks and check_constraint_checks.
+constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
+
 /// What the server's own functions read of a THD must be what our headers say is there: members
 /// from the front and from far behind in the class.
 bool LayoutMatches(THD* thd) {
@@ -166,11 +169,13 @@ bool WorkerThd::RefreshVariables() {
   const system_variables& global = global_system_variables;
   const bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
                        mine.lc_time_names != global.lc_time_names ||
-                       mine.default_week_format != global.default_week_format;
+                       mine.default_week_format != global.default_week_format ||
+                       ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
   mine.sql_mode = mode;
   mine.time_zone = time_zone;
   mine.lc_time_names = global.lc_time_names;
   mine.default_week_format = global.default_week_format;
+  mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
   thd_->variables.server_id = global_system_variables.server_id;
   thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;
   thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
@@ -222,6 +227,11 @@ void WorkerThd::ClearStatement() {
 void WorkerThd::FreeStatementMemory() {
   thd_->free_items();
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
+}
+
+// Else one that is uninstalled would stay until this thread ends.
+void WorkerThd::ReleaseAuditPlugins() {
+  if (mysql_audit_release_required(thd_)) mysql_audit_release(thd_);
 }
 
 model::Error WorkerThd::TakeError() {

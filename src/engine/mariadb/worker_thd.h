@@ -62,6 +62,7 @@ class WorkerThd {
   void ClearStatement();
   /// Frees what statements allocated. REQUIRES: no table is locked.
   void FreeStatementMemory();
+  void ReleaseAuditPlugins();
 
   /// The error that the server left in the diagnostics area, as an engine number; kNone if none.
   model::Error TakeError();

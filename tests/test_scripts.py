@@ -36,7 +36,8 @@ def test_a_step_ends_with_its_script(tmp_path, number):
         step() { cat "$1"; echo "cat has ended"; }
         run_step "a long step" "$2" step "$1"
     """
-    with subprocess.Popen(["bash", "-c", text, "script", tmp_path / "pipe", tmp_path / "log"],
+    command = ["bash", "-c", text, "script", tmp_path / "pipe", tmp_path / "log"]
+    with subprocess.Popen(["env", "--default-signal=INT,TERM,HUP", *command],
                           stdin=subprocess.DEVNULL) as script:
         write_end = os.open(tmp_path / "pipe", os.O_WRONLY)  # Waits until the child reads.
         try:

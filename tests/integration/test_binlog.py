@@ -247,3 +247,25 @@ def test_the_binlog_can_be_turned_over_under_traffic(make_server):
     for log, *_ in twins.sql.rows("SHOW BINARY LOGS"):
         inserts += sum("INSERT INTO `db`.`t`" in line for line in twins.decoded(log.decode(), 4))
     assert inserts == 190
+
+
+@pytest.mark.parametrize("behind", ["other statement", "same statement"])
+def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_server, behind):
+    """Else a crash between binary log and engine would leave the transaction in one of them only."""
+    server = make_server(options=binlog_options("--binlog-format=ROW"))
+    sql = server.sql()
+    sql.run("CREATE DATABASE two")
+    sql.run("CREATE TABLE two.t (id INT PRIMARY KEY, v INT UNIQUE)")
+    sql.run("INSERT INTO two.t VALUES (1, 1), (2, 2)")
+    client = server.hs_wr()
+    assert client.open_index(0, "two", "t", "", "id,v") == hs.OK
+    assert client.open_index(1, "two", "t", "", "v") == hs.OK
+    refused = [0, "+", 2, 1, 9]
+    done = ([0, "+", 2, 3, 9] if behind == "same statement"
+            else hs.find_tokens(1, "=", [2], 1, 0, mod=["U", 9]))
+    before = int(sql.status("Handler_prepare"))
+    assert client.pipeline([refused, done])[0] == hs.reply(1, 1, 121)
+    kinds = [row[2] for row in sql.rows("SHOW BINLOG EVENTS IN '%s'" % sql.row(
+        "SHOW MASTER STATUS")[0].decode())]
+    assert kinds[-1] == b"Xid", kinds[-8:]
+    assert int(sql.status("Handler_prepare")) > before

@@ -104,6 +104,9 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
   if (!outcome->ok()) {
     trans_rollback_stmt(thd);
+    // As between statements of SQL. Else a handler that has marked the transaction as one that
+    // writes believes that it still is, and the commit would leave out its two phases.
+    for (TABLE* each : open.tables) each->file->ha_reset();
     tables_.SetChangedRows(had_changed_rows_);
   }
   table->file->row_logging = table->file->row_logging_init = false;

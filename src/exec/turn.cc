@@ -234,6 +234,7 @@ void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
        each != items_.data() + items_.size(); ++each) {
     if (each->fixed || (merges_ && each->is_done)) continue;
     each->fixed = true;
+    each->gives_way = false;
     each->answer = answer;
   }
 }
@@ -257,7 +258,9 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
 }
 
 void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
-  if (!item.kept_reply.empty()) out.Append(item.kept_reply);
+  // That of a quiet request which succeeded is empty.
+  if (item.answer.ok() || !item.kept_reply.empty())
+    out.Append(item.kept_reply);
   else item.client->frontend->ReplyError(item.item, item.answer, out);
 }
 

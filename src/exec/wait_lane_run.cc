@@ -60,6 +60,8 @@ void WaitLane::Fail(WaitJob& job, model::Error error) {
   job.outcome.error = error;
   if (job.item.kind == Item::Kind::kOpen) return;
   job.frontend->ReplyError(job.item, error, job.out.bytes());
+  StatBlock stats(stats_);
+  CountAnswer(job.item, error, 0, stats);
   job.frontend->Finished(job.item, error);
 }
 

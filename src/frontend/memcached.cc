@@ -153,7 +153,9 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   item->kind = Item::Kind::kRequest;
   item->index =
       is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
-  item->stands_alone = work->targets.size() > 1;
+  // One that is too large must not share a row, or it would meet the row's lock, and wait for it,
+  // before Execute is asked.
+  item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
 }
 
@@ -235,7 +237,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   out.Truncate(begin);
   // It cannot be given again, since its data is not kept: it does not wait for a lock.
   if (outcome.busy && work.command.error == memcached::Error::kTooLarge) {
-    outcome.busy = false;
+    outcome.busy = outcome.back_off = false;
     outcome.error = model::Error::Engine(kLockWaitTimeout);
   }
   if (!outcome.busy && !outcome.transaction_lost) {
@@ -270,12 +272,12 @@ void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& o
   AppendEngineError(WorkOf(item).command, error, out);
 }
 
-void Memcached::CountDetails(const Work& work) {
+void Memcached::CountDetails(const Work& work, bool is_answered) {
   const bool is_get = IsGet(work.command.verb);
   for (const Target& target : work.targets) {
     MemcachedDetails::Counts counts;
     counts.gets = is_get;
-    counts.hits = is_get && target.was_hit;
+    counts.hits = is_get && is_answered && target.was_hit;
     counts.sets = work.command.verb >= Verb::kSet && work.command.verb <= Verb::kPrepend;
     counts.deletes = work.command.verb == Verb::kDelete;
     shared_.details.Add(target.key, counts);
@@ -373,7 +375,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
     default:
       break;
   }
-  if (shared_.details.on()) CountDetails(work);
+  if (shared_.details.on()) CountDetails(work, answer.ok());
   if (work.parsed_us != 0) CountTime(item, work);
 }
 

@@ -23,7 +23,10 @@ class Memcached final : public exec::Frontend {
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
-  void Rewind() override { parser_.Rewind(); }
+  void Rewind() override {
+    parser_.Rewind();
+    if (until_sample_ == kSampleEvery) until_sample_ = 1;  // Its sample was not finished.
+  }
   size_t input_bytes_max() const override {
     return memcached::InputBytesMax(shared_.settings.limits);
   }
@@ -44,7 +47,7 @@ class Memcached final : public exec::Frontend {
   void Prepare(base::Arena& arena, Work* work, exec::Item* item);
   bool Refuse(base::Arena& arena, Work* work);
   bool TakeValue(base::Arena& arena, Work* work);
-  void CountDetails(const Work& work);
+  void CountDetails(const Work& work, bool is_answered);
   void CountContainers(const Work& work, bool failed);
   void CountTime(const exec::Item& item, const Work& work);
   void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);

@@ -36,11 +36,11 @@ die() {
 # COMMAND has a process group of its own, which ends when this script is told to: a background job
 # would not hear of Ctrl-C, nor its children of SIGTERM.
 run_step() {
-  local what=$1 log=$2 started=$SECONDS pid="" beat=0 status=0 traps
+  local what=$1 log=$2 started=$SECONDS pid last=${!-} beat=0 status=0 traps
   shift 2
   say "$what ..."
   traps=$(trap -p INT TERM HUP)
-  trap '[[ -z $pid ]] || kill -TERM -- "-$pid" 2>/dev/null; exit 130' INT TERM HUP
+  trap '[[ ${!-} == "$last" ]] || kill -TERM -- "-$!" 2>/dev/null || true; exit 130' INT TERM HUP
   set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!

@@ -1,5 +1,6 @@
 """The scripts: what they do when they are ended, and where a machine is not as it should be."""
 
+import errno
 import os
 import pathlib
 import select
@@ -11,7 +12,7 @@ import tempfile
 import pytest
 
 from rowsocket_bench import cli
-from server import REPOSITORY, interrupt_on_signals
+from server import REPOSITORY, interrupt_on_signals, wait_until
 
 LIB = f'. "{REPOSITORY}/scripts/lib.sh"; set -euo pipefail; '
 PACKAGES = f'{LIB} . "{REPOSITORY}/scripts/lib/packages.sh"; '
@@ -28,6 +29,15 @@ def bash(text, *arguments, **env):
 
 # --- Steps ---
 
+def opened_by_a_reader(pipe):
+    """Its end to write to; None as long as nobody reads."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        assert error.errno == errno.ENXIO
+        return None
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_step_ends_with_its_script(tmp_path, number):
     """All of it: the step's own child reads from a pipe that nobody writes to."""
@@ -39,7 +49,8 @@ def test_a_step_ends_with_its_script(tmp_path, number):
     command = ["bash", "-c", text, "script", tmp_path / "pipe", tmp_path / "log"]
     with subprocess.Popen(["env", "--default-signal=INT,TERM,HUP", *command],
                           stdin=subprocess.DEVNULL) as script:
-        write_end = os.open(tmp_path / "pipe", os.O_WRONLY)  # Waits until the child reads.
+        write_end = wait_until(lambda: opened_by_a_reader(tmp_path / "pipe"), TIMEOUT_S,
+                               "the child that reads")
         try:
             script.send_signal(number)
             assert script.wait(TIMEOUT_S) == 130

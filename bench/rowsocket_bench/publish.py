@@ -80,7 +80,7 @@ def page(files):
     parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Rowsocket: benchmark</title>"
              f"<style>{CSS}</style><h1>Rowsocket: benchmark</h1>"]
     parts += [f"<p>{html.escape(line).replace('`', '')}</p>" for line in machine_lines(runs)]
-    parts.append(f"<p>{reached_line(results)}</p>")
+    parts.append(f"<p>{reached_line(results, never_run(results))}</p>")
     for title, text in plots.draw(results).values():
         data = base64.b64encode(text.encode()).decode()
         parts.append(f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">')

@@ -30,7 +30,7 @@ struct ColumnFacts {
   bool is_binary = true;  ///< kText: compares by code points, so that no two texts are equal...
   bool pads = false;      ///< ...but for blanks at their end, which do not count.
   bool updates_itself = false;  ///< ON UPDATE CURRENT_TIMESTAMP.
-  bool is_in_key = false;       ///< Of any index of the table.
+  bool is_in_key = false;       ///< Of any index of the table; or one that it may be made of is.
   uint32_t bytes = 8;           ///< kInteger: how wide it is.
   uint32_t decimals = 0;        ///< Digits behind the point, of seconds or of a number.
   std::string index;            ///< A B-tree index that begins with the column; empty: none.

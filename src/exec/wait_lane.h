@@ -92,7 +92,8 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
-  /// Different for different rows; empty for a request that is not about one row, and waits by itself.
+  /// Different for different rows, and for requests of a row with and without a token; empty for a
+  /// request that is not about one row, and waits by itself.
   static std::string RowOf(const Item& item);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes a submitted job back that no thread has taken up yet, and drops it; else false.
@@ -123,7 +124,7 @@ class WaitLane {
   bool Pause(engine::Session& session);
   static void Open(engine::Session& session, WaitJob& job);
   static void RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs);
-  static void Fail(WaitJob& job, model::Error error);
+  void Fail(WaitJob& job, model::Error error);
 
   engine::SessionFactory& sessions_;
   StatRegistry& stats_;

@@ -120,7 +120,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void Forget(Client& client);
   void Touch(Client& client);
   void Retire(Client& client);
-  void CloseExpired(int64_t now_ms);
+  void CloseExpired(int64_t polled_ms);
   void CloseAll();
   void FreeRetired();
 

@@ -128,14 +128,15 @@ void Worker::Retire(Client& client) {
   retired_.push_back(&client);
 }
 
-// `now_ms`: when sockets were looked at. What came while this thread was in a turn is no silence.
-void Worker::CloseExpired(int64_t now_ms) {
+// `polled_ms`: when sockets were looked at. What came while this thread was in a turn is no
+// silence.
+void Worker::CloseExpired(int64_t polled_ms) {
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
-    while (Client* client = list->Expired(now_ms)) {
+    while (Client* client = list->Expired(polled_ms)) {
       const bool has_asked = list == &idle_ && client->is_ready;
       // A lock wait has a timeout of its own, a batch comes to its end.
       if (client->is_away() || has_asked) {
-        list->Insert(*client, now_ms);
+        list->Insert(*client, now_ms_);
         continue;
       }
       stats_->Add(Stat::kConnectionsTimedOut);

@@ -75,9 +75,20 @@ void HandlerSocket::Authenticate(Command& command, Item* item) {
   if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
 }
 
+// Each costs the server some memory for as long as the id is open.
+bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
+  size_t columns = open.columns.size() + open.filter_columns.size();
+  for (size_t i = 0; i < indexes_.size(); ++i) {
+    if (indexes_[i] == nullptr || i == id) continue;
+    columns += indexes_[i]->columns() + indexes_[i]->filter_columns();
+  }
+  return columns <= model::kOpenColumnsMax;
+}
+
 void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
   model::ErrorSet errors = command.errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  if (!HasRoomFor(command.open_index, command.index_id)) errors.Add(ErrorCode::kValuesCount);
   item->error.code = errors.First();
   if (!item->error.ok()) return;
   const handlersocket::OpenIndex& open = command.open_index;

@@ -44,6 +44,7 @@ class HandlerSocket final : public exec::Frontend {
 
  private:
   void Authenticate(handlersocket::Command& command, exec::Item* item);
+  bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);

@@ -105,6 +105,20 @@ TEST_F(HandlerSocketTest, IdsAreReplacedOnlyBySuccess) {
                  {"2\t=\t1\t1\n", "2\t1\tstmtnum"}});
 }
 
+TEST_F(HandlerSocketTest, IdsHaveALimitOfColumnsTogether) {
+  const auto open = [this](unsigned id, unsigned columns) {
+    std::string line = "P\t" + std::to_string(id) + "\ttest\tt\t\tv";
+    for (unsigned i = 1; i < columns; ++i) line += ",v";
+    return Ask(line + "\n");
+  };
+  for (unsigned id = 0; id < 16; ++id) EXPECT_EQ("0\t1", open(id, 4096));
+  EXPECT_EQ("2\t1\tvalueslen", open(16, 1));
+  EXPECT_EQ("0\t1", open(3, 4096));
+  EXPECT_EQ("0\t1", open(3, 4000));
+  EXPECT_EQ("0\t1", open(16, 96));
+  EXPECT_EQ("2\t1\tvalueslen", open(17, 1));
+}
+
 // Each line has at least two wrongs; the first in the order of the protocol's table is answered.
 TEST_F(HandlerSocketTest, FirstOfSeveralWrongsIsAnswered) {
   for (const bool writable : {false, true}) {

@@ -51,6 +51,8 @@ inline constexpr size_t kTokenBytesMax = 64;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
+/// Columns, filter columns included, of all ids of a connection.
+inline constexpr size_t kOpenColumnsMax = 65'536;
 
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;

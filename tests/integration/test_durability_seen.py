@@ -155,8 +155,8 @@ class Cascade:
     def round(self):
         new = marker(self.rng)
         self.writer.send_raw(hs.line(*self.change(new)))
-        while self.finder.find(0, "=", self.asks_for).cells[0] != new:
-            pass
+        wait_until(lambda: self.finder.find(0, "=", self.asks_for).cells[0] == new, 60,
+                   "what the change has changed", step_s=0)
         assert self.writer.recv() == hs.reply(0, 1, 1)
         self.shown.append(new)
         self.now = new

@@ -160,8 +160,8 @@ def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(m
     client.send(*add_one(1))
     waiting = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
                " AND state LIKE 'Waiting for semi-sync ACK%'")
-    thread = wait_until(lambda: sql.value(waiting), 20, "a commit that waits for the replica", 0.2)
-    assert kill(sql, int(thread))
+    threads = wait_until(lambda: sql.rows(waiting), 20, "a commit that waits for the replica", 0.2)
+    assert kill(sql, int(threads[0][0]))
     with pytest.raises(hs.Closed):
         client.recv()
     sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 0")

@@ -17,7 +17,7 @@ def torture(*arguments):
     """Runs it and returns its exit status and what it said at the end."""
     done = subprocess.run(
         [sys.executable, str(HERE / "torture.py"), *arguments],
-        env={**os.environ, "PYTHONPATH": str(HERE)}, stdin=subprocess.DEVNULL, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(HERE), "ROWSOCKET_TEST_SCALE": "1"}, stdin=subprocess.DEVNULL, timeout=300,
         capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, json.loads(done.stdout)

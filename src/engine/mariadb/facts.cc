@@ -51,6 +51,16 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   return {};
 }
 
+/// Whether an update changes some key by a column of which it has no value: it is made of others,
+/// or ON UPDATE sets it.
+bool HasKeyThatFollows(const TABLE& table) {
+  for (Field** field = table.field; *field != nullptr; ++field) {
+    const bool follows = (*field)->vcol_info != nullptr || (*field)->has_update_default_function();
+    if (follows && !(*field)->part_of_key.is_clear_all()) return true;
+  }
+  return false;
+}
+
 ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   ColumnFacts facts;
   facts.kind = KindOf(field);
@@ -61,7 +71,7 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   facts.pads = facts.kind == Kind::kText && (field.real_type() == MYSQL_TYPE_STRING ||
                                              (field.charset()->state & MY_CS_NOPAD) == 0);
   facts.updates_itself = field.has_update_default_function();
-  facts.is_in_key = !field.part_of_key.is_clear_all();
+  facts.is_in_key = !field.part_of_key.is_clear_all() || HasKeyThatFollows(table);
   if (facts.kind == Kind::kInteger) facts.bytes = field.pack_length();
   facts.decimals = field.decimals();
   facts.index = IndexThatBeginsWith(table, field);

@@ -324,6 +324,7 @@ bool MariaSessionFactory::WaitUntilStarted() const {
 
 void MariaSession::ReleaseTables() {
   if (!tables_.empty()) tables_.CloseAll();
+  states_.clear();  // Nor what was known of indexes that nobody may have open any more.
   thd_.ReleaseAuditPlugins();
   Recover();
 }

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 from server import wait_until
 
@@ -49,7 +50,17 @@ class Trace:
         assert b"attached" in attached, f"strace: {attached.decode(errors='replace')}"
         return self
 
+    def settle(self):
+        """What a client has seen may not be written down yet: waits until nothing more is."""
+        size = -1
+        for _ in range(50):
+            before, size = size, self.path.stat().st_size
+            if size == before:
+                return
+            time.sleep(0.1)
+
     def __exit__(self, *_):
+        self.settle()
         self.process.send_signal(signal.SIGINT)
         self.process.stderr.read()
         self.process.wait(30)

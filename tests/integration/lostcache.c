@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,10 @@ __attribute__((constructor)) static void begin(void) {
   if (strncmp(name, "mariadbd", 8) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
 }
 
+/* The server's own handler would write to its log, and so come here again. */
 static void give_up(const char* why) {
   perror(why);
+  signal(SIGABRT, SIG_DFL);
   abort();
 }
 

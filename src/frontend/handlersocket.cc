@@ -75,14 +75,15 @@ void HandlerSocket::Authenticate(Command& command, Item* item) {
   if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
 }
 
+size_t HandlerSocket::ColumnsOf(uint64_t id) const {
+  const engine::Index* const index = FindIndex(id);
+  return index != nullptr ? index->columns() + index->filter_columns() : 0;
+}
+
 // Each costs the server some memory for as long as the id is open.
 bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
-  size_t columns = open.columns.size() + open.filter_columns.size();
-  for (size_t i = 0; i < indexes_.size(); ++i) {
-    if (indexes_[i] == nullptr || i == id) continue;
-    columns += indexes_[i]->columns() + indexes_[i]->filter_columns();
-  }
-  return columns <= model::kOpenColumnsMax;
+  const size_t wanted = open.columns.size() + open.filter_columns.size();
+  return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
 }
 
 void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
@@ -113,7 +114,9 @@ void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
   item.error = outcome.error;
   if (!outcome.ok()) return;
   if (indexes_.size() <= item.index_id) indexes_.resize(item.index_id + 1);
+  open_columns_ -= ColumnsOf(item.index_id);
   indexes_[item.index_id] = std::move(index);
+  open_columns_ += ColumnsOf(item.index_id);
 }
 
 engine::Index* HandlerSocket::FindIndex(uint64_t id) const {

@@ -117,6 +117,8 @@ TEST_F(HandlerSocketTest, IdsHaveALimitOfColumnsTogether) {
   EXPECT_EQ("0\t1", open(3, 4000));
   EXPECT_EQ("0\t1", open(16, 96));
   EXPECT_EQ("2\t1\tvalueslen", open(17, 1));
+  settings_.limits.index_ids_max = 2048;
+  EXPECT_EQ("0\t1", open(2047, 4096));
 }
 
 // Each line has at least two wrongs; the first in the order of the protocol's table is answered.

@@ -51,8 +51,14 @@ inline constexpr size_t kTokenBytesMax = 64;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
-/// Columns, filter columns included, of all ids of a connection.
-inline constexpr size_t kOpenColumnsMax = 65'536;
+/// Columns, filter columns included, of all ids of a connection: so many for each id that it may have,
+/// and never fewer than that.
+inline constexpr size_t kOpenColumnsOfAnId = 64;
+inline constexpr size_t kOpenColumnsMin = 65'536;
+constexpr size_t OpenColumnsMax(const Limits& limits) {
+  const size_t columns = kOpenColumnsOfAnId * limits.index_ids_max;
+  return columns > kOpenColumnsMin ? columns : kOpenColumnsMin;
+}
 
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;

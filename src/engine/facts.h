@@ -30,7 +30,7 @@ struct ColumnFacts {
   bool is_binary = true;  ///< kText: compares by code points, so that no two texts are equal...
   bool pads = false;      ///< ...but for blanks at their end, which do not count.
   bool updates_itself = false;  ///< ON UPDATE CURRENT_TIMESTAMP.
-  bool is_in_key = false;       ///< Of any index of the table; or one that it may be made of is.
+  bool is_in_key = false;       ///< Of any index of the table.
   uint32_t bytes = 8;           ///< kInteger: how wide it is.
   uint32_t decimals = 0;        ///< Digits behind the point, of seconds or of a number.
   std::string index;            ///< A B-tree index that begins with the column; empty: none.
@@ -43,6 +43,9 @@ struct IndexFacts {
   bool has_prefix = false;  ///< Some key part holds only the front of its column.
   bool rolls_back = false;  ///< The engine has transactions.
   bool is_referenced = false;  ///< By foreign keys, which may be the table's own.
+  /// An update may change some key of the table by a column that it does not name: a generated one,
+  /// or one with ON UPDATE.
+  bool has_key_that_follows = false;
   std::vector<std::string> key_names;
   std::vector<ColumnFacts> key;
   std::vector<ColumnFacts> columns;  ///< In the order in which they were opened.

@@ -112,14 +112,14 @@ KeyPlaces::KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts
               std::all_of(key.begin(), key.end(), IsAscii);
   is_text_by_text = std::all_of(facts.key.begin(), facts.key.end(), IsTextByText);
   is_referenced = facts.is_referenced;
-  has_others_keys = false;
+  changes_other_keys = facts.has_key_that_follows;
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto part = std::find_if(key.begin(), key.end(), [&](const std::string& name) {
       return SameName(name, columns[i]);
     });
     parts.push_back(part != key.end() ? static_cast<uint32_t>(part - key.begin()) : kNoPart);
     const bool is_in_key = i >= facts.columns.size() || facts.columns[i].is_in_key;
-    has_others_keys = has_others_keys || (part == key.end() && is_in_key);
+    changes_other_keys = changes_other_keys || (part == key.end() && is_in_key);
   }
 }
 
@@ -145,7 +145,7 @@ bool KeyPlaces::MayCascade(const model::Request& request) const {
   using model::Modification;
   if (!is_referenced || request.verb == model::Request::Verb::kInsert) return false;
   if (request.verb == model::Request::Verb::kEdit) return true;
-  return request.find.modification == Modification::kDelete || has_others_keys ||
+  return request.find.modification == Modification::kDelete || changes_other_keys ||
          MayMove(request.find);
 }
 
@@ -181,8 +181,7 @@ void WriteSet::Add(const engine::Index& index, const model::Request& request,
   any_table_ = any_table_ || key.MayCascade(request);
   const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
   const bool names_row = key.is_text_by_text && AddKey(request, &hash);
-  if (table.shape != shape || moves || !names_row)
-    table.any_row = true;
+  if (table.shape != shape || moves || !names_row) table.any_row = true;
   else bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
 }
 

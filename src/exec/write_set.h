@@ -8,8 +8,7 @@
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
 //   - ASCII that begins with a letter and is no address of INET6, of which letters and digits
-//   count, and
-//     letters that some collation takes for the same (case; i j y; u v w) as one,
+//     count, and letters that some collation takes for the same (case; i j y; u v w) as one,
 // and what counts differs. All else may be the same row. A table of which the batch has inserted
 // rows, changed several at once, used several indexes or may have moved a row to another key, or
 // whose keys have columns of which two such texts may be one value (a YEAR of two and of four
@@ -45,7 +44,8 @@ struct KeyPlaces {
   std::vector<uint32_t> parts;  ///< By opened column.
   bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
   bool is_referenced = true;     ///< By foreign keys.
-  bool has_others_keys = true;   ///< Some opened column is part of another index.
+  /// A change of the opened columns may change the key of another index.
+  bool changes_other_keys = true;
 };
 
 class WriteSet {

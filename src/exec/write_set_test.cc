@@ -193,6 +193,9 @@ TEST_F(WriteSetTest, CascadesConcernAllTables) {
   EXPECT_TRUE(concerns_others(Modification::kDelete, stays));
   facts.columns[1].is_in_key = true;
   EXPECT_TRUE(concerns_others(Modification::kUpdate, stays));
+  facts.columns[1].is_in_key = false;
+  facts.has_key_that_follows = true;
+  EXPECT_TRUE(concerns_others(Modification::kUpdate, stays));
   facts.is_referenced = false;
   EXPECT_FALSE(concerns_others(Modification::kUpdate, stays));
   EXPECT_FALSE(concerns_others(Modification::kDelete, stays));

@@ -51,8 +51,7 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   return {};
 }
 
-/// Whether an update changes some key by a column of which it has no value: it is made of others,
-/// or ON UPDATE sets it.
+/// IndexFacts::has_key_that_follows.
 bool HasKeyThatFollows(const TABLE& table) {
   for (Field** field = table.field; *field != nullptr; ++field) {
     const bool follows = (*field)->vcol_info != nullptr || (*field)->has_update_default_function();
@@ -71,7 +70,7 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   facts.pads = facts.kind == Kind::kText && (field.real_type() == MYSQL_TYPE_STRING ||
                                              (field.charset()->state & MY_CS_NOPAD) == 0);
   facts.updates_itself = field.has_update_default_function();
-  facts.is_in_key = !field.part_of_key.is_clear_all() || HasKeyThatFollows(table);
+  facts.is_in_key = !field.part_of_key.is_clear_all();
   if (facts.kind == Kind::kInteger) facts.bytes = field.pack_length();
   facts.decimals = field.decimals();
   facts.index = IndexThatBeginsWith(table, field);
@@ -85,6 +84,7 @@ IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& 
   facts.is_unique = (key.flags & HA_NOSAME) != 0 || key.algorithm == HA_KEY_ALG_LONG_HASH;
   facts.rolls_back = table.file->has_transactions_and_rollback();
   facts.is_referenced = table.file->referenced_by_foreign_key();
+  facts.has_key_that_follows = HasKeyThatFollows(table);
   const KeyParts parts = UserKeyParts(key);
   for (uint i = 0; i < parts.count; ++i) {
     const KEY_PART_INFO& part = parts.first[i];

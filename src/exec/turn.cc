@@ -259,14 +259,15 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
 
 void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
   // That of a quiet request which succeeded is empty.
-  if (item.answer.ok() || !item.kept_reply.empty())
-    out.Append(item.kept_reply);
+  if (item.answer.ok() || !item.kept_reply.empty()) out.Append(item.kept_reply);
   else item.client->frontend->ReplyError(item.item, item.answer, out);
 }
 
 void Turn::RunOneByOne(engine::Session& session) {
   for (TurnItem& item : items_) {
-    if (!item.client->stopped()) RunAlone(session, item);
+    // Who gets no answer any more asks for nothing more either.
+    const bool is_lost = item.client->loss != Loss::kNone;
+    if (!item.client->stopped() && !is_lost) RunAlone(session, item);
   }
 }
 

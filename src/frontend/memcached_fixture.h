@@ -35,12 +35,7 @@ class MemcachedTest : public ::testing::Test {
                         {{"flags", Of(Kind::kInteger)},
                          {"cas", Of(Kind::kDateTime, 6)},
                          {"expires", Of(Kind::kDecimal, 3, true)}}});
-    store_.CreateTable({"test.pairs",
-                        {"a", "b", "v", "w"},
-                        {{"PRIMARY", {0, 1}}},
-                        false,
-                        false,
-                        {{"b", Of(Kind::kInteger)}}});
+    MakePairs(/*permanent=*/false);
     const Row demo = {"default", "test", "demo",    "id",     "value",
                       "flags",   "cas",  "expires", "PRIMARY"};
     const Row pairs = {"pairs", "test", "pairs", "a,b", "v w", "0", "0", "0", "PRIMARY"};
@@ -53,6 +48,14 @@ class MemcachedTest : public ::testing::Test {
     Connect();
   }
 
+  void MakePairs(bool permanent) {
+    store_.CreateTable({"test.pairs",
+                        {"a", "b", "v", "w"},
+                        {{"PRIMARY", {0, 1}}},
+                        false,
+                        permanent,
+                        {{"b", Of(Kind::kInteger)}}});
+  }
   void Define(const std::vector<Row>& rows) {
     store_.CreateTable({"innodb_memcache.containers",
                         {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags",

@@ -21,12 +21,7 @@ TEST_F(MemcachedTest, WhatIsTooLargeSharesNoRow) {
 
 // An engine that cannot take it back keeps its answer when the batch runs again: none.
 TEST_F(MemcachedTest, QuietSuccessStaysQuietWhereItStands) {
-  store_.CreateTable({"test.pairs",
-                      {"a", "b", "v", "w"},
-                      {{"PRIMARY", {0, 1}}},
-                      false,
-                      true,
-                      {{"b", Of(Kind::kInteger)}}});
+  MakePairs(/*permanent=*/true);
   Ask("get a\r\n");
   exec::StatBlock stats(exec_stats_);
   exec::CommitBoard commits;
@@ -87,6 +82,32 @@ TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind)
     const std::string next = "mn\r\nversion\r\n";
     EXPECT_EQ(4u, frontend_->Parse(next, false, arena, &item).consumed) << line;
   }
+}
+
+// A write is parsed once where finds are, and again where it belongs.
+TEST_F(MemcachedTest, ARequestThatIsParsedTwiceIsTimed) {
+  shared_->catalog.RefreshNow(session_);
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  for (int times = 0; times < 2; ++times) {
+    if (times != 0) frontend_->Rewind();
+    const std::string_view set = "set a 0 0 1\r\n1\r\n";
+    ASSERT_EQ(Parsed::kItem, frontend_->Parse(set, false, arena, &item).parsed);
+  }
+  frontend_->Finished(item, Execute(item, out));
+  EXPECT_EQ(1u, shared_->counters.Sum(MemcachedStat::kWritesTimed));
+}
+
+TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
+  Ask("set p:a 0 0 1\r\n1\r\nstats detail on\r\n");
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse("get p:a\r\n", false, arena, &item).parsed);
+  Execute(item, out);
+  frontend_->Finished(item, model::Error::Engine(1));
+  EXPECT_EQ("PREFIX p get 1 hit 0 set 0 del 0\r\nEND\r\n", Ask("stats detail dump\r\n"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ bool MayBeLong(std::string_view line) {
 Step Parser::Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
                   Command* command) {
   if (input.empty()) return {};
-  before_ = state_;
+  swallows_before_ = state_.swallows;
   if (state_.swallows != 0) {
     const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
     state_.swallows -= swallowed;

@@ -56,7 +56,7 @@ class Parser {
   /// command may be answered elsewhere, and never be given again. The dialect stays.
   void Rewind() {
     state_.scanned = state_.needs_bytes = 0;
-    state_.swallows = before_.swallows;
+    state_.swallows = swallows_before_;
   }
 
   /// After kCommand: whether bytes that are yet to come belong to it, and are not kept. They are
@@ -87,7 +87,7 @@ class Parser {
                   Command* command);
 
   State state_;
-  State before_;  ///< As the last call of Next with input found it.
+  uint64_t swallows_before_ = 0;  ///< As the last call of Next with input found it.
 };
 
 /// Bytes of input that Next may need to see at once.

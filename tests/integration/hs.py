@@ -260,6 +260,9 @@ class Client:
         self.sock.sendall(data + b"\n")
         return self.recv()
 
+    def ask_for_nothing(self):
+        assert self.request_raw(b"?") == refused(2, "cmd")
+
     def pipeline(self, requests):
         """All in one send; the replies, in order. Small pipelines only: nothing is read before
         everything is sent (see pipeline_deep)."""

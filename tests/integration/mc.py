@@ -128,6 +128,9 @@ class Client:
         self.send(text.encode("latin-1") + b"\r\n" + (b"" if data is None else data + b"\r\n"))
         return self.line()
 
+    def ask_for_nothing(self):
+        assert self.command("mn") == b"MN"
+
     def reply_to_get(self):
         """{key: (flags, data[, token])}, or the line of an error."""
         found = {}

@@ -15,7 +15,7 @@ import hs
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = REPOSITORY / "scripts" / "server"
-START_TIMEOUT_S = 240
+START_TIMEOUT_S = 90
 
 
 def interrupt_on_signals():

@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 from server import wait_until
 
@@ -50,21 +49,18 @@ class Trace:
         assert b"attached" in attached, f"strace: {attached.decode(errors='replace')}"
         return self
 
-    def settle(self):
-        """What a client has seen may not be written down yet: waits until nothing more is."""
-        size = -1
-        for _ in range(50):
-            before, size = size, self.path.stat().st_size
-            if size == before:
-                return
-            time.sleep(0.1)
-
     def __exit__(self, *_):
-        self.settle()
         self.process.send_signal(signal.SIGINT)
         self.process.stderr.read()
         self.process.wait(30)
         self.calls = parse(self.path.read_bytes())
+
+    @staticmethod
+    def note_replies(clients):
+        """What they have received is in the trace from here on: a thread sends the next reply only
+        when strace has noted its last one."""
+        for client in clients:
+            client.ask_for_nothing()
 
     def wait_for(self, text, timeout_s=10):
         wait_until(lambda: text in self.path.read_bytes(), timeout_s, f"{text!r} in the trace")

@@ -59,6 +59,7 @@ def replies_before_their_flush(server, db, rng, path, files, rounds):
     with Trace(server, path) as trace:
         for _ in range(rounds):
             traffic.round()
+        trace.note_replies(traffic.clients)
         trace.wait_for(hexed(traffic.promises[-1][1]))
     port = int(server.env["HS_PORT_WR"])
     return Durability(trace.calls, files, port).violations(traffic.promises)

@@ -119,6 +119,7 @@ def batches_before_their_flush(server, traffic, path, files, rounds):
     with Trace(server, path) as trace:
         for _ in range(rounds):
             shown = traffic.round()
+        trace.note_replies(traffic.clients)
         trace.wait_for(shown)
     chain, promises = traffic.chain_and_promises(files)
     durability = Durability(trace.calls, files, int(server.env[traffic.port]))

@@ -97,6 +97,7 @@ def answers_before_their_flush(server, traffic, path, files, rounds):
         end = marker(traffic.rng)
         traffic.sql.run("INSERT INTO du.du VALUES (0, %s, NULL)", end.decode())
         assert traffic.clients[0].find(0, "=", [0]) == hs.reply(0, 2, 0, end)
+        trace.note_replies(traffic.clients)
         trace.wait_for(hexed(end))
     durability = Durability(trace.calls, files, int(server.env["HS_PORT_WR"]))
     wrong = []
@@ -131,68 +132,73 @@ def test_the_trace_sees_refusals_that_leave_too_early(make_server, rng, tmp_path
                                           4)) >= 4
 
 
-class Cascade:
-    """HandlerSocket gives a row another key; a foreign key passes that on to another table, of which
-    somebody asks all the time."""
+class Effect:
+    """HandlerSocket gives a column another value; somebody asks all the time for what that changes."""
 
-    def __init__(self, server, rng):
-        self.rng, sql = rng, server.sql()
+    def __init__(self, server, rng, tables, changes, key, shows, asks_for):
+        self.rng, self.now, self.shown = rng, marker(rng), []
+        sql = server.sql()
         sql.run("CREATE DATABASE du")
-        sql.run("CREATE TABLE du.p (id VARCHAR(60) PRIMARY KEY)")
-        sql.run("CREATE TABLE du.c (id INT PRIMARY KEY, v VARCHAR(60),"
-                " FOREIGN KEY (v) REFERENCES du.p (id) ON UPDATE CASCADE)")
-        self.now, self.shown = marker(rng), []
-        sql.run("INSERT INTO du.p VALUES (%s)", self.now.decode())
-        sql.run("INSERT INTO du.c VALUES (1, %s)", self.now.decode())
+        for statement in tables:
+            sql.run(statement.format(now=self.now.decode()))
+        self.key, self.asks_for = key, asks_for
         self.writer, self.finder = server.hs_wr(), server.hs_rd()
-        assert self.writer.open_index(0, "du", "p", "", "id").code == 0
-        assert self.finder.open_index(0, "du", "c", "", "v").code == 0
-        self.asks_for = [1]
-
-    def change(self, new):
-        return hs.find_tokens(0, "=", [self.now], 1, 0, mod=["U", new])
+        for client, (table, column) in ((self.writer, changes), (self.finder, shows)):
+            assert client.open_index(0, "du", table, "", column).code == 0
 
     def round(self):
         new = marker(self.rng)
-        self.writer.send_raw(hs.line(*self.change(new)))
-        wait_until(lambda: self.finder.find(0, "=", self.asks_for).cells[0] == new, 60,
+        key = self.now if self.key is None else self.key
+        self.writer.send_raw(hs.line(*hs.find_tokens(0, "=", [key], 1, 0, mod=["U", new])))
+        wait_until(lambda: self.finder.find(0, "=", [self.asks_for]).cells[0] == new, 60,
                    "what the change has changed", step_s=0)
         assert self.writer.recv() == hs.reply(0, 1, 1)
         self.shown.append(new)
         self.now = new
 
 
-class Years(Cascade):
-    """A key that has two texts."""
+CHILD = ("CREATE TABLE du.c (id INT PRIMARY KEY, v VARCHAR(60),"
+         " FOREIGN KEY (v) REFERENCES du.p ({key}) ON UPDATE CASCADE)")
+EFFECTS = {
+    # tables, (table, column) that is changed, key of its row (None: the column itself), where it
+    # shows, by which key it is asked for
+    "foreign key": (
+        ["CREATE TABLE du.p (id VARCHAR(60) PRIMARY KEY)", CHILD.format(key="id"),
+         "INSERT INTO du.p VALUES ('{now}')", "INSERT INTO du.c VALUES (1, '{now}')"],
+        ("p", "id"), None, ("c", "v"), 1),
+    "generated key": (
+        ["CREATE TABLE du.p (id INT PRIMARY KEY, n VARCHAR(60), g VARCHAR(60) AS (n) STORED UNIQUE)",
+         CHILD.format(key="g"), "INSERT INTO du.p (id, n) VALUES (1, '{now}')",
+         "INSERT INTO du.c VALUES (1, '{now}')"],
+        ("p", "n"), 1, ("c", "v"), 1),
+    "key of two texts": (
+        ["CREATE TABLE du.y (id YEAR PRIMARY KEY, v VARCHAR(60))",
+         "INSERT INTO du.y VALUES (2005, '{now}')"],
+        ("y", "v"), 2005, ("y", "v"), 5),
+}
 
-    def __init__(self, server, rng):
-        self.rng, sql = rng, server.sql()
-        sql.run("CREATE DATABASE du")
-        sql.run("CREATE TABLE du.y (id YEAR PRIMARY KEY, v VARCHAR(60))")
-        sql.run("INSERT INTO du.y VALUES (2005, '')")
-        self.now, self.shown = b"", []
-        self.writer, self.finder = server.hs_wr(), server.hs_rd()
-        for client in (self.writer, self.finder):
-            assert client.open_index(0, "du", "y", "", "v").code == 0
-        self.asks_for = [5]
 
-    def change(self, new):
-        return hs.find_tokens(0, "=", [2005], 1, 0, mod=["U", new])
-
-
-@pytest.mark.parametrize("traffic", [Cascade, Years], ids=["foreign key", "year"])
-def test_what_a_find_shows_is_flushed(make_server, rng, tmp_path, traffic):
-    server = make_server(options=["--innodb-flush-log-at-trx-commit=1"])
-    traffic = traffic(server, rng)
-    with Trace(server, tmp_path / "trace", ["-e", SLOW_FLUSH]) as trace:
+def finds_before_their_flush(server, rng, path, effect):
+    traffic = Effect(server, rng, *EFFECTS[effect])
+    with Trace(server, path, ["-e", SLOW_FLUSH]) as trace:
         for _ in range(scaled(6)):
             traffic.round()
-        shown = list(traffic.shown)
-        traffic.round()  # Only for the end of the others to be in the trace.
-        trace.wait_for(hexed(traffic.now))
+        trace.note_replies([traffic.finder])
     durability = Durability(trace.calls, [REDO], int(server.env["HS_PORT"]))
     port = traffic.finder.sock.getsockname()[1]
     # The middle: the redo log leaves out bytes at both ends that stay the same.
-    chain = [{REDO: text[8:40]} for text in shown]
-    promises = [(port, text, place) for place, text in enumerate(shown)]
-    assert durability.chain_violations(chain, promises)[0] == []
+    chain = [{REDO: text[8:40]} for text in traffic.shown]
+    promises = [(port, text, place) for place, text in enumerate(traffic.shown)]
+    return durability.chain_violations(chain, promises)[0]
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_what_a_find_shows_is_flushed(make_server, rng, tmp_path, effect):
+    server = make_server(options=["--innodb-flush-log-at-trx-commit=1"])
+    assert finds_before_their_flush(server, rng, tmp_path / "trace", effect) == []
+
+
+def test_the_trace_sees_finds_that_are_answered_too_early(make_server, rng, tmp_path):
+    """The same check on a server that is told not to flush: it must not pass."""
+    server = make_server(options=["--innodb-flush-log-at-trx-commit=2"])
+    assert finds_before_their_flush(server, rng, tmp_path / "trace", "foreign key") != []

@@ -149,7 +149,7 @@ def test_idle_connection_is_closed_after_the_timeout(make_server):
     started = time.monotonic()
     while not idle.readable(0.2):
         assert busy.request_raw(b"?") == refused(2, "cmd")
-        assert time.monotonic() < started + 60
+        assert time.monotonic() < started + 15
     assert idle.at_end()
     assert busy.request_raw(b"?") == refused(2, "cmd")
 

@@ -268,8 +268,8 @@ Outcome MariaSession::Commit() {
   if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
     NoteSeen();
-    // Like this InnoDB does not wait for a flush that another thread has under way; what is still
-    // owed is counted on the THD, which waits for it when it is destroyed.
+    // Like this InnoDB does not wait where another commit waits for the next flush already; what is
+    // still owed is counted on the THD, which waits for it when it is destroyed.
     if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
     failed = trans_commit(thd);
     thd->system_thread = SYSTEM_THREAD_GENERIC;

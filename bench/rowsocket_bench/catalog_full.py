@@ -82,10 +82,13 @@ def settings():
         entries += [Entry(label, f"ours/{variant}", (load,)) for label, variant in variants]
         return Case(f"S-{name}", title, tuple(entries), row="S", **more)
 
-    yield both("ahi", "adaptive hash index: finds, 30 x 16", loads.find(30, 16),
-               ("innodb_adaptive_hash_index=OFF", "no-ahi"))
-    yield both("ahi-update", "adaptive hash index: updates, 64 x 1", loads.update(64),
-               ("innodb_adaptive_hash_index=OFF", "no-ahi"), warmup_s=0.4)
+    ahi = (("innodb_adaptive_hash_index=OFF", "no-ahi"),
+           ("innodb_adaptive_hash_index_parts=1", "ahi-1-part"))
+    yield both("ahi", "adaptive hash index: finds, 30 x 16", loads.find(30, 16), *ahi)
+    yield both("ahi-in", "adaptive hash index: 16 keys in one request, 30 x 1",
+               loads.find_in(30, 1, 16), *ahi)
+    yield both("ahi-update", "adaptive hash index: updates, 64 x 1", loads.update(64), *ahi,
+               warmup_s=0.4)
     yield both("pool", "buffer pool: finds, 30 x 16", loads.find(30, 16),
                ("a third of the data", "io"), warmup_s=1.0)
     yield both("redo", "redo log: updates, 64 x 1", loads.update(64),

@@ -31,6 +31,7 @@ VARIANTS = {
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
     "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
     "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
+    "ahi-1-part": ("--innodb-adaptive-hash-index-parts=1",),
     "small-redo": ("--innodb-log-file-size=8M",),
     "threads-4": ("--handlersocket-threads=4",),
     "threads-16": ("--handlersocket-threads=16",),
@@ -124,7 +125,7 @@ class MariaDb:
         return found
 
     def variables(self):
-        names = ("innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index$)"
+        names = ("innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index(_parts)?$)"
                  "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$|thread_handling"
                  "|innodb_deadlock_detect")
         return dict(self.run(f"SHOW GLOBAL VARIABLES WHERE Variable_name RLIKE '^({names})'"))

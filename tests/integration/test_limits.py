@@ -54,9 +54,11 @@ def test_line_without_an_end_is_not_kept(limited):
     assert limited.hs_rd().request_raw(b"?") == refused(2, "cmd")
 
 
-def resident_kib(server):
+def resident_kib(server, at_most=False):
+    """Now, or at most so far."""
+    name = "VmHWM" if at_most else "VmRSS"
     with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
-        return next(int(text.split()[1]) for text in status if text.startswith("VmRSS"))
+        return next(int(text.split()[1]) for text in status if text.startswith(name))
 
 
 def test_number_of_ids(limited):
@@ -127,6 +129,25 @@ def test_client_that_never_reads_is_paused_and_does_not_take_memory(limited):
     other = limited.hs_rd()
     assert other.open_index(0, "l", "t", "", "id") == OK
     assert other.find(0, "=", [5]) == reply(0, 1, 5)
+
+
+def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.d (id DATETIME PRIMARY KEY)")
+    clients = [server.hs_rd() for _ in range(20)]
+    for client in clients:
+        assert client.open_index(0, "l", "d", "", "id") == OK
+    days = [b"2024-01-01 %02d:00:00" % (number % 24) for number in range(10_000)]
+    request = line(*hs.find_tokens(0, "=", [days[0]], 1, 0, within=(0, days)))
+
+    before = resident_kib(server)
+    for client in clients:
+        client.send_raw(request * 5)
+    for client in clients:
+        assert [client.recv() for _ in range(5)] == [reply(0, 1)] * 5
+    assert resident_kib(server, at_most=True) < before + 25_000
 
 
 def test_paused_client_that_reads_again_gets_everything(limited):

@@ -177,15 +177,17 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
   is_duration_ = IsDuration(field->real_type());
-  Item_string* item =
-      new (thd->mem_root) Item_string(thd, text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
-  packed_time_ = is_duration_ ? item->val_time_packed(thd) : item->val_datetime_packed(thd);
+  const LEX_CSTRING text = {text_.data(), text_.size()};
+  Item_string item(thd, null_clex_str, text, &my_charset_utf8mb4_general_ci);
+  // It lives here, not until the turn ends: an IN list has thousands.
+  thd->free_list = item.next;
+  packed_time_ = is_duration_ ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
   MYSQL_TIME time;
-  const bool failed = is_duration_ ? item->get_date(thd, &time, Time::Options(thd))
-                                   : item->get_date(thd, &time, Datetime::Options(thd));
+  const bool failed = is_duration_ ? item.get_date(thd, &time, Time::Options(thd))
+                                   : item.get_date(thd, &time, Datetime::Options(thd));
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
-  never_equal_ = failed || item->null_value || (refused != 0 && refused != kStoredWithNote);
+  never_equal_ = failed || item.null_value || (refused != 0 && refused != kStoredWithNote);
 }
 
 bool Constant::StoredNear(Field* field) {

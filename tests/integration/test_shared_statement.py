@@ -126,6 +126,13 @@ def test_each_has_its_own_time(sql, hs_wr, db):
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e > t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
 
 
+def test_null_for_a_timestamp_is_each_ones_own_time(sql, hs_wr, db):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, t TIMESTAMP(6) NOT NULL)")
+    index = hs_wr.opened(db, "t", "", "id,t").id
+    assert set(hs_wr.pipeline([[index, "+", 2, row, None] for row in range(100)])) == {OK}
+    assert int(sql.value("SELECT COUNT(DISTINCT t) FROM t")) > 50
+
+
 @pytest.mark.ours
 def test_inserts_into_an_empty_table_where_checks_are_off(make_server):
     """InnoDB would collect them, and take all of them back when one fails."""

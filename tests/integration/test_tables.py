@@ -123,6 +123,25 @@ def test_self_referencing_cascade(sql, wr):
     assert sql.rows("SELECT id FROM t") == [(b"4",)]
 
 
+def test_cascade_that_leads_back_to_a_table_with_an_indexed_virtual_column(sql, wr):
+    """InnoDB looks for it among the tables that were opened for cascades, and ends the server if it is not
+    there."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, p INT, v INT AS (p + 1) VIRTUAL, KEY (p), KEY (v),"
+            " FOREIGN KEY (p) REFERENCES t (id) ON DELETE SET NULL)")
+    sql.run("INSERT INTO t (id, p) VALUES (1, NULL), (2, 1)")
+    assert wr("t", "", "id").delete("=", [1]) == counted(1)
+    assert sql.rows("SELECT * FROM t FORCE INDEX (v)") == [(b"2", None, None)]
+    sql.run("CREATE TABLE a (id INT PRIMARY KEY, b INT, v INT AS (b + 1) VIRTUAL, KEY (b), KEY (v))")
+    sql.run("CREATE TABLE b (id INT PRIMARY KEY, a INT,"
+            " FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)")
+    sql.run("INSERT INTO a (id, b) VALUES (1, NULL), (2, 5)")
+    sql.run("INSERT INTO b VALUES (5, 1)")
+    sql.run("ALTER TABLE a ADD FOREIGN KEY (b) REFERENCES b (id) ON DELETE SET NULL")
+    assert wr("a", "", "id").delete("=", [1]) == counted(1)
+    assert sql.rows("SELECT * FROM a FORCE INDEX (v)") == [(b"2", None, None)]
+    assert sql.value("SELECT COUNT(*) FROM b") == b"0"
+
+
 def test_auto_increment_follows_the_server_settings(sql, make_server):
     server = make_server(options=["--auto-increment-increment=5", "--auto-increment-offset=3"])
     admin = server.sql()

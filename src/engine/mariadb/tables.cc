@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "model/limits.h"
 
 namespace rowsocket::engine::mariadb {
 
@@ -41,6 +42,18 @@ bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::s
     text->append(1, static_cast<char>('0' + key->update_method));
   }
   return true;
+}
+
+/// Whether a row may depend on the time at which its statement began.
+bool TellsTime(const TABLE& table) {
+  if (table.default_field != nullptr || table.vfield != nullptr ||
+      table.check_constraints != nullptr) {
+    return true;
+  }
+  // NULL for a TIMESTAMP that is NOT NULL is the current time.
+  return std::any_of(table.field, table.field + table.s->fields, [](const Field* field) {
+    return field->type() == MYSQL_TYPE_TIMESTAMP && !field->real_maybe_null();
+  });
 }
 
 }  // namespace
@@ -92,8 +105,7 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
   open->rolls_back = open->table->file->has_transactions_and_rollback();
   open->is_innodb = open->table->part_info == nullptr &&
                     open->table->file->ht->db_type == DB_TYPE_INNODB;
-  open->tells_time = open->table->default_field != nullptr || open->table->vfield != nullptr ||
-                     open->table->check_constraints != nullptr;
+  open->tells_time = TellsTime(*open->table);
   // What generated columns are computed with lies in the statement's memory.
   open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
@@ -178,10 +190,14 @@ Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool dele
                           (updates && fk_modifies_child(key->update_method));
     const std::string_view db(key->foreign_db->str, key->foreign_db->length);
     const std::string_view name(key->foreign_table->str, key->foreign_table->length);
+    // The table that the client named is none that a cascade finds, when one leads back to it.
     const bool known = std::any_of(open->tables.begin(), open->tables.end(), [&](TABLE* table) {
+      const bool may_cascade =
+          table->pos_in_table_list->prelocking_placeholder == TABLE_LIST::PRELOCK_FK &&
+          table->reginfo.lock_type >= TL_FIRST_WRITE;
       return std::string_view(table->s->db.str, table->s->db.length) == db &&
              std::string_view(table->s->table_name.str, table->s->table_name.length) == name &&
-             (!cascades || table->reginfo.lock_type >= TL_FIRST_WRITE);
+             (!cascades || may_cascade);
     });
     if (known) continue;
     TABLE* child = nullptr;
@@ -317,7 +333,7 @@ void Tables::EndTurn() {
 
 // A turn may be shorter than looking is worth: once in a tick of the coarse clock is enough.
 void Tables::CloseIfWanted() {
-  if (out_of_date_) return CloseAll();
+  if (out_of_date_ || by_name_.size() > model::kSessionTablesMax) return CloseAll();
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms == looked_ms_) return;
   looked_ms_ = now_ms;

@@ -44,6 +44,8 @@ struct Item {
   const void* detail = nullptr;
   /// Executing it is more than `request`: a turn must not make it part of a row (S7).
   bool stands_alone = false;
+  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room as a request does.
+  bool is_large = false;
   bool closes = false;  ///< Once it is answered the connection ends; what is behind it is dropped.
 };
 
@@ -62,8 +64,8 @@ class Frontend {
 
   virtual ~Frontend() = default;
 
-  /// Takes the next request off the front of `input`. `behind_requests`: kRequest items of this
-  /// connection are in the turn already.
+  /// Takes the next request off the front of `input`. `behind_requests`: items of this connection that
+  /// may be stopped at, and be given again, are in the turn already.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
   /// What was parsed last was not executed and will be given again from its first byte.

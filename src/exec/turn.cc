@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/clock.h"
 #include "exec/engine_errors.h"
 #include "model/limits.h"
 
@@ -77,7 +78,8 @@ void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
 
 void Turn::RunAll(engine::Session& session) {
   commit_time_ = kNoCommit;
-  too_large_ = false;
+  too_large_ = is_full_ = false;
+  began_ms_ = base::CoarseNowMs();
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
   if (writes_) {
@@ -86,12 +88,14 @@ void Turn::RunAll(engine::Session& session) {
   }
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     const bool merged = merges_;
+    reply_bytes_ = 0;
     if (RunOnce(session, items_, writes_) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (too_large_) break;
     if (merges_ == merged) ++attempt;
   }
   StopMerging();
+  reply_bytes_ = 0;
   RunOneByOne(session);
 }
 
@@ -172,22 +176,28 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
 bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   TurnClient& client = *item.client;
   base::Buffer& out = client.out->bytes();
+  const bool is_reply = item.item.kind == Item::Kind::kReply;
   // Never stopped at: its reply is small, and what it did to its connection is done already.
-  if (item.item.kind == Item::Kind::kReply) {
+  if (is_reply && !item.item.is_large) {
     client.frontend->Reply(item.item, out);
     return true;
   }
-  if (item.fixed) {
+  if (item.fixed && !is_reply) {
     ReplyFixed(item, out);
     return true;
   }
   // An item that opens has met a lock when its names were looked up, or it would be a kReply.
   if (item.item.kind == Item::Kind::kOpen) item.waits = true;
-  if (item.waits || out.size() > client.out_bytes_max) {
+  if (item.waits || !HasRoomFor(client)) {
     client.stopped_at = &item;
     return true;
   }
   const size_t reply_begin = out.size();
+  if (is_reply) {
+    client.frontend->Reply(item.item, out);
+    NoteReply(item, out.size() - reply_begin);
+    return true;
+  }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
   if (outcome.permanent) {
     item.fixed = true;
@@ -206,8 +216,25 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.answer = outcome.error;
   item.rows = outcome.rows;
   item.gives_way = outcome.back_off;
+  NoteReply(item, out.size() - reply_begin);
   EndWaits(item, outcome);
   return true;
+}
+
+bool Turn::HasRoomFor(const TurnClient& client) const {
+  return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
+}
+
+// Of many short requests the number is limited; a few long ones would keep all others waiting, and
+// go on when their client has gone. In the lane they have waited together and end together.
+void Turn::NoteReply(const TurnItem& item, size_t bytes) {
+  reply_bytes_ += bytes;
+  if (waits_ == Waits::kTogether) return;
+  const model::Find& find = item.item.request.find;
+  const bool is_long = item.rows > model::kShortFindRows || find.limit > model::kShortFindRows ||
+                       find.offset > model::kShortFindRows;
+  is_full_ = is_full_ || reply_bytes_ > model::kTurnReplyBytesMax ||
+             (is_long && base::CoarseNowMs() - began_ms_ > model::kTurnMsMax);
 }
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would

@@ -9,7 +9,8 @@
 //
 //   Run:   BeginTurn  Execute item by item  Commit  open the gates
 //            |            |                    `-- failed: every request is answered with the error
-//            |            |-- busy: the client is stopped, its later items are left for later
+//            |            |-- busy, or the turn is full: the client is stopped, its later items are
+//            |            |   left for later
 //            |            `-- transaction lost: Rollback, replies dropped, the batch runs again
 //            `<-- up to kBatchRetriesMax times, then every request in a transaction of its own
 //
@@ -50,7 +51,7 @@ struct TurnClient {
   net::GatedOutput* out = nullptr;
   size_t out_bytes_max = SIZE_MAX;  ///< No further item is executed when this much is unsent.
   /// The first item of this client that was not executed, nor were those behind it: it waits for a
-  /// lock (TurnItem::waits), or for its client to take the replies that it has.
+  /// lock (TurnItem::waits), for its client to take the replies that it has, or for the next turn.
   TurnItem* stopped_at = nullptr;
   bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
   Loss loss = Loss::kNone;
@@ -122,6 +123,9 @@ class Turn {
   /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
   void FinishThoseThatGiveWay();
 
+  /// It has taken so much time, or so many bytes of replies, that items were left for the next one.
+  bool is_full() const { return is_full_; }
+
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
   /// How long the last commit of a batch took; kNoCommit if it had nothing to commit.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
@@ -138,6 +142,8 @@ class Turn {
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// The same. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
+  bool HasRoomFor(const TurnClient& client) const;
+  void NoteReply(const TurnItem& item, size_t bytes);
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
   bool ExecuteRow(engine::Session& session, TurnItem& first);
@@ -168,6 +174,9 @@ class Turn {
   uint64_t merged_rows_ = 0;  ///< In this attempt.
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
+  bool is_full_ = false;
+  size_t reply_bytes_ = 0;
+  int64_t began_ms_ = 0;
   Commit commit_;
   std::chrono::nanoseconds commit_time_{0};
 };

@@ -20,8 +20,7 @@ bool ConcernsTable(NotMergeable reason) {
 // Also false for what has its answer already, or waits: that is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
   if (item.row == RowGroup::kNone || item.fixed || item.waits) return false;
-  return rows_.at(item.row).writes > 1 && item.is_write() &&
-         item.client->out->bytes().size() <= item.client->out_bytes_max;
+  return rows_.at(item.row).writes > 1 && item.is_write() && HasRoomFor(*item.client);
 }
 
 // All that stands before it on its connection has been executed.

@@ -1,5 +1,7 @@
 // Turns in which a client is stopped: by a lock that is held elsewhere, or by replies that its
-// client does not take.
+// client does not take, or by a turn that is full.
+#include <algorithm>
+
 #include "exec/turn_fixture.h"
 
 namespace rowsocket::exec {
@@ -151,6 +153,34 @@ TEST_F(TurnStopTest, UnsentRepliesDoNotStopWhatIsAnsweredAlready) {
   EXPECT_EQ(&turn_.items()[4], peer.client.stopped_at);
   EXPECT_EQ(1u, Stat(Stat::kAuths));
   EXPECT_EQ(2u, Errors(model::ErrorCode::kCmd));
+}
+
+// One that shows 1 MiB, asked for more often than a turn has room for.
+TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
+  constexpr size_t kBytes = 1 << 20;
+  constexpr size_t kFinds = model::kTurnReplyBytesMax / kBytes + 10;
+  Peer& writer = Connect();
+  Send(writer, "0\t+\t2\t7\t" + std::string(kBytes, 'x') + "\n");
+  Run();
+  writer.TakeReplies();
+  NextTurn();
+  Peer& one = Connect();
+  Peer& two = Connect();
+  for (size_t i = 0; i < kFinds; ++i) Send(one, "0\t=\t1\t7\n");
+  Send(two, "0\t=\t1\t1\n");
+  Run();
+  EXPECT_TRUE(turn_.is_full());
+  ASSERT_TRUE(one.client.stopped());
+  const auto executed = static_cast<size_t>(one.client.stopped_at - turn_.items().data());
+  EXPECT_LT(executed, kFinds);
+  EXPECT_EQ(executed, static_cast<size_t>(std::ranges::count(one.TakeReplies(), '\n')));
+  ASSERT_TRUE(two.client.stopped());
+  EXPECT_FALSE(two.client.stopped_at->waits);
+  NextTurn();
+  Send(two, "0\t=\t1\t1\n");
+  Run();
+  EXPECT_EQ("0\t2\t1\t10\n", two.TakeReplies());
+  EXPECT_FALSE(turn_.is_full());
 }
 
 TEST_F(TurnStopTest, ManyLocksThatCostTheTransactionOneAfterTheOther) {

@@ -179,6 +179,7 @@ void Worker::TakeHeld() {
 }
 
 void Worker::FinishBatch(ClientBatch& batch) {
+  OrderBehind(batch.turn, batch.clients);
   for (Client* client : batch.clients) {
     if (client->turn.loss != Loss::kNone) {
       client->in_batch = false;

@@ -1,5 +1,8 @@
 // What a worker does about clients that are too slow, too many, too large or not who they should
 // be, and how it ends.
+#include <atomic>
+
+#include "base/clock.h"
 #include "exec/test_notification.h"
 #include "exec/test_service.h"
 #include "exec/worker.h"
@@ -149,6 +152,44 @@ TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
   EXPECT_EQ("(end)", elsewhere.Connect().ReadLine());
   delayed.reset();
   EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
+}
+
+/// Finds of many rows take longer than a turn is to take; the first begins when it is told to.
+struct LongFinds {
+  engine::Outcome OnCall(const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kExecute) return {};
+    if (call.request->find.limit <= model::kShortFindRows) {
+      begun_before_short = begun.load();
+      return {};
+    }
+    if (++begun == 1) {
+      first_began.Notify();
+      goes_on.Wait();
+    }
+    const int64_t now_ms = base::CoarseNowMs();
+    while (base::CoarseNowMs() - now_ms <= model::kTurnMsMax) {
+    }
+    return {};
+  }
+
+  Notification first_began, goes_on;
+  std::atomic<unsigned> begun{0}, begun_before_short{0};
+};
+
+TEST_F(WorkerLimitsTest, LongRequestsOfOneDoNotKeepTheOthersWaiting) {
+  server_.settings.workers = 1;
+  server_.Start();
+  LineClient slow = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+  LongFinds finds;
+  server_.store.SetHook([&finds](const engine::fake::Call& call) { return finds.OnCall(call); });
+  for (int i = 0; i < 8; ++i) slow.Send("0\t>=\t1\t1\t1000\n");
+  ASSERT_TRUE(finds.first_began.Wait());
+  other.Send(kFind1);
+  finds.goes_on.Notify();
+  EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
+  EXPECT_LE(finds.begun_before_short.load(), 3u);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ("0\t2\t1\t10\t2\t20\t3\t30", slow.ReadLine());
+  server_.Stop();
 }
 
 TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {

@@ -1,5 +1,5 @@
 // How a worker's connections get through a turn.
-
+#include <algorithm>
 #include <new>
 
 #include "base/clock.h"
@@ -123,7 +123,8 @@ Worker::Parsed Worker::ParseOne(Client& client, engine::Session& session, Place 
   if (item.is_silent_open()) {
     goes_on = OpenSilently(client, session, place);
   } else {
-    client.has_requests = client.has_requests || item.item.kind == Item::Kind::kRequest;
+    client.has_requests =
+        client.has_requests || item.item.kind == Item::Kind::kRequest || item.item.is_large;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
     client.closes = item.item.closes;
     goes_on = goes_on && !client.closes;
@@ -155,7 +156,16 @@ bool Worker::OpenSilently(Client& client, engine::Session& session, Place place)
   return true;
 }
 
+// Of whom a full turn has executed nothing comes first in the next one.
+void Worker::OrderBehind(const Turn& turn, std::vector<Client*>& clients) {
+  if (!turn.is_full()) return;
+  std::stable_partition(clients.begin(), clients.end(), [](const Client* client) {
+    return client->turn.stopped() && client->turn.stopped_at->input_begin == 0;
+  });
+}
+
 void Worker::AfterTurn() {
+  OrderBehind(*turn_, in_turn_);
   const uint64_t commit =
       context_.commits->MarkUndurable(turn_->items(), *session_, /*watcher=*/*this);
   for (Client* each : in_turn_) {

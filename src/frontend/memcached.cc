@@ -138,6 +138,7 @@ bool Memcached::AsksForContainer(const Work& work) const {
 
 void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   const Command& command = work->command;
+  item->is_large = command.verb == Verb::kStats;
   if (!IsExecuted(command) || work->switches) return;
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
   if (command.keys.empty()) return;

@@ -46,12 +46,14 @@ bool TellsAccess(const Command& command) {
 /// The only row of a find, written to the reply as its last cell comes.
 class HitWriter final : public model::RowSink {
  public:
+  /// `out_bytes_max`: what the buffer may hold behind it.
   HitWriter(MemcachedShared& shared, Work& work, const Target& target, bool has_token,
-            base::Buffer& out)
+            size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
         work_(work),
         target_(target),
         has_token_(has_token),
+        out_bytes_max_(out_bytes_max),
         row_(target, has_token ? target.container->rows_layout : target.container->reads_layout,
              Joined()),
         out_(out) {
@@ -66,7 +68,9 @@ class HitWriter final : public model::RowSink {
 
  private:
   bool Take(const model::Value& cell) {
-    if (row_.Take(cell)) Finish();
+    if (!row_.Take(cell)) return true;
+    if (row_.is_there() && out_.size() + row_.value().size() > out_bytes_max_) return false;
+    Finish();
     return true;
   }
 
@@ -104,6 +108,7 @@ class HitWriter final : public model::RowSink {
   Work& work_;
   const Target& target_;
   const bool has_token_;
+  const size_t out_bytes_max_;
   RowView row_;
   base::Buffer& out_;
   bool hit_ = false;
@@ -139,7 +144,7 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
 
 Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
                    base::Buffer& out) {
-  const size_t begin = out.size();
+  const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
   Tally& tally = work.tally;
   Outcome all;
   const bool has_token = NeedsToken(shared, work.command);
@@ -149,7 +154,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
     if (target.wrong == Target::Wrong::kNothing) {
       const containers::Container& container = *target.container;
       engine::Index& index = has_token ? *container.rows : *container.reads;
-      HitWriter writer(shared, work, target, has_token, out);
+      HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
       request.find.key = target.parts;
       request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
       const Outcome outcome = session.Execute(index, request, writer);
@@ -162,7 +167,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
     tally.hits += hit;
     tally.misses += !hit;
     if (!hit) memcached::AppendMiss(work.command, target.key, &out);
-    if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
+    if (out.size() > out_bytes_max) {
       return Outcome::Fail(model::ErrorCode::kResultsize);
     }
   }

@@ -38,6 +38,11 @@ inline constexpr uint32_t kBatchesMax = 4;
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
+/// Bytes of replies and, looked at behind requests for more rows than kShortFindRows, milliseconds after
+/// which a turn begins no more requests: those that are left come first in the next one.
+inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
+inline constexpr int64_t kTurnMsMax = 100;
+inline constexpr uint64_t kShortFindRows = 100;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.
@@ -49,6 +54,11 @@ inline constexpr uint32_t kKeyPartsMax = 32;
 inline constexpr size_t kTokenBytesMax = 64;
 /// Expired tokens that are removed whenever a new one is kept.
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
+/// Tables that a thread keeps open from one turn to the next.
+inline constexpr size_t kSessionTablesMax = 1000;
+/// Bytes of memory for one value, and constants of filters, that a thread keeps for its next request.
+inline constexpr size_t kKeptValueBytesMax = 64u << 10;
+inline constexpr size_t kKeptFiltersMax = 8;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
 /// Columns, filter columns included, of all ids of a connection: so many for each id that it may have,

@@ -49,6 +49,21 @@ def test_the_connection_is_closed(good, address, name):
         assert client.is_closed()
 
 
+def test_large_statistics_are_not_made_before_there_is_room(server, good, address):
+    with mc.Client(address) as client:
+        assert client.command("stats detail on") == b"OK"
+        for first in range(0, 1000, 100):
+            client.send(b"get " + b" ".join(b"%04d" % number + b"p" * 240 + b":k"
+                                            for number in range(first, first + 100)) + b"\r\n")
+            assert client.line() == b"END"
+        before = memory_kb(server)
+        client.send(b"stats detail dump\r\n" * 1000)
+        client.receive_more()
+        assert good.value("good") == b"value"
+        assert memory_kb(server) < before + 12_000
+        client.send(b"stats detail off\r\n")
+
+
 @pytest.mark.parametrize("body_bytes", [0xffffffff, 0x80000000, 0x7fffffff, 0x10000000])
 def test_a_binary_length_sizes_nothing(server, good, address, body_bytes):
     """A packet that promises gigabytes gets an error or waits; no memory is taken for it."""

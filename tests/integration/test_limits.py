@@ -150,6 +150,21 @@ def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
     assert resident_kib(server, at_most=True) < before + 25_000
 
 
+def test_large_filters_are_forgotten(make_server):
+    """Each request has a large value where no other has one."""
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)")
+    client = server.hs_rd()
+    assert client.open_index(0, "l", "t", "", "id", "v") == OK
+    before = resident_kib(server)
+    for position in range(60):
+        filters = [("F", "=", 0, "a")] * position + [("F", "=", 0, b"a" * 1_000_000)]
+        assert client.find(0, "=", [1], 1, 0, filters=filters) == reply(0, 1)
+    assert resident_kib(server) < before + 25_000
+
+
 def test_paused_client_that_reads_again_gets_everything(limited):
     client = limited.hs_rd(receive_buffer_bytes=4096)
     assert client.open_index(0, "l", "t", "", "id,x") == OK

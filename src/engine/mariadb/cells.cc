@@ -1,5 +1,7 @@
 #include "engine/mariadb/cells.h"
 
+#include "model/limits.h"
+
 namespace rowsocket::engine::mariadb {
 
 namespace {
@@ -9,6 +11,7 @@ const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
   const String* text = field->val_str(&buffers.text);
   if (text == nullptr || IsWireText(field)) return text;
+  if (buffers.converted.alloced_length() > model::kKeptValueBytesMax) buffers.converted.free();
   uint errors = 0;
   buffers.converted.copy(text->ptr(), text->length(), text->charset(), &my_charset_utf8mb4_bin,
                          &errors);

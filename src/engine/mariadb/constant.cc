@@ -77,6 +77,7 @@ class AnyDate {
 
 void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
   thd_ = thd;
+  Shrink();
   never_equal_ = false;
   negative_ = false;
   if (value.is_null()) {

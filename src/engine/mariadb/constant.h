@@ -17,6 +17,7 @@
 #pragma once
 
 #include "engine/mariadb/server.h"
+#include "model/limits.h"
 #include "model/request.h"
 #include "model/value.h"
 
@@ -36,6 +37,10 @@ class Constant {
   /// REQUIRES: comparable().
   int Compare(Field* field);
 
+  /// Gives back the memory that a large value took.
+  void Shrink() {
+    if (converted_.alloced_length() > model::kKeptValueBytesMax) converted_.free();
+  }
   /// False for a text that is no value of the type: no comparison with it is true.
   bool comparable() const { return kind_ != Kind::kNothing; }
   bool is_null() const { return kind_ == Kind::kNull; }

@@ -94,6 +94,7 @@ bool KeyScan::IsSingleRow() const {
 
 // Prefix parts and FLOATs are never decided by their key image alone.
 bool KeyScan::PrepareParts(std::span<const model::Value> key) {
+  for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].constant.Shrink();
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     part.constant.Prepare(thd_, part.field, key[i]);

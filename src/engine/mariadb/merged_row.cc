@@ -12,7 +12,6 @@ using model::Request;
 namespace {
 
 /// Room for BLOB values that is kept from one row to the next.
-constexpr size_t kKeptBlobBytesMax = 64u << 10;
 
 }  // namespace
 
@@ -237,7 +236,7 @@ Outcome MergedRow::Close(Outcome outcome) {
   open_ = nullptr;
   for (BlobBytes& kept : blobs_) {
     for (std::string& bytes : kept.bytes) {
-      if (bytes.capacity() > kKeptBlobBytesMax) std::string().swap(bytes);
+      if (bytes.capacity() > model::kKeptValueBytesMax) std::string().swap(bytes);
     }
   }
   return outcome;

@@ -1,5 +1,9 @@
 #include "engine/mariadb/row_finder.h"
 
+#include <algorithm>
+
+#include "model/limits.h"
+
 namespace rowsocket::engine::mariadb {
 
 using model::ErrorCode;
@@ -36,7 +40,9 @@ ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index
 
 ErrorCode RowFinder::PrepareFilters() {
   const auto& filters = find_->filters;
-  if (filters_.size() < filters.size()) filters_.resize(filters.size());
+  // What the requests before had more of, or larger ones, is not kept.
+  for (size_t i = filters.size(); i < filters_.size(); ++i) filters_[i].Shrink();
+  filters_.resize(std::max(filters.size(), std::min(filters_.size(), model::kKeptFiltersMax)));
   for (size_t i = 0; i < filters.size(); ++i) {
     Field* field = open_->table->field[index_->filter_fields()[filters[i].column]];
     if ((field->flags & BLOB_FLAG) && !filters[i].value.is_null()) return ErrorCode::kFilterblob;

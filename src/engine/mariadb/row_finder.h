@@ -41,7 +41,7 @@ class RowFinder {
   MariaIndex* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
-  std::deque<Constant> filters_;  ///< Grows to the largest request; one a filter.
+  std::deque<Constant> filters_;  ///< One a filter, and some of the requests before.
   std::vector<model::Value> in_key_;
   size_t in_next_ = 0;
   uint64_t skipped_ = 0;

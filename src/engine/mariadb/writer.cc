@@ -217,7 +217,7 @@ Outcome Writer::ModifyFirst(OpenTable& open, MariaIndex& index, const model::Fin
 Outcome Writer::ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
                           model::RowSink& sink) {
   handler* file = open.table->file;
-  int error = CollectRows(open);
+  int error = CollectRows(open, find.has_in);
   if (error != 0) return statement_.Failure(error);
   file->ha_index_end();
   error = file->ha_rnd_init(false);
@@ -232,11 +232,13 @@ Outcome Writer::ModifyAll(OpenTable& open, MariaIndex& index, const model::Find&
     outcome = ModifyRow(open, index, find, sink, &changed);
     rows += changed;
   }
+  if (positions_.capacity() > model::kKeptValueBytesMax) std::vector<uchar>().swap(positions_);
   outcome.rows = rows;
   return outcome;
 }
 
-int Writer::CollectRows(OpenTable& open) {
+// Only an IN list can name a row twice.
+int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   handler* file = open.table->file;
   positions_.clear();
   std::unordered_set<std::string> seen;
@@ -245,8 +247,8 @@ int Writer::CollectRows(OpenTable& open) {
     if (error == HA_ERR_END_OF_FILE) return 0;
     if (error != 0) return error;
     file->position(open.table->record[0]);
-    const std::string position(reinterpret_cast<const char*>(file->ref), file->ref_length);
-    if (!seen.insert(position).second) continue;
+    const std::string_view position(reinterpret_cast<const char*>(file->ref), file->ref_length);
+    if (may_repeat && !seen.emplace(position).second) continue;
     positions_.insert(positions_.end(), file->ref, file->ref + file->ref_length);
   }
 }

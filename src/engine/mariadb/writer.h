@@ -62,7 +62,7 @@ class Writer {
                       model::RowSink& sink);
   Outcome ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
                     model::RowSink& sink);
-  int CollectRows(OpenTable& open);
+  int CollectRows(OpenTable& open, bool may_repeat);
   /// Changes the row in record[0]. `*changed` counts as the protocol counts.
   Outcome ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);

@@ -14,6 +14,12 @@ namespace {
 constexpr int kUnknownError = 168;  // HA_ERR_GENERIC
 /// The id of indexes that the table of tokens is reached by: none that a client can name.
 constexpr uint32_t kTokenIndexId = UINT32_MAX;
+/// Whoever has no access is refused whatever values he sends.
+constexpr model::Limits kNoValues = [] {
+  model::Limits limits;
+  limits.values_max = 0;
+  return limits;
+}();
 }  // namespace
 
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
@@ -24,6 +30,10 @@ size_t HandlerSocket::input_bytes_max() const {
   const size_t line =
       authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
   return line + 3;
+}
+
+const model::Limits& HandlerSocket::parse_limits() const {
+  return authenticated_ ? settings_.limits : kNoValues;
 }
 
 exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_requests,
@@ -42,7 +52,7 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
     const bool opens = !PrepareTokened(line.line, arena, item);
     return {Parsed::kItem, opens ? 0 : line.consumed};
   }
-  Command command = handlersocket::ParseLine(line.line, settings_.limits, arena);
+  Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
   switch (command.kind) {
     case Command::Kind::kOpenIndex:
       if (behind_requests) return {Parsed::kLater, 0};
@@ -151,7 +161,7 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
   const std::string_view wire_token = tokens.NextOrEmpty();
   const model::Value token = handlersocket::TokenValue(wire_token, arena);
   const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
-  Command command = handlersocket::ParseLine(rest, settings_.limits, arena);
+  Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
   const size_t bytes = token.text().size();
   if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
       command.kind != Command::Kind::kRequest || !command.wants_write) {

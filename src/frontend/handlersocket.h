@@ -44,6 +44,7 @@ class HandlerSocket final : public exec::Frontend {
 
  private:
   void Authenticate(handlersocket::Command& command, exec::Item* item);
+  const model::Limits& parse_limits() const;
   size_t ColumnsOf(uint64_t id) const;
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);

@@ -209,6 +209,16 @@ TEST_F(HandlerSocketTest, WithASecretItsKeyIsNeeded) {
   EXPECT_TRUE(frontend_->authenticated());
 }
 
+TEST_F(HandlerSocketTest, ValuesOfWhoHasNoAccessTakeNoMemory) {
+  Connect(true, "secret");
+  base::Arena arena;
+  exec::Item item;
+  const std::string_view line = "0\t=\t1\tx\t1\t0\t@\t0\t10000\n";
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse(line, false, arena, &item).parsed);
+  EXPECT_EQ(model::ErrorCode::kUnauth, item.error.code);
+  EXPECT_LT(arena.allocated_bytes(), 10'000 * sizeof(model::Value));
+}
+
 TEST_F(HandlerSocketTest, WrongKeyDropsTheAuthorisationAndAWrongTypeLeavesIt) {
   Connect(true, "secret");
   ExpectReplies({{"A\t1\tsecret\n", "0\t1"},

@@ -1,5 +1,7 @@
 #include "frontend/handlersocket.h"
 
+#include <algorithm>
+
 #include "exec/write_set.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/tokens.h"
@@ -216,7 +218,11 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
                             (!request.is_write() || request.find.wants_pre_images);
   const uint32_t columns = answers_rows ? item.index->columns() : 0;
-  handlersocket::RowEncoder rows(columns, settings_.limits.reply_bytes_max, &out);
+  const size_t reply_bytes_max =
+      item.detail == nullptr
+          ? settings_.limits.reply_bytes_max
+          : std::min(settings_.limits.reply_bytes_max, model::kTokenAnswerBytesMax);
+  handlersocket::RowEncoder rows(columns, reply_bytes_max, &out);
   const engine::Outcome outcome = session.Execute(*item.index, request, rows);
   if (outcome.ok() && answers_rows) {
     rows.Finish();

@@ -52,6 +52,8 @@ inline constexpr uint32_t kBackOffMs = 5;
 inline constexpr uint32_t kKeyPartsMax = 32;
 /// Bytes of an idempotency token.
 inline constexpr size_t kTokenBytesMax = 64;
+/// Bytes of an answer that is kept with its token.
+inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 /// Expired tokens that are removed whenever a new one is kept.
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Tables that a thread keeps open from one turn to the next.

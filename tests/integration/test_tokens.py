@@ -70,6 +70,18 @@ def test_the_same_token_in_one_pipeline(shop):
         hs.reply(0, 1, 1000), hs.reply(0, 1, 1000), hs.reply(0, 1, 999), hs.reply(0, 1, 1000)]
 
 
+def test_an_answer_that_is_too_large_to_be_kept(shop):
+    sql, client = shop.sql(), shop.hs_wr()
+    sql.run("CREATE TABLE shop.large (id INT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.large VALUES (1, REPEAT('x', 65000)), (2, REPEAT('x', 66000))")
+    assert client.open_index(3, "shop", "large", "", "v") == hs.OK
+    change = [hs.find_tokens(3, "=", [number], 1, 0, mod=["U?", "new"]) for number in (1, 2)]
+    assert client.request(*once("a", change[0])) == hs.reply(0, 1, b"x" * 65000)
+    assert client.request(*once("b", change[1])) == hs.refused(1, "resultsize")
+    assert sql.rows("SELECT id, LENGTH(v) FROM shop.large") == [(b"1", b"3"), (b"2", b"66000")]
+    assert sql.rows("SELECT token FROM rowsocket.tokens") == [(b"a",)]
+
+
 def test_a_condition_that_failed_is_an_answer_too(shop):
     sql, client = shop.sql(), opened(shop)
     sql.run("UPDATE shop.stock SET stock = 3")

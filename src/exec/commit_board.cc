@@ -43,7 +43,8 @@ uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& ses
   }
   bool marks = false;
   for (const TurnItem& item : finds) {
-    if (item.item.kind != Item::Kind::kRequest || !MayConcern(item)) continue;
+    const bool has_found = item.item.kind == Item::Kind::kRequest && item.is_answered();
+    if (!has_found || !MayConcern(item)) continue;
     marks = item.client->may_see_undurable = true;
   }
   if (!marks) return 0;

@@ -93,6 +93,20 @@ TEST_F(CommitBoardTest, WhoHasFoundNothingDoesNotLookAtTheWrites) {
   commits_.Leave(commit);
 }
 
+// It would come behind all others again, as often as somebody commits.
+TEST_F(CommitBoardTest, FindThatWasNotExecutedDoesNotWait) {
+  const std::vector<TurnItem> writes = Write(2);
+  Commit commit;
+  commits_.Enter(commit, writes);
+  Send(reader_, "0\t=\t1\t1\n0\t=\t1\t2\n");
+  std::vector<TurnItem> finds = Take();
+  reader_.client.stopped_at = &finds[1];
+  EXPECT_EQ(0u, commits_.MarkUndurable(finds, session_, *this));
+  reader_.client.stopped_at = nullptr;
+  EXPECT_NE(0u, commits_.MarkUndurable(finds, session_, *this));
+  commits_.Leave(commit);
+}
+
 TEST_F(CommitBoardTest, WatcherThatIsForgottenIsNotTold) {
   const std::vector<TurnItem> writes = Write(2);
   Commit commit;

@@ -22,6 +22,14 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
+/// Whether a request may have looked at many rows.
+bool MayBeLong(const TurnItem& item) {
+  const model::Find& find = item.item.request.find;
+  return item.rows > model::kShortFindRows || find.limit > model::kShortFindRows ||
+         find.offset > model::kShortFindRows || find.in_values.size() > model::kShortFindRows ||
+         (find.op != model::CompareOp::kEq && !find.filters.empty());
+}
+
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
@@ -55,6 +63,7 @@ void Turn::DropAllOf(const TurnClient& client) {
 // What arrives on the wire decides how much memory a row or a reply takes, and must not end the
 // server. If it was the commit that failed, whether it has taken effect is unknown to its clients.
 void Turn::Run(engine::Session& session) {
+  is_full_ = false;
   if (items_.empty()) return;
   try {
     RunAll(session);
@@ -78,7 +87,7 @@ void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
 
 void Turn::RunAll(engine::Session& session) {
   commit_time_ = kNoCommit;
-  too_large_ = is_full_ = false;
+  too_large_ = has_permanent_ = false;
   began_ms_ = base::CoarseNowMs();
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
@@ -88,15 +97,20 @@ void Turn::RunAll(engine::Session& session) {
   }
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     const bool merged = merges_;
-    reply_bytes_ = 0;
+    StartAnew();
     if (RunOnce(session, items_, writes_) != Result::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (too_large_) break;
     if (merges_ == merged) ++attempt;
   }
   StopMerging();
-  reply_bytes_ = 0;
+  StartAnew();
   RunOneByOne(session);
+}
+
+void Turn::StartAnew() {
+  is_full_ = false;
+  reply_bytes_ = 0;
 }
 
 // The replies of a read-only turn are released as well only when it has ended, so that a lost
@@ -188,7 +202,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   // An item that opens has met a lock when its names were looked up, or it would be a kReply.
   if (item.item.kind == Item::Kind::kOpen) item.waits = true;
-  if (item.waits || !HasRoomFor(client)) {
+  if (item.waits || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
     return true;
   }
@@ -200,7 +214,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
   if (outcome.permanent) {
-    item.fixed = true;
+    item.fixed = item.is_permanent = has_permanent_ = true;
     item.answer = outcome.error;
     item.kept_reply = out.view().substr(reply_begin);
   }
@@ -208,11 +222,12 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     OnLost(item, outcome, alone);
     return false;
   }
-  if (outcome.busy) {
+  if (outcome.busy && !IsBeforePermanent(item)) {
     item.waits = true;
     client.stopped_at = &item;
     return true;
   }
+  if (outcome.busy) client.frontend->ReplyError(item.item, outcome.error, out);
   item.answer = outcome.error;
   item.rows = outcome.rows;
   item.gives_way = outcome.back_off;
@@ -225,23 +240,31 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// Of many short requests the number is limited; a few long ones would keep all others waiting, and
-// go on when their client has gone. In the lane they have waited together and end together.
+// One behind it was executed before the batch was lost, and stays: who is stopped here would have it
+// executed again.
+bool Turn::IsBeforePermanent(const TurnItem& item) const {
+  if (!has_permanent_) return false;
+  return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {
+    return each.is_permanent && each.client == item.client;
+  });
+}
+
+// Of short requests the number is limited, but a few long ones would keep all others waiting, and go on
+// when their client has gone. In the lane they have waited together and end together.
 void Turn::NoteReply(const TurnItem& item, size_t bytes) {
   reply_bytes_ += bytes;
-  if (waits_ == Waits::kTogether) return;
-  const model::Find& find = item.item.request.find;
-  const bool is_long = item.rows > model::kShortFindRows || find.limit > model::kShortFindRows ||
-                       find.offset > model::kShortFindRows;
-  is_full_ = is_full_ || reply_bytes_ > model::kTurnReplyBytesMax ||
-             (is_long && base::CoarseNowMs() - began_ms_ > model::kTurnMsMax);
+  if (is_full_ || waits_ == Waits::kTogether) return;
+  const auto place = static_cast<size_t>(&item - items_.data());
+  const bool is_time = MayBeLong(item) || place % model::kTimedItems == 0;
+  is_full_ = reply_bytes_ > model::kTurnReplyBytesMax ||
+             (is_time && base::CoarseNowMs() - began_ms_ > model::kTurnMsMax);
 }
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would
 // only repeat: that item gets its answer now, the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.back_off;
-  if (outcome.busy) {
+  if (outcome.busy && !IsBeforePermanent(item)) {
     item.waits = true;
   } else if (outcome.too_large && !alone) {
     too_large_ = true;

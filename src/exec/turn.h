@@ -66,6 +66,7 @@ struct TurnItem {
   size_t input_end = 0;    ///< And of the first byte behind it.
   bool waits = false;      ///< Another session holds a lock that this item needs.
   bool fixed = false;      ///< Its answer stands, whatever happens to the batch.
+  bool is_permanent = false;  ///< And its change: it cannot be taken back.
   std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
@@ -142,7 +143,9 @@ class Turn {
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// The same. `alone`: no other request is in it.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
+  void StartAnew();
   bool HasRoomFor(const TurnClient& client) const;
+  bool IsBeforePermanent(const TurnItem& item) const;
   void NoteReply(const TurnItem& item, size_t bytes);
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
@@ -174,6 +177,7 @@ class Turn {
   uint64_t merged_rows_ = 0;  ///< In this attempt.
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
+  bool has_permanent_ = false;
   bool is_full_ = false;
   size_t reply_bytes_ = 0;
   int64_t began_ms_ = 0;

@@ -2,6 +2,7 @@
 // client does not take, or by a turn that is full.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "exec/turn_fixture.h"
 
 namespace rowsocket::exec {
@@ -18,6 +19,18 @@ class TurnStopTest : public TurnFixture {
     outcome.busy = true;
     outcome.transaction_lost = true;
     return outcome;
+  }
+  static Outcome Busy() {
+    Outcome outcome;
+    outcome.error = Error::Engine(146);
+    outcome.busy = true;
+    return outcome;
+  }
+  /// More than a turn may.
+  static void TakeLong() {
+    const int64_t now_ms = base::CoarseNowMs();
+    while (base::CoarseNowMs() - now_ms <= model::kTurnMsMax) {
+    }
   }
   void ExpectWaitsAt(const Peer& peer, size_t item) {
     ASSERT_TRUE(peer.client.stopped());
@@ -181,6 +194,41 @@ TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
   Run();
   EXPECT_EQ("0\t2\t1\t10\n", two.TakeReplies());
   EXPECT_FALSE(turn_.is_full());
+}
+
+// Its client is not stopped before it when the batch runs again: it would be given again, too.
+TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
+  store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
+  for (const bool is_locked : {false, true}) {
+    SCOPED_TRACE(is_locked);
+    Peer& slow = Connect();
+    Peer& peer = Connect();
+    Peer& other = Connect();
+    bool is_lost = false;
+    store_.SetHook([&](const Call& call) {
+      if (call.kind != Call::Kind::kExecute) return Outcome();
+      const std::string key = engine::fake::FirstValue(*call.request);
+      if (!is_lost && key == "3") {
+        is_lost = true;
+        return engine::fake::Deadlock();
+      }
+      if (is_lost && is_locked && key == "1") return Busy();
+      if (is_lost && !is_locked && key == "2") TakeLong();
+      return Outcome();
+    });
+    Send(slow, "0\t>=\t1\t2\t1000\n");
+    Send(peer, "P\t2\ttest\tstays\t\tid\n1\t=\t1\t1\t1\t0\tU\t10\n2\t+\t1\t" +
+                   std::to_string(is_locked) + "7\n");
+    Send(other, "1\t=\t1\t3\t1\t0\tU\t30\n");
+    Run();
+    EXPECT_FALSE(peer.client.stopped());
+    EXPECT_EQ(is_locked ? "0\t1\n1\t1\t146\n0\t1\n" : "0\t1\n0\t1\t1\n0\t1\n",
+              peer.TakeReplies());
+    EXPECT_EQ(!is_locked, turn_.is_full());
+    store_.SetHook({});
+    NextTurn();
+  }
+  EXPECT_EQ("07;17;", store_.Dump("test.stays"));
 }
 
 TEST_F(TurnStopTest, ManyLocksThatCostTheTransactionOneAfterTheOther) {

@@ -143,7 +143,6 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
   bool OpenSilently(Client& client, engine::Session& session, Place place);
   void AfterTurn();
-  static void OrderBehind(const Turn& turn, std::vector<Client*>& clients);
   void ConsumeInput(Client& client);
   void SendTo(Client& client);
 

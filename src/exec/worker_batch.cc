@@ -179,7 +179,10 @@ void Worker::TakeHeld() {
 }
 
 void Worker::FinishBatch(ClientBatch& batch) {
-  OrderBehind(batch.turn, batch.clients);
+  if (batch.turn.is_full()) {
+    std::stable_partition(batch.clients.begin(), batch.clients.end(),
+                          [](const Client* client) { return client->is_left(); });
+  }
   for (Client* client : batch.clients) {
     if (client->turn.loss != Loss::kNone) {
       client->in_batch = false;

@@ -34,6 +34,8 @@ struct Worker::Client : net::IdleLink {
   bool retired = false;
 
   bool is_away() const { return waits || in_batch; }
+  /// Of a turn that was full nothing of it was executed.
+  bool is_left() const { return turn.stopped() && turn.stopped_at->input_begin == 0; }
 };
 
 struct Worker::ClientBatch : Batch {

@@ -156,16 +156,13 @@ bool Worker::OpenSilently(Client& client, engine::Session& session, Place place)
   return true;
 }
 
-// Of whom a full turn has executed nothing comes first in the next one.
-void Worker::OrderBehind(const Turn& turn, std::vector<Client*>& clients) {
-  if (!turn.is_full()) return;
-  std::stable_partition(clients.begin(), clients.end(), [](const Client* client) {
-    return client->turn.stopped() && client->turn.stopped_at->input_begin == 0;
-  });
-}
-
 void Worker::AfterTurn() {
-  OrderBehind(*turn_, in_turn_);
+  // Of whom a full turn has executed nothing comes first in the next one.
+  if (turn_->is_full()) {
+    std::stable_partition(in_turn_.begin(), in_turn_.end(), [](const Client* client) {
+      return !client->retired && !client->in_batch && client->is_left();
+    });
+  }
   const uint64_t commit =
       context_.commits->MarkUndurable(turn_->items(), *session_, /*watcher=*/*this);
   for (Client* each : in_turn_) {
@@ -200,6 +197,7 @@ void Worker::ConsumeInput(Client& client) {
   client.frontend->Rewind();
   client.has_more = true;
   if (stopped_at->waits) StartWait(client);
+  client.turn.stopped_at = nullptr;
 }
 
 void Worker::SendTo(Client& client) {

@@ -68,19 +68,18 @@ class HitWriter final : public model::RowSink {
 
  private:
   bool Take(const model::Value& cell) {
-    if (!row_.Take(cell)) return true;
-    if (row_.is_there() && out_.size() + row_.value().size() > out_bytes_max_) return false;
-    Finish();
-    return true;
+    return !row_.Take(cell) || Finish();
   }
 
-  void Finish() {
-    if (!row_.is_there()) return;
+  /// False: the value is more than the reply may hold.
+  bool Finish() {
+    if (!row_.is_there()) return true;
     const Command& command = work_.command;
     const bool is_meta = command.dialect == Dialect::kMeta;
     const int64_t now_ms = is_meta || row_.may_expire() ? shared_.NowMs() : 0;
     expired_ = row_.may_expire() && row_.is_expired(now_ms);
-    if (expired_) return;
+    if (expired_) return true;
+    if (command.returns_value && out_.size() + row_.value().size() > out_bytes_max_) return false;
     hit_ = true;
     memcached::Item item;
     item.value = row_.value();
@@ -91,8 +90,9 @@ class HitWriter final : public model::RowSink {
       item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
       if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
     }
-    if (command.verb == memcached::Verb::kMetaDebug) return Debug(item);
-    memcached::AppendHit(command, target_.key, item, &out_);
+    if (command.verb == memcached::Verb::kMetaDebug) Debug(item);
+    else memcached::AppendHit(command, target_.key, item, &out_);
+    return true;
   }
 
   void Debug(const memcached::Item& item) {

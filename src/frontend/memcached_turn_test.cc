@@ -99,6 +99,15 @@ TEST_F(MemcachedTest, ARequestThatIsParsedTwiceIsTimed) {
   EXPECT_EQ(1u, shared_->counters.Sum(MemcachedStat::kWritesTimed));
 }
 
+TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {
+  settings_.limits.reply_bytes_max = 1024;
+  Connect();
+  EXPECT_EQ("STORED\r\n", Ask("set a 0 0 2000\r\n" + std::string(2000, 'x') + "\r\n"));
+  EXPECT_EQ("HD s2000\r\n", Ask("mg a s\r\n"));
+  EXPECT_TRUE(Ask("mg a s v\r\n").starts_with("SERVER_ERROR "));
+  EXPECT_TRUE(Ask("get a\r\n").starts_with("SERVER_ERROR "));
+}
+
 TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
   Ask("set p:a 0 0 1\r\n1\r\nstats detail on\r\n");
   base::Arena arena;

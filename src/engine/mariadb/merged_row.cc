@@ -9,12 +9,6 @@ using model::ErrorCode;
 using model::Modification;
 using model::Request;
 
-namespace {
-
-/// Room for BLOB values that is kept from one row to the next.
-
-}  // namespace
-
 RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
   if (!request.names_one_row()) return RowOpening::Not(NotMergeable::kRequest);
   OpenTable* open = nullptr;

@@ -44,7 +44,8 @@ struct Item {
   const void* detail = nullptr;
   /// Executing it is more than `request`: a turn must not make it part of a row (S7).
   bool stands_alone = false;
-  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room as a request does.
+  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room as a request
+  /// does.
   bool is_large = false;
   bool closes = false;  ///< Once it is answered the connection ends; what is behind it is dropped.
 };

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "exec/engine_errors.h"
-#include "model/limits.h"
 
 namespace rowsocket::exec {
 
@@ -240,8 +239,8 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// One behind it was executed before the batch was lost, and stays: who is stopped here would have it
-// executed again.
+// One behind it was executed before the batch was lost, and stays: if its client were stopped here, it
+// would be executed again.
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
   return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {
@@ -249,15 +248,15 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
   });
 }
 
-// Of short requests the number is limited, but a few long ones would keep all others waiting, and go on
-// when their client has gone. In the lane they have waited together and end together.
+// Of short requests the number is limited, but a few long ones would keep all others waiting, and go
+// on when their client has gone. In the lane they have waited together and end together.
 void Turn::NoteReply(const TurnItem& item, size_t bytes) {
   reply_bytes_ += bytes;
   if (is_full_ || waits_ == Waits::kTogether) return;
   const auto place = static_cast<size_t>(&item - items_.data());
-  const bool is_time = MayBeLong(item) || place % model::kTimedItems == 0;
+  const bool is_time = MayBeLong(item) || (place + 1) % model::kTimedItems == 0;
   is_full_ = reply_bytes_ > model::kTurnReplyBytesMax ||
-             (is_time && base::CoarseNowMs() - began_ms_ > model::kTurnMsMax);
+             (is_time && base::CoarseNowMs() - began_ms_ > ms_max_);
 }
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would

@@ -32,6 +32,7 @@
 #include "exec/frontend.h"
 #include "exec/row_groups.h"
 #include "exec/stats.h"
+#include "model/limits.h"
 #include "net/gated_output.h"
 
 namespace rowsocket::exec {
@@ -124,6 +125,8 @@ class Turn {
   /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
   void FinishThoseThatGiveWay();
 
+  /// For tests, which have all the time they need.
+  void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
   /// It has taken so much time, or so many bytes of replies, that items were left for the next one.
   bool is_full() const { return is_full_; }
 
@@ -181,6 +184,7 @@ class Turn {
   bool is_full_ = false;
   size_t reply_bytes_ = 0;
   int64_t began_ms_ = 0;
+  int64_t ms_max_ = model::kTurnMsMax;
   Commit commit_;
   std::chrono::nanoseconds commit_time_{0};
 };

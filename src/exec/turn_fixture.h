@@ -44,6 +44,7 @@ class TurnFixture : public ::testing::Test {
     store_.CreateTable({kTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                        {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     settings_.writable = true;
+    turn_.LimitTime(INT64_MAX);
   }
   void TearDown() override { store_.SetHook({}); }
 

@@ -198,6 +198,7 @@ TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
 
 // Its client is not stopped before it when the batch runs again: it would be given again, too.
 TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
+  turn_.LimitTime(model::kTurnMsMax);
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
   for (const bool is_locked : {false, true}) {
     SCOPED_TRACE(is_locked);

@@ -2,7 +2,6 @@
 // client does not take, or by a turn that is full.
 #include <algorithm>
 
-#include "base/clock.h"
 #include "exec/turn_fixture.h"
 
 namespace rowsocket::exec {
@@ -25,12 +24,6 @@ class TurnStopTest : public TurnFixture {
     outcome.error = Error::Engine(146);
     outcome.busy = true;
     return outcome;
-  }
-  /// More than a turn may.
-  static void TakeLong() {
-    const int64_t now_ms = base::CoarseNowMs();
-    while (base::CoarseNowMs() - now_ms <= model::kTurnMsMax) {
-    }
   }
   void ExpectWaitsAt(const Peer& peer, size_t item) {
     ASSERT_TRUE(peer.client.stopped());
@@ -198,7 +191,6 @@ TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
 
 // Its client is not stopped before it when the batch runs again: it would be given again, too.
 TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
-  turn_.LimitTime(model::kTurnMsMax);
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
   for (const bool is_locked : {false, true}) {
     SCOPED_TRACE(is_locked);
@@ -214,7 +206,7 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
         return engine::fake::Deadlock();
       }
       if (is_lost && is_locked && key == "1") return Busy();
-      if (is_lost && !is_locked && key == "2") TakeLong();
+      if (is_lost && !is_locked && key == "2") turn_.LimitTime(-1);  // It has taken long.
       return Outcome();
     });
     Send(slow, "0\t>=\t1\t2\t1000\n");
@@ -227,6 +219,7 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
               peer.TakeReplies());
     EXPECT_EQ(!is_locked, turn_.is_full());
     store_.SetHook({});
+    turn_.LimitTime(INT64_MAX);
     NextTurn();
   }
   EXPECT_EQ("07;17;", store_.Dump("test.stays"));

@@ -253,10 +253,8 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
 void Turn::NoteReply(const TurnItem& item, size_t bytes) {
   reply_bytes_ += bytes;
   if (is_full_ || waits_ == Waits::kTogether) return;
-  const auto place = static_cast<size_t>(&item - items_.data());
-  const bool is_time = MayBeLong(item) || (place + 1) % model::kTimedItems == 0;
   is_full_ = reply_bytes_ > model::kTurnReplyBytesMax ||
-             (is_time && base::CoarseNowMs() - began_ms_ > ms_max_);
+             (MayBeLong(item) && base::CoarseNowMs() - began_ms_ > ms_max_);
 }
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would

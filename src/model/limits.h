@@ -38,12 +38,11 @@ inline constexpr uint32_t kBatchesMax = 4;
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
-/// Bytes of replies and milliseconds after which a turn begins no more requests. The clock is looked
-/// at behind requests that may have met more than kShortFindRows rows, and every kTimedItems-th.
+/// Bytes of replies after which a turn begins no more requests, and milliseconds, looked at behind
+/// requests that may have met more than kShortFindRows rows.
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 inline constexpr int64_t kTurnMsMax = 100;
 inline constexpr uint64_t kShortFindRows = 100;
-inline constexpr size_t kTimedItems = 16;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.

@@ -127,7 +127,7 @@ class Turn {
 
   /// For tests, which have all the time they need.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
-  /// It has taken so much time, or so many bytes of replies, that items were left for the next one.
+  /// It has taken so much time, or so many bytes of replies, that nothing more was begun in it.
   bool is_full() const { return is_full_; }
 
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
@@ -154,7 +154,7 @@ class Turn {
   bool IsShared(const TurnItem& item);
   bool ExecuteRow(engine::Session& session, TurnItem& first);
   bool ExecuteOnRow(engine::Session& session, TurnItem& first);
-  void StopRow(TurnItem& first);
+  void StopRow(TurnItem& first, model::Error error);
   bool IsNext(const TurnItem& item) const;
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);

@@ -48,8 +48,8 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     return false;
   }
   if (opening.outcome.busy) {
-    StopRow(first);
-    return true;
+    StopRow(first, opening.outcome.error);
+    return !first.fixed || ExecuteItem(session, first, false);
   }
   const model::Error error = opening.outcome.error;
   if (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error)) {
@@ -99,10 +99,16 @@ void Turn::StopMerging() {
   }
 }
 
-// Who would be next on this row waits for the same lock: asking once for all of them is enough.
-void Turn::StopRow(TurnItem& first) {
+// Who would be next on this row waits for the same lock: asking once for all of them is enough. Who
+// must not be stopped has the error for an answer.
+void Turn::StopRow(TurnItem& first, model::Error error) {
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
     if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
+    if (IsBeforePermanent(*item)) {
+      item->fixed = true;
+      item->answer = error;
+      continue;
+    }
     item->waits = true;
     item->client->stopped_at = item;
   }

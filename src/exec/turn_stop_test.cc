@@ -225,6 +225,33 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
   EXPECT_EQ("07;17;", store_.Dump("test.stays"));
 }
 
+TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnceBehindASharedRow) {
+  store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
+  Peer& peer = Connect();
+  Peer& shares = Connect();
+  Peer& other = Connect();
+  bool is_lost = false;
+  store_.SetHook([&](const Call& call) {
+    if (is_lost && call.kind == Call::Kind::kBeginRow) return Busy();
+    if (is_lost || call.kind != Call::Kind::kExecute ||
+        engine::fake::FirstValue(*call.request) != "3") {
+      return Outcome();
+    }
+    is_lost = true;
+    return engine::fake::Deadlock();
+  });
+  Send(peer, "P\t2\ttest\tstays\t\tid\n1\t=\t1\t1\t1\t0\tU\t10\n2\t+\t1\t7\n");
+  Send(shares, "1\t=\t1\t1\t1\t0\tU\t11\n");
+  Send(other, "1\t=\t1\t3\t1\t0\tU\t30\n");
+  Run();
+  EXPECT_TRUE(is_lost);
+  EXPECT_FALSE(peer.client.stopped());
+  EXPECT_EQ("0\t1\n1\t1\t146\n0\t1\n", peer.TakeReplies());
+  ExpectWaitsAt(shares, 3);
+  EXPECT_EQ("0\t1\t1\n", other.TakeReplies());
+  EXPECT_EQ("7;", store_.Dump("test.stays"));
+}
+
 TEST_F(TurnStopTest, ManyLocksThatCostTheTransactionOneAfterTheOther) {
   for (int i = 0; i < 12; ++i) Connect();
   store_.SetHook([](const Call& call) {

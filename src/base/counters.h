@@ -37,7 +37,9 @@ class CounterRegistry {
     const std::lock_guard lock(mutex_);
     uint64_t sum = retired_[static_cast<size_t>(counter)];
     for (const CounterBlock<E>* block : blocks_) sum += block->Get(counter);
-    return sum;
+    // Of a gauge that one block has taken over from another meanwhile, less than nothing may be
+    // seen.
+    return sum > uint64_t{INT64_MAX} ? 0 : sum;
   }
 
  private:

@@ -32,7 +32,10 @@ struct IndexRegistry::State {
   };
 
   uint32_t TakeId() {
-    if (free_ids.empty()) return next_id++;
+    if (free_ids.empty()) {
+      free_ids.reserve(next_id + 1);  // To give one back takes no memory.
+      return next_id++;
+    }
     const uint32_t id = free_ids.back();
     free_ids.pop_back();
     return id;
@@ -40,13 +43,15 @@ struct IndexRegistry::State {
 
   // Its name may belong to a newer object by now.
   void Release(const std::string& key, const Index& index) {
-    std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex);
     const auto found = by_names.find(key);
     if (found != by_names.end() && found->second.serial == index.serial()) by_names.erase(found);
     free_ids.push_back(index.id());
   }
 
-  std::mutex mutex;  ///< Guards all below.
+  /// Guards all below. Where memory runs out in Get, what it has made is deleted, and Release
+  /// called.
+  std::recursive_mutex mutex;
   std::unordered_map<std::string, Entry> by_names;
   std::vector<uint32_t> free_ids;
   uint32_t next_id = 0;
@@ -57,7 +62,7 @@ IndexRegistry::IndexRegistry() : state_(std::make_shared<State>()) {}
 
 std::shared_ptr<Index> IndexRegistry::Get(const IndexNames& names) {
   std::string key = KeyOf(names);
-  std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   State::Entry& entry = state_->by_names[key];
   std::shared_ptr<Index> index = entry.index.lock();
   if (index != nullptr) return index;

@@ -21,12 +21,14 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
-/// Whether a request may have looked at many rows.
-bool MayBeLong(const TurnItem& item) {
-  const model::Find& find = item.item.request.find;
-  return item.rows > model::kShortFindRows || find.limit > model::kShortFindRows ||
-         find.offset > model::kShortFindRows || find.in_values.size() > model::kShortFindRows ||
-         (find.op != model::CompareOp::kEq && !find.filters.empty());
+/// Whether a request may have taken long: it has looked at many rows, some of them deleted perhaps,
+/// or many values have come or been read for it.
+bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
+  return item.item.request.find.op != model::CompareOp::kEq ||
+         outcome.rows > model::kShortFindRows || outcome.rows_passed > model::kShortFindRows ||
+         item.item.request.find.in_values.size() > model::kShortFindRows ||
+         item.input_end - item.input_begin > model::kShortLineBytes ||
+         outcome.error.code == model::ErrorCode::kResultsize;
 }
 
 }  // namespace
@@ -133,6 +135,12 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     LoseClients(items, Loss::kUnknown);
     return Result::kCommitted;
   }
+  if (commit.too_large && items.size() > 1) {
+    too_large_ = true;
+    Drop(items);
+    for (TurnItem& each : items) each.client->stopped_at = nullptr;
+    return Result::kLost;
+  }
   if (commit.ok()) {
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
@@ -208,7 +216,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   const size_t reply_begin = out.size();
   if (is_reply) {
     client.frontend->Reply(item.item, out);
-    NoteReply(item, out.size() - reply_begin);
+    NoteReply(out.size() - reply_begin);
     return true;
   }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
@@ -230,7 +238,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.answer = outcome.error;
   item.rows = outcome.rows;
   item.gives_way = outcome.back_off;
-  NoteReply(item, out.size() - reply_begin);
+  NoteReply(out.size() - reply_begin);
+  NoteTime(item, outcome);
   EndWaits(item, outcome);
   return true;
 }
@@ -250,11 +259,14 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
 
 // Of short requests the number is limited, but a few long ones would keep all others waiting, and go
 // on when their client has gone. In the lane they have waited together and end together.
-void Turn::NoteReply(const TurnItem& item, size_t bytes) {
+void Turn::NoteReply(size_t bytes) {
   reply_bytes_ += bytes;
+  is_full_ = is_full_ || (waits_ != Waits::kTogether && reply_bytes_ > model::kTurnReplyBytesMax);
+}
+
+void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
   if (is_full_ || waits_ == Waits::kTogether) return;
-  is_full_ = reply_bytes_ > model::kTurnReplyBytesMax ||
-             (MayBeLong(item) && base::CoarseNowMs() - began_ms_ > ms_max_);
+  is_full_ = MayBeLong(item, outcome) && base::CoarseNowMs() - began_ms_ > ms_max_;
 }
 
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would

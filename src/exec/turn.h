@@ -15,7 +15,7 @@
 //            `<-- up to kBatchRetriesMax times, then every request in a transaction of its own
 //
 // The commit gate (invariant I4): while a turn that writes runs, the outputs of its clients are
-// held; they are opened after Commit has returned, which is after the changes are durable.
+// held; they are opened after Commit has returned, which is after the changes are durable (S3).
 //
 // Threads: one owner. Lifetime: items and clients belong to the caller and outlive Run.
 // Limits: kTurnRequestsMax items are the caller's to keep.
@@ -149,7 +149,8 @@ class Turn {
   void StartAnew();
   bool HasRoomFor(const TurnClient& client) const;
   bool IsBeforePermanent(const TurnItem& item) const;
-  void NoteReply(const TurnItem& item, size_t bytes);
+  void NoteReply(size_t bytes);
+  void NoteTime(const TurnItem& item, const engine::Outcome& outcome);
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
   bool ExecuteRow(engine::Session& session, TurnItem& first);

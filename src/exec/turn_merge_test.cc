@@ -233,6 +233,22 @@ TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
 }
 
 /// Random requests for few rows with random failures: what the answers say adds up to the rows.
+// As where it has no row to share: that request alone is killed.
+TEST_F(TurnMergeTest, KillQueryOfTheLockingReadKillsARequest) {
+  Peer& one = ConnectBuyer();
+  Peer& two = ConnectBuyer();
+  SetHook([](const Call& call) {
+    return call.kind == Call::Kind::kBeginRow && call.number == 1
+               ? Outcome::Fail(model::ErrorCode::kKilled)
+               : Outcome();
+  });
+  Send(one, Take("3"));
+  Send(two, Take("3"));
+  Run();
+  EXPECT_EQ("1\t1\tkilled\n", one.TakeReplies());
+  EXPECT_EQ("0\t1\t30\n", two.TakeReplies());
+}
+
 class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInterface<unsigned> {
  protected:
   unsigned Random(unsigned below) { return static_cast<unsigned>(random_() % below); }

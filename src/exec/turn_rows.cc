@@ -52,7 +52,8 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     return !first.fixed || ExecuteItem(session, first, false);
   }
   const model::Error error = opening.outcome.error;
-  if (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error)) {
+  const bool is_killed = error.code == model::ErrorCode::kKilled;
+  if (is_killed || (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error))) {
     first.fixed = true;
     first.answer = error;
     EndWaits(first, opening.outcome);

@@ -189,6 +189,36 @@ TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
   EXPECT_FALSE(turn_.is_full());
 }
 
+TEST_F(TurnStopTest, TheTimeIsLookedAtBehindWhatMayBeLong) {
+  std::vector<engine::fake::Row> rows;
+  for (int id = 0; id < 150; ++id) rows.push_back({std::to_string(id), "7"});
+  store_.CreateTable({"test.many", {"id", "grp"}, {{"PRIMARY", {0}}, {"grp", {1}}}}, rows);
+  const struct {
+    std::string request;
+    bool is_long;
+  } requests[] = {
+      {"0\t=\t1\t1\n", false},
+      {"0\t>=\t1\t1\n", true},
+      {"2\t=\t1\t7\n", false},
+      {"2\t=\t1\t7\t1\t0\tF\t=\t0\t149\n", true},  // The last of all equal ones.
+      {"0\t=\t1\t1\t1\t0\tF\t=\t0\t1" + std::string(5000, ' ') + "\n", true},
+  };
+  for (const auto& [request, is_long] : requests) {
+    SCOPED_TRACE(request.substr(0, 40));
+    Peer& peer = Connect();
+    Send(peer, "P\t0\ttest\tt\t\tid\tid\nP\t2\ttest\tmany\tgrp\tid\tid\n");
+    Run();
+    NextTurn();
+    turn_.LimitTime(-1);
+    Send(peer, request + "0\t=\t1\t2\n");
+    Run();
+    EXPECT_EQ(is_long, turn_.is_full());
+    EXPECT_EQ(is_long, peer.client.stopped());
+    turn_.LimitTime(INT64_MAX);
+    NextTurn();
+  }
+}
+
 // Its client is not stopped before it when the batch runs again: it would be given again, too.
 TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});

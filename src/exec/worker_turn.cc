@@ -63,6 +63,9 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
   } catch (const std::bad_alloc&) {
     turn_->DropAllOf(client.turn);
     if (collecting_ != nullptr) collecting_->turn.DropAllOf(client.turn);
+    // Names were being looked up, in a turn perhaps.
+    session.Rollback();
+    session.ReleaseTables();
     Lose(client, Loss::kMemory);
   }
 }

@@ -1,9 +1,11 @@
-// Every limit of Rowsocket in one place (invariant I3): a number from the wire is checked against
-// one of these before it sizes anything. Those marked (variable) are defaults of system variables.
+// The limits of what the wire can reach, in one place (invariant I3): a number from the wire is
+// checked against one of these before it sizes anything. Those marked (variable) are defaults of
+// system variables.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace rowsocket::model {
 
@@ -15,6 +17,8 @@ struct Limits {
   size_t reply_bytes_max = 64u << 20;           ///< (variable) handlersocket_reply_max_bytes
   // Connections
   uint32_t connections_max = 65'536;            ///< (variable) handlersocket_connections_max, a port
+  /// Of the process, for connections: those above are for SQL, tables and logs.
+  int descriptors_max = std::numeric_limits<int>::max();
   size_t buffered_bytes_max = 1u << 20;         ///< (variable) handlersocket_buffer_max_bytes: unsent reply
                                                 ///< bytes after which a connection is paused
   uint32_t idle_timeout_s = 300;                ///< (variable) handlersocket_timeout
@@ -39,10 +43,11 @@ inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 /// Bytes of replies after which a turn begins no more requests, and milliseconds, looked at behind
-/// requests that may have met more than kShortFindRows rows.
+/// requests that have met more than kShortFindRows rows, or have more than kShortLineBytes.
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 inline constexpr int64_t kTurnMsMax = 100;
 inline constexpr uint64_t kShortFindRows = 100;
+inline constexpr size_t kShortLineBytes = 4096;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.
@@ -61,6 +66,8 @@ inline constexpr size_t kSessionTablesMax = 1000;
 /// Bytes of memory for one value, and constants of filters, that a thread keeps for its next request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
 inline constexpr size_t kKeptFiltersMax = 8;
+/// Bytes of a name in a P: the server's own limit is below it (NAME_LEN).
+inline constexpr size_t kNameBytesMax = 256;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
 /// Columns, filter columns included, of all ids of a connection: so many for each id that it may have,
@@ -94,6 +101,12 @@ inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
 inline constexpr int64_t kPurgeTickMs = 100;
 inline constexpr int64_t kPurgeIdleMs = 500;
+/// And until a flush that failed is tried again.
+inline constexpr int64_t kFlushRetryMs = 1000;
+/// Marks of memcached items that are remembered, and prefixes of keys that `stats detail` counts
+/// by.
+inline constexpr size_t kMemcachedMarksMax = 65'536;
+inline constexpr size_t kMemcachedPrefixesMax = 1000;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;
 

@@ -59,6 +59,7 @@ enum class Decision : uint8_t {
 struct CellChange {
   uint32_t column = 0;  ///< Position among the opened columns.
   Value value;
+  bool keeps = false;  ///< Without a value: the column stays as it is, and ON UPDATE does nothing.
 };
 
 /// Decides about one row while the engine has it locked. The engine may ask several times for one

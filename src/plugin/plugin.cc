@@ -1,10 +1,11 @@
 // The declaration of both daemon plugins of this library; of `handlersocket` also its system
 // variables, start and stop (those of `daemon_memcached` are in memcached_plugin.cc).
 //
-// The names of the variables are the original's (see spec/handlersocket.md); those that the
-// original does not have are marked so in docs/CONFIGURATION.md.
+// The names of the variables are the original's; those that the original does not have are marked
+// so in docs/CONFIGURATION.md.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "plugin/daemon.h"
 #include "plugin/memcached_plugin.h"
@@ -37,13 +38,17 @@ struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersion() << 8)} {}
 } daemon_info;
 
-/// SHOW VARIABLES shows what the variable points to: after the secret is taken, a mask.
+/// SHOW VARIABLES shows what the variable points to, and may do so right now: after the secret is
+/// taken, a mask.
 std::string TakeSecret(char** variable) {
   const std::string secret = Text(*variable);
   if (secret.empty()) return secret;
-  explicit_bzero(*variable, secret.size());
-  my_free(*variable);
-  *variable = my_strdup(PSI_NOT_INSTRUMENTED, "********", MYF(MY_WME));
+  char* const mask = my_strdup(PSI_NOT_INSTRUMENTED, "********", MYF(MY_WME));
+  mysql_mutex_lock(&LOCK_global_system_variables);
+  char* const given = std::exchange(*variable, mask);
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  explicit_bzero(given, secret.size());
+  my_free(given);
   return secret;
 }
 
@@ -112,9 +117,10 @@ MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   0);
 MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
                   nullptr, nullptr, 1, 1, 3000, 0);
-MYSQL_SYSVAR_UINT(lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
-                  "Requests that wait for other sessions' locks at the same time", nullptr,
-                  nullptr, 64, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(
+    lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
+    "Threads that wait for other sessions' locks: one for each row that is waited for", nullptr,
+    nullptr, 64, 1, 3000, 0);
 MYSQL_SYSVAR_UINT(timeout, timeout_s, PLUGIN_VAR_READONLY,
                   "Seconds after which an idle connection is closed; 0: never", nullptr, nullptr,
                   300, 0, 86400, 0);

@@ -1,4 +1,4 @@
-"""A request that fails leaves nothing (row 19 of the wrongs); a commit that fails answers every
+"""A request that fails leaves nothing (row 19 of docs/WRONGS.md); a commit that fails answers every
 request of its batch with an error and closes no connection (row 14)."""
 
 import pytest
@@ -118,6 +118,23 @@ def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(make_ser
     assert there == {row for row, reply in enumerate(replies) if reply.code == 0}
     assert all(reply.code in (0, 1) for reply in replies)
     assert there == set(range(60))
+
+
+def test_a_batch_whose_last_rows_outgrow_the_cache(make_server):
+    """They are given to the log when the batch is committed: then, too, it runs request by request."""
+    server = make_server(options=["--log-bin=small", "--server-id=1", "--binlog-cache-size=4096",
+                                  "--max-binlog-cache-size=4096"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE big")
+    sql.run("CREATE TABLE big.u (id INT PRIMARY KEY, v LONGBLOB)")
+    client = server.hs_wr()
+    assert client.open_index(0, "big", "u", "", "id,v") == hs.reply(0, 1)
+    inserted = 0
+    for rows in range(4, 60):
+        replies = client.pipeline([(0, "+", 2, inserted + row, b"x" * 300) for row in range(rows)])
+        assert replies == [hs.reply(0, 1)] * rows, rows
+        inserted += rows
+    assert sql.value("SELECT COUNT(*) FROM big.u") == b"%d" % inserted
 
 
 def test_the_binlog_cannot_be_written(make_server, tmp_path):

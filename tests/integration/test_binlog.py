@@ -1,4 +1,4 @@
-"""Binlog (row 2 of the wrongs): the same row events, GTIDs and times as the same work in SQL."""
+"""Binlog (row 2 of docs/WRONGS.md): the same row events, GTIDs and times as the same work in SQL."""
 
 import re
 import subprocess
@@ -220,13 +220,69 @@ def test_finds_on_other_tables_between_changes(make_server, engine):
             hs.find_tokens(1, "=", [2], 1, 0, mod=["D"])])
         assert [reply.code for reply in replies] == [0] * 5
 
-    def in_sql():
+    def in_sql():  # Where it reads Aria, too, its commit has no Xid, and not two phases.
         twins.sql.run("BEGIN")
-        twins.sql.rows("SELECT * FROM h.other")  # Whoever took part decides how a commit is logged.
         twins.sql.run("UPDATE q.t SET s = 'behind a find', bl = NULL, n = 5 WHERE id = 3")
         twins.sql.run("DELETE FROM q.t WHERE id = 2")
         twins.sql.run("COMMIT")
     assert twins.events_of(work) == twins.events_of(in_sql)
+
+
+def test_each_transaction_has_an_xid_of_its_own(make_server):
+    """Also where it begins with a find: what two have in common, or none has, a crash would mix up."""
+    server = make_server(options=binlog_options())
+    sql = server.sql()
+    sql.run("CREATE DATABASE h")
+    sql.run("CREATE TABLE h.x (id INT PRIMARY KEY, v INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO h.x VALUES (1, 0)")
+    client, other = server.hs_wr(), server.hs_wr()
+    for one in (client, other):
+        assert one.open_index(0, "h", "x", "", "v") == hs.reply(0, 1)
+    update, find = hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]), hs.find_tokens(0, "=", [1])
+    for requests in ([update], [find, update], [update, find, update]):
+        for _ in range(10):
+            # The find of one stands before the write of the other in their batch, or behind it.
+            other.send_raw(hs.line(*find) + hs.line(*update))
+            assert [reply.code for reply in client.pipeline(requests)] == [0] * len(requests)
+            assert [other.recv().code for _ in range(2)] == [0, 0]
+    xids = [row[5].decode() for row in sql.rows("SHOW BINLOG EVENTS") if row[2] == b"Xid"]
+    numbers = [re.search(r"xid=(\d+)", text).group(1) for text in xids]
+    assert len(numbers) >= 30 and len(set(numbers)) == len(numbers) and "0" not in numbers
+
+
+def test_a_row_that_cannot_be_taken_back_nor_logged_is_an_incident(make_server):
+    """As in SQL: replicas stop there, and what follows in the log can be read."""
+    server = make_server(options=binlog_options("--binlog-stmt-cache-size=4096", "--binlog-format=ROW",
+                                                "--max-binlog-stmt-cache-size=4096"))
+    sql = server.sql()
+    sql.run("CREATE DATABASE h")
+    sql.run("CREATE TABLE h.my (id INT PRIMARY KEY, b LONGBLOB) ENGINE=MyISAM")
+    sql.run("CREATE TABLE h.inno (id INT PRIMARY KEY) ENGINE=InnoDB")
+    client = server.hs_wr()
+    assert client.open_index(0, "h", "my", "", "id,b") == hs.reply(0, 1)
+    assert client.open_index(1, "h", "inno", "", "id") == hs.reply(0, 1)
+
+    def incidents(work):
+        file, start = sql.row("SHOW MASTER STATUS")[:2]
+        work()
+        types = [row[2].decode() for row in sql.rows(
+            f"SHOW BINLOG EVENTS IN '{file.decode()}' FROM {int(start)}")]
+        return types.count("Incident"), types
+    large = b"x" * 20_000
+    assert client.insert(0, [0, b"small"]) == hs.reply(0, 1)
+    in_sql, _ = incidents(lambda: sql.error("INSERT INTO h.my VALUES (1, REPEAT('x', 20000))"))
+    ours, types = incidents(lambda: client.insert(0, [2, large]))
+    assert ours == in_sql == 1, types
+    assert sql.value("SELECT COUNT(*) FROM h.my") == b"3"
+    # No mark of it is left: what InnoDB refuses is taken back, and no incident.
+    done(client.insert(1, [1]))
+    done(client.insert(0, [3, b"small"]))
+    program = server_env()["ROWSOCKET_SERVER_PREFIX"] + "/usr/bin/mariadb-binlog"
+    for file, *_ in sql.rows("SHOW BINARY LOGS"):
+        path = server.directory / "data" / file.decode()
+        subprocess.run([program, "--no-defaults", "--verify-binlog-checksum", "-vv", "--force-read", str(path)],
+                       capture_output=True, check=True, timeout=30)
+        assert sql.rows(f"SHOW BINLOG EVENTS IN '{file.decode()}'")
 
 
 def test_binlog_filters(make_server):

@@ -98,6 +98,7 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
     for (size_t i = 0; i < key_columns.size(); ++i) changed[key_columns[i]] = ToCell(edit.key[i]);
   }
   for (const model::CellChange& change : changes) {
+    if (change.keeps) continue;
     assert(std::ranges::count(table.indexes.front().columns, columns[change.column]) == 0);
     changed[columns[change.column]] = ToCell(change.value);
   }

@@ -119,8 +119,8 @@ Outcome Session::Find(const Resolved& resolved, const model::Find& find, model::
   const bool is_snapshot = seen != snapshot_.end() && !resolved.table->definition.permanent;
   const auto rows = is_snapshot ? seen->second : store_.Committed(*resolved.table);
   Outcome outcome;
-  for (const Row& row :
-       Matching(*WithOwn(resolved, rows), *resolved.index, resolved.filter_columns, find)) {
+  for (const Row& row : Matching(*WithOwn(resolved, rows), *resolved.index, resolved.filter_columns,
+                                 find, &outcome.rows_passed)) {
     const Outcome passed =
         PassRow(*resolved.table, PrimaryKey(resolved.table->definition, row));
     if (!passed.ok()) return passed;

@@ -102,7 +102,7 @@ IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
   };
   IndexFacts facts;
   facts.is_unique = &index == table.indexes.data();
-  facts.rolls_back = !table.permanent;
+  facts.is_ordered = true;
   for (const uint32_t column : index.columns) {
     facts.key_names.push_back(table.columns[column]);
     facts.key.push_back(of_column(column));
@@ -121,7 +121,8 @@ Rows Apply(const Rows& rows, const Changes& changes) {
 }
 
 std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
-                          const std::vector<uint32_t>& filter_columns, const model::Find& find) {
+                          const std::vector<uint32_t>& filter_columns, const model::Find& find,
+                          uint64_t* rows_passed) {
   Row given;
   for (const model::Value& value : find.key) given.push_back(ToCell(value));
   std::vector<Row> candidates;
@@ -138,6 +139,7 @@ std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
   uint64_t left_out = 0;
   for (Row& row : candidates) {
     if (matching.size() >= find.limit) break;
+    if (rows_passed != nullptr) ++*rows_passed;
     const model::Filter* const unmet = Unmet(row, filter_columns, find);
     if (unmet != nullptr && unmet->stops_scan) break;
     if (unmet != nullptr) continue;

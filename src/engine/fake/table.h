@@ -65,9 +65,11 @@ IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
                    const std::vector<uint32_t>& columns);
 Rows Apply(const Rows& rows, const Changes& changes);
 
-/// The rows that a find is about, after filters, offset and limit, in its order.
+/// The rows that a find is about, after filters, offset and limit, in its order. `rows_passed`:
+/// adds those that it looked at.
 std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
-                          const std::vector<uint32_t>& filter_columns, const model::Find& find);
+                          const std::vector<uint32_t>& filter_columns, const model::Find& find,
+                          uint64_t* rows_passed = nullptr);
 
 enum class Change : uint8_t { kChanged, kLeftAlone, kOutOfRange };
 /// What U, + or - make of a row.

@@ -39,11 +39,17 @@ Kind KindOf(const Field& field) {
 }
 
 /// Partial and full-text indexes do not give the column in its order.
+bool IsOrdered(const TABLE& table, const KEY& key) {
+  const auto number = static_cast<uint>(&key - table.key_info);
+  return key.algorithm != HA_KEY_ALG_LONG_HASH &&
+         (table.file->index_flags(number, 0, /*all_parts=*/true) & HA_READ_ORDER) != 0;
+}
+
 std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
     const KEY_PART_INFO& first = key.key_part[0];
-    if (key.algorithm == HA_KEY_ALG_LONG_HASH || (key.flags & (HA_FULLTEXT | HA_SPATIAL))) continue;
+    if ((key.flags & (HA_FULLTEXT | HA_SPATIAL)) != 0 || !IsOrdered(table, key)) continue;
     if (first.fieldnr != field.field_index + 1u || (first.key_part_flag & HA_REVERSE_SORT))
       continue;
     if ((first.key_part_flag & HA_PART_KEY_SEG) == 0) return {key.name.str, key.name.length};
@@ -82,7 +88,7 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
 IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& fields) {
   IndexFacts facts;
   facts.is_unique = (key.flags & HA_NOSAME) != 0 || key.algorithm == HA_KEY_ALG_LONG_HASH;
-  facts.rolls_back = table.file->has_transactions_and_rollback();
+  facts.is_ordered = IsOrdered(table, key);
   facts.is_referenced = table.file->referenced_by_foreign_key();
   facts.has_key_that_follows = HasKeyThatFollows(table);
   const KeyParts parts = UserKeyParts(key);

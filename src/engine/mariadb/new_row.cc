@@ -120,6 +120,10 @@ NewRow::Made NewRow::Change(TABLE* table, const MariaIndex& index,
   Made made = Made::kChanged;
   for (const model::CellChange& change : changes) {
     Field* field = table->field[index.column_fields()[change.column]];
+    if (change.keeps) {
+      field->set_has_explicit_value();
+      continue;
+    }
     if (!StoreExactly(field, change.value)) made = Made::kRefused;
     if (made == Made::kRefused) break;
   }

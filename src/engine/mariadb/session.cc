@@ -106,7 +106,12 @@ void MariaSession::BeginTurn(bool writes) {
   must_flush_ = false;
   seal_ = Outcome();
   THD* thd = thd_.get();
-  thd->set_time();
+  // A transaction's id in the binary log is the query id of its first statement, a find perhaps:
+  // with that of another one, a crash could commit what no replica has.
+  if (writes)
+    thd_.SetTime();
+  else
+    thd->set_time();
   if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
   // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
@@ -124,6 +129,7 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
                               model::RowSink& sink) {
   MariaIndex& maria_index = StateOf(index);
   Outcome outcome;
+  const uint64_t passed_before = RowsPassed();
   if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (row_.is_open()) {
@@ -133,9 +139,15 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request,
   } else {
     outcome = Read(maria_index, request.find, sink);
   }
+  outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
   must_flush_ = must_flush_ || !(request.relaxed || outcome.busy);
   return outcome;
+}
+
+uint64_t MariaSession::RowsPassed() const {
+  const system_status_var& counts = thd_.get()->status_var;
+  return counts.ha_read_next_count + counts.ha_read_prev_count;
 }
 
 RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {

@@ -54,6 +54,7 @@ class MariaSession final : public Session {
   void ReleaseCommitLock();
   void NoteSeen();
   void FlushSeen();
+  uint64_t RowsPassed() const;
   void EndTurn();
   void Recover();
 

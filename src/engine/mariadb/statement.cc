@@ -59,6 +59,8 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   TABLE* table = open.table;
   had_changed_rows_ = tables_.has_changed_rows();
   thd->lock = open.lock;
+  // An event that cannot be written is then an incident in the log, not half an event.
+  if (!open.rolls_back) thd->lex->set_stmt_accessed_table(LEX::STMT_WRITES_NON_TRANS_TABLE);
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
     // As under LOCK TABLES: tells the engine where a rollback of this statement goes back to.
@@ -76,8 +78,12 @@ void Statement::SetCommand(int sql_command) {
 }
 
 int Statement::Wrote(const TABLE& table, int error) {
-  if (error == 0 && table.file->has_transactions()) tables_.SetChangedRows(true);
-  return error;
+  if (error != 0) return error;
+  if (table.file->has_transactions()) tables_.SetChangedRows(true);
+  if (!table.file->has_transactions_and_rollback()) {
+    thd_.get()->transaction->stmt.modified_non_trans_table = true;
+  }
+  return 0;
 }
 
 // The events of this statement leave the pending buffer with the mark that ends a statement.
@@ -114,6 +120,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   if (!open.rolls_back) {
     outcome->permanent = true;
     tables_.Unlock(open);
+    thd->lex->reset_query_tables_list(/*init=*/false);  // The mark of Begin.
   }
   thd_.ClearStatement();
 }

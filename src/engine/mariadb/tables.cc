@@ -22,8 +22,11 @@ bool IsSystemSchema(std::string_view db) {
   });
 }
 
+/// Of a name that is no UTF-8 the server would open the file of another, without that one's locks.
 bool IsName(std::string_view name) {
-  return name.size() <= NAME_LEN && !check_table_name(name.data(), name.size(), true) &&
+  const bool is_text =
+      Well_formed_prefix(system_charset_info, name.data(), name.size()).length() == name.size();
+  return is_text && name.size() <= NAME_LEN && !check_table_name(name.data(), name.size(), true) &&
          !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) && !name.starts_with(tmp_file_prefix);
 }
 
@@ -56,6 +59,27 @@ bool TellsTime(const TABLE& table) {
   });
 }
 
+/// What is opened meanwhile is closed again, unless it is kept: also where memory runs out.
+class Opening {
+ public:
+  explicit Opening(THD* thd)
+      : thd_(thd), tables_(thd->open_tables), locks_(thd->mdl_context.mdl_savepoint()) {}
+  ~Opening() {
+    if (kept_) return;
+    while (thd_->open_tables != tables_) close_thread_table(thd_, &thd_->open_tables);
+    thd_->mdl_context.rollback_to_savepoint(locks_);
+  }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+  void Keep() { kept_ = true; }
+
+ private:
+  THD* const thd_;
+  TABLE* const tables_;
+  const MDL_savepoint locks_;
+  bool kept_ = false;
+};
+
 }  // namespace
 
 Outcome Tables::LockFailure() {
@@ -83,16 +107,11 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
     if (!IsName(db) || !IsName(name)) return Outcome::Fail(ErrorCode::kOpenTable);
     auto open = std::make_unique<OpenTable>();
     open->access = access;
-    THD* thd = thd_.get();
-    const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
-    TABLE* const tables_before = thd->open_tables;
+    Opening opening(thd_.get());
     const Outcome outcome = OpenInstance(db, name, open.get());
-    if (!outcome.ok()) {
-      while (thd->open_tables != tables_before) close_thread_table(thd, &thd->open_tables);
-      thd->mdl_context.rollback_to_savepoint(locks_before);
-      return outcome;
-    }
+    if (!outcome.ok()) return outcome;
     found = by_name_.emplace(std::move(key), std::move(open)).first;
+    opening.Keep();
   }
   *out = found->second.get();
   return {};
@@ -224,13 +243,23 @@ Outcome Tables::TakeBackupLock(const TABLE& table) {
   const enum_mdl_type type = table.s->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML;
   const unsigned bit = 1u << (type == MDL_BACKUP_DML ? 0 : 1);
   if (backup_locks_ & bit) return {};
+  Outcome outcome = TakeBackupLock(type);
+  // What is changed by then could not be taken back: its commit must not be what has to wait.
+  if (outcome.ok() && (table.file->ht->flags & HTON_NO_ROLLBACK)) {
+    outcome = TakeBackupLock(MDL_BACKUP_COMMIT);
+    if (!outcome.ok()) return outcome;
+  }
+  if (outcome.ok()) backup_locks_ |= bit;
+  return outcome;
+}
+
+Outcome Tables::TakeBackupLock(enum_mdl_type type) {
   THD* thd = thd_.get();
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", type, MDL_STATEMENT);
   if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
     return LockFailure();
   }
-  backup_locks_ |= bit;
   return {};
 }
 
@@ -261,9 +290,16 @@ Outcome Tables::TakeLock(OpenTable& open) {
       return outcome;
     }
   }
+  locked_.reserve(locked_.size() + 1);
+  // Aria would take part in the turn's transaction, for a find as well, and having no prepare of
+  // its own take it from all others in the turn. Without this it commits at the end of the
+  // statement.
+  const ulonglong begin = open.rolls_back ? 0 : thd->variables.option_bits & OPTION_BEGIN;
+  thd->variables.option_bits &= ~begin;
   // What outlasts the turn may not lie in the statement's memory.
   open.lock = mysql_lock_tables(thd, open.tables.data(), static_cast<uint>(open.tables.size()),
                                 open.stays_locked ? MYSQL_LOCK_USE_MALLOC : 0);
+  thd->variables.option_bits |= begin;
   if (open.lock == nullptr) return LockFailure();
   open.used_in = turn_;
   locked_.push_back(&open);

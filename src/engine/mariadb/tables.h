@@ -106,6 +106,7 @@ class Tables {
                                  unsigned depth);
   bool ReferencesChanged(const OpenTable& open);
   Outcome TakeBackupLock(const TABLE& table);
+  Outcome TakeBackupLock(enum_mdl_type type);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
   Outcome TakeLock(OpenTable& open);

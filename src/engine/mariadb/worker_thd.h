@@ -1,8 +1,8 @@
 // The THD of one session: the server's idea of a thread that runs statements.
 //
 // Flow: Create on the owning thread, StartStatement before and ClearStatement after every
-// statement, Destroy on the same thread. A KILL of the thread is noticed with killed() and mended
-// with Recover.
+// statement, Destroy on the same thread. A KILL of the thread is noticed with killed(); the
+// session then makes a new one.
 // Threads: the owning thread, except Interrupt.
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "containers/catalog.h"
 
 #include <algorithm>
-#include <climits>
 
 #include "base/clock.h"
 #include "model/limits.h"
@@ -9,8 +8,13 @@
 namespace rowsocket::containers {
 
 namespace {
+
 constexpr int64_t kNever = INT64_MIN / 2;
-}
+/// Lines that the log gets in a period.
+constexpr unsigned kLogLinesMax = 100;
+constexpr int64_t kLogPeriodMs = 60'000;
+
+}  // namespace
 
 std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) const {
   const auto found = std::lower_bound(
@@ -98,10 +102,22 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   return has_changed || made->containers.size() != old.containers.size();
 }
 
+// Whoever may write to the mapping tables could fill the disk.
+void Catalog::Log(const std::string& line) {
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - logs_since_ms_ > kLogPeriodMs) {
+    logs_since_ms_ = now_ms;
+    lines_ = 0;
+  }
+  if (++lines_ < kLogLinesMax) return log_(line);
+  if (lines_ == kLogLinesMax)
+    log_("the mapping changes all the time: nothing more is told for a minute");
+}
+
 // Once for each thing that is wrong, and once when it no longer is.
 void Catalog::Report(const Snapshot& old, const Snapshot& made) {
   const auto report = [this](const std::string& was, const std::string& is) {
-    if (!is.empty() && is != was) log_(is);
+    if (!is.empty() && is != was) Log(is);
   };
   report(old.config.problem, made.config.problem);
   report(old.config.options.policy_problem, made.config.options.policy_problem);
@@ -110,8 +126,8 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
     const auto before = old.FindShared(container->name());
     const std::string was = before != nullptr ? before->problem : std::string();
     if (container->problem == was) continue;
-    log_("container " + container->name() +
-         (container->usable() ? " is in use" : " is disabled: " + container->problem));
+    Log("container " + container->name() +
+        (container->usable() ? " is in use" : " is disabled: " + container->problem));
   }
 }
 

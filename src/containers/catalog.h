@@ -5,7 +5,9 @@
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
 // request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later.
 // Threads: all; one at a time reads the tables, others go on with what there is.
-// Errors: a definition that is wrong disables its container alone, and is logged once.
+// Errors: a definition that is wrong disables its container alone, and is logged once, but no more
+// than
+//         some lines a minute.
 #pragma once
 
 #include <atomic>
@@ -48,10 +50,13 @@ class Catalog {
   void Read(engine::Session& session, int64_t now_ms);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
   void Report(const Snapshot& old, const Snapshot& made);
+  void Log(const std::string& line);
 
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   int64_t checked_ms_ = 0;        ///< When the mapped tables were looked at.
+  int64_t logs_since_ms_ = 0;     ///< With `lines_`: what was told in this period.
+  unsigned lines_ = 0;
   std::atomic<uint64_t> version_{0};
   std::mutex refresh_mutex_;          ///< Held while the tables are read.
   mutable std::mutex current_mutex_;  ///< Held for a copy of the pointer.

@@ -25,6 +25,7 @@ std::vector<std::string> SplitNames(std::string_view text) {
 namespace {
 
 /// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
+constexpr uint32_t kMillisecondDecimals = 3;
 constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
 constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 
@@ -139,6 +140,12 @@ class Maker {
     const engine::IndexFacts& facts = container_.facts;
     if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
     if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
+    // What has expired, and flush_all, are looked for in its order.
+    if (!facts.is_ordered) {
+      return Wrong(
+          "index " + definition_.index +
+          " is a hash, as UNIQUE over TEXT and BLOB is: make the key VARCHAR or VARBINARY");
+    }
     std::vector<std::string> named = key_columns_, indexed = facts.key_names;
     std::sort(named.begin(), named.end());
     std::sort(indexed.begin(), indexed.end());
@@ -211,6 +218,11 @@ class Maker {
                  " must be BIGINT UNSIGNED or DATETIME(6)");
   }
 
+  /// In DECIMAL the server would round to the nearest, and so to before the time.
+  void LearnExpiryStep(uint32_t decimals) {
+    for (uint32_t i = decimals; i < kMillisecondDecimals; ++i) container_.expiry_step_ms *= 10;
+  }
+
   bool CheckExpiry() {
     if (definition_.expire_time_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
@@ -222,6 +234,7 @@ class Maker {
     }
     if (column.kind == Kind::kDecimal) {
       container_.expiry = ExpiryKind::kFraction;
+      LearnExpiryStep(column.decimals);
       return true;
     }
     return Wrong("expire_time_column " + definition_.expire_time_column +

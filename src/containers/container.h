@@ -79,6 +79,7 @@ struct Container {
   bool token_max_is_utc = false;
   ExpiryKind expiry = ExpiryKind::kNone;
   bool expiry_is_nullable = false;
+  int64_t expiry_step_ms = 1;  ///< What the column can tell apart.
   bool has_flags = false;
   bool verifies_key = false;  ///< The key's columns may hold what only looks the same.
   std::vector<KeyPart> key;   ///< In the order of key_columns.

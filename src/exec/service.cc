@@ -33,6 +33,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.log = std::move(log);
   context_.limits = settings.limits;
   context_.name = settings.name;
+  context_.connections_variable = settings.connections_variable;
   context_.prepare = settings.prepare;
   context_.writes = settings.writes;
 }

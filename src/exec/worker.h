@@ -63,6 +63,7 @@ struct WorkerContext {
   std::function<void(const std::string&)> log;
   model::Limits limits;
   std::string name;  ///< For the process list: "mode=rd".
+  std::string connections_variable;  ///< Says how many may be open: for messages.
   bool writes = false;  ///< The frontends let writes through.
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
@@ -210,8 +211,9 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   std::vector<std::unique_ptr<ClientBatch>> batches_;
   std::vector<ClientBatch*> free_batches_;
   ClientBatch* collecting_ = nullptr;
-  std::deque<Client*> await_batch_;  ///< They write, and all batches are full.
-  /// Their finds may have seen what is being committed: until all commits up to that one have ended.
+  std::deque<Client*> await_batch_;  ///< They write, and there is no room in a batch.
+  /// Their finds may have seen what is being committed: until all commits up to that one have
+  /// ended.
   std::deque<std::pair<uint64_t, Client*>> held_;
   uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
 

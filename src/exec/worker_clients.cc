@@ -26,7 +26,7 @@ std::string WhyNotWatched(int error) {
 
 void Worker::Listen() {
   for (net::Listener& each : *context_.listeners) {
-    if (!loop_.AddShared(each.fd(), &each)) Refuse(WhyNotWatched(errno).c_str());
+    if (!loop_.AddShared(each.fd(), &each)) return PauseAccepting(WhyNotWatched(errno).c_str());
   }
 }
 
@@ -42,10 +42,13 @@ void Worker::Accept(net::Listener& listener) {
                          : strerror(accepted.error));
       return;
     }
-    if (context_.assign(std::move(accepted.fd))) {
+    // The kernel gives the lowest number that is free.
+    if (accepted.fd.get() >= context_.limits.descriptors_max) {
+      Refuse("all of the file descriptors for connections are in use; raise open_files_limit");
+    } else if (context_.assign(std::move(accepted.fd))) {
       stats_->Add(Stat::kConnectionsAccepted);
     } else {
-      Refuse("handlersocket_connections_max are open");
+      Refuse((context_.connections_variable + " are open").c_str());
     }
   }
 }

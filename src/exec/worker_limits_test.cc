@@ -15,6 +15,9 @@ using engine::fake::Call;
 
 class WorkerLimitsTest : public ::testing::Test {
  protected:
+  /// For clients that are not to be closed: they may stand still as long.
+  static constexpr unsigned kTimeoutS = 3;
+
   WorkerLimitsTest() {
     server_.settings.limits.buffered_bytes_max = 16 * 1024;
     server_.settings.listen.send_buffer_bytes = 64 * 1024;
@@ -67,7 +70,7 @@ TEST_F(WorkerLimitsTest, ClientThatNeverReadsIsClosed) {
   OpenLargeRow(client);
   client.Send(LargeFinds());
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsTimedOut) == 1; }));
-  EXPECT_EQ(0u, server_.Stat(Stat::kConnections));
+  EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 0; }));
   EXPECT_LT(server_.Stat(Stat::kFinds), kLargeFinds);
 }
 
@@ -126,7 +129,7 @@ TEST_F(WorkerLimitsTest, PipelineIsTakenInAsItIsExecuted) {
 }
 
 TEST_F(WorkerLimitsTest, IdleConnectionIsClosed) {
-  server_.settings.limits.idle_timeout_s = 1;
+  server_.settings.limits.idle_timeout_s = kTimeoutS;
   server_.Start();
   LineClient idle = server_.ConnectAndOpen();
   LineClient busy = server_.ConnectAndOpen();
@@ -137,7 +140,7 @@ TEST_F(WorkerLimitsTest, IdleConnectionIsClosed) {
 
 // The time that a turn takes is no silence of those who have sent something meanwhile.
 TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
-  server_.settings.limits.idle_timeout_s = 1;
+  server_.settings.limits.idle_timeout_s = kTimeoutS;
   server_.settings.workers = 1;
   server_.Start();
   LineClient slow = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
@@ -147,7 +150,7 @@ TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
   other.Send(kFind1);
   // Somewhere else one that came later has been closed: the timeout of this one is over.
   TestService elsewhere;
-  elsewhere.settings.limits.idle_timeout_s = 1;
+  elsewhere.settings.limits.idle_timeout_s = kTimeoutS;
   elsewhere.Start();
   EXPECT_EQ("(end)", elsewhere.Connect().ReadLine());
   delayed.reset();
@@ -193,7 +196,7 @@ TEST_F(WorkerLimitsTest, LongRequestsOfOneDoNotKeepTheOthersWaiting) {
 }
 
 TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {
-  server_.settings.limits.idle_timeout_s = 1;
+  server_.settings.limits.idle_timeout_s = kTimeoutS;
   server_.Start();
   LineClient waits = server_.ConnectAndOpen();
   auto held = server_.store.LockRow(kServedTable, {"2"});
@@ -207,7 +210,7 @@ TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {
 
 TEST_F(WorkerLimitsTest, WhoDoesNotAuthenticateInTimeIsClosed) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
-  server_.settings.limits.auth_timeout_s = 1;
+  server_.settings.limits.auth_timeout_s = kTimeoutS;
   server_.Start();
   LineClient authenticated = server_.Connect();
   EXPECT_EQ("0\t1", authenticated.Ask("A\t1\tsecret\n"));
@@ -222,7 +225,7 @@ TEST_F(WorkerLimitsTest, WhoDoesNotAuthenticateInTimeIsClosed) {
 
 TEST_F(WorkerLimitsTest, WithoutAnAuthTimeoutTheIdleTimeoutHolds) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
-  server_.settings.limits.idle_timeout_s = 1;
+  server_.settings.limits.idle_timeout_s = kTimeoutS;
   server_.Start();
   LineClient authenticated = server_.Connect();
   EXPECT_EQ("0\t1", authenticated.Ask("A\t1\tsecret\n"));
@@ -234,7 +237,7 @@ TEST_F(WorkerLimitsTest, WithoutAnAuthTimeoutTheIdleTimeoutHolds) {
 // Its requests are ready for the next turn at the moment its time is over.
 TEST_F(WorkerLimitsTest, FloodOfRequestsMayEndByATimeout) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
-  server_.settings.limits.auth_timeout_s = 1;
+  server_.settings.limits.auth_timeout_s = kTimeoutS;
   server_.Start();
   std::vector<std::thread> floods;
   for (int i = 0; i < 4; ++i) {

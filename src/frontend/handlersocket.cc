@@ -98,8 +98,20 @@ bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id
   return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
 }
 
+// Nothing has a name so long. For each of an open index several copies are kept.
+void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors) {
+  const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
+  if (is_long(open.database) || is_long(open.table)) errors->Add(ErrorCode::kOpenTable);
+  if (is_long(open.index)) errors->Add(ErrorCode::kIdxnum);
+  if (std::any_of(open.columns.begin(), open.columns.end(), is_long) ||
+      std::any_of(open.filter_columns.begin(), open.filter_columns.end(), is_long)) {
+    errors->Add(ErrorCode::kFld);
+  }
+}
+
 void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
   model::ErrorSet errors = command.errors;
+  CheckNames(command.open_index, &errors);
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   if (!HasRoomFor(command.open_index, command.index_id)) errors.Add(ErrorCode::kValuesCount);
   item->error.code = errors.First();

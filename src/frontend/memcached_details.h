@@ -1,8 +1,8 @@
 // `stats detail`: how often keys with the same beginning, up to a `:`, were read and written.
 //
 // Threads: all; one lock while it is on, one load while it is off.
-// Limits: kPrefixesMax beginnings; further ones are not counted, nor keys without a `:`, nor
-// beginnings with a blank or a control byte.
+// Limits: kMemcachedPrefixesMax beginnings; further ones are not counted, nor keys without a `:`,
+// nor beginnings with a blank or a control byte.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -40,7 +42,7 @@ class MemcachedDetails {
     std::lock_guard lock(mutex_);
     auto found = counts_.find(prefix);
     if (found == counts_.end()) {
-      if (counts_.size() >= kPrefixesMax) return;
+      if (counts_.size() >= model::kMemcachedPrefixesMax) return;
       found = counts_.emplace(prefix, Counts()).first;
     }
     found->second.gets += counts.gets;
@@ -62,8 +64,6 @@ class MemcachedDetails {
   }
 
  private:
-  static constexpr size_t kPrefixesMax = 1000;
-
   std::atomic<bool> on_{false};
   mutable std::mutex mutex_;
   std::map<std::string, Counts, std::less<>> counts_;

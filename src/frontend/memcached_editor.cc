@@ -24,6 +24,13 @@ struct Editor::Scratch {
     thread_local Scratch scratch;
     return scratch;
   }
+
+  /// For a new decision; what a large value has taken is given back.
+  void Reset() {
+    arena.Reset();
+    if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
+    if (value.capacity() > model::kKeptValueBytesMax) value.Release();
+  }
 };
 
 Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target)
@@ -35,7 +42,7 @@ Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target)
 
 Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   Scratch& scratch = Scratch::OfThread();
-  scratch.arena.Reset();
+  scratch.Reset();
   changes_ = 0;
   stale_ = promises_ = is_token_of_sent_ = false;
   kept_ = Kept::kNone;
@@ -205,8 +212,8 @@ Decision Editor::Remove() {
     for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
     Put(container_.rows_layout.flags, NumberToCell(command_.client_flags, &flags_text_));
     item_.client_flags = command_.client_flags;
-  } else {
-    ShowRow(old_expiry_ms_);
+  } else if (!ShowRow(old_expiry_ms_)) {
+    return Keep(Result::kUnshowable);
   }
   if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
   if (!PutToken()) return Keep(Result::kRefused);
@@ -217,7 +224,8 @@ Decision Editor::Remove() {
   return Decision::kStore;
 }
 
-// Neither touch nor gat changes the token, which the column would do by itself.
+// Neither touch nor gat changes the token, which the column would do by itself; nor what only
+// counts as one, as NULL does.
 Decision Editor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
@@ -225,7 +233,9 @@ Decision Editor::Touch() {
     return Keep(is_gat ? Result::kMiss : Result::kNotFound);
   }
   const int64_t expiry_ms = NewExpiry(command_.exptime);
-  ShowRow(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms);
+  if (!ShowRow(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms)) {
+    return Keep(Result::kUnshowable);
+  }
   result_ = is_gat ? Result::kHit : Result::kTouched;
   if (expiry_ms <= now_ms_) return Decision::kDelete;
   PutExpiry(expiry_ms);
@@ -234,18 +244,21 @@ Decision Editor::Touch() {
   return Decision::kStore;
 }
 
-// The row is gone when the reply is written: a value that it tells is copied.
-void Editor::ShowRow(int64_t expiry_ms) {
+// The row is gone when the reply is written: a value that it tells is copied. False: it is more
+// than a reply may hold.
+bool Editor::ShowRow(int64_t expiry_ms) {
   item_.value = old_value_;
   item_.size = old_value_.size();
   item_.client_flags = old_flags_;
   item_.cas = old_token_;
   item_.ttl_s = TtlOf(expiry_ms, now_ms_);
-  if (!command_.returns_value) return;
+  if (!command_.returns_value) return true;
+  if (old_value_.size() > shared_.settings.limits.reply_bytes_max) return false;
   base::Buffer& copy = Scratch::OfThread().value;
   copy.Truncate(0);
   copy.Append(old_value_);
   item_.value = copy.view();
+  return true;
 }
 
 // T and N, the later of which stands: as in memcached, where each flag is carried out in its turn.
@@ -284,8 +297,7 @@ int64_t Editor::NewExpiry(int64_t exptime) const {
 // mg with N: what is not there is made empty, and this client is to fill it.
 Decision Editor::GetOrCreate() {
   if (is_there_) {
-    ShowRow(old_expiry_ms_);
-    return Keep(Result::kHit);
+    return Keep(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
   }
   promises_ = true;
   const Decision decision = Create({}, 0, CreatedExptime(), Result::kHit);
@@ -372,7 +384,8 @@ bool Editor::PutToken() {
 
 void Editor::PutSameToken() {
   if (container_.token == TokenKind::kHash) return;
-  Put(container_.rows_layout.token, TokenToCell(old_token_, container_.token, &token_text_));
+  if (container_.rows_layout.token == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {container_.rows_layout.token, Value(), /*keeps=*/true};
 }
 
 void Editor::PutExpiry(int64_t expiry_ms) {

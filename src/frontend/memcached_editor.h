@@ -33,7 +33,8 @@ class Editor final : public model::RowEditor {
     kMiss,
     kNotNumeric,
     kTooLarge,
-    kRefused,  ///< refusal() says why.
+    kRefused,     ///< refusal() says why.
+    kUnshowable,  ///< More than a reply may hold: nothing was changed.
   };
   /// Which of the marks that the item had under its old token go on with the new one.
   enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
@@ -92,7 +93,7 @@ class Editor final : public model::RowEditor {
   void PutSameToken();
   void PutExpiry(int64_t expiry_ms);
   void Put(uint32_t column, const model::Value& value);
-  void ShowRow(int64_t expiry_ms);
+  bool ShowRow(int64_t expiry_ms);
   int64_t NewExpiry(int64_t exptime) const;
   int64_t CreatedExptime() const;
   int64_t CreatedTtl(int64_t expiry_ms) const;

@@ -138,6 +138,7 @@ void AppendResult(MemcachedShared& shared, const Work& work, const Target& targe
     case Result::kTooLarge:
       return memcached::AppendError(command, Error::kTooLarge, &out);
     case Result::kRefused:
+    case Result::kUnshowable:  // Answered before.
       return memcached::AppendServerError(command, BinaryStatus::kInvalidArguments,
                                           editor.refusal(), &out);
   }
@@ -170,6 +171,7 @@ void Count(const Editor& editor, Tally* tally) {
     case Result::kNotNumeric:
     case Result::kTooLarge:
     case Result::kRefused:
+    case Result::kUnshowable:
       tally->failed = true;
       return;
   }
@@ -226,6 +228,9 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     // To clean up is done as well as can be: the row stays, and is absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailBehind(all, outcome);
+    if (editor.result() == Editor::Result::kUnshowable) {
+      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
+    }
     AddDone(outcome, &all);
     const Outcome found = FindToken(shared, work, target, session, &editor);
     if (!found.ok()) return FailBehind(all, found);

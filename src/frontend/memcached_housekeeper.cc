@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "frontend/memcached_flush.h"
 
@@ -78,10 +79,11 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   const auto snapshot = shared_.catalog.current();
   shared_.next_flush_ms.store(kNever);
   bool has_more = false;
+  std::erase_if(purges_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) continue;
-    FlushDue(session, *container);
+    FlushDue(*container);
     if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {
       has_more = Purge(session, *container) || has_more;
     }
@@ -89,25 +91,49 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   return has_more;
 }
 
-void MemcachedHousekeeper::FlushDue(engine::Session& session, const Container& container) {
+/// Returns the one before.
+engine::Session* MemcachedHousekeeper::Interruptible(engine::Session* session) {
+  std::lock_guard lock(mutex_);
+  return std::exchange(session_, session);
+}
+
+void MemcachedHousekeeper::FlushDue(const Container& container) {
   std::atomic<int64_t>& flush_at_ms = container.state->flush_at_ms;
   int64_t at_ms = flush_at_ms.load();
   if (at_ms == 0) return;
   if (shared_.NowMs() < at_ms) return shared_.FlushIsDueAt(at_ms);
-  session.BeginTurn(true);
-  const bool flushed = EndTurn(session, DeleteAllRows(container, session));
+  bool flushed = false;
+  try {
+    std::thread([&] { flushed = Flush(container); }).join();
+  } catch (const std::system_error&) {
+    // No thread is to be had.
+  }
   // Unless another has taken its place meanwhile. One that failed is tried again.
   if (flushed)
     flush_at_ms.compare_exchange_strong(at_ms, 0);
   else
-    shared_.FlushIsDueAt(shared_.NowMs() + model::kPurgeTickMs);
+    shared_.FlushIsDueAt(shared_.NowMs() + model::kFlushRetryMs);
+}
+
+// On a thread of its own: one thread has one session.
+bool MemcachedHousekeeper::Flush(const Container& container) {
+  const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
+  if (session == nullptr) return false;
+  session->Describe("mode=housekeeping, flush_all");
+  engine::Session* const purging = Interruptible(session.get());
+  session->BeginTurn(true);
+  const bool flushed = EndTurn(*session, DeleteAllRows(container, *session));
+  Interruptible(purging);
+  return flushed;
 }
 
 bool MemcachedHousekeeper::Purge(engine::Session& session, const Container& container) {
-  const size_t rows_max =
-      std::max<size_t>(1, rows_per_second_ * static_cast<size_t>(model::kPurgeTickMs) / 1000);
-  const MemcachedPurge::Done done =
-      purges_[container.name()].Round(session, container, shared_.NowMs(), rows_max);
+  PurgeOf& of = purges_[container.name()];
+  of.thousandths += uint64_t{rows_per_second_} * model::kPurgeTickMs;
+  const size_t rows_max = of.thousandths / 1000;
+  of.thousandths %= 1000;
+  if (rows_max == 0) return true;
+  const MemcachedPurge::Done done = of.purge.Round(session, container, shared_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   shared_.counters.Add(MemcachedStat::kPurged, done.deleted);
   return done.has_more;

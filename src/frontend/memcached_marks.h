@@ -3,8 +3,8 @@
 //
 // A key is one without the container's name: a row has its marks whichever way it is asked for.
 // Threads: all; one lock a part.
-// Limits: kMarksMax marks; when a part is full, an arbitrary mark of it goes, which means that one
-// more client is told to renew its item.
+// Limits: kMemcachedMarksMax marks; when a part is full, an arbitrary mark of it goes, which means
+// that one more client is told to renew its item.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -95,7 +97,6 @@ class MemcachedMarks {
   }
 
   static constexpr size_t kParts = 16;
-  static constexpr size_t kMarksMax = 65'536;
 
   struct Part {
     std::mutex mutex;
@@ -115,7 +116,7 @@ class MemcachedMarks {
       part.marks[name] = marks;
       return;
     }
-    if (part.marks.size() >= kMarksMax / kParts)
+    if (part.marks.size() >= model::kMemcachedMarksMax / kParts)
       part.marks.erase(part.marks.begin());
     else
       count_.fetch_add(1, std::memory_order_relaxed);

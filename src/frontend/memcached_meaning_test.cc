@@ -259,6 +259,33 @@ TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
   EXPECT_EQ(1u, store_.RowCount("test.other"));
 }
 
+// The server would round 1.05 seconds to the nearest tenth, which may be before.
+TEST_F(MemcachedTest, WhatTheColumnCannotTellApartExpiresLater) {
+  for (const uint32_t decimals : {1u, 2u}) {
+    store_.CreateTable({"test.tenths",
+                        {"k", "v", "e"},
+                        {{"PRIMARY", {0}}},
+                        false,
+                        false,
+                        {{"e", Of(Kind::kDecimal, decimals, true)}}});
+    Define({{"tenths", "test", "tenths", "k", "v", "0", "0", "e", "PRIMARY"}});
+    shared_->catalog.RefreshNow(session_);
+    for (int i = 0; i < 30; ++i) {
+      const int64_t least_ms = shared_->NowMs() + 1000;
+      EXPECT_EQ("STORED\r\n", Set("k", "v", "1"));
+      const std::string row = store_.Dump("test.tenths");
+      const size_t begin = row.rfind(',') + 1;
+      const std::string cell = row.substr(begin, row.size() - 1 - begin);
+      const size_t point = cell.find('.');
+      ASSERT_NE(std::string::npos, point) << row;
+      EXPECT_EQ(std::string(3 - decimals, '0'), cell.substr(point + 1 + decimals)) << row;
+      EXPECT_GE(std::stoll(cell.substr(0, point)) * 1000 + std::stoll(cell.substr(point + 1)),
+                least_ms);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
 TEST_F(MemcachedTest, NoKeyBreaksALineOfTheDump) {
   Ask("stats detail on\r\n");
   // x, CR, LF, END, CR, LF, and so on in base64.

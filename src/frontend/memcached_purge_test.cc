@@ -159,6 +159,19 @@ TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
   EXPECT_EQ(0u, rows());
 }
 
+// Ten rounds a second.
+TEST_F(PurgeTest, FewRowsASecondAreNotMore) {
+  std::vector<Row> all;
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("old", i, "1000"));
+  Fill(all, "by_e");
+  MemcachedHousekeeper one{*shared_, sessions_, 1};
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(one.RunOnce(session_));
+  EXPECT_EQ(40u, rows());
+  MemcachedHousekeeper nineteen{*shared_, sessions_, 19};
+  for (int i = 0; i < 20; ++i) nineteen.RunOnce(session_);
+  EXPECT_EQ(2u, rows());
+}
+
 TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));

@@ -16,6 +16,7 @@ bool NeedsToken(const MemcachedShared& shared, const Command& command) {
 
 base::Buffer& Joined() {
   thread_local base::Buffer joined;
+  if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
   return joined;
 }
 

@@ -63,6 +63,8 @@ class RowView {
     } else if (at == layout_.token) {
       token_ = TokenFromCell(cell, container_.token);
     } else {
+      // Numbers were compared by the index, and read as their column shows them (ZEROFILL).
+      if (container_.key[at - layout_.key].is_integer) return;
       const model::Value& wanted = target_.columns[at - layout_.key];
       if (cell.is_null() || cell.text() != wanted.text()) is_there_ = false;
     }

@@ -1,6 +1,6 @@
 // What all connections of a memcached port share.
 //
-// Threads: all; settings do not change once the port runs, but for the two that are atomic.
+// Threads: all; settings do not change once the port runs; the rest is atomic or has a mutex.
 // Lifetime: outlives the port's connections.
 #pragma once
 
@@ -34,7 +34,6 @@ struct MemcachedSettings {
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
 };
 
-/// What `stats` of one thread may need when it was asked for it.
 struct MemcachedShared {
   MemcachedShared(MemcachedSettings given, const exec::StatRegistry& stats,
                   std::function<void(const std::string&)> log)

@@ -130,8 +130,10 @@ model::Value ExpiryToCell(int64_t expiry_ms, const containers::Container& contai
   if (expiry_ms == kNever) {
     return container.expiry_is_nullable ? model::Value() : model::Value(std::string_view("0"));
   }
-  const int64_t seconds = expiry_ms / kMsPerSecond;
-  const int64_t ms = expiry_ms % kMsPerSecond;
+  const int64_t step_ms = container.expiry_step_ms;
+  const int64_t shown_ms = (expiry_ms + step_ms - 1) / step_ms * step_ms;  // Nothing expires early.
+  const int64_t seconds = shown_ms / kMsPerSecond;
+  const int64_t ms = shown_ms % kMsPerSecond;
   if (container.expiry == ExpiryKind::kSeconds) {
     return NumberToCell(static_cast<uint64_t>(seconds + (ms != 0)), room);
   }

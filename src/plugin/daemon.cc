@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <thread>
+
+#include "base/printable.h"
 
 namespace rowsocket::plugin {
 
@@ -29,6 +32,18 @@ bool FitsTheServer() {
 SharedByPlugins& Shared() {
   static SharedByPlugins shared;
   return shared;
+}
+
+int DescriptorsForConnections() {
+  constexpr ulong kOthers = 1024;
+  const ulong sql = max_connections + tc_size + kOthers;
+  const ulong half = open_files_limit / 2;
+  const ulong left = open_files_limit > sql ? open_files_limit - sql : 0;
+  return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
+}
+
+void Log(const std::string& text) {
+  sql_print_warning("rowsocket: %s", base::Printable(text).c_str());
 }
 
 unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }

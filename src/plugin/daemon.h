@@ -23,6 +23,14 @@ bool FitsTheServer();
 /// that one that waits for the disk does not keep all others out.
 unsigned ReadersForThisMachine();
 
+/// Of open_files_limit, what is left when SQL has what it may need: so many connections and open
+/// tables, and some logs. At least half.
+int DescriptorsForConnections();
+
+/// A warning in the server's log. What came from a table or from the wire has no control characters
+/// there.
+void Log(const std::string& text);
+
 inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
 
 /// A row may be written through one plugin while it is read through the other.

@@ -1,5 +1,5 @@
 // The daemon plugin `daemon_memcached`: its system variables, start and stop. Variables that
-// MySQL's plugin of that name does not have are marked so in docs/CONFIGURATION.md.
+// MySQL's plugin of that name does not have are marked so in docs/MEMCACHED.md.
 #include "plugin/memcached_plugin.h"
 
 #include <memory>
@@ -67,9 +67,10 @@ MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", 
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads that serve connections; 0: one for each core", nullptr, nullptr, 0, 0,
                   3000, 0);
-MYSQL_SYSVAR_UINT(lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
-                  "Requests that wait for other sessions' locks at the same time", nullptr, nullptr,
-                  64, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(
+    lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
+    "Threads that wait for other sessions' locks: one for each row that is waited for", nullptr,
+    nullptr, 64, 1, 3000, 0);
 MYSQL_SYSVAR_UINT(wrlock_timeout, wrlock_timeout_s, PLUGIN_VAR_READONLY,
                   "Seconds that a request waits for a table that is locked", nullptr, nullptr, 12,
                   0, 3600, 0);

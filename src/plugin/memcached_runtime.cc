@@ -8,8 +8,6 @@ namespace rowsocket::plugin {
 
 namespace {
 
-void Log(const std::string& text) { sql_print_warning("rowsocket: %s", text.c_str()); }
-
 /// What the server's time of day is ahead of UTC.
 int64_t UtcOffsetSeconds(int64_t unix_s) {
   MYSQL_TIME local;
@@ -36,12 +34,14 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
   service.name = "mode=rw";
   service.workers = variables.threads;
   service.workers_variable = "daemon_memcached_threads";
+  service.connections_variable = "daemon_memcached_connections_max";
   service.elastic = true;
   service.addresses = addresses;
   service.listen = variables.listen;
   service.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
   service.limits = variables.limits;
   service.limits.auth_timeout_s = 0;
+  service.limits.descriptors_max = DescriptorsForConnections();
   service.writes = true;
   service.prepare = [this](engine::Session& session, bool now) {
     if (now)

@@ -5,12 +5,6 @@
 
 namespace rowsocket::plugin {
 
-namespace {
-
-void Log(const std::string& text) { sql_print_warning("rowsocket: %s", text.c_str()); }
-
-}  // namespace
-
 Runtime::Runtime() = default;
 
 bool Runtime::Start(const Settings& settings, std::string* error) {
@@ -93,6 +87,7 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   service_settings.listen = settings.listen;
   service_settings.listen.variables = {"handlersocket_address", port.port_variable};
   service_settings.limits = settings.limits;
+  service_settings.limits.descriptors_max = DescriptorsForConnections();
   if (frontend->secret.empty()) service_settings.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   // Both are kept before it starts: of a service that fails some workers run, and until Stop they

@@ -211,6 +211,16 @@ def test_hostile_names_are_answered(server, witness, data):
     witness()
 
 
+@pytest.mark.ours
+@pytest.mark.parametrize("name", [b"a\xff", b"a\xc3", b"a\xf0\x9f\x8e\x81"], ids=["byte", "cut", "four bytes"])
+def test_a_name_that_is_no_utf8_opens_no_other_table(server, db, sql, name):
+    """The server would look for its file with a ? in place of each such byte."""
+    sql.run(f"CREATE TABLE {db}.`a?` (id INT PRIMARY KEY)")
+    for client in (server.hs_rd(), server.hs_wr()):
+        assert client.open_index(0, db, "a?", "", "id") == OK
+        assert client.open_index(1, db, name, "", "id") == refused(1, "open_table")
+
+
 def test_many_columns_and_long_lists(server, db, witness):
     client = server.hs_rd()
     names = b",".join([b"id"] * 100_000)

@@ -1,4 +1,4 @@
-"""Row 9 of the table of wrongs, and decisions 1 to 3: keys compare as in SQL's WHERE."""
+"""Row 9 of docs/WRONGS.md: keys compare as in SQL's WHERE (spec/handlersocket.md says what that means)."""
 
 import pytest
 
@@ -390,3 +390,30 @@ def test_letter_that_stands_for_two_in_an_index_prefix(sql, rd):
                 assert sorted(index.rows(op, [value], 99)) == sorted(expected), (charset, op, value)
             forced = sql.rows(f"SELECT id FROM {charset} FORCE INDEX (k) WHERE c = %s ORDER BY id", value)
             assert index.rows("=", [value], 99) == forced, (charset, value)
+
+
+@pytest.mark.ours
+def test_numbers_of_more_digits_than_a_double_has(sql, rd, wr):
+    """They are shortened before they are read; what is half way between two DOUBLEs is rounded as by
+    SQL, by a digit far behind."""
+    half = "9007199254740993"  # 2**53 + 1
+    texts = ["1" + "0" * 900 + "e-900", half + "0" * 1000 + "e-1000", half + "0" * 999 + "1e-1000",
+             half + "0" * 1000 + ".00e-1000", half + "0" * 1000 + ".001e-1000", "-" + half + "0" * 900 + "1E-901",
+             "0" * 2000 + "5", " +" + "7" * 1500 + "e-1499", "7" * 1500 + "e-1499x", "8" * 1200 + "e",
+             "8" * 1200, "9" * 20_300 + "e-19999", "9" * 20_300 + "e-99999999999", "0." + "3" * 2000]
+    sql.run("CREATE TABLE d (id INT PRIMARY KEY, d DOUBLE, f FLOAT, KEY (d))")
+    for number, text in enumerate(texts):
+        sql.run("INSERT IGNORE INTO d VALUES (%s, %s, %s)", number, text, text)
+    sql.run("INSERT INTO d VALUES (100, 9007199254740992, 5), (101, 9007199254740994, 6), (102, 1, 7.77778)")
+    index, floats = rd("d", "d", "id", "f"), rd("d", "PRIMARY", "id", "d,f")
+    for text in texts:
+        for op in ("<", "<=", ">", ">="):
+            expected = sql.rows(f"SELECT id FROM d WHERE d {op} %s ORDER BY id", text)
+            assert sorted(index.rows(op, [text], 100), key=lambda row: int(row[0])) == expected, (op, text[:20])
+            for place, column in enumerate(("d", "f")):
+                expected = sql.rows(f"SELECT id FROM d WHERE {column} {op} %s ORDER BY id", text)
+                assert floats.rows(">=", [0], 200, 0, filters=[("F", op, place, text)]) == expected, (op, column, text[:20])
+    adder = wr("d", "", "d")
+    adder.update("=", [102], ["1"])
+    assert adder.client.modify(adder.id, "=", [102], ["+", half + "0" * 999 + "1e-1000"]) == counted(1)
+    assert sql.value("SELECT d = 1 + 9007199254740994 FROM d WHERE id = 102") == b"1"

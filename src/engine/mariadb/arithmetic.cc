@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/mariadb/real.h"
+
 namespace rowsocket::engine::mariadb {
 
 namespace {
@@ -93,15 +95,12 @@ bool HoldsNumber(Field* field) {
 }
 
 Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
-  char* end = const_cast<char*>(text.data() + text.size());
-  int error = 0;
-  const double operand = my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(),
-                                                   &end, &error);
-  if (error != 0 || end != text.data() + text.size()) {
+  const Real operand = ReadReal(text);
+  if (operand.error != 0 || operand.used != text.size()) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
   const double before = field->val_real();
-  const double after = subtract ? before - operand : before + operand;
+  const double after = subtract ? before - operand.value : before + operand.value;
   if (!std::isfinite(after)) return Refuse(field, ER_WARN_DATA_OUT_OF_RANGE);
   if (subtract && ChangesSign(before, after)) return Step::kLeftAlone;
   field->store(after);

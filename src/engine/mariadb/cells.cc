@@ -9,6 +9,7 @@ namespace {
 /// The column's text, null for NULL.
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
+  if (buffers.text.alloced_length() > model::kKeptValueBytesMax) buffers.text.free();
   const String* text = field->val_str(&buffers.text);
   if (text == nullptr || IsWireText(field)) return text;
   if (buffers.converted.alloced_length() > model::kKeptValueBytesMax) buffers.converted.free();

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/mariadb/cells.h"
+#include "engine/mariadb/real.h"
 
 namespace rowsocket::engine::mariadb {
 
@@ -30,13 +31,9 @@ bool IsBlank(std::string_view rest) {
 /// The DOUBLE that SQL reads at the front of a text, 0 when there is none; `*complete`: the text
 /// is that number and nothing else.
 double RealOf(std::string_view text, bool* complete) {
-  char* end = const_cast<char*>(text.data() + text.size());
-  int error = 0;
-  const double value =
-      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &error);
-  const size_t used = static_cast<size_t>(end - text.data());
-  *complete = used != 0 && error == 0 && IsBlank(text.substr(used));
-  return value;
+  const Real real = ReadReal(text);
+  *complete = real.used != 0 && real.error == 0 && IsBlank(text.substr(real.used));
+  return real.value;
 }
 
 bool IsTime(enum_field_types type) {

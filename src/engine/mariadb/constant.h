@@ -1,6 +1,6 @@
 // A key or filter value made ready to be compared with a column, as SQL's `column op 'value'`.
 //
-// The rules by type (the document's section "as SQL needs a decision" is in spec/handlersocket.md):
+// The rules by type (spec/handlersocket.md, "What 'as SQL does' means"):
 //   integers, YEAR   by value, exactly
 //   DECIMAL          exactly
 //   DOUBLE           by value

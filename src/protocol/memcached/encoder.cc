@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "model/limits.h"
 #include "protocol/memcached/binary_reply.h"
 #include "protocol/memcached/text_reply.h"
@@ -138,9 +139,9 @@ void AppendStat(const Command& command, std::string_view name, std::string_view 
     return AppendBinary(command, reply, out);
   }
   out->Append("STAT ");
-  out->Append(name);
+  out->Append(base::Printable(name));
   out->Append(' ');
-  AppendLine(value, out);
+  AppendLine(base::Printable(value), out);
 }
 
 void AppendStat(const Command& command, std::string_view name, uint64_t value, base::Buffer* out) {

@@ -1,0 +1,20 @@
+// Reads a DOUBLE at the front of a text, as SQL does, whatever the text's length.
+//
+// The server's own function (my_strtod in strings/dtoa.c, after David Gay) takes time with the
+// square of the digits before the point: 20,000 of them and a negative exponent are 30 ms.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace rowsocket::engine::mariadb {
+
+struct Real {
+  double value = 0;
+  size_t used = 0;  ///< Bytes of the text that are the number; 0: there is none.
+  int error = 0;    ///< Not 0: beyond what a DOUBLE holds.
+};
+
+Real ReadReal(std::string_view text);
+
+}  // namespace rowsocket::engine::mariadb

@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("ours"):
             item.add_marker(pytest.mark.skip(reason="the bundled plugin does not have it"))
         elif wrong:
-            item.add_marker(pytest.mark.xfail(reason=f"row {wrong.args[0]} of the wrongs",
+            item.add_marker(pytest.mark.xfail(reason=f"row {wrong.args[0]} of docs/WRONGS.md",
                                               strict=not wrong.kwargs.get("some")))
 
 

@@ -2,6 +2,7 @@
 drifts is the same for all of them; says what it does, and stops in time.
 """
 
+import contextlib
 import subprocess
 import time
 
@@ -15,6 +16,7 @@ from .systems import Unavailable
 SWEEP_SECONDS = 0.5
 START_S = 4  # of a system, with its copy of the tables
 FAILURES_MAX = 2  # windows of an entry that fail, before the entry is given up in this case
+QUICK_TRIES = 5  # of a window, in a quick run
 TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.SubprocessError)
 
 
@@ -138,7 +140,7 @@ class Runner:
 
     def _one_window(self, case, entry, load, number, failures, values):
         try:
-            sample = self._window(case, entry, load)
+            sample = self._window_that_answers(case, entry, load)
         except conserve.Broken as error:
             self.say(f"    {entry.label}: not conserved: {error}")
             self.writer.write("refused", case=case.id, label=entry.label, round=number,
@@ -156,6 +158,13 @@ class Runner:
         values[entry.label].append(sample)
         self.writer.write("sample", case=case.id, label=entry.label, round=number,
                           load=load.text(), values=sample)
+
+    def _window_that_answers(self, case, entry, load):
+        """In a quick run a window is so short that the host may take it away as a whole."""
+        for _ in range(QUICK_TRIES if self.plan.quick else 0):
+            with contextlib.suppress(WindowFailed):
+                return self._window(case, entry, load)
+        return self._window(case, entry, load)
 
     def _window(self, case, entry, load):
         system = self.fleet.get(entry.system)

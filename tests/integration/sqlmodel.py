@@ -1,8 +1,8 @@
 """The reference model: what each request of the protocol means, said in SQL.
 
 Model.check(request, reply) carries the request out on the twin table and tells how the reply
-differs from SQL's answer (None if it does not). The rules are those of the protocol's decisions:
-rows in index order, backwards for < and <=; composite keys compare as tuples in index order; NULL
+differs from SQL's answer (None if it does not). The rules are those of spec/handlersocket.md, "What
+'as SQL does' means": rows in index order, backwards for < and <=; composite keys compare as tuples in index order; NULL
 equals NULL and sorts lowest; = with a value that the column cannot hold finds nothing.
 """
 

@@ -1,5 +1,5 @@
 """The checks of deadlocks, durability and DDL, run on MariaDB's own HandlerSocket plugin: there
-they must find what the table of wrongs says, or they would find nothing here either."""
+they must find what docs/WRONGS.md says, or they would find nothing here either."""
 
 import pytest
 

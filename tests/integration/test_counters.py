@@ -117,23 +117,23 @@ def test_workers_are_in_the_process_list_with_mode_and_connections(server, db, s
     assert sql.rows("SELECT @@handlersocket_threads")[0][0] in (readers, str(readers).encode())
 
 
-def test_workers_are_in_performance_schema_and_survive_show_processlist(server, sql):
+def test_show_processlist_beside_the_workers(server, sql):
     assert len(sql.rows("SHOW FULL PROCESSLIST")) >= 3
 
 
 # The server's own counters, while the connections are open.
 
-@pytest.mark.bundled_wrong("server counters", some=True)
+@pytest.mark.bundled_wrong(23, some=True)
 @pytest.mark.parametrize("name,at_least", [
     ("handler_read_key", 18), ("handler_write", 2), ("handler_update", 4), ("handler_delete", 4),
-    ("handler_commit", 1), ("innodb_buffer_pool_read_requests", 20), ("innodb_data_writes", 0)])
+    ("handler_commit", 1), ("innodb_buffer_pool_read_requests", 20), ("innodb_os_log_written", 100)])
 def test_counters_of_the_server_move(table, sql, rd, wr, name, at_least):
     counters = Counters(sql, name)
     work(rd, wr)
     wait_until(lambda: counters.moved(name) >= at_least, what=f"{name} moves by {at_least}")
 
 
-@pytest.mark.bundled_wrong("server counters", some=True)
+@pytest.mark.bundled_wrong(23, some=True)
 def test_handler_counters_are_those_of_sql(table, sql, rd, wr, server, db):
     names = ["handler_read_key", "handler_read_next", "handler_read_prev", "handler_update", "handler_delete",
              "handler_write"]
@@ -157,20 +157,23 @@ def test_handler_counters_are_those_of_sql(table, sql, rd, wr, server, db):
         for number in range(30, 50):
             reader.rows("=", [number])
         for number in range(50, 55):
-            writer.update("=", [number], [0])
+            writer.update("=", [number], [attempt])
 
     def theirs():
         for number in range(30, 50):
             other.rows("SELECT x FROM t WHERE id = %s", number)
         for number in range(60, 65):
-            other.run("UPDATE t SET x = 0 WHERE id = %s", number)
+            other.run("UPDATE t SET x = %s WHERE id = %s", attempt, number)
 
-    expected, found = movement(theirs), movement(ours)
-    for name in ("handler_read_key", "handler_update", "handler_delete"):
-        assert found[name] == expected[name], (name, found, expected)
+    # memcached's housekeeper looks for what has expired now and then, which counts as well.
+    for attempt in range(1000, 1010):
+        expected, found = movement(theirs), movement(ours)
+        if all(found[name] == expected[name] for name in ("handler_read_key", "handler_update", "handler_delete")):
+            return
+    assert found == expected
 
 
-@pytest.mark.bundled_wrong("server counters", some=True)
+@pytest.mark.bundled_wrong(23, some=True)
 def test_table_and_index_statistics_with_userstat(server, db, sql, rd, wr, table):
     sql.run("SET GLOBAL userstat = 1")
     try:
@@ -193,7 +196,7 @@ def test_table_and_index_statistics_with_userstat(server, db, sql, rd, wr, table
         sql.run("SET GLOBAL userstat = 0")
 
 
-@pytest.mark.bundled_wrong("server counters")
+@pytest.mark.bundled_wrong(23)
 def test_performance_schema_counts_table_io(make_server):
     server = make_server(options=["--performance-schema=ON"])
     sql = server.sql()

@@ -1,4 +1,4 @@
-"""DDL and global locks (row 12 of the wrongs): they wait for the batch in progress at most; index
+"""DDL and global locks (row 12 of docs/WRONGS.md): they wait for the batch in progress at most; index
 ids live on; nothing acknowledged is lost and no wrong row is answered."""
 
 import collections

@@ -1,4 +1,4 @@
-"""Deadlocks with SQL transactions (row 1 of the wrongs): acknowledged is what is in the table.
+"""Deadlocks with SQL transactions (row 1 of docs/WRONGS.md): acknowledged is what is in the table.
 
 Socket clients only ever add 1 to column hs, SQL transactions only to column q, so that after any
 interleaving hs of a row is exactly the number of acknowledged requests that changed it.
@@ -54,7 +54,7 @@ def opened(server, db):
     return client
 
 
-def soon(sql, seconds=0.5):
+def soon(sql, seconds):
     """Gives the socket's request the time to run into the lock, if it ever waits for one."""
     try:
         wait_until(lambda: lock_waits(sql), seconds)
@@ -62,7 +62,7 @@ def soon(sql, seconds=0.5):
         pass
 
 
-def cross_locks(server, db, first, then, pipelines):
+def cross_locks(server, db, first, then, pipelines, until_lock_s=0.5):
     """A heavy SQL transaction locks row `first`; the pipelines of requests (for which rows) are
     sent; it locks row `then`. Returns (acknowledged additions by row, all error replies)."""
     sql = server.sql(db)
@@ -73,7 +73,7 @@ def cross_locks(server, db, first, then, pipelines):
     clients = [opened(server, db) for _ in pipelines]
     for client, requests in zip(clients, pipelines):
         client.send_raw(b"".join(hs.line(*add_one(low, high)) for low, high in requests))
-    soon(sql)
+    soon(sql, until_lock_s)
     if transaction.run("UPDATE dl SET q = q + 1 WHERE id = %s", then):
         transaction.commit()
     for client, requests in zip(clients, pipelines):
@@ -87,11 +87,11 @@ def cross_locks(server, db, first, then, pipelines):
 
 
 def pipelined_updates_and_a_deadlock(server, db):
-    """The case of the table of wrongs. Returns what is wrong."""
+    """Row 1 of docs/WRONGS.md. Returns what is wrong."""
     sql = server.sql()
     make_table(sql, db)
     acknowledged, errors = cross_locks(server, db, 2, 1, [
-        [(row, row) for row in rows] for rows in ((1, 2, 3), (4, 5), (6, 4))])
+        [(row, row) for row in rows] for rows in ((1, 2, 3), (4, 5), (6, 4))], until_lock_s=10)
     return differences(sql, db, acknowledged) + [f"answered {error}" for error in errors]
 
 

@@ -1,4 +1,5 @@
-"""Rows that SQL has locked (row 13 of the wrongs): they delay those who asked for them, no one else."""
+"""Rows that SQL has locked (row 13 of docs/WRONGS.md): they delay those who asked for
+them, and no one else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The table of wrongs of MySQL's plugin (spec/memcached.md): a test or more for each row that no
+"""What MySQL's plugin does wrong (docs/WRONGS.md): a test or more for each row that no
 other file has. Time is moved by moving the rows: SQL changes when they expire."""
 
 import pytest

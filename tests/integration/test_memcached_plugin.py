@@ -114,8 +114,10 @@ def test_flush_all_needs_to_be_allowed(make_server):
 
 def test_a_relaxed_container_is_one_by_choice(make_server):
     server = make_server()
+    server.sql().run("INSERT INTO innodb_memcache.config_options VALUES ('durability.default', 'relaxed')")
+    server.stop()
+    server.start()
     sql, client = server.sql(), mc.connect(server)
-    sql.run("INSERT INTO innodb_memcache.config_options VALUES ('durability.default', 'relaxed')")
     for number in range(50):
         assert client.set(b"k%d" % number, b"v") == b"STORED"
     assert int(sql.value("SELECT COUNT(*) FROM innodb_memcache.demo")) == 50

@@ -71,7 +71,7 @@ def test_values_in_and_out(sql, wr, rd, engine, definition, values):
 
 
 def finds_as_sql(definition, value):
-    """Whether WHERE x op 'value' is what the protocol document asks for; see its decisions."""
+    """Whether WHERE x op 'value' is what spec/handlersocket.md asks for."""
     if definition.startswith(("ENUM", "SET", "BIT", "FLOAT")):
         return ()
     if definition.startswith("TIME") and "." in str(value):  # SQL's own answer depends on its plan

@@ -1,4 +1,4 @@
-"""Rows 4 to 8 of the table of wrongs: a row written here is the row that SQL would have written."""
+"""Rows 4 to 8 of docs/WRONGS.md: a row written here is the row that SQL would have written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows 1 to 3 and 12 to 20 of the table of wrongs, as seen on the wire. (Rows 1, 2, 12 and 13 have
+"""Rows 1 to 3 and 12 to 20 of docs/WRONGS.md, as seen on the wire. (Rows 1, 2, 12 and 13 have
 more in test_deadlock, test_replica, test_ddl and test_locks.)"""
 
 import socket

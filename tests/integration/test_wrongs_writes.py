@@ -1,4 +1,4 @@
-"""Rows 10, 11, 19, 21 and 22 of the table of wrongs, and decisions 5 to 8: what a write leaves."""
+"""Rows 10, 11, 19, 21 and 22 of docs/WRONGS.md: what a write leaves."""
 
 import threading
 

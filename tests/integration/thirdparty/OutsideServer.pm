@@ -40,7 +40,7 @@ in_place_of(sleep => sub {
     my ($seconds) = @_;
     return Time::HiRes::sleep($seconds) if $seconds < 1 || !$ENV{MEMCACHED_SQL};
     move_clock($seconds);
-    Time::HiRes::sleep(0.8);  # what is due is done
+    Time::HiRes::sleep(2);  # what is due is done, every half second
 });
 in_place_of(mem_move_time => sub { MemcachedTest::sleep($_[1] + ($ENV{MEMCACHED_SQL} ? 0 : 1.1)) });
 END { my $code = $?; move_clock(0) if $sql; $? = $code }

@@ -7,12 +7,14 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
 func main() {
 	client := memcache.New(os.Args[1])
+	client.Timeout = 10 * time.Second
 	value := func(key string) string {
 		item, err := client.Get(key)
 		if err != nil {

@@ -97,9 +97,10 @@ def settings():
                ("innodb_flush_log_at_trx_commit=2", "flush-2"),
                ("innodb_flush_log_at_trx_commit=0", "relaxed"),
                ("binary log, sync_binlog=1", "binlog"), warmup_s=0.4)
-    yield both("threads", "threads of the read port: finds, 200 x 1", loads.find(200, 1),
-               ("handlersocket_threads=4", "threads-4"), ("handlersocket_threads=16", "threads-16"),
+    threads = (("handlersocket_threads as cores", "threads-cores"),
                ("handlersocket_threads=64", "threads-64"))
+    yield both("threads", "threads of the read port: finds, 200 x 1", loads.find(200, 1), *threads)
+    yield both("threads-deep", "threads of the read port: finds, 30 x 16", loads.find(30, 16), *threads)
     yield both("threads-wr", "threads of the write port: updates, 64 x 1", loads.update(64),
                ("handlersocket_threads_wr=2", "threads-wr-2"),
                ("handlersocket_threads_wr=4", "threads-wr-4"), warmup_s=0.4)

@@ -67,11 +67,11 @@ def never_run(results):
 
 
 def reached_line(results, never_run_count=0):
-    verdicts = [verdict for result in results.values() for verdict in judge.verdicts(result)]
-    there = [verdict for verdict in verdicts if verdict.reached is not None]
-    reached = sum(verdict.reached for verdict in there)
-    missing = len(verdicts) - len(there) + never_run_count
-    return f"{reached} of {len(there)} targets reached; {missing} not measured in these runs."
+    answers = [verdict.reached for result in results.values() for verdict in judge.verdicts(result)]
+    answers += [reached for *_, reached in tables.extra_verdicts(results, results.values())]
+    there = [reached for reached in answers if reached is not None]
+    missing = len(answers) - len(there) + never_run_count
+    return f"{sum(there)} of {len(there)} targets reached; {missing} not measured in these runs."
 
 
 def page(files):

@@ -17,10 +17,15 @@ constexpr int64_t kPeriodMs = 100;
 constexpr double kFull = 0.85;
 /// As many as could do it and sleep this part of the time are enough.
 constexpr double kSpare = 0.4;
-/// What one more has to bring and one less may cost, in requests/s: a worker more takes up to a
-/// core, which clients on the same machine could use (adr/0012).
+/// What twice as many have to bring and half as many may cost, in requests/s: a worker more takes up
+/// to a core, which clients on the same machine could use. One more of many would bring too little to
+/// tell, even where each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
+/// The same where those at work are blocked for so much of the time that they are awake.
+constexpr double kBlocked = 0.4;
+constexpr double kWorthMoreBlocked = 1.08;
+constexpr double kWorthLessBlocked = 0.95;
 /// Until the next try; doubled each time that nothing has come of one.
 constexpr int64_t kHoldMs = 800;
 constexpr int64_t kHoldMsMax = 6400;
@@ -42,6 +47,7 @@ uint32_t CrewSize::Next(const Sample& sample) {
     requests_ = sample.requests;
   } else {
     requests_ = (requests_ + sample.requests) / 2;
+    is_blocked_ = sample.blocked >= kBlocked * sample.busy;
     if (sample.now_ms >= hold_until_ms_) Try(is_full);
   }
   return at_work_;
@@ -50,12 +56,14 @@ uint32_t CrewSize::Next(const Sample& sample) {
 void CrewSize::Try(bool may_be_more) {
   const bool tries_more = at_work_ == 1 || (may_be_more && tries_more_ && at_work_ < workers_);
   tried_from_ = at_work_;
-  at_work_ += tries_more ? 1 : -1;
+  at_work_ = tries_more ? std::min(2 * at_work_, workers_) : (at_work_ + 1) / 2;
 }
 
 void CrewSize::Judge(const Sample& sample) {
   const bool tried_more = at_work_ > tried_from_;
-  const double worth = (tried_more ? kWorthMore : kWorthLess) * requests_;
+  const double more = is_blocked_ ? kWorthMoreBlocked : kWorthMore;
+  const double less = is_blocked_ ? kWorthLessBlocked : kWorthLess;
+  const double worth = (tried_more ? more : less) * requests_;
   const bool stays = sample.requests >= worth;
   tries_more_ = stays == tried_more;
   if (stays) {
@@ -72,13 +80,17 @@ void CrewSize::Judge(const Sample& sample) {
   tried_from_ = 0;
 }
 
-Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic)
+Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes)
     : workers_(workers),
       elastic_(elastic && workers.size() > 1),
+      writes_(writes),
       look_ms_(elastic_ ? 0 : std::numeric_limits<int64_t>::max()),
       at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
       size_(static_cast<uint32_t>(workers.size())),
-      slept_us_(workers.size()) {}
+      slept_us_(workers.size()),
+      ran_us_(workers.size()) {
+  by_active_.reserve(workers.size());
+}
 
 void Crew::TakeALook(int64_t now_ms) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -95,18 +107,24 @@ void Crew::TakeALook(int64_t now_ms) {
 CrewSize::Sample Crew::Measure(int64_t now_ms) {
   const int64_t now_us = base::NowUs();
   const double elapsed_us = static_cast<double>(std::max<int64_t>(now_us - measured_us_, 1));
-  double awake_us = 0;
+  double awake_us = 0, blocked_us = 0;
   uint64_t requests = 0;
   for (uint32_t i = 0; i < workers_.size(); ++i) {
     const WorkerLoad& load = workers_[i]->load();
     requests += load.requests.load(std::memory_order_relaxed);
     const int64_t slept_us = load.SleptUs(now_us);
     const double asleep_us = static_cast<double>(slept_us - std::exchange(slept_us_[i], slept_us));
-    if (i < at_work()) awake_us += elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
+    const int64_t ran_us = writes_ ? -1 : load.run_time.Us();
+    const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
+    if (i >= at_work()) continue;
+    const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
+    awake_us += worker_awake_us;
+    if (ran_us >= 0) blocked_us += std::max(worker_awake_us - run_us, 0.0);
   }
   CrewSize::Sample sample;
   sample.now_ms = now_ms;
   sample.busy = awake_us / elapsed_us;
+  sample.blocked = blocked_us / elapsed_us;
   sample.requests = static_cast<double>(requests - requests_) * 1e6 / elapsed_us;
   measured_us_ = now_us;
   requests_ = requests;
@@ -118,23 +136,28 @@ uint32_t Crew::ActiveOf(const Worker& worker) const {
   return active >> 32 == period() ? static_cast<uint32_t>(active) : 0;
 }
 
-// The busiest gives to the least busy what it has more than its share.
+// The busiest gives to the least busy what it has more than its share, the second to the second, and
+// so on: when twice as many are tried, each has its part at once.
 void Crew::Balance() {
   PutToRest();
-  const uint32_t count = at_work();
-  Worker* busiest = nullptr;
-  Worker* least = nullptr;
-  uint32_t sum = 0, most = 0, fewest = std::numeric_limits<uint32_t>::max();
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t active = ActiveOf(*workers_[i]);
-    sum += active;
-    if (busiest == nullptr || active > most) busiest = workers_[i].get(), most = active;
-    if (least == nullptr || active < fewest) least = workers_[i].get(), fewest = active;
-    workers_[i]->GiveAway(nullptr, 0);
+  by_active_.clear();
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < at_work(); ++i) {
+    Worker* const worker = workers_[i].get();
+    by_active_.emplace_back(ActiveOf(*worker), worker);
+    sum += by_active_.back().first;
+    worker->GiveAway(nullptr, 0);
   }
-  const uint32_t share = sum / count;
-  const uint32_t more = most - share;
-  if (more >= 2 && more > share / 8) busiest->GiveAway(least, std::min(more, share - fewest));
+  std::sort(by_active_.begin(), by_active_.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  const size_t count = by_active_.size();
+  const uint32_t share = sum / static_cast<uint32_t>(count);
+  for (size_t i = 0; i < count / 2; ++i) {
+    const auto& [fewest, least] = by_active_[i];
+    const auto& [most, busiest] = by_active_[count - 1 - i];
+    if (most < share + 2 || most - share <= share / 8 || fewest >= share) break;
+    busiest->GiveAway(least, std::min(most - share, share - fewest));
+  }
 }
 
 void Crew::PutToRest() {

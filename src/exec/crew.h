@@ -3,8 +3,9 @@
 // One worker makes the largest turns, and what a turn costs beside its requests (a view, a commit,
 // a wake-up, the storage engine's cache lines that come over from another core) is paid once for
 // all of them. Another worker is worth it where it makes more requests/s, which depends on the
-// cores, on who else uses them, on the disk and on the requests; so it is tried (adr/0012). All but
-// the first worker rest until then, and rest again when they are not needed.
+// cores, on who else uses them, on the disk and on the requests; so it is tried (adr/0012). Who waits
+// for the disk takes no core: there less has to come of it. All but the first worker rest until then,
+// and rest again when they are not needed.
 //
 // Flow:   every worker, once a round: Look -> once in a period: CrewSize::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
@@ -17,7 +18,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "exec/run_time.h"
 
 namespace rowsocket::exec {
 
@@ -30,6 +34,7 @@ struct WorkerLoad {
   std::atomic<uint64_t> requests{0};       ///< Since it started.
   /// Connections that have asked for something in a period: the period, then their number.
   std::atomic<uint64_t> active{0};
+  RunTime run_time;
 
   /// About: the worker may fall asleep or wake up meanwhile.
   int64_t SleptUs(int64_t now_us) const {
@@ -38,13 +43,14 @@ struct WorkerLoad {
   }
 };
 
-/// When another worker is tried, and when one less; and whether that stays.
+/// When twice as many workers are tried, and when half as many; and whether that stays.
 class CrewSize {
  public:
   struct Sample {  ///< Of a period.
     int64_t now_ms = 0;
     double busy = 0;      ///< The workers' time awake, of those at work: 1 is one that never slept.
     double requests = 0;  ///< Requests/s.
+    double blocked = 0;   ///< Of `busy`: neither run nor waited for a core.
   };
   explicit CrewSize(uint32_t workers) : workers_(workers) {}
 
@@ -56,10 +62,11 @@ class CrewSize {
   void Judge(const Sample& sample);
   void Try(bool may_be_more);
 
-  const uint32_t workers_;
+  uint32_t workers_;
   uint32_t at_work_ = 1;
+  bool is_blocked_ = false;    ///< Those at work wait for the disk, mostly.
   uint32_t tried_from_ = 0;    ///< At work before the try that is under way; 0: none is.
-  bool tries_more_ = true;     ///< Next; else one less.
+  bool tries_more_ = true;     ///< Next; else fewer.
   double requests_ = 0;        ///< Requests/s with as many as are at work, of late.
   int64_t hold_until_ms_ = 0;  ///< No try before that.
   int64_t hold_ms_ = 0;        ///< What was waited before the last try, if nothing came of it.
@@ -68,8 +75,8 @@ class CrewSize {
 class Crew {
  public:
   /// `workers` is complete before the first of them runs. All are at work, always, unless
-  /// `elastic`.
-  Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic);
+  /// `elastic`. `writes`: what they wait for is mostly the flush of what they write.
+  Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
 
   /// Sees to it once in a period that as many are at work as should be.
   void Look(int64_t now_ms) {
@@ -94,6 +101,7 @@ class Crew {
 
   const std::vector<std::unique_ptr<Worker>>& workers_;
   const bool elastic_;
+  const bool writes_;
   std::atomic<int64_t> look_ms_;
   std::atomic<uint32_t> period_{1};
   std::atomic<uint32_t> at_work_;
@@ -102,7 +110,9 @@ class Crew {
   CrewSize size_;
   int64_t measured_us_ = 0;
   std::vector<int64_t> slept_us_;  ///< By worker, when it was measured.
+  std::vector<int64_t> ran_us_;    ///< The same.
   uint64_t requests_ = 0;
+  std::vector<std::pair<uint32_t, Worker*>> by_active_;  ///< Connections; of this period.
 };
 
 }  // namespace rowsocket::exec

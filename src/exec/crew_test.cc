@@ -21,13 +21,15 @@ class CrewSizeTest : public ::testing::Test {
   uint32_t Play(double busy, std::vector<double> requests, unsigned periods = 1) {
     for (unsigned i = 0; i < periods; ++i) {
       now_ms_ += 100;
-      size_.Next({now_ms_, busy * size_.at_work(), requests[size_.at_work() - 1]});
+      const double awake = busy * size_.at_work();
+      size_.Next({now_ms_, awake, requests[size_.at_work() - 1], blocked_ * awake});
       seen_[size_.at_work()]++;
     }
     return size_.at_work();
   }
 
   CrewSize size_{4};
+  double blocked_ = 0;  ///< Of the time awake.
   int64_t now_ms_ = 0;
   std::map<uint32_t, unsigned> seen_;
 };
@@ -44,7 +46,7 @@ TEST_F(CrewSizeTest, AllWhereEachIsWorthItSoon) {
 TEST_F(CrewSizeTest, AsManyAsAreWorthItAndTheOthersAreSeldomTried) {
   Play(1, {100, 180, 185, 190}, 1000);
   EXPECT_GT(seen_[2], 950u);
-  EXPECT_GT(seen_[3], 0u) << "that it is not worth it may change";
+  EXPECT_GT(seen_[4], 0u) << "that it is not worth it may change";
   seen_.clear();
   Play(1, {100, 105, 110, 115}, 1000);
   EXPECT_GT(seen_[1], 850u);
@@ -56,6 +58,23 @@ TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
   seen_.clear();
   Play(1, {100, 105, 105, 105}, 100);
   EXPECT_GT(seen_[1], 70u);
+}
+
+TEST_F(CrewSizeTest, TwiceAsManyAreTriedWhereOneMoreBringsLittle) {
+  size_ = CrewSize(12);
+  std::vector<double> requests;
+  for (unsigned workers = 1; workers <= 12; ++workers) requests.push_back(workers * 100.0);
+  EXPECT_EQ(12u, Play(1, requests, 20));
+}
+
+TEST_F(CrewSizeTest, WhereTheyWaitForTheDiskALittleMoreIsWorthIt) {
+  Play(1, {100, 115, 125, 130}, 100);
+  EXPECT_GT(seen_[1], 70u);
+  size_ = CrewSize(4);
+  seen_.clear();
+  blocked_ = 0.6;
+  Play(1, {100, 115, 125, 130}, 100);
+  EXPECT_GT(seen_[4], 70u);
 }
 
 TEST_F(CrewSizeTest, LessAsSoonAsThereIsLittleToDo) {

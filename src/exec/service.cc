@@ -45,7 +45,7 @@ bool Service::Start(std::string* error) {
   if (!listeners) return false;
   listeners_ = std::move(*listeners);
   workers_.resize(settings_.workers);
-  crew_ = std::make_unique<Crew>(workers_, settings_.elastic);
+  crew_ = std::make_unique<Crew>(workers_, settings_.elastic, settings_.writes);
   context_.crew = crew_.get();
   for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
   for (auto& worker : workers_) {

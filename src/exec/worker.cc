@@ -98,6 +98,7 @@ void Worker::Main() {
   turn_ = std::make_unique<Turn>(*stats_, *context_.commits);
   std::unique_ptr<engine::Session> session = context_.sessions->Create(engine::LockWait::kNever);
   SetSession(session.get());
+  load_.run_time.Open();
   if (session != nullptr) {
     Listen();
     Loop(*session);

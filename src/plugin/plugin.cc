@@ -30,6 +30,9 @@ my_bool tokens;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes;
 
+/// As many as the original has, for rows that come from the disk: all but one rest (adr/0012).
+constexpr unsigned kReadersMin = 16;
+
 std::unique_ptr<Runtime> runtime;
 
 /// A daemon plugin is accepted by the exact version it was compiled for, and refused without
@@ -54,7 +57,7 @@ std::string TakeSecret(char** variable) {
 
 Settings TakeSettings() {
   // SHOW VARIABLES then shows what it came to.
-  if (threads == 0) threads = ReadersForThisMachine();
+  if (threads == 0) threads = std::max(kReadersMin, ReadersForThisMachine());
   Settings settings;
   settings.address = Text(address);
   settings.port = Text(port);
@@ -113,7 +116,7 @@ MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
                  "Secret that clients of the writing port must send; never shown", nullptr,
                  nullptr, nullptr);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
-                  "Threads of the reading port; 0: one for each core", nullptr, nullptr, 0, 0, 3000,
+                  "Threads of the reading port; 0: one for each core, at least 16", nullptr, nullptr, 0, 0, 3000,
                   0);
 MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
                   nullptr, nullptr, 1, 1, 3000, 0);

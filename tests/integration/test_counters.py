@@ -111,7 +111,7 @@ def test_workers_are_in_the_process_list_with_mode_and_connections(server, db, s
         return sum(f"mode={mode}" in state for state in worker_states(sql))
     wait_until(lambda: connections("rd") == 4 and connections("wr") == 2,
                what=f"4 readers and 2 writers: {worker_states(sql)}")
-    readers = max(2, len(os.sched_getaffinity(0)))
+    readers = max(16, len(os.sched_getaffinity(0)))
     wait_until(lambda: (workers("rd"), workers("wr"), workers("batch")) == (readers, 1, 1),
                what=f"{readers} workers, 1 with its batch executor: {worker_states(sql)}")
     assert sql.rows("SELECT @@handlersocket_threads")[0][0] in (readers, str(readers).encode())

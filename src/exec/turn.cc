@@ -24,9 +24,10 @@ Stat VerbStat(const model::Request& request) {
 /// Whether a request may have taken long: it has looked at many rows, some of them deleted perhaps,
 /// or many values have come or been read for it.
 bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
-  return item.item.request.find.op != model::CompareOp::kEq ||
+  const model::Find& find = item.item.request.find;
+  return find.op != model::CompareOp::kEq || find.limit > model::kShortFindRows ||
+         find.offset > model::kShortFindRows || find.in_values.size() > model::kShortFindRows ||
          outcome.rows > model::kShortFindRows || outcome.rows_passed > model::kShortFindRows ||
-         item.item.request.find.in_values.size() > model::kShortFindRows ||
          item.input_end - item.input_begin > model::kShortLineBytes ||
          outcome.error.code == model::ErrorCode::kResultsize;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
-#include <utility>
 
 #include "frontend/memcached_flush.h"
 
@@ -36,7 +35,7 @@ bool MemcachedHousekeeper::Start() {
 
 // A session may forget an interrupt that comes between two of its calls, so one is not enough.
 void MemcachedHousekeeper::Stop() {
-  if (!thread_.joinable()) return;
+  if (!thread_.joinable()) return AwaitFlush();
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
@@ -44,6 +43,7 @@ void MemcachedHousekeeper::Stop() {
     const auto has_ended = [this] { return has_ended_; };
     for (; !has_ended_; ended_.wait_for(lock, kInterruptEvery, has_ended)) {
       if (session_ != nullptr) session_->Interrupt();
+      if (flush_.session != nullptr) flush_.session->Interrupt();
     }
   }
   thread_.join();
@@ -52,6 +52,7 @@ void MemcachedHousekeeper::Stop() {
 void MemcachedHousekeeper::Main() {
   const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
   if (session != nullptr) Loop(*session);
+  AwaitFlush();
   std::lock_guard lock(mutex_);
   session_ = nullptr;
   has_ended_ = true;
@@ -79,11 +80,12 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   const auto snapshot = shared_.catalog.current();
   shared_.next_flush_ms.store(kNever);
   bool has_more = false;
-  std::erase_if(purges_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
+  std::erase_if(upkeep_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
+  TakeFlush();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) continue;
-    FlushDue(*container);
+    FlushDue(container);
     if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {
       has_more = Purge(session, *container) || has_more;
     }
@@ -91,51 +93,73 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   return has_more;
 }
 
-/// Returns the one before.
-engine::Session* MemcachedHousekeeper::Interruptible(engine::Session* session) {
-  std::lock_guard lock(mutex_);
-  return std::exchange(session_, session);
-}
-
-void MemcachedHousekeeper::FlushDue(const Container& container) {
-  std::atomic<int64_t>& flush_at_ms = container.state->flush_at_ms;
-  int64_t at_ms = flush_at_ms.load();
+void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
+  const int64_t at_ms = container->state->flush_at_ms.load();
   if (at_ms == 0) return;
-  if (shared_.NowMs() < at_ms) return shared_.FlushIsDueAt(at_ms);
-  bool flushed = false;
+  const int64_t now_ms = shared_.NowMs();
+  const int64_t due_ms = std::max(at_ms, upkeep_[container->name()].flush_again_ms);
+  if (now_ms < due_ms) return shared_.FlushIsDueAt(due_ms);
+  if (flush_.thread.joinable()) return;  // In a later round.
+  flush_.container = container;
+  flush_.at_ms = at_ms;
+  flush_.has_ended = flush_.flushed = false;
   try {
-    std::thread([&] { flushed = Flush(container); }).join();
+    flush_.thread = std::thread([this, container] { Flush(container); });
   } catch (const std::system_error&) {
-    // No thread is to be had.
+    upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
   }
-  // Unless another has taken its place meanwhile. One that failed is tried again.
-  if (flushed)
-    flush_at_ms.compare_exchange_strong(at_ms, 0);
-  else
-    shared_.FlushIsDueAt(shared_.NowMs() + model::kFlushRetryMs);
 }
 
-// On a thread of its own: one thread has one session.
-bool MemcachedHousekeeper::Flush(const Container& container) {
-  const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
-  if (session == nullptr) return false;
-  session->Describe("mode=housekeeping, flush_all");
-  engine::Session* const purging = Interruptible(session.get());
-  session->BeginTurn(true);
-  const bool flushed = EndTurn(*session, DeleteAllRows(container, *session));
-  Interruptible(purging);
-  return flushed;
+// It waits for a row that is locked, as long as any request does, and the purge goes on.
+void MemcachedHousekeeper::Flush(const ContainerPtr& container) {
+  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
+  bool flushed = false;
+  if (session != nullptr && !stopping_) {
+    {
+      std::lock_guard lock(mutex_);
+      flush_.session = session.get();
+    }
+    session->Describe("mode=housekeeping, flush_all");
+    session->BeginTurn(true);
+    flushed = EndTurn(*session, DeleteAllRows(*container, *session));
+  }
+  std::lock_guard lock(mutex_);
+  flush_.session = nullptr;
+  flush_.flushed = flushed;
+  flush_.has_ended = true;
+}
+
+void MemcachedHousekeeper::TakeFlush() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!flush_.has_ended) return;
+  }
+  AwaitFlush();
+}
+
+// Unless another has taken its place meanwhile. One that failed is tried again.
+void MemcachedHousekeeper::AwaitFlush() {
+  if (!flush_.thread.joinable()) return;
+  flush_.thread.join();
+  flush_.has_ended = false;
+  if (flush_.flushed) {
+    flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
+  } else {
+    upkeep_[flush_.container->name()].flush_again_ms = shared_.NowMs() + model::kFlushRetryMs;
+  }
+  flush_.container.reset();
 }
 
 bool MemcachedHousekeeper::Purge(engine::Session& session, const Container& container) {
-  PurgeOf& of = purges_[container.name()];
+  Upkeep& of = upkeep_[container.name()];
   of.thousandths += uint64_t{rows_per_second_} * model::kPurgeTickMs;
   const size_t rows_max = of.thousandths / 1000;
   of.thousandths %= 1000;
-  if (rows_max == 0) return true;
+  if (rows_max == 0) return of.has_more;
   const MemcachedPurge::Done done = of.purge.Round(session, container, shared_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   shared_.counters.Add(MemcachedStat::kPurged, done.deleted);
+  of.has_more = done.has_more;
   return done.has_more;
 }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -36,29 +37,46 @@ class MemcachedHousekeeper {
 
   /// One round over all containers, for tests: true when there may be more to do.
   bool RunOnce(engine::Session& session);
+  /// For tests, too: until a flush that a round has begun has ended.
+  void AwaitFlush();
 
  private:
+  using ContainerPtr = std::shared_ptr<const containers::Container>;
+
   void Main();
   void Loop(engine::Session& session);
-  engine::Session* Interruptible(engine::Session* session);
-  void FlushDue(const containers::Container& container);
-  bool Flush(const containers::Container& container);
+  void FlushDue(const ContainerPtr& container);
+  void Flush(const ContainerPtr& container);
+  void TakeFlush();
   bool Purge(engine::Session& session, const containers::Container& container);
 
   MemcachedShared& shared_;
   engine::SessionFactory& sessions_;
   const unsigned rows_per_second_;
-  struct PurgeOf {
+  struct Upkeep {
     MemcachedPurge purge;
-    uint64_t thousandths = 0;  ///< Of a row that may be looked at, from the rounds before.
+    bool has_more = true;        ///< Of the last round.
+    uint64_t thousandths = 0;    ///< Of a row that may be looked at, from the rounds before.
+    int64_t flush_again_ms = 0;  ///< One has failed: not before then.
   };
-  std::map<std::string, PurgeOf> purges_;  ///< By container.
+  std::map<std::string, Upkeep> upkeep_;  ///< By container.
+
+  /// The flush that is under way, on a thread of its own: it may wait for a row.
+  struct FlushUnderWay {
+    std::thread thread;
+    ContainerPtr container;
+    int64_t at_ms = 0;
+    engine::Session* session = nullptr;  ///< Under the mutex, as what follows.
+    bool has_ended = false;
+    bool flushed = false;
+  };
+  FlushUnderWay flush_;
 
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable ended_;
-  engine::Session* session_ = nullptr;  ///< What Stop interrupts.
+  engine::Session* session_ = nullptr;
   bool has_ended_ = false;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.
 };

@@ -256,6 +256,7 @@ TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
   shared_->catalog.RefreshNow(session_);
   MoveClock(11);
   housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
   EXPECT_EQ(1u, store_.RowCount("test.other"));
 }
 

@@ -358,10 +358,12 @@ TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
   EXPECT_EQ(1u, store_.RowCount("test.demo"));
   MoveClock(11);
   housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
   Set("a", "1", "0");
   MoveClock(100);
   housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
   EXPECT_EQ(1u, store_.RowCount("test.demo"));
 }
 

@@ -1,5 +1,6 @@
 """Limits: what is too long, too many or too slow is refused with an error or closed, and harms no other."""
 
+import contextlib
 import resource
 import time
 
@@ -266,13 +267,19 @@ def test_limit_of_open_files_is_said_at_start(make_server):
     assert "open_files_limit" in server.log()
 
 
-@pytest.fixture
-def few_files():
-    """What is started now may have FEW_FILES open."""
+@contextlib.contextmanager
+def open_files(count):
+    """What is started now may have so many open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FILES, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def few_files():
+    with open_files(FEW_FILES):
+        yield
 
 
 @pytest.mark.parametrize("variable", ["handlersocket_threads", "handlersocket_threads_wr",
@@ -292,13 +299,18 @@ def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, varia
 
 def test_connections_leave_sql_its_files(make_server):
     """Whoever connects may be anybody: SQL clients, tables and logs are served all the same."""
-    server = make_server(options=["--open-files-limit=1500", "--table-open-cache=200", "--max-connections=100",
-                                  "--log-bin=files-bin", "--server-id=1"])
+    # The server takes what it is given, and raises the limit where tables and connections want more.
+    server = make_server(options=["--open-files-limit=900", "--table-open-cache=100", "--max-connections=50",
+                                  "--table-open-cache-instances=1", "--log-bin=files-bin", "--server-id=1"],
+                         start=False)
+    with open_files(900):
+        server.start()
     sql = server.sql()
     sql.run("CREATE DATABASE f")
     sql.run("CREATE TABLE f.unopened (id INT PRIMARY KEY)")
     sql.run("FLUSH TABLES")
     limit = int(sql.value("SELECT @@open_files_limit"))
+    assert limit == 900
     clients = []
     while int(sql.status("Handlersocket_connections_refused")) == 0:
         assert len(clients) < limit

@@ -79,10 +79,10 @@ void Statement::SetCommand(int sql_command) {
 
 int Statement::Wrote(const TABLE& table, int error) {
   if (error != 0) return error;
-  if (table.file->has_transactions()) tables_.SetChangedRows(true);
-  if (!table.file->has_transactions_and_rollback()) {
+  if (RollsBack(table))
+    tables_.SetChangedRows(true);
+  else
     thd_.get()->transaction->stmt.modified_non_trans_table = true;
-  }
   return 0;
 }
 

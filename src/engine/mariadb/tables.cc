@@ -82,6 +82,11 @@ class Opening {
 
 }  // namespace
 
+bool RollsBack(const TABLE& table) {
+  return table.file->has_transactions() &&
+         (table.file->partition_ht()->flags & HTON_NO_ROLLBACK) == 0;
+}
+
 Outcome Tables::LockFailure() {
   THD* thd = thd_.get();
   Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
@@ -121,7 +126,7 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
   const bool writes = open->access == Access::kWrite;
   Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, false, &open->table);
   if (!outcome.ok()) return outcome;
-  open->rolls_back = open->table->file->has_transactions_and_rollback();
+  open->rolls_back = RollsBack(*open->table);
   open->is_innodb = open->table->part_info == nullptr &&
                     open->table->file->ht->db_type == DB_TYPE_INNODB;
   open->tells_time = TellsTime(*open->table);
@@ -240,26 +245,19 @@ bool Tables::ReferencesChanged(const OpenTable& open) {
 }
 
 Outcome Tables::TakeBackupLock(const TABLE& table) {
-  const enum_mdl_type type = table.s->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML;
-  const unsigned bit = 1u << (type == MDL_BACKUP_DML ? 0 : 1);
-  if (backup_locks_ & bit) return {};
-  Outcome outcome = TakeBackupLock(type);
-  // What is changed by then could not be taken back: its commit must not be what has to wait.
-  if (outcome.ok() && (table.file->ht->flags & HTON_NO_ROLLBACK)) {
-    outcome = TakeBackupLock(MDL_BACKUP_COMMIT);
-    if (!outcome.ok()) return outcome;
-  }
-  if (outcome.ok()) backup_locks_ |= bit;
-  return outcome;
+  return table.s->online_backup ? TakeBackupLock(MDL_BACKUP_TRANS_DML, 1u << 0)
+                                : TakeBackupLock(MDL_BACKUP_DML, 1u << 1);
 }
 
-Outcome Tables::TakeBackupLock(enum_mdl_type type) {
+Outcome Tables::TakeBackupLock(enum_mdl_type type, unsigned bit) {
+  if (backup_locks_ & bit) return {};
   THD* thd = thd_.get();
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", type, MDL_STATEMENT);
   if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
     return LockFailure();
   }
+  backup_locks_ |= bit;
   return {};
 }
 
@@ -303,7 +301,12 @@ Outcome Tables::TakeLock(OpenTable& open) {
   if (open.lock == nullptr) return LockFailure();
   open.used_in = turn_;
   locked_.push_back(&open);
-  return {};
+  if (open.access == Access::kRead || open.rolls_back) return {};
+  // What is changed by then could not be taken back: its commit must not be what has to wait. Not
+  // before the lock of the table, for which all other commits of the server would wait.
+  const Outcome outcome = TakeBackupLock(MDL_BACKUP_COMMIT, 1u << 2);
+  if (!outcome.ok()) Unlock(open);
+  return outcome;
 }
 
 // The lock stayed from an earlier turn; InnoDB is told that another statement begins.

@@ -60,6 +60,9 @@ struct OpenTable {
   void EndScan();
 };
 
+/// Whether its engine, or that of its partitions, can take a statement back.
+bool RollsBack(const TABLE& table);
+
 class Tables {
  public:
   explicit Tables(WorkerThd& thd) : thd_(thd) {}
@@ -106,7 +109,7 @@ class Tables {
                                  unsigned depth);
   bool ReferencesChanged(const OpenTable& open);
   Outcome TakeBackupLock(const TABLE& table);
-  Outcome TakeBackupLock(enum_mdl_type type);
+  Outcome TakeBackupLock(enum_mdl_type type, unsigned bit);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
   Outcome TakeLock(OpenTable& open);

@@ -74,8 +74,9 @@ void Worker::Lose(Client& client, Loss loss) {
       loss == Loss::kMemory
           ? "out of memory: connections are closed; give the server more, or lower the "
             "limits of their number and of the bytes of a request"
-          : "a commit was cut off (KILL or shutdown) while it waited for a replica: whether "
-            "it survives a failover is not known, and its connections are closed");
+          : "a commit was decided and could not be ended (KILL or shutdown while it waited for a "
+            "replica, or a binary log that cannot go on): whether it stays is not known, and its "
+            "connections are closed");
 }
 
 bool Worker::MayLog() {

@@ -31,6 +31,17 @@ class Container:
         self.map(key_columns=key, value_columns=value, flags=flags, cas_column=token,
                  expire_time_column=expiry, unique_idx_name_on_key=index, db_schema=db, db_table=name)
 
+    @classmethod
+    def of(cls, server, table, key, value, index="PRIMARY"):
+        """One of a table that is there."""
+        db, name = table.split(".")
+        container = cls.__new__(cls)
+        container.server, container.name, container.table = server, name, table
+        container.sql = server.sql(db)
+        container.map(key_columns=key, value_columns=value, flags="0", cas_column="0", expire_time_column="0",
+                      unique_idx_name_on_key=index, db_schema=db, db_table=name)
+        return container
+
     def map(self, **values):
         names = ", ".join(values)
         self.sql.run(f"REPLACE INTO innodb_memcache.containers (name, {names}) VALUES (%s"

@@ -137,6 +137,29 @@ def test_a_batch_whose_last_rows_outgrow_the_cache(make_server):
     assert sql.value("SELECT COUNT(*) FROM big.u") == b"%d" % inserted
 
 
+def test_a_binlog_that_cannot_be_rotated(make_server):
+    """The commit has been decided by then: nobody is told that nothing was done."""
+    server = make_server(options=["--log-bin=rot", "--server-id=1", "--max-binlog-size=4096"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE rot")
+    sql.run("CREATE TABLE rot.t (id INT PRIMARY KEY, n INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO rot.t VALUES (1, 0)")
+    (server.directory / "data" / "rot.000002").mkdir()
+    client = server.hs_wr()
+    assert client.open_index(0, "rot", "t", "", "n") == hs.reply(0, 1)
+    done, outcome = 0, None
+    while outcome is None and done < 200:
+        try:
+            reply = client.modify(0, "=", [1], ["+", 1])
+        except hs.Closed:
+            outcome = "unknown"
+        else:
+            done, outcome = done + (reply.code == 0), None if reply.code == 0 else "refused"
+    assert outcome is not None, "the log was to be rotated"
+    value = int(server.sql().value("SELECT n FROM rot.t"))
+    assert value == done or (outcome == "unknown" and value == done + 1), (value, done, outcome)
+
+
 def test_the_binlog_cannot_be_written(make_server, tmp_path):
     """Every write to the binlog's file fails: each request of each batch is told so."""
     server = make_server(options=["--log-bin=broken", "--server-id=1", "--sync-binlog=1"])

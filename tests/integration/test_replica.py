@@ -5,7 +5,8 @@ import random
 import pytest
 
 import hs
-from load import scaled
+from load import Crew, scaled
+from mc_tables import Container
 from randomwork import Source
 from server import wait_until
 from sqlmodel import Open, Model
@@ -140,6 +141,40 @@ def test_foreign_keys_cascade_on_both(pair):
     pair.assert_equal()
     assert pair.copy.value("SELECT COUNT(*) FROM f.c WHERE q IS NULL") != b"0"
     assert pair.copy.value("SELECT COUNT(*) FROM f.c WHERE p = 100") == b"3"
+
+
+@pytest.mark.parametrize("port", ["handlersocket", "memcached"])
+def test_values_for_the_auto_increment_column_beside_a_bulk_insert(pair, port):
+    """InnoDB notes them behind the change of the row, and fails there while somebody else has the lock."""
+    db = f"ai{port[0]}"
+    sql = pair.sql
+    sql.run(f"CREATE DATABASE {db}")
+    sql.run(f"CREATE TABLE {db}.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, k INT UNIQUE, v VARBINARY(99)) ENGINE=InnoDB")
+    sql.run(f"INSERT INTO {db}.t VALUES (1, 1, '1'), (2, 2, '2')")
+    waits = "Handlersocket_lock_waits"
+    if port == "memcached":
+        client = Container.of(pair.primary, f"{db}.t", key="id", value="v").ready()
+        waits = "Daemon_memcached_lock_waits"
+    else:
+        client = pair.primary.hs_wr()
+        assert client.open_index(0, db, "t", "k", "id") == hs.reply(0, 1)
+    before = int(sql.status(waits))
+    with Crew() as crew:
+        bulk = pair.primary.sql()
+        crew.start(bulk.run, f"INSERT INTO {db}.t (v) SELECT SLEEP(0.2) + seq FROM test.seq_1_to_15")
+        wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.innodb_trx"
+                                     " WHERE trx_rows_modified > 1") == b"1", step_s=0.2)
+        if port == "memcached":
+            client.send(b"set @@t.1 0 0 3\r\none\r\nset @@t.1000002 0 0 3\r\nnew\r\n")
+        else:
+            client.send_raw(b"".join(hs.line(*hs.find_tokens(0, "=", [k], 1, 0, mod=["U", new]))
+                                     for k, new in ((1, 1), (2, 1_000_002))))
+        wait_until(lambda: int(sql.status(waits)) > before)
+        assert sql.rows(f"SELECT id FROM {db}.t WHERE id > 1000") == []
+    for _ in range(2):
+        assert client.line() == b"STORED" if port == "memcached" else client.recv(20) in (hs.counted(1), hs.counted(0))
+    assert len(sql.rows(f"SELECT id FROM {db}.t WHERE id = 1000002")) == 1
+    pair.assert_equal()
 
 
 def test_engines_mixed_in_one_pipeline(pair):

@@ -219,6 +219,7 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
 // log, and the binary log synced, before anybody sees it.
 bool MariaSession::IsSeenBeforeItIsFlushed() const {
   if (!tables_.has_changed_rows()) return false;
+  if (tables_.has_unlogged_rows()) return true;
   unsigned writers = 0;
   for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
        each = each->next()) {
@@ -283,10 +284,16 @@ Outcome MariaSession::Commit() {
     // Like this InnoDB does not wait where another commit waits for the next flush already; what is
     // still owed is counted on the THD, which waits for it when it is destroyed.
     if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
+    // A group commit has its leader's: replicas tell groups apart by it.
+    thd->set_query_id(next_query_id());
+    const ulong rollbacks_before = thd->status_var.ha_rollback_count;
     failed = trans_commit(thd);
     thd->system_thread = SYSTEM_THREAD_GENERIC;
     if (!failed) FlushSeen();
-    outcome.unknown = !failed && WasCutOff();
+    // Where no engine was rolled back it had been decided: the binary log could not be rotated,
+    // say.
+    const bool stays = failed && thd->status_var.ha_rollback_count == rollbacks_before;
+    outcome.unknown = stays || (!failed && WasCutOff());
   }
   if (failed) {
     if (outcome.ok()) outcome.error = thd_.TakeError();

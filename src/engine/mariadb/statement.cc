@@ -79,10 +79,12 @@ void Statement::SetCommand(int sql_command) {
 
 int Statement::Wrote(const TABLE& table, int error) {
   if (error != 0) return error;
-  if (RollsBack(table))
-    tables_.SetChangedRows(true);
-  else
+  if (!RollsBack(table)) {
     thd_.get()->transaction->stmt.modified_non_trans_table = true;
+    return 0;
+  }
+  tables_.SetChangedRows(true);
+  if (!table.file->row_logging) tables_.NoteUnloggedRows();
   return 0;
 }
 

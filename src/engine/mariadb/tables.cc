@@ -264,7 +264,7 @@ Outcome Tables::TakeBackupLock(enum_mdl_type type, unsigned bit) {
 void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
-  has_changed_rows_ = false;
+  has_changed_rows_ = has_unlogged_rows_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -302,11 +302,22 @@ Outcome Tables::TakeLock(OpenTable& open) {
   open.used_in = turn_;
   locked_.push_back(&open);
   if (open.access == Access::kRead || open.rolls_back) return {};
-  // What is changed by then could not be taken back: its commit must not be what has to wait. Not
-  // before the lock of the table, for which all other commits of the server would wait.
-  const Outcome outcome = TakeBackupLock(MDL_BACKUP_COMMIT, 1u << 2);
+  const Outcome outcome = TakeCommitLock(open);
   if (!outcome.ok()) Unlock(open);
   return outcome;
+}
+
+// What is changed by then could not be taken back: its commit must not be what has to wait. Not
+// before the lock of the table, nor longer: all other commits of the server may wait for it.
+Outcome Tables::TakeCommitLock(OpenTable& open) {
+  THD* thd = thd_.get();
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
+    return LockFailure();
+  }
+  open.commits = request.ticket;
+  return {};
 }
 
 // The lock stayed from an earlier turn; InnoDB is told that another statement begins.
@@ -323,6 +334,8 @@ int Tables::Resume(OpenTable& open) {
 void Tables::ReleaseLock(OpenTable& open) {
   mysql_unlock_tables(thd_.get(), open.lock, /*free_lock=*/open.stays_locked);
   open.lock = nullptr;
+  if (open.commits != nullptr) thd_.get()->mdl_context.release_lock(open.commits);
+  open.commits = nullptr;
   if (open.changed) query_cache_invalidate3(thd_.get(), open.table, 0);
   open.changed = false;
   for (TABLE* table : open.tables) table->file->ha_reset();

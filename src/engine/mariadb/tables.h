@@ -40,6 +40,7 @@ struct OpenTable {
   bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
   bool changed = false;           ///< Written to in this turn.
   MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to its end, or longer.
+  MDL_ticket* commits = nullptr;  ///< With `lock`, for writes that cannot be taken back.
   uint64_t used_in = 0;           ///< The last turn that locked it.
   bool stays_locked = false;      ///< Between turns that only read.
   bool is_innodb = false;         ///< And not partitioned.
@@ -100,6 +101,9 @@ class Tables {
   /// Rows of engines with transactions have been changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
+  /// And some perhaps that the binary log does not have, if there is one.
+  void NoteUnloggedRows() { has_unlogged_rows_ = true; }
+  bool has_unlogged_rows() const { return has_unlogged_rows_; }
 
  private:
   Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
@@ -109,6 +113,7 @@ class Tables {
                                  unsigned depth);
   bool ReferencesChanged(const OpenTable& open);
   Outcome TakeBackupLock(const TABLE& table);
+  Outcome TakeCommitLock(OpenTable& open);
   Outcome TakeBackupLock(enum_mdl_type type, unsigned bit);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
@@ -126,6 +131,7 @@ class Tables {
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
   bool has_changed_rows_ = false;
+  bool has_unlogged_rows_ = false;
   bool out_of_date_ = false;  ///< All is to be closed at the end of the turn.
   int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;

@@ -1,5 +1,6 @@
 #include "engine/mariadb/writer.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -38,6 +39,21 @@ bool IsWhole(const TABLE& table, const MariaIndex& index,
   return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
 }
 
+/// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes it behind
+/// the change of the row, and where it cannot have the lock for that it fails and leaves the row
+/// changed.
+bool MaySetAutoIncrement(const TABLE& table, const MariaIndex& index, const Request& request) {
+  const Field* const field = table.found_next_number_field;
+  if (field == nullptr) return false;
+  const std::vector<uint>& columns = index.column_fields();
+  if (std::find(columns.begin(), columns.end(), field->field_index) != columns.end()) return true;
+  if (request.verb != Request::Verb::kEdit) return false;
+  const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
+  return std::any_of(parts.first, parts.first + parts.count, [field](const KEY_PART_INFO& part) {
+    return part.fieldnr == field->field_index + 1u;
+  });
+}
+
 }  // namespace
 
 // Whether the engine takes back a change of one row that fails, whatever it has touched by then.
@@ -54,11 +70,16 @@ Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Requ
   if (!request.names_one_row() || !NamesOneRow(index.key_info(open), request.key())) {
     return Kind::kAlone;
   }
+  const bool deletes = request.find.modification == Modification::kDelete;
+  if ((request.verb == Request::Verb::kEdit || !deletes) &&
+      MaySetAutoIncrement(table, index, request)) {
+    return Kind::kAlone;
+  }
   if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
   // With room for more rows the handler is left as reading by position needs it, and a FLOAT key may
   // name several.
   if (request.find.limit != 1) return Kind::kAlone;
-  return request.find.modification == Modification::kDelete ? Kind::kDelete : Kind::kUpdate;
+  return deletes ? Kind::kDelete : Kind::kUpdate;
 }
 
 bool Writer::Joins(const OpenTable& open, const MariaIndex& index, Kind kind,

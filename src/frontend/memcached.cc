@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "containers/codec.h"
+#include "exec/engine_errors.h"
 #include "exec/write_set.h"
 #include "frontend/memcached_edits.h"
 #include "frontend/memcached_flush.h"
@@ -58,8 +59,6 @@ bool MayCreate(const Command& command) {
       return command.creates;
   }
 }
-
-constexpr int kLockWaitTimeout = 146;  ///< The server's HA_ERR_LOCK_WAIT_TIMEOUT.
 
 /// Whether a command with this error counts as one that stores: its line was right.
 bool IsCounted(memcached::Error error) {
@@ -239,7 +238,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   // It cannot be given again, since its data is not kept: it does not wait for a lock.
   if (outcome.busy && work.command.error == memcached::Error::kTooLarge) {
     outcome.busy = outcome.back_off = false;
-    outcome.error = model::Error::Engine(kLockWaitTimeout);
+    outcome.error = exec::kLockWaitTimeout;
   }
   if (!outcome.busy && !outcome.transaction_lost) {
     AppendEngineError(work.command, outcome.error, out);

@@ -19,13 +19,6 @@ using Result = Editor::Result;
 
 namespace {
 
-/// An edit sends no rows.
-class NoRows final : public model::RowSink {
- public:
-  bool Cell(std::string_view) override { return true; }
-  bool NullCell() override { return true; }
-};
-
 /// The engine does not do it, now or later: a foreign key refers to the row, for instance. A lock
 /// that is waited for, in vain perhaps, is another matter: others wait behind this request.
 bool IsRefused(const Outcome& outcome) {
@@ -218,7 +211,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
       continue;
     }
     Editor editor(shared, work, target);
-    NoRows none;
+    model::NoRows none;
     model::Request request;
     request.verb = model::Request::Verb::kEdit;
     request.edit.key = target.parts;

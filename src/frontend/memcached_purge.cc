@@ -18,12 +18,6 @@ namespace {
 
 constexpr model::Value kZero{std::string_view("0")};
 
-class NoRows final : public model::RowSink {
- public:
-  bool Cell(std::string_view) override { return true; }
-  bool NullCell() override { return true; }
-};
-
 /// Deletes a row that has expired still.
 class PurgeEditor final : public model::RowEditor {
  public:
@@ -81,7 +75,7 @@ model::Value NowToCell(int64_t now_ms, const Container& container, TextRoom* roo
 
 Outcome DeleteRow(engine::Session& session, const Container& container, const FoundKey& row,
                   model::RowEditor& editor) {
-  NoRows none;
+  model::NoRows none;
   const std::vector<model::Value> key = row.Values();
   model::Request request;
   request.verb = model::Request::Verb::kEdit;

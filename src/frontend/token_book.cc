@@ -28,12 +28,6 @@ const std::array<engine::IndexNames, 2>& Names() {
   return names;
 }
 
-class NoRows final : public model::RowSink {
- public:
-  bool Cell(std::string_view) override { return true; }
-  bool NullCell() override { return true; }
-};
-
 uint64_t ToNumber(std::string_view text) {
   uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -109,7 +103,7 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = {&token, 1};
   request.edit.editor = &editor;
-  NoRows no_rows;
+  model::NoRows no_rows;
   engine::Outcome outcome = session.Execute(index, request, no_rows);
   if (IsTableGone(outcome.error)) outcome.error.code = ErrorCode::kTokenTable;
   outcome.own_wait = !outcome.ok();
@@ -228,7 +222,7 @@ engine::Outcome TokenBook::Purge(engine::Session& session) const {
   request.find.key_parts_given = 1;
   request.find.limit = model::kTokensPurgedAtOnce;
   request.find.modification = model::Modification::kDelete;
-  NoRows no_rows;
+  model::NoRows no_rows;
   return session.Execute(*indexes_[kByAge], request, no_rows);
 }
 

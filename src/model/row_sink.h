@@ -17,4 +17,11 @@ class RowSink {
   virtual bool NullCell() = 0;
 };
 
+/// For edits, and writes without `?`: they send no rows.
+class NoRows final : public RowSink {
+ public:
+  bool Cell(std::string_view) override { return true; }
+  bool NullCell() override { return true; }
+};
+
 }  // namespace rowsocket::model

@@ -8,10 +8,8 @@
 // ReleaseGate lets everything go up to the first reply that waits for a commit; that reply and all
 // behind it go when OpenGate says that the commit is durable.
 //
-//   reads only:      append... ReleaseGate
-//   a write:         HoldGate append... commit  OpenGate             | DropGated, append..., ...
-//   several batches: HoldGate append position1=End()  HoldGate append position2=End() ...
-//                    OpenGateUpTo(position1) ...  OpenGateUpTo(position2)
+//   reads only:  append... ReleaseGate
+//   a write:     HoldGate append... commit  OpenGate  | DropGated, append..., ...
 //
 // Positions count bytes since the connection began, so they stay true while bytes leave in front.
 //
@@ -29,8 +27,6 @@ namespace rowsocket::net {
 
 class GatedOutput {
  public:
-  using Position = uint64_t;
-
   /// For encoders: append, or truncate to what it held when the reply began.
   /// REQUIRES: never consumed here, and never truncated below sendable().size().
   base::Buffer& bytes() { return bytes_; }
@@ -46,8 +42,6 @@ class GatedOutput {
   size_t unsent_bytes() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
 
-  /// Where the next byte goes.
-  Position End() const { return front_ + bytes_.size(); }
   bool held() const { return held_from_ != kNotHeld; }
 
   /// All appended so far becomes sendable, or, while the gate is held, nothing more does.
@@ -61,7 +55,6 @@ class GatedOutput {
   void HoldGate() {
     ReleaseGate();
     if (!held()) held_from_ = End();
-    last_hold_ = End();
   }
 
   /// Every write answered so far is durable: all appended so far becomes sendable.
@@ -70,16 +63,12 @@ class GatedOutput {
     ReleaseGate();
   }
 
-  /// The writes answered before `position` are durable, later ones may not be.
-  /// REQUIRES: a value of End() taken behind the last reply of a batch; batches in order.
-  void OpenGateUpTo(Position position);
-
   /// Takes back all that was not released: the batch failed, and its replies are written again.
   /// A held gate stays held.
-  void DropGated() { DropBehind(released_); }
-  /// The same for the last of several batches: takes back what was appended behind `position`.
-  /// REQUIRES: position is not below what was released.
-  void DropBehind(Position position);
+  void DropGated() {
+    bytes_.Truncate(released_ - front_);
+    Check();
+  }
 
   /// The first `count` bytes have left. REQUIRES: count <= sendable_bytes().
   void Consume(size_t count) {
@@ -90,7 +79,11 @@ class GatedOutput {
   }
 
  private:
+  using Position = uint64_t;
   static constexpr Position kNotHeld = UINT64_MAX;
+
+  /// Where the next byte goes.
+  Position End() const { return front_ + bytes_.size(); }
 
   void Check() const {
     assert(front_ <= released_);
@@ -102,7 +95,6 @@ class GatedOutput {
   Position front_ = 0;             // position of the first byte of bytes_
   Position released_ = 0;          // end of the sendable bytes
   Position held_from_ = kNotHeld;  // begin of the first reply that waits for its commit
-  Position last_hold_ = 0;         // begin of the last one that does, when held
 };
 
 }  // namespace rowsocket::net

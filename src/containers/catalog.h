@@ -5,9 +5,8 @@
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
 // request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later.
 // Threads: all; one at a time reads the tables, others go on with what there is.
-// Errors: a definition that is wrong disables its container alone, and is logged once, but no more
-// than
-//         some lines a minute.
+// Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
+//         no more than some lines a minute.
 #pragma once
 
 #include <atomic>

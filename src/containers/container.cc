@@ -24,8 +24,8 @@ std::vector<std::string> SplitNames(std::string_view text) {
 
 namespace {
 
-/// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
 constexpr uint32_t kMillisecondDecimals = 3;
+/// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
 constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
 constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 

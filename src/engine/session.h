@@ -5,17 +5,16 @@
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
 //   turn    := BeginTurn { Execute | row }* ( [ PrepareCommit ] Commit | Rollback )
 //   row     := BeginRow { RowTakes Execute }* EndRow
-// OpenIndex may also be called within a turn, before its first Execute. A row is a group of
-// requests for one row that are executed on a copy in memory, which is written once. It is open
-// only when BeginRow says so; Rollback ends it as well.
+// OpenIndex may also be called within a turn, before its first Execute. A row is a group of requests
+// for one row that are executed on a copy in memory, which is written once. It is open only when
+// BeginRow says so; Rollback ends it as well.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
 //       write of the same turn sees that write.
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
-//   S3  When Commit of a turn that writes returns success every change of the turn is durable as
-//   the
+//   S3  When Commit of a turn that writes returns success every change of the turn is durable as the
 //       server is configured, and so is what it has seen of other sessions, unless all that it has
 //       executed were relaxed writes; when it returns an error no change is there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
@@ -23,16 +22,14 @@
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back; the caller
 //       calls Rollback and may run the turn again.
-//   S7  The requests of a row answer and leave behind what they would have one by one, in this
-//   order:
+//   S7  The requests of a row answer and leave behind what they would have one by one, in this order:
 //       each sees the row as those before it left it (absent, perhaps), sends its own before-image,
 //       and when its outcome is an error it has changed nothing and the others stand.
 //   S8  BeginRow locks the row, so that nobody else changes it before EndRow, which writes it once,
 //       as one change from what BeginRow read; a row that has not changed is not written. If EndRow
 //       fails, the answers of that row's requests are not true: the caller calls Rollback and runs
 //       the turn again without rows.
-//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that
-//   an
+//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that an
 //       open row does not take is executed after EndRow.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.

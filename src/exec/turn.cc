@@ -21,8 +21,8 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
-/// Whether a request may have taken long: it has looked at many rows, some of them deleted perhaps,
-/// or many values have come or been read for it.
+/// Whether a request may have taken long: it has looked at many rows, or may have passed over many
+/// that are deleted, or many values have come or been read for it.
 bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Find& find = item.item.request.find;
   return find.op != model::CompareOp::kEq || find.limit > model::kShortFindRows ||

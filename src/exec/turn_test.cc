@@ -225,45 +225,31 @@ TEST_F(TurnTest, KillOfTheLastTryIsAnsweredAsSuch) {
   EXPECT_EQ(1u, Stat(Stat::kIncrements));
 }
 
+// The last rows are logged when the turn is committed: it may turn out then.
 TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
-  Peer& one = Connect();
-  Peer& two = Connect();
-  store_.SetHook([statements = std::make_shared<unsigned>(0)](const Call& call) {
-    if (call.kind == Call::Kind::kBeginTurn) *statements = 0;
-    if (call.kind != Call::Kind::kExecute || ++*statements < 3) return Outcome();
-    Outcome outcome;
-    outcome.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
-    outcome.transaction_lost = outcome.too_large = true;
-    return outcome;
-  });
-  Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
-  Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
-  Run();
-  EXPECT_EQ("0\t1\t1\n0\t1\t1\n", one.TakeReplies());
-  EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
-  EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kTable));
-  EXPECT_EQ(1u, Stat(Stat::kBatchRetries));
-}
-
-// The last rows are logged when the turn is committed.
-TEST_F(TurnTest, BatchThatTurnsOutTooLargeWhenCommittedRunsRequestByRequest) {
-  Peer& one = Connect();
-  Peer& two = Connect();
-  store_.SetHook([statements = std::make_shared<unsigned>(0)](const Call& call) {
-    if (call.kind == Call::Kind::kBeginTurn) *statements = 0;
-    if (call.kind == Call::Kind::kExecute) ++*statements;
-    Outcome outcome;
-    if (call.kind != Call::Kind::kCommit || *statements < 3) return outcome;
-    outcome.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
-    outcome.transaction_lost = outcome.too_large = true;
-    return outcome;
-  });
-  Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
-  Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
-  Run();
-  EXPECT_EQ("0\t1\t1\n0\t1\t1\n", one.TakeReplies());
-  EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
-  EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kTable));
+  for (const Call::Kind kind : {Call::Kind::kExecute, Call::Kind::kCommit}) {
+    Peer& one = Connect();
+    Peer& two = Connect();
+    const uint64_t retries = Stat(Stat::kBatchRetries);
+    store_.SetHook([kind, statements = std::make_shared<unsigned>(0)](const Call& call) {
+      if (call.kind == Call::Kind::kBeginTurn) *statements = 0;
+      if (call.kind == Call::Kind::kExecute) ++*statements;
+      Outcome outcome;
+      if (call.kind != kind || *statements < 3) return outcome;
+      outcome.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
+      outcome.transaction_lost = outcome.too_large = true;
+      return outcome;
+    });
+    Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
+    Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
+    Run();
+    EXPECT_EQ("0\t1\t1\n0\t1\t1\n", one.TakeReplies());
+    EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
+    EXPECT_EQ(retries + 1, Stat(Stat::kBatchRetries));
+    store_.SetHook({});
+    NextTurn();
+  }
+  EXPECT_EQ("1,12;2,22;3,32;", store_.Dump(kTable));
 }
 
 TEST_F(TurnTest, RequestThatIsTooLargeForATransactionFailsAlone) {

@@ -38,13 +38,14 @@ Kind KindOf(const Field& field) {
   }
 }
 
-/// Partial and full-text indexes do not give the column in its order.
+/// Not where it is a hash.
 bool IsOrdered(const TABLE& table, const KEY& key) {
   const auto number = static_cast<uint>(&key - table.key_info);
   return key.algorithm != HA_KEY_ALG_LONG_HASH &&
          (table.file->index_flags(number, 0, /*all_parts=*/true) & HA_READ_ORDER) != 0;
 }
 
+/// Partial and full-text indexes do not give the column in its order.
 std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];

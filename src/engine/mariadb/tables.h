@@ -113,8 +113,8 @@ class Tables {
                                  unsigned depth);
   bool ReferencesChanged(const OpenTable& open);
   Outcome TakeBackupLock(const TABLE& table);
-  Outcome TakeCommitLock(OpenTable& open);
   Outcome TakeBackupLock(enum_mdl_type type, unsigned bit);
+  Outcome TakeCommitLock(OpenTable& open);
   Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
   Outcome TakeLock(OpenTable& open);

@@ -17,9 +17,9 @@ constexpr int64_t kPeriodMs = 100;
 constexpr double kFull = 0.85;
 /// As many as could do it and sleep this part of the time are enough.
 constexpr double kSpare = 0.4;
-/// What twice as many have to bring and half as many may cost, in requests/s: a worker more takes up
-/// to a core, which clients on the same machine could use. One more of many would bring too little to
-/// tell, even where each waits for the disk (adr/0012).
+/// What twice as many have to bring and half as many may cost, in requests/s: a worker more takes
+/// up to a core, which clients on the same machine could use. One more of many would bring too
+/// little to tell, even where each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
 /// The same where those at work are blocked for so much of the time that they are awake.
@@ -136,8 +136,8 @@ uint32_t Crew::ActiveOf(const Worker& worker) const {
   return active >> 32 == period() ? static_cast<uint32_t>(active) : 0;
 }
 
-// The busiest gives to the least busy what it has more than its share, the second to the second, and
-// so on: when twice as many are tried, each has its part at once.
+// The busiest gives to the least busy what it has more than its share, the second to the second,
+// and so on: when twice as many are tried, each has its part at once.
 void Crew::Balance() {
   PutToRest();
   by_active_.clear();

@@ -3,9 +3,9 @@
 // One worker makes the largest turns, and what a turn costs beside its requests (a view, a commit,
 // a wake-up, the storage engine's cache lines that come over from another core) is paid once for
 // all of them. Another worker is worth it where it makes more requests/s, which depends on the
-// cores, on who else uses them, on the disk and on the requests; so it is tried (adr/0012). Who waits
-// for the disk takes no core: there less has to come of it. All but the first worker rest until then,
-// and rest again when they are not needed.
+// cores, on who else uses them, on the disk and on the requests; so it is tried (adr/0012). Who
+// waits for the disk takes no core: there less has to come of it. All but the first worker rest
+// until then, and rest again when they are not needed.
 //
 // Flow:   every worker, once a round: Look -> once in a period: CrewSize::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
@@ -62,7 +62,7 @@ class CrewSize {
   void Judge(const Sample& sample);
   void Try(bool may_be_more);
 
-  uint32_t workers_;
+  const uint32_t workers_;
   uint32_t at_work_ = 1;
   bool is_blocked_ = false;    ///< Those at work wait for the disk, mostly.
   uint32_t tried_from_ = 0;    ///< At work before the try that is under way; 0: none is.

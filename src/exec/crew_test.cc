@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -21,14 +22,14 @@ class CrewSizeTest : public ::testing::Test {
   uint32_t Play(double busy, std::vector<double> requests, unsigned periods = 1) {
     for (unsigned i = 0; i < periods; ++i) {
       now_ms_ += 100;
-      const double awake = busy * size_.at_work();
-      size_.Next({now_ms_, awake, requests[size_.at_work() - 1], blocked_ * awake});
-      seen_[size_.at_work()]++;
+      const double awake = busy * size_->at_work();
+      size_->Next({now_ms_, awake, requests[size_->at_work() - 1], blocked_ * awake});
+      seen_[size_->at_work()]++;
     }
-    return size_.at_work();
+    return size_->at_work();
   }
 
-  CrewSize size_{4};
+  std::optional<CrewSize> size_{4};
   double blocked_ = 0;  ///< Of the time awake.
   int64_t now_ms_ = 0;
   std::map<uint32_t, unsigned> seen_;
@@ -61,7 +62,7 @@ TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
 }
 
 TEST_F(CrewSizeTest, TwiceAsManyAreTriedWhereOneMoreBringsLittle) {
-  size_ = CrewSize(12);
+  size_.emplace(12);
   std::vector<double> requests;
   for (unsigned workers = 1; workers <= 12; ++workers) requests.push_back(workers * 100.0);
   EXPECT_EQ(12u, Play(1, requests, 20));
@@ -70,7 +71,7 @@ TEST_F(CrewSizeTest, TwiceAsManyAreTriedWhereOneMoreBringsLittle) {
 TEST_F(CrewSizeTest, WhereTheyWaitForTheDiskALittleMoreIsWorthIt) {
   Play(1, {100, 115, 125, 130}, 100);
   EXPECT_GT(seen_[1], 70u);
-  size_ = CrewSize(4);
+  size_.emplace(4);
   seen_.clear();
   blocked_ = 0.6;
   Play(1, {100, 115, 125, 130}, 100);
@@ -82,6 +83,16 @@ TEST_F(CrewSizeTest, LessAsSoonAsThereIsLittleToDo) {
   EXPECT_EQ(3u, Play(0.4, {100, 100, 100, 100}));
   EXPECT_EQ(1u, Play(0.1, {10, 10, 10, 10}, 2));
   EXPECT_EQ(4u, Play(1, {100, 200, 300, 400}, 10)) << "and again more at once";
+}
+
+TEST(RunTimeTest, GrowsWhileTheThreadRuns) {
+  RunTime time;
+  EXPECT_EQ(-1, time.Us());
+  time.Open();
+  const int64_t before = time.Us();
+  ASSERT_GE(before, 0);
+  // Asking is running.
+  EXPECT_TRUE(Eventually([&] { return time.Us() > before; }));
 }
 
 class CrewTest : public ::testing::Test {

@@ -1,5 +1,5 @@
-// How long a thread has run, or could have if it had had a core: what it was awake beyond that it has
-// waited for something else, the disk as a rule.
+// How long a thread has run, or could have if it had had a core: what it was awake beyond that it
+// has waited for something else, the disk as a rule.
 //
 // From /proc/thread-self/schedstat (proc(5): nanoseconds on a core, nanoseconds in a run queue).
 // Threads: Open on the thread itself; Us from any, also when it has ended.

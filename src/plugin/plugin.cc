@@ -116,8 +116,8 @@ MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
                  "Secret that clients of the writing port must send; never shown", nullptr,
                  nullptr, nullptr);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
-                  "Threads of the reading port; 0: one for each core, at least 16", nullptr, nullptr, 0, 0, 3000,
-                  0);
+                  "Threads of the reading port; 0: one for each core, at least 16", nullptr,
+                  nullptr, 0, 0, 3000, 0);
 MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
                   nullptr, nullptr, 1, 1, 3000, 0);
 MYSQL_SYSVAR_UINT(

@@ -82,8 +82,9 @@ def test_random_batches_are_as_one_statement_each(server, db, table, sql, rng):
     assert total[0] > 10 and total[1] > 10
 
 
-def test_a_transaction_that_outgrows_the_binlog_cache(make_server):
-    """What does not fit is refused; what comes before and after it in the batch stands."""
+@pytest.fixture
+def small_cache(make_server):
+    """(sql, client) of a server whose binary log takes 4 KiB of a transaction; id 0 is (id, v) of big.t."""
     server = make_server(options=["--log-bin=small", "--server-id=1", "--binlog-cache-size=4096",
                                   "--max-binlog-cache-size=4096"])
     sql = server.sql()
@@ -91,6 +92,12 @@ def test_a_transaction_that_outgrows_the_binlog_cache(make_server):
     sql.run("CREATE TABLE big.t (id INT PRIMARY KEY, v LONGBLOB)")
     client = server.hs_wr()
     assert client.open_index(0, "big", "t", "", "id,v") == hs.reply(0, 1)
+    return sql, client
+
+
+def test_a_transaction_that_outgrows_the_binlog_cache(small_cache):
+    """What does not fit is refused; what comes before and after it in the batch stands."""
+    sql, client = small_cache
     assert client.insert(0, [1, b"x" * 20000]) == hs.reply(1, 1, 1197)
     replies = client.pipeline([(0, "+", 2, row, b"x" * (20000 if row == 5 else 100))
                                for row in range(2, 10)])
@@ -104,15 +111,9 @@ def test_a_transaction_that_outgrows_the_binlog_cache(make_server):
     assert sql.value("SELECT COUNT(*) FROM big.t WHERE id >= 20") == b"10"
 
 
-def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(make_server):
+def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(small_cache):
     """No request is at fault: all must succeed, or at least each be answered truly."""
-    server = make_server(options=["--log-bin=small", "--server-id=1", "--binlog-cache-size=4096",
-                                  "--max-binlog-cache-size=4096"])
-    sql = server.sql()
-    sql.run("CREATE DATABASE big")
-    sql.run("CREATE TABLE big.t (id INT PRIMARY KEY, v LONGBLOB)")
-    client = server.hs_wr()
-    assert client.open_index(0, "big", "t", "", "id,v") == hs.reply(0, 1)
+    sql, client = small_cache
     replies = client.pipeline([(0, "+", 2, row, b"x" * 300) for row in range(60)])
     there = {int(row) for row, in sql.rows("SELECT id FROM big.t")}
     assert there == {row for row, reply in enumerate(replies) if reply.code == 0}
@@ -120,21 +121,15 @@ def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(make_ser
     assert there == set(range(60))
 
 
-def test_a_batch_whose_last_rows_outgrow_the_cache(make_server):
+def test_a_batch_whose_last_rows_outgrow_the_cache(small_cache):
     """They are given to the log when the batch is committed: then, too, it runs request by request."""
-    server = make_server(options=["--log-bin=small", "--server-id=1", "--binlog-cache-size=4096",
-                                  "--max-binlog-cache-size=4096"])
-    sql = server.sql()
-    sql.run("CREATE DATABASE big")
-    sql.run("CREATE TABLE big.u (id INT PRIMARY KEY, v LONGBLOB)")
-    client = server.hs_wr()
-    assert client.open_index(0, "big", "u", "", "id,v") == hs.reply(0, 1)
+    sql, client = small_cache
     inserted = 0
     for rows in range(4, 60):
         replies = client.pipeline([(0, "+", 2, inserted + row, b"x" * 300) for row in range(rows)])
         assert replies == [hs.reply(0, 1)] * rows, rows
         inserted += rows
-    assert sql.value("SELECT COUNT(*) FROM big.u") == b"%d" % inserted
+    assert sql.value("SELECT COUNT(*) FROM big.t") == b"%d" % inserted
 
 
 def test_a_binlog_that_cannot_be_rotated(make_server):

@@ -34,6 +34,9 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.limits = settings.limits;
   context_.name = settings.name;
   context_.connections_variable = settings.connections_variable;
+  context_.memory_variable = settings.memory_variable;
+  budget_.SetMax(settings.limits.memory_bytes_max);
+  context_.budget = &budget_;
   context_.prepare = settings.prepare;
   context_.writes = settings.writes;
 }

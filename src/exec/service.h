@@ -19,6 +19,7 @@ struct ServiceSettings {
   unsigned workers = 1;
   std::string workers_variable = "handlersocket_threads";  ///< For messages.
   std::string connections_variable = "handlersocket_connections_max";  ///< The same.
+  std::string memory_variable = "handlersocket_memory_max_bytes";      ///< The same.
   bool elastic = false;    ///< Workers rest where fewer of them do as well: see Crew.
   bool writes = false;     ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
@@ -54,6 +55,7 @@ class Service {
 
   const ServiceSettings settings_;
   StatRegistry& stats_;
+  net::BufferBudget budget_;
   WorkerContext context_;
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;

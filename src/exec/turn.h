@@ -43,6 +43,7 @@ struct TurnItem;
 enum class Loss : uint8_t {
   kNone,
   kMemory,   ///< It ran out; nothing was changed, unless it was during the commit.
+  kBuffers,  ///< The port's connections hold too much, this one as well; what was answered stays.
   kUnknown,  ///< Whether what the turn has changed stays is not known (Outcome::unknown).
 };
 

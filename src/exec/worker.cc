@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kInterruptEvery{20};
 
 Worker::Worker(const WorkerContext& context) : context_(context) {
   connection_context_.buffered_bytes_max = context_.limits.buffered_bytes_max;
+  connection_context_.budget = context_.budget;
   idle_.SetTimeout(int64_t{context_.limits.idle_timeout_s} * 1000);
   unauthenticated_.SetTimeout(int64_t{context_.limits.auth_timeout_s} * 1000);
   events_.resize(kEventsMax);

@@ -64,6 +64,8 @@ struct WorkerContext {
   model::Limits limits;
   std::string name;  ///< For the process list: "mode=rd".
   std::string connections_variable;  ///< Says how many may be open: for messages.
+  std::string memory_variable;       ///< Says what they may hold in buffers: the same.
+  net::BufferBudget* budget = nullptr;
   bool writes = false;  ///< The frontends let writes through.
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
@@ -115,6 +117,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   void PauseAccepting(const char* why);
   void Refuse(const char* why);
   void Lose(Client& client, Loss loss);
+  std::string WhyLost(Loss loss) const;
   bool MayLog();
   void AddClient(net::UniqueFd fd);
   void Remember(std::unique_ptr<Client> client);

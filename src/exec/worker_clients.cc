@@ -69,14 +69,23 @@ void Worker::Refuse(const char* why) {
 
 void Worker::Lose(Client& client, Loss loss) {
   Retire(client);
-  if (!MayLog()) return;
-  context_.log(
-      loss == Loss::kMemory
-          ? "out of memory: connections are closed; give the server more, or lower the "
-            "limits of their number and of the bytes of a request"
-          : "a commit was decided and could not be ended (KILL or shutdown while it waited for a "
-            "replica, or a binary log that cannot go on): whether it stays is not known, and its "
-            "connections are closed");
+  stats_->Add(Stat::kConnectionsLost);
+  if (MayLog()) context_.log(WhyLost(loss));
+}
+
+std::string Worker::WhyLost(Loss loss) const {
+  if (loss == Loss::kMemory) {
+    return "out of memory: connections are closed; give the server more, or lower the limits of "
+           "their number and of the bytes of a request";
+  }
+  if (loss == Loss::kBuffers) {
+    return "replies that clients do not take, and requests that do not end, hold more memory "
+           "than " +
+           context_.memory_variable + " allows: connections with a large part in it are closed";
+  }
+  return "a commit was decided and could not be ended (KILL or shutdown while it waited for a "
+         "replica, or a binary log that cannot go on): whether it stays is not known, and its "
+         "connections are closed";
 }
 
 bool Worker::MayLog() {

@@ -74,6 +74,37 @@ TEST_F(WorkerLimitsTest, ClientThatNeverReadsIsClosed) {
   EXPECT_LT(server_.Stat(Stat::kFinds), kLargeFinds);
 }
 
+TEST_F(WorkerLimitsTest, WhatAllClientsTogetherHoldIsLimited) {
+  constexpr size_t kTogether = 1u << 20;
+  server_.settings.limits.buffered_bytes_max = 100'000;
+  server_.settings.limits.memory_bytes_max = kTogether;
+  server_.Start();
+  LineClient other = server_.ConnectAndOpen();
+  {
+    std::vector<LineClient> silent;
+    for (int i = 0; i < 12; ++i) {
+      silent.push_back(server_.ConnectAndOpen());
+      OpenLargeRow(silent.back());
+      silent.back().Send(LargeFinds());
+    }
+    // And one that has begun a line which is longer than what is left.
+    silent.push_back(server_.ConnectAndOpen());
+    silent.back().Send(std::string(kTogether, 'x'));
+    ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsLost) >= 2; }));
+    EXPECT_EQ("0\t2\t1\t10", other.Ask(kFind1));
+    EXPECT_GE(server_.Stat(Stat::kConnections), 2u);
+    const std::vector<std::string> log = server_.TakeLog();
+    ASSERT_EQ(1u, log.size());
+    EXPECT_NE(std::string::npos, log[0].find("handlersocket_memory_max_bytes"));
+  }
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
+  // What they held is there for others.
+  LineClient reads = server_.ConnectAndOpen();
+  OpenLargeRow(reads);
+  reads.Send(LargeFinds());
+  for (unsigned i = 0; i < kLargeFinds; ++i) ASSERT_EQ(10'004u, reads.ReadLine().size());
+}
+
 TEST_F(WorkerLimitsTest, HalfClosedClientThatDoesNotReadCostsNoTurns) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();

@@ -219,6 +219,7 @@ void Worker::SendTo(Client& client) {
     return;
   }
   if (!has_work) client.connection.Settle();
+  if (!client.connection.CountBuffers()) return Lose(client, Loss::kBuffers);
   if (!client.connection.UpdateInterest(loop_, &client)) Retire(client);
 }
 

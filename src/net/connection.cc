@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace rowsocket::net {
 
@@ -26,6 +27,7 @@ bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK ||
 static_assert(sizeof(Connection) <= 128);
 
 Connection::~Connection() {
+  if (counted_bytes_ != 0) context_->budget->Change(counted_bytes_, 0);
   context_->buffers.Give(in_);
   context_->buffers.Give(out_.bytes());
 }
@@ -136,6 +138,15 @@ void Connection::Finish() {
 void Connection::Settle() {
   if (in_.empty() && in_.capacity() != 0) context_->buffers.Give(in_);
   if (out_.empty() && out_.bytes().capacity() != 0) context_->buffers.Give(out_.bytes());
+}
+
+bool Connection::CountBuffers() {
+  const size_t bytes = in_.capacity() + out_.bytes().capacity();
+  // Nearly always, and then nobody's cache line is written to.
+  if (bytes == counted_bytes_ && bytes <= 2 * BufferPool::kBufferBytes) return true;
+  if (context_->budget == nullptr) return true;
+  const bool fits = context_->budget->Change(std::exchange(counted_bytes_, bytes), bytes);
+  return fits || bytes <= BufferPool::kBufferBytesMax;
 }
 
 uint32_t Connection::WantedEvents() const {

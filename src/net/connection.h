@@ -2,7 +2,7 @@
 //
 // Flow of a turn:
 //   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
-//            -> Settle -> UpdateInterest
+//            -> Settle -> CountBuffers -> UpdateInterest
 //
 // States (the rest of a connection's life lies with its owner):
 //   kServing    reads requests, sends replies
@@ -17,7 +17,8 @@
 // Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
 // Settle. The descriptor is closed with the object; remove it from the event loop before that.
 // Limits: in() never holds more than Receive was told; out() is the owner's to limit (reply size),
-// beyond ConnectionContext::buffered_bytes_max the connection pauses.
+// beyond ConnectionContext::buffered_bytes_max the connection pauses. What all hold together is the
+// port's budget.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@
 #include <utility>
 
 #include "base/buffer.h"
+#include "net/buffer_budget.h"
 #include "net/buffer_pool.h"
 #include "net/event_loop.h"
 #include "net/gated_output.h"
@@ -36,6 +38,7 @@ namespace rowsocket::net {
 struct ConnectionContext {
   BufferPool buffers;
   size_t buffered_bytes_max = 1u << 20;
+  BufferBudget* budget = nullptr;  ///< Of all workers of the port; null: without limit.
 };
 
 class Connection {
@@ -114,13 +117,16 @@ class Connection {
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void Settle();
+  /// End of a turn, after Settle: tells the budget what this connection still holds. False if all
+  /// hold too much and this one has a part in it: more than small buffers.
+  bool CountBuffers();
 
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
   /// First adds the descriptor, later a system call only if the wanted events have changed; takes
   /// it out of the loop when kBroken.
   bool UpdateInterest(EventLoop& loop, void* tag);
-  /// From now on another worker's, which knows `context`. REQUIRES: suspended.
+  /// From now on another worker's of the same port, which knows `context`. REQUIRES: suspended.
   void MoveTo(ConnectionContext& context) { context_ = &context; }
   /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
@@ -140,6 +146,7 @@ class Connection {
   UniqueFd fd_;
   uint32_t receive_bytes_ = BufferPool::kBufferBytes;  // room to offer; follows what arrives
   ConnectionContext* context_;
+  size_t counted_bytes_ = 0;  // what the budget knows of
   uint32_t interest_ = 0;
   State state_ = State::kServing;
   bool added_ = false;  // the event loop knows the descriptor

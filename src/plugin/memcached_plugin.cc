@@ -19,7 +19,7 @@ char* port;
 char* socket_path;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
-unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes;
+unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 my_bool enable_binlog, flush_all;
 longlong clock_offset_s;
 
@@ -45,6 +45,7 @@ MemcachedVariables TakeVariables() {
   variables.limits.reply_bytes_max = reply_max_bytes;
   variables.limits.connections_max = connections_max;
   variables.limits.buffered_bytes_max = buffer_max_bytes;
+  variables.limits.memory_bytes_max = memory_max_bytes;
   variables.limits.idle_timeout_s = timeout_s;
   return variables;
 }
@@ -108,6 +109,10 @@ MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY,
 MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
                        "Unsent bytes after which a connection is paused", nullptr, nullptr,
                        1ull << 20, 4096, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes that connections may hold in unfinished requests and unsent replies, "
+                       "all together",
+                       nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections", nullptr,
                   nullptr, 65536, 1, 1u << 20, 0);
 MYSQL_SYSVAR_UINT(purge_rows_per_second, purge_rows_per_second, PLUGIN_VAR_READONLY,
@@ -137,6 +142,7 @@ st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
                                            MYSQL_SYSVAR(item_size_max),
                                            MYSQL_SYSVAR(reply_max_bytes),
                                            MYSQL_SYSVAR(buffer_max_bytes),
+                                           MYSQL_SYSVAR(memory_max_bytes),
                                            MYSQL_SYSVAR(connections_max),
                                            MYSQL_SYSVAR(purge_rows_per_second),
                                            MYSQL_SYSVAR(clock_offset),

@@ -35,6 +35,7 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
   service.workers = variables.threads;
   service.workers_variable = "daemon_memcached_threads";
   service.connections_variable = "daemon_memcached_connections_max";
+  service.memory_variable = "daemon_memcached_memory_max_bytes";
   service.elastic = true;
   service.addresses = addresses;
   service.listen = variables.listen;

@@ -28,7 +28,7 @@ unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbos
 unsigned token_ttl_s;
 my_bool tokens;
 unsigned index_ids_max, values_max, connections_max;
-unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes;
+unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 
 /// As many as the original has, for rows that come from the disk: all but one rest (adr/0012).
 constexpr unsigned kReadersMin = 16;
@@ -81,6 +81,7 @@ Settings TakeSettings() {
   settings.limits.reply_bytes_max = reply_max_bytes;
   settings.limits.connections_max = connections_max;
   settings.limits.buffered_bytes_max = buffer_max_bytes;
+  settings.limits.memory_bytes_max = memory_max_bytes;
   settings.limits.idle_timeout_s = timeout_s;
   settings.limits.auth_timeout_s = auth_timeout_s;
   return settings;
@@ -174,18 +175,41 @@ MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY,
 MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
                        "Unsent bytes after which a connection is paused", nullptr, nullptr,
                        1ull << 20, 4096, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes that the connections of one port may hold in unfinished requests and "
+                       "unsent replies, all together",
+                       nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 
-st_mysql_sys_var* plugin_variables[] = {
-    MYSQL_SYSVAR(address), MYSQL_SYSVAR(port), MYSQL_SYSVAR(port_wr), MYSQL_SYSVAR(socket),
-    MYSQL_SYSVAR(socket_wr), MYSQL_SYSVAR(plain_secret), MYSQL_SYSVAR(plain_secret_wr),
-    MYSQL_SYSVAR(threads), MYSQL_SYSVAR(threads_wr), MYSQL_SYSVAR(lock_wait_threads),
-    MYSQL_SYSVAR(timeout), MYSQL_SYSVAR(auth_timeout), MYSQL_SYSVAR(wrlock_timeout),
-    MYSQL_SYSVAR(backlog), MYSQL_SYSVAR(sndbuf), MYSQL_SYSVAR(rcvbuf), MYSQL_SYSVAR(readsize),
-    MYSQL_SYSVAR(accept_balance), MYSQL_SYSVAR(epoll), MYSQL_SYSVAR(verbose),
-    MYSQL_SYSVAR(line_max_bytes), MYSQL_SYSVAR(tokens),
-    MYSQL_SYSVAR(token_ttl), MYSQL_SYSVAR(index_ids_max), MYSQL_SYSVAR(values_max),
-    MYSQL_SYSVAR(reply_max_bytes), MYSQL_SYSVAR(connections_max), MYSQL_SYSVAR(buffer_max_bytes),
-    nullptr};
+st_mysql_sys_var* plugin_variables[] = {MYSQL_SYSVAR(address),
+                                        MYSQL_SYSVAR(port),
+                                        MYSQL_SYSVAR(port_wr),
+                                        MYSQL_SYSVAR(socket),
+                                        MYSQL_SYSVAR(socket_wr),
+                                        MYSQL_SYSVAR(plain_secret),
+                                        MYSQL_SYSVAR(plain_secret_wr),
+                                        MYSQL_SYSVAR(threads),
+                                        MYSQL_SYSVAR(threads_wr),
+                                        MYSQL_SYSVAR(lock_wait_threads),
+                                        MYSQL_SYSVAR(timeout),
+                                        MYSQL_SYSVAR(auth_timeout),
+                                        MYSQL_SYSVAR(wrlock_timeout),
+                                        MYSQL_SYSVAR(backlog),
+                                        MYSQL_SYSVAR(sndbuf),
+                                        MYSQL_SYSVAR(rcvbuf),
+                                        MYSQL_SYSVAR(readsize),
+                                        MYSQL_SYSVAR(accept_balance),
+                                        MYSQL_SYSVAR(epoll),
+                                        MYSQL_SYSVAR(verbose),
+                                        MYSQL_SYSVAR(line_max_bytes),
+                                        MYSQL_SYSVAR(tokens),
+                                        MYSQL_SYSVAR(token_ttl),
+                                        MYSQL_SYSVAR(index_ids_max),
+                                        MYSQL_SYSVAR(values_max),
+                                        MYSQL_SYSVAR(reply_max_bytes),
+                                        MYSQL_SYSVAR(connections_max),
+                                        MYSQL_SYSVAR(buffer_max_bytes),
+                                        MYSQL_SYSVAR(memory_max_bytes),
+                                        nullptr};
 
 }  // namespace
 

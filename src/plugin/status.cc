@@ -14,14 +14,43 @@ namespace {
 
 using exec::Stat;
 
-constexpr const char* kNames[] = {
-    "connections", "connections_accepted", "connections_refused", "connections_timed_out",
-    "connections_moved", "bytes_received", "bytes_sent", "opens", "auths", "finds", "inserts", "updates", "deletes",
-    "increments", "rows_read", "rows_written", "turns", "batches", "batch_requests", "commits",
-    "commit_failures", "batch_retries", "lock_waits", "merged_rows", "merged_requests",
-    "unmerged_request", "unmerged_engine", "unmerged_table", "unmerged_trigger",
-    "unmerged_versioned", "unmerged_unique_key", "unmerged_foreign_key", "unmerged_generated",
-    "unmerged_check", "unmerged_token", "unmerged_rerun"};
+constexpr const char* kNames[] = {"connections",
+                                  "connections_accepted",
+                                  "connections_refused",
+                                  "connections_timed_out",
+                                  "connections_lost",
+                                  "connections_moved",
+                                  "bytes_received",
+                                  "bytes_sent",
+                                  "opens",
+                                  "auths",
+                                  "finds",
+                                  "inserts",
+                                  "updates",
+                                  "deletes",
+                                  "increments",
+                                  "rows_read",
+                                  "rows_written",
+                                  "turns",
+                                  "batches",
+                                  "batch_requests",
+                                  "commits",
+                                  "commit_failures",
+                                  "batch_retries",
+                                  "lock_waits",
+                                  "merged_rows",
+                                  "merged_requests",
+                                  "unmerged_request",
+                                  "unmerged_engine",
+                                  "unmerged_table",
+                                  "unmerged_trigger",
+                                  "unmerged_versioned",
+                                  "unmerged_unique_key",
+                                  "unmerged_foreign_key",
+                                  "unmerged_generated",
+                                  "unmerged_check",
+                                  "unmerged_token",
+                                  "unmerged_rerun"};
 constexpr size_t kNamed = std::size(kNames);
 static_assert(kNamed == static_cast<size_t>(Stat::kErrorsFirst), "one name a counter");
 constexpr size_t kErrors = model::kErrorCodes - 1;  // kNone is no error.

@@ -2,6 +2,7 @@
 
 import contextlib
 import resource
+import socket
 import time
 
 import pytest
@@ -231,6 +232,34 @@ def test_client_that_never_reads_is_closed_after_the_timeout(make_server):
     wait_until(gone, timeout_s=20, step_s=0.2, what="the server closes a client that does not read")
 
 
+@pytest.mark.parametrize("protocol, unfinished", [
+    ("handlersocket", b"1\t=\t1\t"), ("daemon_memcached", b"set k 0 0 100000\r\n")])
+def test_all_connections_together_hold_what_they_may(make_server, protocol, unfinished):
+    variable = f"{protocol}_memory_max_bytes"
+    server = make_server(options=[f"--{variable}={1 << 20}"])
+    sql = server.sql()
+    port = int(server.env["MEMCACHED_PORT" if protocol == "daemon_memcached" else "HS_PORT"])
+    lost = lambda: int(sql.status(f"{protocol.capitalize()}_connections_lost"))
+    small = socket.create_connection(("127.0.0.1", port))
+    small.sendall(unfinished)
+    large = []
+    for _ in range(40):  # a part of each, which is well below the limit of one
+        large.append(socket.create_connection(("127.0.0.1", port)))
+        with contextlib.suppress(OSError):
+            large[-1].sendall(unfinished + b"x" * 90_000)
+    wait_until(lambda: lost() > 0, what="connections are closed")
+    wait_until(lambda: variable in server.log(), what="the log says which variable it was")
+    for each in large:
+        each.close()
+    wait_until(lambda: int(sql.status(f"{protocol.capitalize()}_connections")) == 1, what="they are gone")
+    after = lost()
+    again = socket.create_connection(("127.0.0.1", port))
+    again.sendall(unfinished + b"x" * 90_000)
+    small.sendall(b"x\n" if protocol == "handlersocket" else b"x" * 100_000 + b"\r\n")
+    assert small.recv(1000) != b""
+    assert lost() == after
+
+
 def test_time_to_authenticate(make_server):
     server = make_server(options=["--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s",
                                   "--handlersocket-auth-timeout=1"])
@@ -257,7 +286,8 @@ def test_limits_are_variables_with_documented_names(server):
     shown = {name.decode() for name, _ in server.sql().rows("SHOW GLOBAL VARIABLES LIKE 'handlersocket%'")}
     names = ("address port port_wr threads threads_wr timeout backlog sndbuf rcvbuf readsize accept_balance"
              " wrlock_timeout plain_secret plain_secret_wr verbose epoll socket socket_wr line_max_bytes index_ids_max"
-             " values_max reply_max_bytes connections_max buffer_max_bytes auth_timeout lock_wait_threads").split()
+             " values_max reply_max_bytes connections_max buffer_max_bytes memory_max_bytes auth_timeout"
+             " lock_wait_threads").split()
     assert {f"handlersocket_{name}" for name in names} <= shown
 
 

@@ -1,0 +1,31 @@
+// How much the connections of a port may hold in their buffers, all together: each of them has
+// limits of its own, but there are many.
+//
+// Threads: any. Lifetime: outlives the connections.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace rowsocket::net {
+
+class BufferBudget {
+ public:
+  /// REQUIRES: no connection yet.
+  void SetMax(size_t bytes_max) { bytes_max_ = bytes_max; }
+
+  /// A connection that held `before` bytes holds `now`. False: all hold more than they may.
+  bool Change(size_t before, size_t now) {
+    return held_bytes_.fetch_add(now - before, std::memory_order_relaxed) + now - before <=
+           bytes_max_;
+  }
+
+  size_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  size_t bytes_max_ = SIZE_MAX;
+  std::atomic<size_t> held_bytes_{0};
+};
+
+}  // namespace rowsocket::net

@@ -1,0 +1,82 @@
+#include "net/buffer_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "net/connection.h"
+#include "net/test_sockets.h"
+
+namespace rowsocket::net {
+namespace {
+
+constexpr size_t kLarge = 1u << 20;
+
+struct Ends {
+  explicit Ends(ConnectionContext& context) : Ends(MakeUnixPair(), context) {}
+  Ends(SocketPair sockets, ConnectionContext& context)
+      : client(std::move(sockets.client)), connection(std::move(sockets.server), context) {}
+
+  bool Answer(size_t bytes) {
+    connection.out().bytes().Append(std::string(bytes, 'x'));
+    connection.out().ReleaseGate();
+    connection.Settle();
+    return connection.CountBuffers();
+  }
+
+  UniqueFd client;
+  Connection connection;
+};
+
+TEST(BufferBudget, KnowsWhatIsHeldUntilItIsSentOrTheConnectionGoes) {
+  BufferBudget budget;
+  budget.SetMax(3 * kLarge);
+  ConnectionContext context;
+  context.budget = &budget;
+  Ends small(context);
+  {
+    Ends large(context);
+    EXPECT_TRUE(large.Answer(kLarge));
+    EXPECT_LE(kLarge, budget.held_bytes());
+    EXPECT_TRUE(small.Answer(10));
+    EXPECT_LT(kLarge, budget.held_bytes());
+    ASSERT_EQ(Connection::SendStatus::kDone, small.connection.Send().status);
+    small.connection.Settle();
+    EXPECT_TRUE(small.connection.CountBuffers());
+  }
+  EXPECT_EQ(0u, budget.held_bytes());
+}
+
+TEST(BufferBudget, WhereAllHoldTooMuchThoseWithSmallBuffersMayStay) {
+  BufferBudget budget;
+  budget.SetMax(kLarge);
+  ConnectionContext context;
+  context.budget = &budget;
+  Ends first(context), second(context), small(context);
+  EXPECT_TRUE(first.Answer(kLarge / 2));
+  EXPECT_FALSE(second.Answer(kLarge));
+  EXPECT_TRUE(small.Answer(BufferPool::kBufferBytesMax / 2));
+  // It has not grown, but there is no room for it any more.
+  EXPECT_FALSE(first.connection.CountBuffers());
+}
+
+TEST(BufferBudget, CountsRequestsThatDoNotEnd) {
+  BufferBudget budget;
+  budget.SetMax(kLarge);
+  ConnectionContext context;
+  context.budget = &budget;
+  Ends ends(context);
+  bool fits = true;
+  for (size_t sent = 0; sent < 2 * kLarge && fits; sent += 10'000) {
+    WriteAll(ends.client.get(), std::string(10'000, 'x'));
+    while (ends.connection.Receive(4 * kLarge).bytes != 0) {
+    }
+    ends.connection.Settle();
+    fits = ends.connection.CountBuffers();
+  }
+  EXPECT_FALSE(fits);
+  EXPECT_LE(ends.connection.in().size(), kLarge + 10'000);
+}
+
+}  // namespace
+}  // namespace rowsocket::net

@@ -10,6 +10,8 @@ namespace rowsocket::containers {
 namespace {
 
 constexpr int64_t kNever = INT64_MIN / 2;
+/// Between two looks at tables of which a request has shown that they have changed.
+constexpr int64_t kDistrustedAgeMsMax = 5;
 /// Lines that the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
@@ -37,7 +39,9 @@ std::shared_ptr<const Snapshot> Catalog::current() const {
 
 void Catalog::Refresh(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - read_ms_.load(std::memory_order_relaxed) < model::kMappingAgeMsMax) return;
+  const bool is_distrusted = is_distrusted_.load(std::memory_order_relaxed);
+  const int64_t age_ms_max = is_distrusted ? kDistrustedAgeMsMax : model::kMappingAgeMsMax;
+  if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
   const std::unique_lock lock(refresh_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   Read(session, now_ms);
@@ -54,7 +58,9 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   if (!ReadConfig(session, &made->config).ok()) return;  // Locked: as it was, for the moment.
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
-  if (is_same && now_ms - checked_ms_ < model::kTableAgeMsMax) return;
+  const bool looks =
+      is_distrusted_.exchange(false) || now_ms - checked_ms_ >= model::kTableAgeMsMax;
+  if (is_same && !looks) return;
   const bool has_changed = MakeContainers(session, *old, made.get());
   checked_ms_ = now_ms;
   if (is_same && !has_changed) return;
@@ -77,12 +83,14 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
                                before->definition.table == definition.table;
     auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
     std::shared_ptr<const Container> container;
+    const bool is_defined_the_same = before != nullptr && before->definition == definition;
     const engine::Outcome outcome =
-        MakeContainer(session, definition, made->config.options, std::move(state), &container);
+        MakeContainer(session, definition, made->config.options, std::move(state),
+                      is_defined_the_same ? before.get() : nullptr, &container);
     const bool is_as_before =
-        before != nullptr && before->definition == definition &&
+        is_defined_the_same &&
         (outcome.busy ||
-         (before->problem == container->problem && before->facts == container->facts &&
+         (before->problem == container->problem && before->pin == container->pin &&
           before->separator == container->separator && before->relaxed == container->relaxed));
     if (is_as_before) {
       container = before;

@@ -3,9 +3,10 @@
 // Flow: a worker calls Refresh before a turn, and at once where a name is not known; what has
 // changed makes a new Snapshot with a higher version; connections take it when they see that.
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
-// request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later.
-// Threads: all; one at a time reads the tables, others go on with what there is.
-// Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
+// request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
+// that meets a table which is no longer as its container says fails (IndexPin), and has it looked
+// at. Threads: all; one at a time reads the tables, others go on with what there is. Errors: a
+// definition that is wrong disables its container alone, and is logged once; the log gets
 //         no more than some lines a minute.
 #pragma once
 
@@ -44,6 +45,8 @@ class Catalog {
   void Refresh(engine::Session& session);
   /// Reads them now, because a request named what is not known.
   void RefreshNow(engine::Session& session);
+  /// A request has shown that some mapped table has changed: the next Refresh looks at all of them.
+  void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
 
  private:
   void Read(engine::Session& session, int64_t now_ms);
@@ -53,6 +56,7 @@ class Catalog {
 
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
+  std::atomic<bool> is_distrusted_{false};
   int64_t checked_ms_ = 0;        ///< When the mapped tables were looked at.
   int64_t logs_since_ms_ = 0;     ///< With `lines_`: what was told in this period.
   unsigned lines_ = 0;

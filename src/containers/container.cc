@@ -32,8 +32,9 @@ constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 /// A container in the making.
 class Maker {
  public:
-  Maker(engine::Session& session, const Definition& definition, Container* container)
-      : session_(session), definition_(definition), container_(*container) {}
+  Maker(engine::Session& session, const Definition& definition, const Container* before,
+        Container* container)
+      : session_(session), definition_(definition), before_(before), container_(*container) {}
 
   /// Not ok: busy. What is wrong with the definition goes into Container::problem.
   Outcome Make() {
@@ -41,7 +42,7 @@ class Maker {
     value_columns_ = SplitNames(definition_.value_columns);
     if (!CheckNames()) return {};
     Outcome outcome = OpenRows();
-    if (outcome.ok() && container_.usable()) outcome = session_.Inspect(*rows_, &container_.facts);
+    if (outcome.ok() && container_.usable()) outcome = Look();
     if (!outcome.ok() || !container_.usable()) return outcome;
     if (!CheckKey() || !CheckColumns()) return {};
     return OpenLayouts();
@@ -91,9 +92,22 @@ class Maker {
     return {};
   }
 
+  Outcome Look() {
+    auto pin = std::make_shared<engine::IndexPin>();
+    pin->index = definition_.index;
+    pin->columns = rows_->names().columns;
+    const Outcome outcome = session_.Inspect(*rows_, &pin->facts);
+    if (!outcome.ok()) return outcome;
+    const bool is_as_before =
+        before_ != nullptr && before_->pin != nullptr && before_->pin->facts == pin->facts;
+    container_.pin = is_as_before ? before_->pin : std::move(pin);
+    return outcome;
+  }
+
+  /// By the unique index. Its requests fail while the table is not what Look has seen, if it has.
   Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
-    return session_.OpenIndex({definition_.db, definition_.table, definition_.index, columns, {}},
-                              index);
+    return session_.OpenIndex(
+        {definition_.db, definition_.table, definition_.index, columns, {}, container_.pin}, index);
   }
 
   void Explain(const model::Error& error, const std::vector<std::string>& columns) {
@@ -133,11 +147,11 @@ class Maker {
     return static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
   }
   const ColumnFacts& FactsOf(const std::string& name) const {
-    return container_.facts.columns[PlaceOf(name)];
+    return container_.pin->facts.columns[PlaceOf(name)];
   }
 
   bool CheckKey() {
-    const engine::IndexFacts& facts = container_.facts;
+    const engine::IndexFacts& facts = container_.pin->facts;
     if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
     if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
     // What has expired, and flush_all, are looked for in its order.
@@ -272,11 +286,12 @@ class Maker {
   }
 
   Outcome OpenKeys() {
-    engine::IndexNames names{definition_.db, definition_.table, definition_.index, {}, {}};
+    engine::IndexNames names{definition_.db, definition_.table, definition_.index, {}, {},
+                             container_.pin};
     if (!definition_.expire_time_column.empty()) {
       names.columns.push_back(definition_.expire_time_column);
     }
-    const auto& key = container_.facts.key_names;
+    const auto& key = container_.pin->facts.key_names;
     names.columns.insert(names.columns.end(), key.begin(), key.end());
     const Outcome outcome = session_.OpenIndex(names, &container_.keys);
     if (!outcome.ok() || container_.expiry_index.empty()) return outcome;
@@ -287,6 +302,7 @@ class Maker {
 
   engine::Session& session_;
   const Definition& definition_;
+  const Container* const before_;
   Container& container_;
   std::vector<std::string> key_columns_;
   std::vector<std::string> value_columns_;
@@ -297,14 +313,14 @@ class Maker {
 
 Outcome MakeContainer(engine::Session& session, const Definition& definition,
                       const Options& options, std::shared_ptr<ContainerState> state,
-                      std::shared_ptr<const Container>* made) {
+                      const Container* before, std::shared_ptr<const Container>* made) {
   auto container = std::make_shared<Container>();
   container->definition = definition;
   container->state = std::move(state);
   container->separator = options.separator;
   container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
                        options.relaxed.end();
-  const Outcome outcome = Maker(session, definition, container.get()).Make();
+  const Outcome outcome = Maker(session, definition, before, container.get()).Make();
   if (!outcome.ok() && !outcome.busy && container->usable()) {
     container->problem =
         "its table cannot be opened: " + std::string(model::Name(outcome.error.code));

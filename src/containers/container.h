@@ -68,7 +68,8 @@ struct Layout {
 struct Container {
   Definition definition;
   std::string problem;  ///< Not empty: nothing below is of use.
-  engine::IndexFacts facts;
+  std::shared_ptr<const engine::IndexPin>
+      pin;  ///< What the table is; the indexes below hold to it.
   std::shared_ptr<ContainerState> state;
 
   char separator = '|';
@@ -102,10 +103,12 @@ struct Container {
   bool usable() const { return problem.empty(); }
 };
 
-/// Never null. Outcome: busy when the table is locked at the moment; otherwise ok.
+/// Never null. Outcome: busy when the table is locked at the moment; otherwise ok. `before`: what
+/// was made of the same definition last, or null; where the table is as it was, they share their
+/// indexes.
 engine::Outcome MakeContainer(engine::Session& session, const Definition& definition,
                               const Options& options, std::shared_ptr<ContainerState> state,
-                              std::shared_ptr<const Container>* made);
+                              const Container* before, std::shared_ptr<const Container>* made);
 
 /// Names separated by any of `,;| ` and blanks.
 std::vector<std::string> SplitNames(std::string_view text);

@@ -8,7 +8,7 @@ namespace rowsocket::engine {
 
 namespace {
 
-/// Different for different names: each is preceded by its length.
+/// Different for different names: each is preceded by its length. A pin lives as long as its index.
 std::string KeyOf(const IndexNames& names) {
   std::string key;
   const auto add = [&key](const std::string& name) {
@@ -20,6 +20,7 @@ std::string KeyOf(const IndexNames& names) {
   for (const std::string& column : names.columns) add(column);
   key.append(1, ';');
   for (const std::string& column : names.filter_columns) add(column);
+  key.append(1, ';').append(std::to_string(reinterpret_cast<uintptr_t>(names.pin.get())));
   return key;
 }
 

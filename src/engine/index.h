@@ -16,7 +16,16 @@
 #include <utility>
 #include <vector>
 
+#include "engine/facts.h"
+
 namespace rowsocket::engine {
+
+/// What an index and columns of a table were when somebody decided by it what requests mean.
+struct IndexPin {
+  std::string index;
+  std::vector<std::string> columns;
+  IndexFacts facts;  ///< Of Session::Inspect.
+};
 
 /// What a client named with P.
 struct IndexNames {
@@ -25,6 +34,8 @@ struct IndexNames {
   std::string index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
+  /// While the table is not so, requests fail with kOpenTable. Null: it is taken as it is.
+  std::shared_ptr<const IndexPin> pin = nullptr;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

@@ -24,7 +24,8 @@ inline uint64_t HashText(uint64_t seed, std::string_view text) {
     hash = Mix(hash ^ word);
   }
   uint64_t word = 0;
-  std::memcpy(&word, text.data(), text.size());
+  // That of NULL is no address, not even for nothing.
+  if (!text.empty()) std::memcpy(&word, text.data(), text.size());
   return Mix(hash ^ word);
 }
 

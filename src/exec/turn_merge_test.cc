@@ -57,6 +57,15 @@ TEST_F(TurnMergeTest, RequestsOfManyConnectionsAreOneChangeWithItsOwnAnswerEach)
   EXPECT_EQ(30u, Stat(Stat::kIncrements));
 }
 
+TEST_F(TurnMergeTest, NullIsAKeyThatNoRowHas) {
+  Connect();
+  Connect();
+  for (Peer& peer : peers_) Send(peer, Add(std::string(1, '\0')) + Add("1"));
+  Run();
+  for (Peer& peer : peers_) EXPECT_EQ("0\t1\t0\n0\t1\t1\n", peer.TakeReplies());
+  EXPECT_EQ("1,12;2,20;3,30;", store_.Dump(kTable));
+}
+
 TEST_F(TurnMergeTest, EachConnectionsOrderIsKept) {
   Peer& one = ConnectBuyer();
   Peer& two = ConnectBuyer();

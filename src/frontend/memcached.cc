@@ -315,6 +315,10 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kOpen) return;
   Work& work = WorkOf(item);
   if (work.is_nothing) return;
+  if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
+      answer.code == model::ErrorCode::kFld) {
+    shared_.catalog.Distrust();
+  }
   // Of what was not committed nothing has happened.
   const Tally tally = answer.ok() ? work.tally : Tally{};
   MemcachedCounters& counters = shared_.counters;

@@ -339,6 +339,32 @@ def test_children_that_come_while_their_parent_stays_open(server, db, sql):
 
 
 @pytest.mark.ours
+@pytest.mark.parametrize("statement", ["DROP TABLE {db}.c", "RENAME TABLE {db}.c TO {db}.d"])
+def test_children_that_go_while_their_parent_waits_for_them(server, db, sql, statement):
+    sql.run(f"CREATE TABLE {db}.p (id INT PRIMARY KEY, x INT)")
+    sql.run(f"INSERT INTO {db}.p VALUES (1, 0), (2, 0)")
+    sql.run(CHILD.format(db=db, name="c", parent="p", action="CASCADE"))
+    sql.run(f"INSERT INTO {db}.c (id, pid) VALUES (1, 1)")
+    client = server.hs_wr()
+    index = client.opened(db, "p", "", "x").id
+    owner, ddl = server.sql(db), server.sql(db)
+    owner.run("BEGIN")
+    owner.rows("SELECT * FROM c")
+    waits = int(sql.status("Handlersocket_lock_waits"))
+    with Crew() as crew:
+        crew.start(ddl.run, statement.format(db=db))
+        wait_until(lambda: sql.rows("SELECT 1 FROM information_schema.processlist"
+                                    " WHERE state = 'Waiting for table metadata lock'"), what="the DDL waits")
+        client.send(*hs.find_tokens(index, "=", [1], 1, 0, mod=["D"]))
+        wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) > waits, what="the delete waits, too")
+        owner.run("COMMIT")
+        assert client.recv() == hs.counted(1)
+    assert sql.rows(f"SELECT id FROM {db}.p") == [(b"2",)]
+    if statement.startswith("RENAME"):
+        assert sql.value(f"SELECT COUNT(*) FROM {db}.d") == b"0"
+
+
+@pytest.mark.ours
 def test_a_table_that_was_rebuilt_during_the_turn(server, db, sql):
     """The turn's read view is older than the table; a request of its own would find the rows."""
     sql.run(f"CREATE TABLE {db}.long (id INT PRIMARY KEY, x INT)")

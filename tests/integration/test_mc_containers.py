@@ -26,6 +26,59 @@ def make(server, db):
         container.drop()
 
 
+TURNED = "ALTER TABLE {} DROP PRIMARY KEY, ADD PRIMARY KEY (k2, k1)"
+CHANGED = b"SERVER_ERROR the container's table has changed or is gone"
+
+
+@pytest.fixture
+def pairs(make):
+    container = make("o", "k1 VARBINARY(9), k2 VARBINARY(9), v VARBINARY(99), PRIMARY KEY (k1, k2)", "k1|k2",
+                     flags="0", token="0", expiry="0")
+    container.sql.run(f"INSERT INTO {container.table} VALUES ('a', 'b', 'ab'), ('b', 'a', 'ba')")
+    return container
+
+
+def test_key_columns_that_change_places_name_no_other_row(pairs):
+    """What a key means goes with the table that is executed on, not with when it was looked at last."""
+    client, sql = pairs.ready(), pairs.sql
+    key = pairs.at("a|b")
+    answers = set()
+    with Crew() as crew:
+        def ask():
+            with mc.connect(pairs.server) as other:
+                while not crew.stopping.is_set():
+                    answers.add(other.set(key, b"ab"))
+                    answers.add(other.meta(b"mg %s v" % key))
+        crew.start(ask)
+        for order in ("k2, k1", "k1, k2", "k2, k1"):
+            sql.run(f"ALTER TABLE {pairs.table} DROP PRIMARY KEY, ADD PRIMARY KEY ({order})")
+            wait_until(lambda: client.meta(b"mg %s v" % key) == (b"VA 2", b"ab"), what="it is known again")
+    assert answers <= {b"STORED", (b"VA 2", b"ab"), CHANGED, (CHANGED, None)}
+    assert sql.rows(f"SELECT * FROM {pairs.table} ORDER BY k1") == [(b"a", b"b", b"ab"), (b"b", b"a", b"ba")]
+
+
+def test_request_that_waited_for_a_change_of_the_key(pairs):
+    client, sql = pairs.ready(), pairs.sql
+    sql.run(f"LOCK TABLES {pairs.table} WRITE")
+    waits = sql.status("Daemon_memcached_lock_waits")
+    client.send(b"set %s 0 0 3\r\nnew\r\n" % pairs.at("a|b"))
+    wait_until(lambda: sql.status("Daemon_memcached_lock_waits") != waits, what="the set waits")
+    sql.run(TURNED.format(pairs.table))
+    sql.run("UNLOCK TABLES")
+    assert client.line() in (CHANGED, b"STORED")
+    assert sql.value(f"SELECT v FROM {pairs.table} WHERE k1 = 'b'") == b"ba"
+
+
+def test_key_column_that_comes_to_take_different_keys_for_equal(make):
+    container = make("i", "k VARBINARY(9) PRIMARY KEY, v VARBINARY(99)", flags="0", token="0", expiry="0")
+    client = container.ready()
+    assert client.set(container.at("AA"), b"upper") == b"STORED"
+    container.sql.run(f"ALTER TABLE {container.table} MODIFY k VARCHAR(9) CHARACTER SET utf8mb4"
+                      " COLLATE utf8mb4_general_ci")
+    assert client.set(container.at("aa"), b"lower").startswith(b"SERVER_ERROR")
+    assert container.sql.rows(f"SELECT * FROM {container.table}") == [(b"AA", b"upper")]
+
+
 def test_every_verb_takes_a_name(make):
     one, other = make("x"), make("y")
     client = one.ready()

@@ -133,6 +133,20 @@ def test_defaults_follow_the_language_and_the_week(make_server):
         (b"Monday", b"0"), (b"Montag", b"0"), (b"Montag", b"1")]
 
 
+def test_regular_expressions_follow_their_flags(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, x VARCHAR(9), CHECK (x REGEXP '^a.b$'))")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id,x").code == 0
+    assert client.insert(0, [1, "a\nb"]).code == 1
+    sql.run("SET GLOBAL default_regex_flags = 'DOTALL'")
+    sql.run("FLUSH TABLES so.t")  # As in SQL: an open table keeps the pattern as it was compiled.
+    assert client.insert(0, [2, "a\nb"]) == OK
+    assert sql.rows("SELECT id FROM so.t") == [(b"2",)]
+
+
 def test_current_user_of_a_default(make_server):
     server = make_server()
     sql = server.sql()

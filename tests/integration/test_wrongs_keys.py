@@ -193,6 +193,34 @@ def test_text_read_from_a_floating_column_finds_its_row_again(sql, rd, kind, tex
     assert rd("f", "", "id", "x").rows("=", [1], 1, 0, filters=[("F", "=", 0, read)]) == [(b"1",)]
 
 
+@pytest.mark.parametrize("text", ["junk", "", "1.5abc"])
+def test_float_key_that_is_no_number_finds_nothing(sql, rd, text):
+    sql.run("CREATE TABLE f (id INT PRIMARY KEY, x FLOAT, n INT, KEY (x), KEY both_parts (x, n), KEY turned (n, x))")
+    sql.run("INSERT INTO f VALUES (1, 0, 0), (2, 1.5, 5)")
+    assert rd("f", "x", "id").rows("=", [text], 9) == []
+    assert rd("f", "both_parts", "id").rows("=", [text, 0], 9) == []
+    assert rd("f", "both_parts", "id").rows("=", ["1.5", "5" + text], 9) == ([(b"2",)] if text == "" else [])
+    assert rd("f", "turned", "id").rows("=", [5, text], 9) == []
+
+
+def test_float_in_front_of_another_key_part(sql, rd):
+    """Several values show the same text; what is behind them has no order of its own."""
+    sql.run("CREATE TABLE f (id INT PRIMARY KEY, x FLOAT, n INT, KEY both_parts (x, n), KEY down (x DESC, n))")
+    sql.run("INSERT INTO f VALUES (1, 0.12345678, 5), (2, 0.123457, 3), (3, 0.2, 3), (4, 0.12345685, 4)")
+    shown = [value for (value,) in (rd("f", "", "x").rows("=", [number])[0] for number in (1, 2, 4))]
+    assert shown == [b"0.123457"] * 3
+    for index in ("both_parts", "down"):
+        for number, n in ((1, 5), (2, 3), (4, 4)):
+            assert rd("f", index, "id").rows("=", [shown[0], n], 9) == [(b"%d" % number,)]
+
+
+def test_float_in_a_hash_index(sql, rd):
+    sql.run("CREATE TABLE f (id INT PRIMARY KEY, x FLOAT, KEY h (x) USING HASH) ENGINE=MEMORY")
+    sql.run("INSERT INTO f VALUES (1, 1.5), (2, 2), (3, 1.5)")
+    assert sorted(rd("f", "h", "id").rows("=", ["1.5"], 9)) == [(b"1",), (b"3",)]
+    assert rd("f", "h", "id").rows("=", ["1.5x"], 9) == []
+
+
 @wrong(9)
 def test_time_key_with_more_digits_than_the_column(sql, rd):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TIME, KEY(x))")

@@ -55,6 +55,8 @@ class Constant {
   /// FLOAT only: the bounds of all columns that could compare equal.
   void StoreFloatBound(Field* field, bool upper);
   bool is_float() const { return kind_ == Kind::kFloat; }
+  /// No column can hold it.
+  bool never_equal() const { return never_equal_; }
 
  private:
   enum class Kind : uint8_t {

@@ -3,11 +3,60 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/mariadb/facts.h"
 #include "engine/mariadb/merge_rules.h"
 
 namespace rowsocket::engine::mariadb {
 
 using model::ErrorCode;
+
+namespace {
+
+bool LookUpKey(const TABLE& table, const std::string& name, uint* key) {
+  const uint keys = table.s->keys;
+  *key = keys;
+  if (name.empty() || name == "PRIMARY") {
+    *key = table.s->primary_key;
+  } else if (name[0] >= '0' && name[0] <= '9') {
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data(), end, *key);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return false;
+  } else {
+    for (uint i = 0; i < keys; ++i) {
+      const LEX_CSTRING& key_name = table.key_info[i].name;
+      if (name == std::string_view(key_name.str, key_name.length)) *key = i;
+    }
+  }
+  if (*key >= keys) return false;
+  return (table.key_info[*key].flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
+}
+
+bool LookUpFields(const TABLE& table, const std::vector<std::string>& names,
+                  std::vector<uint>* fields) {
+  fields->clear();
+  for (const std::string& name : names) {
+    Field** field = table.field;
+    for (; *field != nullptr; ++field) {
+      const LEX_CSTRING& field_name = (*field)->field_name;
+      if ((*field)->invisible < INVISIBLE_FULL &&
+          name == std::string_view(field_name.str, field_name.length)) {
+        break;
+      }
+    }
+    if (*field == nullptr) return false;
+    fields->push_back((*field)->field_index);
+  }
+  return true;
+}
+
+bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
+  uint key = 0;
+  std::vector<uint> fields;
+  return LookUpKey(table, pin.index, &key) && LookUpFields(table, pin.columns, &fields) &&
+         FactsOf(table, table.key_info[key], fields) == pin.facts;
+}
+
+}  // namespace
 
 MariaIndex::~MariaIndex() {
   for (MY_BITMAP& read_set : read_sets_) {
@@ -62,52 +111,15 @@ Outcome MariaIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
 }
 
 ErrorCode MariaIndex::LookUp(TABLE* table) {
-  if (!LookUpKey(table)) return ErrorCode::kIdxnum;
-  if (!LookUpFields(table, names().columns, &column_fields_) ||
-      !LookUpFields(table, names().filter_columns, &filter_fields_)) {
+  if (!LookUpKey(*table, names().index, &key_)) return ErrorCode::kIdxnum;
+  if (!LookUpFields(*table, names().columns, &column_fields_) ||
+      !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
     return ErrorCode::kFld;
   }
+  if (names().pin != nullptr && !IsAsPinned(*table, *names().pin)) return ErrorCode::kOpenTable;
   simple_key_.Learn(table->key_info[key_]);
   LookUpAnswers(table);
   return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
-}
-
-bool MariaIndex::LookUpKey(const TABLE* table) {
-  const std::string& name = names().index;
-  const uint keys = table->s->keys;
-  key_ = keys;
-  if (name.empty() || name == "PRIMARY") {
-    key_ = table->s->primary_key;
-  } else if (name[0] >= '0' && name[0] <= '9') {
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data(), end, key_);
-    if (parsed.ec != std::errc() || parsed.ptr != end) return false;
-  } else {
-    for (uint i = 0; i < keys; ++i) {
-      const LEX_CSTRING& key_name = table->key_info[i].name;
-      if (name == std::string_view(key_name.str, key_name.length)) key_ = i;
-    }
-  }
-  if (key_ >= keys) return false;
-  return (table->key_info[key_].flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
-}
-
-bool MariaIndex::LookUpFields(const TABLE* table, const std::vector<std::string>& field_names,
-                              std::vector<uint>* fields) {
-  fields->clear();
-  for (const std::string& name : field_names) {
-    Field** field = table->field;
-    for (; *field != nullptr; ++field) {
-      const LEX_CSTRING& field_name = (*field)->field_name;
-      if ((*field)->invisible < INVISIBLE_FULL &&
-          name == std::string_view(field_name.str, field_name.length)) {
-        break;
-      }
-    }
-    if (*field == nullptr) return false;
-    fields->push_back((*field)->field_index);
-  }
-  return true;
 }
 
 const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open) {

@@ -72,9 +72,6 @@ class MariaIndex {
   }
   Outcome Resolve(Tables& tables, Access access, OpenTable** open);
   model::ErrorCode LookUp(TABLE* table);
-  bool LookUpKey(const TABLE* table);
-  bool LookUpFields(const TABLE* table, const std::vector<std::string>& names,
-                    std::vector<uint>* fields);
   void LookUpAnswers(const TABLE* table);
   bool MakeReadSets(TABLE* table);
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;

@@ -1,5 +1,7 @@
 #include "engine/mariadb/key_scan.h"
 
+#include <algorithm>
+
 namespace rowsocket::engine::mariadb {
 
 using model::CompareOp;
@@ -45,7 +47,8 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, Compare
   file_ = table_->file;
   key_ = &table_->key_info[index.key()];
   op_ = op;
-  nothing_ = checks_rows_ = stops_past_equal_ = same_key_ = single_row_ = false;
+  nothing_ = checks_rows_ = same_key_ = single_row_ = false;
+  stop_parts_ = 0;
   descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
   parts_count_ = static_cast<uint>(key.size());
   if (PrepareSimple(key)) [[likely]] return ErrorCode::kNone;
@@ -103,23 +106,30 @@ bool KeyScan::PrepareParts(std::span<const model::Value> key) {
   return true;
 }
 
+/// REQUIRES: PrepareParts. False: the column cannot hold the value of one of the parts.
+bool KeyScan::CanBeEqual() {
+  return std::all_of(parts_.begin(), parts_.begin() + parts_count_, [](Part& part) {
+    if (part.constant.is_float()) return !part.constant.never_equal();
+    return part.is_prefix || part.constant.Holds(part.field, CompareOp::kEq);
+  });
+}
+
 void KeyScan::PrepareEqual() {
+  if (!CanBeEqual()) {
+    nothing_ = true;
+    return;
+  }
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
-    if (part.constant.is_float()) {
-      // All values that show the same text: a short range, checked row by row.
-      part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
-      checks_rows_ = stops_past_equal_ = true;
-      flag_ = HA_READ_KEY_OR_NEXT;
-      nothing_ = !MakeKey(i + 1);
-      return;
-    }
-    if (part.is_prefix) {
-      checks_rows_ = true;
-    } else if (!part.constant.Holds(part.field, CompareOp::kEq)) {
-      nothing_ = true;  // The column cannot hold this value.
-      return;
-    }
+    checks_rows_ = checks_rows_ || part.is_prefix || part.constant.is_float();
+    // A hash has the nearest value only, as for SQL.
+    if (!part.constant.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
+    // All values that show the same text: a short range, checked row by row.
+    part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
+    stop_parts_ = i + 1;
+    flag_ = HA_READ_KEY_OR_NEXT;
+    nothing_ = !MakeKey(i + 1);
+    return;
   }
   flag_ = HA_READ_KEY_EXACT;
   same_key_ = true;
@@ -172,18 +182,25 @@ ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Val
     nothing_ = true;
     return ErrorCode::kNone;
   }
-  for (uint i = 0; i < parts_count_; ++i) {
-    if (!parts_[i].is_prefix && !parts_[i].constant.Holds(parts_[i].field, CompareOp::kEq)) {
-      nothing_ = true;
-      return ErrorCode::kNone;
-    }
+  if (!CanBeEqual()) {
+    nothing_ = true;
+    return ErrorCode::kNone;
   }
   checks_rows_ = true;
   same_key_ = true;
   flag_ = HA_READ_KEY_EXACT;
-  table_->update_virtual_field(key_->key_part->field, /*ignore_warnings=*/true);
+  StoreHash(key_->key_part->field);
   nothing_ = !MakeKey(1);
   return ErrorCode::kNone;
+}
+
+// As TABLE::update_virtual_field, which besides computes the generated columns among the key's
+// anew: over the values just stored, and from what record[0] still has of an earlier request.
+void KeyScan::StoreHash(Field* hash) {
+  Query_arena backup;
+  thd_->set_n_backup_active_arena(table_->expr_arena, &backup);
+  hash->vcol_info->expr->save_in_field(hash, /*no_conversions=*/false);
+  thd_->restore_active_arena(table_->expr_arena, &backup);
 }
 
 int KeyScan::First() {
@@ -220,19 +237,22 @@ int KeyScan::SkipUnqualified(int error) {
     const bool is_history = versioned && !table_->vers_end_field()->is_max();
     if (!is_history) {
       if (!checks_rows_) return 0;
-      const int order = CompareRow();
+      uint part = 0;
+      const int order = CompareRow(&part);
       if (Qualifies(order)) return 0;
-      if (stops_past_equal_ && order > 0) return HA_ERR_END_OF_FILE;
+      if (order > 0 && part < stop_parts_) return HA_ERR_END_OF_FILE;
     }
     error = Advance();
   }
   return error;
 }
 
-int KeyScan::CompareRow() {
-  for (uint i = 0; i < parts_count_; ++i) {
-    const int order = parts_[i].constant.Compare(parts_[i].field);
-    if (order != 0) return parts_[i].reversed ? -order : order;
+/// `*part`: the first that is not equal.
+int KeyScan::CompareRow(uint* part) {
+  for (*part = 0; *part < parts_count_; ++*part) {
+    Part& compared = parts_[*part];
+    const int order = compared.constant.Compare(compared.field);
+    if (order != 0) return compared.reversed ? -order : order;
   }
   return 0;
 }

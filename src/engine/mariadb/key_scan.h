@@ -45,15 +45,16 @@ class KeyScan {
   bool PrepareSimple(std::span<const model::Value> key);
   bool IsSingleRow() const;
   bool PrepareParts(std::span<const model::Value> key);
+  bool CanBeEqual();
   void PrepareEqual();
   void PrepareRange();
   bool MakeKey(uint parts);
   model::ErrorCode PrepareHash(const KeyParts& parts, std::span<const model::Value> key);
+  void StoreHash(Field* hash);
 
-  int Read(ha_rkey_function flag);
   int Advance();
   int SkipUnqualified(int error);
-  int CompareRow();
+  int CompareRow(uint* part);
   bool Qualifies(int order) const;
 
   THD* thd_ = nullptr;
@@ -68,7 +69,9 @@ class KeyScan {
   uint parts_count_ = 0;
   bool nothing_ = false;           ///< No row can qualify.
   bool checks_rows_ = false;       ///< The search alone does not decide.
-  bool stops_past_equal_ = false;  ///< `=` by a range: the first larger row ends it.
+  /// `=` by a range: a row that is larger in one of so many parts ends it. Behind a FLOAT, of which
+  /// several values are equal, the next part has no order.
+  uint stop_parts_ = 0;
   bool same_key_ = false;          ///< Next is "the next row with this key image".
   bool single_row_ = false;
   bool descending_ = false;

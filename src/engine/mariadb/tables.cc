@@ -167,6 +167,13 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
       return again;
     }
     const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
+    if (for_foreign_key && number == ER_NO_SUCH_TABLE) {
+      // Dropped or renamed since the foreign keys were listed, as happens to SQL: TakeLock looks
+      // whether one refers to the parent by now.
+      open->list.pop_back();
+      thd_.ClearStatement();
+      return {};
+    }
     Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
     if (number == ER_WRONG_OBJECT) outcome.error.code = ErrorCode::kView;
     if (number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK || retry) {
@@ -227,7 +234,7 @@ Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool dele
     TABLE* child = nullptr;
     Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, true, &child);
     if (!outcome.ok()) return outcome;
-    if (!cascades) continue;
+    if (!cascades || child == nullptr) continue;
     outcome = OpenForeignKeyChildren(open, child, true, true, depth + 1);
     if (!outcome.ok()) return outcome;
   }

@@ -170,11 +170,15 @@ bool WorkerThd::RefreshVariables() {
   const bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
                        mine.lc_time_names != global.lc_time_names ||
                        mine.default_week_format != global.default_week_format ||
+                       mine.default_regex_flags != global.default_regex_flags ||
+                       mine.old_behavior != global.old_behavior ||
                        ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
   mine.sql_mode = mode;
   mine.time_zone = time_zone;
   mine.lc_time_names = global.lc_time_names;
   mine.default_week_format = global.default_week_format;
+  mine.default_regex_flags = global.default_regex_flags;
+  mine.old_behavior = global.old_behavior;
   mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
   thd_->variables.server_id = global_system_variables.server_id;
   thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;

@@ -27,6 +27,7 @@ void ParseKeys(std::string_view rest, base::Arena& arena, Command* command) {
   if (first.empty()) return SetError(Error::kBadFormat, command);
   size_t count = 1;
   for (std::string_view ahead = rest; !TakeToken(&ahead).empty();) ++count;
+  if (count > model::kMemcachedKeysMax) return SetError(Error::kLineTooLong, command);
   const std::span<std::string_view> keys = arena.Allocate<std::string_view>(count);
   for (size_t i = 0; i < count; ++i) {
     keys[i] = i == 0 ? first : TakeToken(&rest);

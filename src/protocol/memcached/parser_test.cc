@@ -201,6 +201,11 @@ TEST(TextParser, AMultiGetMayBeLong) {
   ASSERT_EQ(command.keys.size(), 10'000u);
   EXPECT_EQ(command.keys.back(), "key9999");
 
+  std::string keys;
+  for (size_t i = 0; i <= model::kMemcachedKeysMax; ++i) keys += " k";
+  EXPECT_EQ(FeedAll("get" + keys + "\r\nmn\r\n").commands,
+            (Dumps{"text get value? !\"CLIENT_ERROR line too long\"", "meta noop"}));
+
   const std::string more(model::kMemcachedLongLineBytesMax + 1, 'k');
   for (const std::string& endless : {"gets " + more, "gets " + more + "\n"}) {
     const Fed fed = FeedAll(endless);

@@ -46,4 +46,6 @@ choose_ports() {
   if [[ $fixed =~ -p\ *([0-9]+) ]]; then
     ports_fixed=1 memcached_port=${BASH_REMATCH[1]}
   fi
+  # Its socket is instead of a port.
+  if [[ $fixed =~ -s\ *[^\ ] ]]; then memcached_port=0; fi
 }

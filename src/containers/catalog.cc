@@ -129,7 +129,6 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
   };
   report(old.config.problem, made.config.problem);
   report(old.config.options.policy_problem, made.config.options.policy_problem);
-  report(old.config.options.option_problem, made.config.options.option_problem);
   for (const auto& container : made.containers) {
     const auto before = old.FindShared(container->name());
     const std::string was = before != nullptr ? before->problem : std::string();

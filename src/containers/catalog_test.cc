@@ -95,6 +95,18 @@ TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
   EXPECT_EQ(nullptr, snapshot->Find("zzz"));
 }
 
+TEST_F(CatalogTest, ColumnsAreJoinedByWhatIsConfiguredOrNotAtAll) {
+  store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
+                     {{"separator", "::"}});
+  EXPECT_EQ("", ProblemOf(Demo("aaa")));
+  Row two = Demo("aaa");
+  two[4] = "v,w";
+  EXPECT_EQ(
+      "separator in innodb_memcache.config_options must be one visible character other than a "
+      "backslash",
+      ProblemOf(two));
+}
+
 TEST_F(CatalogTest, WithoutADefaultTheFirstIsUsed) {
   Define({Demo("bbb"), Demo("aaa")});
   EXPECT_EQ("aaa", Read()->first->name());

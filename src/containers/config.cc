@@ -93,12 +93,8 @@ void TakePolicies(const std::vector<Row>& rows, Options* options) {
 void TakeOption(const std::string& name, const std::string& value, Options* options) {
   constexpr std::string_view kDurability = "durability.";
   if (name == "separator") {
-    if (value.size() == 1 && value[0] != '\\' && value[0] > ' ')
-      options->separator = value[0];
-    else
-      options->option_problem =
-          "separator in innodb_memcache.config_options must be one "
-          "visible character other than a backslash; | is used";
+    const bool is_one = value.size() == 1 && value[0] != '\\' && value[0] > ' ';
+    options->separator = is_one ? value[0] : '\0';
   } else if (name == "table_map_delimiter") {
     if (!value.empty()) options->delimiter = value;
   } else if (name.starts_with(kDurability) && value == "relaxed") {

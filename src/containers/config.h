@@ -39,9 +39,8 @@ struct Options {
   std::string delete_refusal;
   std::string flush_refusal;
   std::string policy_problem;  ///< The first policy that means nothing here.
-  char separator = '|';
+  char separator = '|';  ///< 0: what is configured is none; containers of several columns need one.
   std::string delimiter = ".";
-  std::string option_problem;
   std::vector<std::string> relaxed;  ///< Containers with an option `durability.NAME` = relaxed.
 
   friend bool operator==(const Options&, const Options&) = default;

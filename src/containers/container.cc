@@ -40,7 +40,7 @@ class Maker {
   Outcome Make() {
     key_columns_ = SplitNames(definition_.key_columns);
     value_columns_ = SplitNames(definition_.value_columns);
-    if (!CheckNames()) return {};
+    if (!CheckNames() || !CheckSeparator()) return {};
     Outcome outcome = OpenRows();
     if (outcome.ok() && container_.usable()) outcome = Look();
     if (!outcome.ok() || !container_.usable()) return outcome;
@@ -68,6 +68,15 @@ class Maker {
                    " columns");
     }
     return true;
+  }
+
+  /// With another one than is configured clients would be given, and give, what they do not mean.
+  bool CheckSeparator() {
+    if (container_.separator != '\0') return true;
+    if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
+    return Wrong(
+        "separator in innodb_memcache.config_options must be one visible character other "
+        "than a backslash");
   }
 
   /// All that is mapped, in the order of Container::rows_layout, with the key's columns.

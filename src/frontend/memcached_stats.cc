@@ -138,8 +138,7 @@ void AddContainers(const containers::Snapshot& snapshot, Writer& writer) {
     return counter.load(std::memory_order_relaxed);
   };
   const containers::Options& options = snapshot.config.options;
-  for (const std::string* problem :
-       {&snapshot.config.problem, &options.policy_problem, &options.option_problem}) {
+  for (const std::string* problem : {&snapshot.config.problem, &options.policy_problem}) {
     if (!problem->empty()) writer.Add("mapping:error", *problem);
   }
   for (const auto& container : snapshot.containers) {

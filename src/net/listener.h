@@ -21,7 +21,7 @@ struct ListenOptions {
   int backlog = 32768;           ///< The kernel cuts it down to net.core.somaxconn.
   int send_buffer_bytes = 0;     ///< SO_SNDBUF of accepted sockets; 0: the kernel's default.
   int receive_buffer_bytes = 0;  ///< SO_RCVBUF of accepted sockets; 0: the kernel's default.
-  mode_t unix_mode = 0777;       ///< Permissions of the socket file, as the server's own.
+  mode_t unix_mode = 0770;       ///< Permissions of the socket file.
   VariableNames variables;
 };
 

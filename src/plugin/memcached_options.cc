@@ -29,6 +29,13 @@ bool ParseCount(std::string_view text, Number* number) {
   return parsed.ec == std::errc() && parsed.ptr == end && *number > 0;
 }
 
+/// Octal, as chmod has it.
+bool ParseMode(std::string_view text, unsigned* mode) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, *mode, /*base=*/8);
+  return parsed.ec == std::errc() && parsed.ptr == end && *mode <= 0777;
+}
+
 bool ParseSize(std::string_view text, unsigned long long* size) {
   unsigned shift = 0;
   if (text.ends_with('k') || text.ends_with('K')) shift = 10;
@@ -52,6 +59,10 @@ bool Take(char letter, std::string_view value, MemcachedOptions* options) {
     case 's':
       options->socket = value;
       return true;
+    case 'a':
+      if (!ParseMode(value, &number)) return false;
+      options->socket_mode = number;
+      return true;
     case 't':
       if (!ParseCount(value, &number)) return false;
       options->threads = number;
@@ -70,7 +81,7 @@ bool Take(char letter, std::string_view value, MemcachedOptions* options) {
 }  // namespace
 
 bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std::string* error) {
-  constexpr std::string_view kUnderstood = "ptclsI";
+  constexpr std::string_view kUnderstood = "ptclsaI";
   const std::vector<std::string_view> words = Words(text);
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];

@@ -1,7 +1,7 @@
 // daemon_memcached_option: the command line of memcached, as configurations of MySQL have it.
 //
-// Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -I SIZE[k|m]; the value may
-// follow at once or behind blanks. All else is named in `unused` and has no effect.
+// Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -a MODE, -I SIZE[k|m]; the
+// value may follow at once or behind blanks. All else is named in `unused` and has no effect.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,7 @@ struct MemcachedOptions {
   std::optional<unsigned> connections;
   std::optional<std::string> address;
   std::optional<std::string> socket;
+  std::optional<unsigned> socket_mode;
   std::optional<unsigned long long> item_bytes_max;
   std::vector<std::string> unused;
 };

@@ -14,6 +14,8 @@ namespace rowsocket::plugin {
 namespace {
 
 char* option;
+char* engine_lib_name;
+char* engine_lib_path;
 char* address;
 char* port;
 char* socket_path;
@@ -57,7 +59,14 @@ void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
 }
 
 MYSQL_SYSVAR_STR(option, option, kReadOnlyString,
-                 "Options of memcached's command line, separated by blanks: -p -t -c -l -s -I",
+                 "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(
+    engine_lib_name, engine_lib_name, kReadOnlyString,
+    "Accepted for MySQL's configurations: there is one engine, and it is in this library", nullptr,
+    nullptr, nullptr);
+MYSQL_SYSVAR_STR(engine_lib_path, engine_lib_path, kReadOnlyString,
+                 "Accepted for MySQL's configurations: as daemon_memcached_engine_lib_name",
                  nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
                  "Addresses to listen on, separated by commas; default 127.0.0.1", nullptr, nullptr,
@@ -125,6 +134,8 @@ MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
 }  // namespace
 
 st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
+                                           MYSQL_SYSVAR(engine_lib_name),
+                                           MYSQL_SYSVAR(engine_lib_path),
                                            MYSQL_SYSVAR(address),
                                            MYSQL_SYSVAR(port),
                                            MYSQL_SYSVAR(socket),

@@ -84,7 +84,12 @@ bool MemcachedRuntime::ApplyOptions(MemcachedVariables* variables, std::string* 
   }
   if (options.port) variables->port = *options.port;
   if (options.address) variables->address = *options.address;
-  if (options.socket) variables->socket = *options.socket;
+  if (options.socket) {
+    // As memcached, which then has no port.
+    variables->socket = *options.socket;
+    variables->port = "0";
+  }
+  if (options.socket_mode) variables->listen.unix_mode = *options.socket_mode;
   if (options.threads) variables->threads = *options.threads;
   if (options.connections) variables->limits.connections_max = *options.connections;
   if (options.item_bytes_max) variables->limits.item_bytes_max = *options.item_bytes_max;

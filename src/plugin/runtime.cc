@@ -86,6 +86,8 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   service_settings.addresses = addresses;
   service_settings.listen = settings.listen;
   service_settings.listen.variables = {"handlersocket_address", port.port_variable};
+  // As the server's own where clients must authenticate.
+  if (!port.secret.empty()) service_settings.listen.unix_mode = 0777;
   service_settings.limits = settings.limits;
   service_settings.limits.descriptors_max = DescriptorsForConnections();
   if (frontend->secret.empty()) service_settings.limits.auth_timeout_s = 0;

@@ -107,6 +107,7 @@ def test_unix_sockets_beside_the_ports(make_server):
     assert server.connect(reader).opened("u", "t", "", "id").insert(2) == refused(2, "readonly")
     assert server.hs_rd().request_raw(b"?") == CMD
     assert stat.S_ISSOCK(os.stat(reader).st_mode)
+    assert stat.S_IMODE(os.stat(writer).st_mode) == 0o770  # as with the original
     server.stop()
     assert not os.path.exists(reader) and not os.path.exists(writer)
 

@@ -1,5 +1,6 @@
 """The plugin daemon_memcached: alone and beside the other, its variables, what it shows of itself."""
 
+import os
 import pathlib
 import socket
 import tempfile
@@ -39,16 +40,34 @@ def test_memcacheds_own_options_and_a_unix_socket(make_server, open_folder):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         free = probe.getsockname()[1]
     path = str(open_folder / "mc.sock")
-    other = make_server(options=[f"--daemon-memcached-option=-p {free} -t2 -c 3 -s {path} -m 64 -U 0"])
+    other = make_server(options=[f"--daemon-memcached-option=-p {free} -t2 -c 3 -m 64 -U 0",
+                                 f"--daemon-memcached-socket={path}"])
     first, second = mc.Client(("127.0.0.1", free)), mc.Client(path)
     assert first.set(b"a", b"1") == b"STORED"
     assert second.get("a") == {b"a": (0, b"1")}
+    assert os.stat(path).st_mode & 0o777 == 0o770
     settings = first.stats("settings")
     assert (settings["num_threads"], settings["maxconns"], settings["tcpport"]) == (
         "2", "3", str(free))
     log = other.log()
     assert "daemon_memcached_option: -m has no meaning here" in log
     assert "daemon_memcached_option: -U has no meaning here" in log
+
+
+def test_memcacheds_own_socket_is_instead_of_the_port(make_server, open_folder):
+    path = str(open_folder / "mc.sock")
+    make_server(options=[f"--daemon-memcached-option=-s {path} -a 0700 -p 1"])
+    with mc.Client(path) as client:
+        assert client.set(b"a", b"1") == b"STORED"
+        assert client.stats("settings")["tcpport"] == "0"
+    assert os.stat(path).st_mode & 0o777 == 0o700
+
+
+def test_mysqls_variables_are_accepted(make_server):
+    server = make_server(options=["--daemon-memcached-engine-lib-name=innodb_engine.so",
+                                  "--daemon-memcached-engine-lib-path=/usr/lib"])
+    with mc.connect(server) as client:
+        client.ask_for_nothing()
 
 
 def test_a_wrong_option_is_named(make_server):

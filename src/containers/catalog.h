@@ -4,9 +4,10 @@
 // changed makes a new Snapshot with a higher version; connections take it when they see that.
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
 // request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
-// that meets a table which is no longer as its container says fails (IndexPin), and has it looked
-// at. Threads: all; one at a time reads the tables, others go on with what there is. Errors: a
-// definition that is wrong disables its container alone, and is logged once; the log gets
+// that meets a table which is no longer as its container says fails (IndexPin), and has all tables
+// looked at.
+// Threads: all; one at a time reads the tables, others go on with what there is.
+// Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
 //         no more than some lines a minute.
 #pragma once
 

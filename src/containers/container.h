@@ -68,8 +68,7 @@ struct Layout {
 struct Container {
   Definition definition;
   std::string problem;  ///< Not empty: nothing below is of use.
-  std::shared_ptr<const engine::IndexPin>
-      pin;  ///< What the table is; the indexes below hold to it.
+  std::shared_ptr<const engine::IndexPin> pin;  ///< What the indexes below hold to.
   std::shared_ptr<ContainerState> state;
 
   char separator = '|';

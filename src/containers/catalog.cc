@@ -10,8 +10,10 @@ namespace rowsocket::containers {
 namespace {
 
 constexpr int64_t kNever = INT64_MIN / 2;
-/// Between two looks at tables of which a request has shown that they have changed.
+/// Between two looks at tables of which a request has shown that they have changed; and where a look
+/// has found nothing.
 constexpr int64_t kDistrustedAgeMsMax = 5;
+constexpr int64_t kDistrustPauseMs = 100;
 /// Lines that the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
@@ -39,12 +41,17 @@ std::shared_ptr<const Snapshot> Catalog::current() const {
 
 void Catalog::Refresh(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
-  const bool is_distrusted = is_distrusted_.load(std::memory_order_relaxed);
+  const bool is_distrusted = IsDistrusted(now_ms);
   const int64_t age_ms_max = is_distrusted ? kDistrustedAgeMsMax : model::kMappingAgeMsMax;
   if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
   const std::unique_lock lock(refresh_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   Read(session, now_ms);
+}
+
+bool Catalog::IsDistrusted(int64_t now_ms) const {
+  return is_distrusted_.load(std::memory_order_relaxed) &&
+         now_ms >= trusted_until_ms_.load(std::memory_order_relaxed);
 }
 
 void Catalog::RefreshNow(engine::Session& session) {
@@ -58,11 +65,12 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   if (!ReadConfig(session, &made->config).ok()) return;  // Locked: as it was, for the moment.
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
-  const bool looks =
-      is_distrusted_.exchange(false) || now_ms - checked_ms_ >= model::kTableAgeMsMax;
-  if (is_same && !looks) return;
+  const bool is_distrusted = IsDistrusted(now_ms);
+  if (is_same && !is_distrusted && now_ms - checked_ms_ < model::kTableAgeMsMax) return;
+  is_distrusted_.store(false, std::memory_order_relaxed);
   const bool has_changed = MakeContainers(session, *old, made.get());
   checked_ms_ = now_ms;
+  if (is_distrusted && !has_changed) trusted_until_ms_.store(now_ms + kDistrustPauseMs);
   if (is_same && !has_changed) return;
   made->version = old->version + 1;
   Report(*old, *made);

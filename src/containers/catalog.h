@@ -50,6 +50,7 @@ class Catalog {
   void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
 
  private:
+  bool IsDistrusted(int64_t now_ms) const;
   void Read(engine::Session& session, int64_t now_ms);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
   void Report(const Snapshot& old, const Snapshot& made);
@@ -58,6 +59,7 @@ class Catalog {
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> is_distrusted_{false};
+  std::atomic<int64_t> trusted_until_ms_{0};  ///< Whatever is shown: a look has found nothing.
   int64_t checked_ms_ = 0;        ///< When the mapped tables were looked at.
   int64_t logs_since_ms_ = 0;     ///< With `lines_`: what was told in this period.
   unsigned lines_ = 0;

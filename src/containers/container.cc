@@ -108,7 +108,7 @@ class Maker {
     const Outcome outcome = session_.Inspect(*rows_, &pin->facts);
     if (!outcome.ok()) return outcome;
     const bool is_as_before =
-        before_ != nullptr && before_->pin != nullptr && before_->pin->facts == pin->facts;
+        before_ != nullptr && before_->pin != nullptr && before_->pin->Holds(pin->facts);
     container_.pin = is_as_before ? before_->pin : std::move(pin);
     return outcome;
   }

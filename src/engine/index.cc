@@ -1,5 +1,6 @@
 #include "engine/index.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,19 @@ std::string KeyOf(const IndexNames& names) {
 }
 
 }  // namespace
+
+bool IndexPin::Holds(IndexFacts now) const {
+  now.is_referenced = facts.is_referenced;
+  now.has_key_that_follows = facts.has_key_that_follows;
+  const auto forget = [](const std::vector<ColumnFacts>& were, std::vector<ColumnFacts>* are) {
+    for (size_t i = 0; i < std::min(were.size(), are->size()); ++i) {
+      (*are)[i].is_in_key = were[i].is_in_key;
+    }
+  };
+  forget(facts.key, &now.key);
+  forget(facts.columns, &now.columns);
+  return now == facts;
+}
 
 struct IndexRegistry::State {
   struct Entry {

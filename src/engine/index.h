@@ -25,6 +25,9 @@ struct IndexPin {
   std::string index;
   std::vector<std::string> columns;
   IndexFacts facts;  ///< Of Session::Inspect.
+
+  /// Whether they say the same still, but for what other keys and tables have to do with it.
+  bool Holds(IndexFacts now) const;
 };
 
 /// What a client named with P.

@@ -141,12 +141,20 @@ void Connection::Settle() {
 }
 
 bool Connection::CountBuffers() {
-  const size_t bytes = in_.capacity() + out_.bytes().capacity();
+  const auto held_bytes = [this] { return in_.capacity() + out_.bytes().capacity(); };
   // Nearly always, and then nobody's cache line is written to.
-  if (bytes == counted_bytes_ && bytes <= 2 * BufferPool::kBufferBytes) return true;
+  if (held_bytes() == counted_bytes_ && counted_bytes_ <= 2 * BufferPool::kBufferBytes) return true;
   if (context_->budget == nullptr) return true;
-  const bool fits = context_->budget->Change(std::exchange(counted_bytes_, bytes), bytes);
-  return fits || bytes <= BufferPool::kBufferBytesMax;
+  const auto may_stay = [this](size_t bytes) {
+    const bool fits = context_->budget->Change(std::exchange(counted_bytes_, bytes), bytes);
+    return fits || bytes <= BufferPool::kBufferBytesMax;
+  };
+  if (may_stay(held_bytes())) return true;
+  Settle();
+  if (may_stay(held_bytes())) return true;
+  // Else those who are looked at next were closed for what this one holds.
+  may_stay(0);
+  return false;
 }
 
 uint32_t Connection::WantedEvents() const {

@@ -118,7 +118,7 @@ class Connection {
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void Settle();
   /// End of a turn, after Settle: tells the budget what this connection still holds. False if all
-  /// hold too much and this one has a part in it: more than small buffers.
+  /// hold too much and this one has a part in it, more than small buffers: it is to be destroyed.
   bool CountBuffers();
 
   /// EPOLLIN and EPOLLOUT as the state needs them.

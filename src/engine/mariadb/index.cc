@@ -53,7 +53,7 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
   uint key = 0;
   std::vector<uint> fields;
   return LookUpKey(table, pin.index, &key) && LookUpFields(table, pin.columns, &fields) &&
-         FactsOf(table, table.key_info[key], fields) == pin.facts;
+         pin.Holds(FactsOf(table, table.key_info[key], fields));
 }
 
 }  // namespace

@@ -240,7 +240,8 @@ int KeyScan::SkipUnqualified(int error) {
       uint part = 0;
       const int order = CompareRow(&part);
       if (Qualifies(order)) return 0;
-      if (order > 0 && part < stop_parts_) return HA_ERR_END_OF_FILE;
+      const bool is_past = order > 0 && part < stop_parts_ && !parts_[part].is_prefix;
+      if (is_past) return HA_ERR_END_OF_FILE;
     }
     error = Advance();
   }

@@ -70,7 +70,7 @@ class KeyScan {
   bool nothing_ = false;           ///< No row can qualify.
   bool checks_rows_ = false;       ///< The search alone does not decide.
   /// `=` by a range: a row that is larger in one of so many parts ends it. Behind a FLOAT, of which
-  /// several values are equal, the next part has no order.
+  /// several values are equal, the next part has no order, nor has what a prefix leaves out.
   uint stop_parts_ = 0;
   bool same_key_ = false;          ///< Next is "the next row with this key image".
   bool single_row_ = false;

@@ -167,7 +167,8 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
       return again;
     }
     const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
-    if (for_foreign_key && number == ER_NO_SUCH_TABLE) {
+    if (for_foreign_key &&
+        (number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE)) {
       // Dropped or renamed since the foreign keys were listed, as happens to SQL: TakeLock looks
       // whether one refers to the parent by now.
       open->list.pop_back();

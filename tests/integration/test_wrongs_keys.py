@@ -218,6 +218,11 @@ def test_float_behind_the_front_of_a_text(sql, rd):
     sql.run("CREATE TABLE f (id INT PRIMARY KEY, t VARCHAR(20), x FLOAT, KEY k (t(5), x))")
     sql.run("INSERT INTO f VALUES (1, 'abcdeZ', 1.5), (2, 'abcdeA', 1.5), (3, 'abcdf', 1.5)")
     assert rd("f", "k", "id").rows("=", ["abcdeA", "1.5"], 9) == [(b"2",)]
+    sql.run("INSERT INTO f SELECT seq + 10, CONCAT('b', seq), 1.5 FROM seq_1_to_5000")
+    before = int(sql.status("Handler_read_next"))
+    assert rd("f", "k", "id").rows("=", ["abcdeA", "1.5"], 9) == [(b"2",)]
+    # Not to the end of the index.
+    assert int(sql.status("Handler_read_next")) - before < 1000
 
 
 def test_float_in_a_hash_index(sql, rd):

@@ -240,12 +240,20 @@ int KeyScan::SkipUnqualified(int error) {
       uint part = 0;
       const int order = CompareRow(&part);
       if (Qualifies(order)) return 0;
-      const bool is_past = order > 0 && part < stop_parts_ && !parts_[part].is_prefix;
-      if (is_past) return HA_ERR_END_OF_FILE;
+      if (part < stop_parts_ && IsPast(order, part)) return HA_ERR_END_OF_FILE;
     }
     error = Advance();
   }
   return error;
+}
+
+/// Whether no row behind this one, which is not equal in `part`, can be. What a prefix leaves out has
+/// no order, the prefix itself has.
+bool KeyScan::IsPast(int order, uint part) const {
+  if (!parts_[part].is_prefix) return order > 0;
+  uint length = 0;
+  for (uint i = 0; i <= part; ++i) length += key_->key_part[i].store_length;
+  return key_cmp_if_same(table_, key_image_.data(), index_->key(), length);
 }
 
 /// `*part`: the first that is not equal.

@@ -54,6 +54,7 @@ class KeyScan {
 
   int Advance();
   int SkipUnqualified(int error);
+  bool IsPast(int order, uint part) const;
   int CompareRow(uint* part);
   bool Qualifies(int order) const;
 
@@ -69,8 +70,8 @@ class KeyScan {
   uint parts_count_ = 0;
   bool nothing_ = false;           ///< No row can qualify.
   bool checks_rows_ = false;       ///< The search alone does not decide.
-  /// `=` by a range: a row that is larger in one of so many parts ends it. Behind a FLOAT, of which
-  /// several values are equal, the next part has no order, nor has what a prefix leaves out.
+  /// `=` by a range: a row that is past one of so many parts ends it. Behind a FLOAT, of which several
+  /// values are equal, the next part has no order.
   uint stop_parts_ = 0;
   bool same_key_ = false;          ///< Next is "the next row with this key image".
   bool single_row_ = false;

@@ -233,9 +233,13 @@ Outcome Tables::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool dele
     });
     if (known) continue;
     TABLE* child = nullptr;
+    // Of a child that is not there no lock stays, which nobody would see that it is in the way.
+    Opening opening(thd_.get());
     Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, true, &child);
     if (!outcome.ok()) return outcome;
-    if (!cascades || child == nullptr) continue;
+    if (child == nullptr) continue;
+    opening.Keep();
+    if (!cascades) continue;
     outcome = OpenForeignKeyChildren(open, child, true, true, depth + 1);
     if (!outcome.ok()) return outcome;
   }

@@ -1,5 +1,5 @@
-// memcached's workloads: mc-get, mc-multiget, mc-set, mc-mixed, mc-ma and mc-fill in its text protocol,
-// mc-binary-get.
+// memcached's workloads: mc-get, mc-multiget, mc-set, mc-mixed, mc-ma and mc-fill in its text
+// protocol, mc-binary-get.
 //
 // The value of row n is the texts of --values joined by '|', as a container with several value
 // columns joins them; what a set leaves are those of --set.

@@ -127,10 +127,14 @@ class Probe {
   }
 
   bool Run(std::string_view part, uint64_t count) {
-    if (part == "parse") Parse(count);
-    else if (part == "encode") Encode(count);
-    else if (part == "turn") Turns(count);
-    else return false;
+    if (part == "parse")
+      Parse(count);
+    else if (part == "encode")
+      Encode(count);
+    else if (part == "turn")
+      Turns(count);
+    else
+      return false;
     return true;
   }
 

@@ -1,8 +1,8 @@
 #include "base/arena.h"
 
-#include <cstring>
-
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 namespace rowsocket::base {
 namespace {

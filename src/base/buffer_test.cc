@@ -1,8 +1,8 @@
 #include "base/buffer.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace rowsocket::base {
 namespace {

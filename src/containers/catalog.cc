@@ -10,8 +10,8 @@ namespace rowsocket::containers {
 namespace {
 
 constexpr int64_t kNever = INT64_MIN / 2;
-/// Between two looks at tables of which a request has shown that they have changed; and where a look
-/// has found nothing.
+/// Between two looks at tables of which a request has shown that they have changed; and where a
+/// look has found nothing.
 constexpr int64_t kDistrustedAgeMsMax = 5;
 constexpr int64_t kDistrustPauseMs = 100;
 /// Lines that the log gets in a period.

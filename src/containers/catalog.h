@@ -60,8 +60,8 @@ class Catalog {
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> is_distrusted_{false};
   std::atomic<int64_t> trusted_until_ms_{0};  ///< Whatever is shown: a look has found nothing.
-  int64_t checked_ms_ = 0;        ///< When the mapped tables were looked at.
-  int64_t logs_since_ms_ = 0;     ///< With `lines_`: what was told in this period.
+  int64_t checked_ms_ = 0;                    ///< When the mapped tables were looked at.
+  int64_t logs_since_ms_ = 0;                 ///< With `lines_`: what was told in this period.
   unsigned lines_ = 0;
   std::atomic<uint64_t> version_{0};
   std::mutex refresh_mutex_;          ///< Held while the tables are read.

@@ -67,7 +67,7 @@ struct Layout {
 
 struct Container {
   Definition definition;
-  std::string problem;  ///< Not empty: nothing below is of use.
+  std::string problem;                          ///< Not empty: nothing below is of use.
   std::shared_ptr<const engine::IndexPin> pin;  ///< What the indexes below hold to.
   std::shared_ptr<ContainerState> state;
 

@@ -40,8 +40,8 @@ struct ColumnFacts {
 
 struct IndexFacts {
   bool is_unique = false;
-  bool has_prefix = false;  ///< Some key part holds only the front of its column.
-  bool is_ordered = false;  ///< It can be walked: not a hash, as UNIQUE over TEXT or BLOB is.
+  bool has_prefix = false;     ///< Some key part holds only the front of its column.
+  bool is_ordered = false;     ///< It can be walked: not a hash, as UNIQUE over TEXT or BLOB is.
   bool is_referenced = false;  ///< By foreign keys, which may be the table's own.
   /// An update may change some key of the table by a column that it does not name: a generated one,
   /// or one with ON UPDATE.

@@ -34,7 +34,8 @@ struct IndexPin {
 struct IndexNames {
   std::string db;
   std::string table;
-  std::string index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
+  std::string
+      index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
   /// While the table is not so, requests fail with kOpenTable. Null: it is taken as it is.

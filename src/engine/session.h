@@ -5,16 +5,17 @@
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
 //   turn    := BeginTurn { Execute | row }* ( [ PrepareCommit ] Commit | Rollback )
 //   row     := BeginRow { RowTakes Execute }* EndRow
-// OpenIndex may also be called within a turn, before its first Execute. A row is a group of requests
-// for one row that are executed on a copy in memory, which is written once. It is open only when
-// BeginRow says so; Rollback ends it as well.
+// OpenIndex may also be called within a turn, before its first Execute. A row is a group of
+// requests for one row that are executed on a copy in memory, which is written once. It is open
+// only when BeginRow says so; Rollback ends it as well.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
 //       write of the same turn sees that write.
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
-//   S3  When Commit of a turn that writes returns success every change of the turn is durable as the
+//   S3  When Commit of a turn that writes returns success every change of the turn is durable as
+//   the
 //       server is configured, and so is what it has seen of other sessions, unless all that it has
 //       executed were relaxed writes; when it returns an error no change is there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
@@ -22,14 +23,16 @@
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back; the caller
 //       calls Rollback and may run the turn again.
-//   S7  The requests of a row answer and leave behind what they would have one by one, in this order:
+//   S7  The requests of a row answer and leave behind what they would have one by one, in this
+//   order:
 //       each sees the row as those before it left it (absent, perhaps), sends its own before-image,
 //       and when its outcome is an error it has changed nothing and the others stand.
 //   S8  BeginRow locks the row, so that nobody else changes it before EndRow, which writes it once,
 //       as one change from what BeginRow read; a row that has not changed is not written. If EndRow
 //       fails, the answers of that row's requests are not true: the caller calls Rollback and runs
 //       the turn again without rows.
-//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that an
+//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that
+//   an
 //       open row does not take is executed after EndRow.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
@@ -87,10 +90,10 @@ struct Outcome {
 
 /// Why requests for one row are executed one by one and not as one change of the row.
 enum class NotMergeable : uint8_t {
-  kNone,        ///< They are merged.
-  kRequest,     ///< An insert, or not one row by `=` and every part of a unique key.
-  kEngine,      ///< The engine cannot take a statement back.
-  kTable,       ///< Of a kind that is not looked into: partitioned, with an application period.
+  kNone,     ///< They are merged.
+  kRequest,  ///< An insert, or not one row by `=` and every part of a unique key.
+  kEngine,   ///< The engine cannot take a statement back.
+  kTable,    ///< Of a kind that is not looked into: partitioned, with an application period.
   kTrigger,
   kVersioned,
   kUniqueKey,   ///< Changes a column of a unique key.
@@ -98,8 +101,8 @@ enum class NotMergeable : uint8_t {
   kGenerated,   ///< A generated column depends on what is changed.
   kCheck,       ///< The table has CHECK constraints.
   // Not for a session to say:
-  kToken,       ///< Carries a token, which has a row of its own to be written with it.
-  kRerun,       ///< Was merged in a batch that could not be written and ran again, one by one.
+  kToken,  ///< Carries a token, which has a row of its own to be written with it.
+  kRerun,  ///< Was merged in a batch that could not be written and ran again, one by one.
   kCount
 };
 
@@ -131,8 +134,8 @@ class Session {
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.
-  /// REQUIRES: a turn is open; a write only in a turn that writes; while a row is open, only what it
-  /// takes; `index` came from a session of the same factory and is held by somebody until the
+  /// REQUIRES: a turn is open; a write only in a turn that writes; while a row is open, only what
+  /// it takes; `index` came from a session of the same factory and is held by somebody until the
   /// turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
 

@@ -90,9 +90,8 @@ Batch* BatchExecutor::Next(engine::Session& session) {
     if (published_ != nullptr) return std::exchange(published_, nullptr);
     const bool holds_tables = session.HoldsTables();
     waits_ = true;
-    const bool has_work = work_.wait_for(lock, holds_tables ? kReleaseTables : kTick, [this] {
-      return stopping_ || published_ != nullptr;
-    });
+    const bool has_work = work_.wait_for(lock, holds_tables ? kReleaseTables : kTick,
+                                         [this] { return stopping_ || published_ != nullptr; });
     waits_ = false;
     if (has_work || !holds_tables) continue;
     lock.unlock();
@@ -119,8 +118,7 @@ void BatchExecutor::Describe(engine::Session& session, size_t requests) {
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
   described_ms_ = now_ms;
   session.Describe(requests == 0 ? "mode=batch, idle"
-                                 : "mode=batch, " + std::to_string(requests) +
-                                       " requests");
+                                 : "mode=batch, " + std::to_string(requests) + " requests");
 }
 
 }  // namespace rowsocket::exec

@@ -1,12 +1,14 @@
 // The thread that executes the batches of one worker, one after the other, with its own session.
 //
 // While a batch is executed and committed the worker goes on: it receives, parses, serves reads and
-// collects the next batch. No timer decides how large a batch becomes: whatever has come by the time
-// the one before is done is the next one (a natural group commit).
+// collects the next batch. No timer decides how large a batch becomes: whatever has come by the
+// time the one before is done is the next one (a natural group commit).
 //
-// Flow:   worker: Publish(batch)   executor: takes it, Turn::Run, wakes the worker   worker: TakeDone
+// Flow:   worker: Publish(batch)   executor: takes it, Turn::Run, wakes the worker   worker:
+// TakeDone
 //                 TakeBack()       before the executor has taken it: to put more into it
-// Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread, Interrupt from any.
+// Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread, Interrupt from
+// any.
 //          A batch and all that its items point to is the executor's from the moment it takes it
 //          until TakeDone has returned it.
 // Lifetime: batches are the worker's and outlive Stop.

@@ -1,8 +1,8 @@
 // Which commits are under way, in all workers of all ports and both protocols, and what they write.
 //
-// Between the storage engine's making a commit visible and its being on disk another session may see
-// what it wrote. Whoever has executed finds looks here before their replies leave: a find that may
-// have been about a row of a commit under way is answered when that has ended.
+// Between the storage engine's making a commit visible and its being on disk another session may
+// see what it wrote. Whoever has executed finds looks here before their replies leave: a find that
+// may have been about a row of a commit under way is answered when that has ended.
 //
 // Flow:   who commits: Enter -> Session::Commit -> Leave
 //         who has found: MarkUndurable, behind the turn; keeps the marked clients until HasEnded
@@ -49,13 +49,12 @@ class CommitBoard {
   /// may_see_undurable). Returns the number up to which all commits must have ended; then `watcher`
   /// is told. 0: no client is marked.
   uint64_t MarkUndurable(std::span<TurnItem> finds, engine::Session& session, Watcher& watcher) {
-    if (finds.empty() || oldest_.load(std::memory_order_acquire) == kNone) [[likely]] return 0;
+    if (finds.empty() || oldest_.load(std::memory_order_acquire) == kNone) [[likely]]
+      return 0;
     return MarkBeside(finds, session, watcher);
   }
   /// Whether all commits up to this number have.
-  bool HasEnded(uint64_t number) const {
-    return number < oldest_.load(std::memory_order_acquire);
-  }
+  bool HasEnded(uint64_t number) const { return number < oldest_.load(std::memory_order_acquire); }
   /// The watcher is told no more.
   void Forget(Watcher& watcher);
 
@@ -69,7 +68,7 @@ class CommitBoard {
   std::atomic<uint64_t> oldest_{kNone};  ///< Number of the oldest commit under way.
   std::mutex mutex_;
   uint64_t last_ = 0;
-  std::vector<Commit*> commits_;  ///< From the oldest on.
+  std::vector<Commit*> commits_;                         ///< From the oldest on.
   std::vector<std::pair<uint64_t, Watcher*>> watchers_;  ///< With the commit that they wait for.
 };
 

@@ -2,14 +2,14 @@
 //
 // Flow for one connection, within a turn:
 //   { Parse } -> for each item: Open (P) | Execute (requests) | Reply (all else)
-// A kOpen item of which Parse consumed nothing is a silent open: the frontend needs an index for what
-// stands at the front of the input. Opened tells it the outcome, nothing is answered, and the same
-// input is parsed again; Parse must then come to something else, whatever the outcome was. Without
-// names it is what the port's frontends share that may be out of date (ServiceSettings::prepare).
-// Threads: the worker's; Execute, ReplyError and Finished of an item that waits run on a lane's
-// thread, and change nothing that input_bytes_max and authenticated look at, which is all that the
-// worker asks meanwhile.
-// Lifetime: items hold views of the input and of the arena (invariant I2).
+// A kOpen item of which Parse consumed nothing is a silent open: the frontend needs an index for
+// what stands at the front of the input. Opened tells it the outcome, nothing is answered, and the
+// same input is parsed again; Parse must then come to something else, whatever the outcome was.
+// Without names it is what the port's frontends share that may be out of date
+// (ServiceSettings::prepare). Threads: the worker's; Execute, ReplyError and Finished of an item
+// that waits run on a lane's thread, and change nothing that input_bytes_max and authenticated look
+// at, which is all that the worker asks meanwhile. Lifetime: items hold views of the input and of
+// the arena (invariant I2).
 #pragma once
 
 #include <memory>
@@ -65,8 +65,8 @@ class Frontend {
 
   virtual ~Frontend() = default;
 
-  /// Takes the next request off the front of `input`. `behind_requests`: items of this connection that
-  /// may be stopped at, and be given again, are in the turn already.
+  /// Takes the next request off the front of `input`. `behind_requests`: items of this connection
+  /// that may be stopped at, and be given again, are in the turn already.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
   /// What was parsed last was not executed and will be given again from its first byte.

@@ -1,9 +1,9 @@
 // Which requests of a batch name the same row: those are executed on one copy of it.
 //
 // Two requests name the same row when they have the same Index and equal key texts, and each is for
-// one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Those are separate groups,
-// one executed after the other.) A find belongs to the row only directly behind a request of its own
-// connection that does: elsewhere it is a read like any other, which locks nothing.
+// one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Those are separate
+// groups, one executed after the other.) A find belongs to the row only directly behind a request
+// of its own connection that does: elsewhere it is a read like any other, which locks nothing.
 //
 // Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
 // Threads: one owner. Lifetime: until the next Link; the items must stay where they are.

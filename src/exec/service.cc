@@ -18,8 +18,8 @@ std::string CannotStart(int error, const std::string& workers_variable) {
 
 }  // namespace
 
-Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions,
-                 WaitLane& lane, StatRegistry& stats, CommitBoard& commits,
+Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
+                 StatRegistry& stats, CommitBoard& commits,
                  std::function<std::unique_ptr<Frontend>()> make_frontend,
                  std::function<void(const std::string&)> log)
     : settings_(settings), stats_(stats) {

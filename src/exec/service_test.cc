@@ -170,7 +170,8 @@ TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
   }
   ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == kConnections; }));
   std::vector<std::unique_ptr<engine::fake::Holding>> held;
-  for (const char* key : {"1", "2", "3"}) held.push_back(server_.store.LockRow(kServedTable, {key}));
+  for (const char* key : {"1", "2", "3"})
+    held.push_back(server_.store.LockRow(kServedTable, {key}));
   for (unsigned i = 0; i < kConnections; i += 3) {
     const std::string key = std::to_string(1 + i / 3 % 3);
     net::WriteAll(clients[i].get(), std::string(kOpenIdV) + "0\t=\t1\t" + key + "\t1\t0\tD\n");
@@ -248,8 +249,9 @@ TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
   const uint16_t port = server_.service->listeners().front().address().port;
   ServiceSettings settings = server_.settings;
   settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", port, "", false}};
-  Service second(settings, server_.factory, server_.lane, server_.stats, server_.commits,
-                 [] { return nullptr; }, [](const std::string&) {});
+  Service second(
+      settings, server_.factory, server_.lane, server_.stats, server_.commits,
+      [] { return nullptr; }, [](const std::string&) {});
   std::string error;
   EXPECT_FALSE(second.Start(&error));
   EXPECT_NE(std::string::npos, error.find(std::to_string(port))) << error;
@@ -261,8 +263,9 @@ TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_NPROC, &none);
     if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
-    Service service(server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
-                    [] { return nullptr; }, [](const std::string&) {});
+    Service service(
+        server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
+        [] { return nullptr; }, [](const std::string&) {});
     std::string error;
     const bool started = service.Start(&error);
     _exit(!started && error.find("handlersocket_threads") != std::string::npos ? 0 : 2);

@@ -14,10 +14,14 @@ Stat VerbStat(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return Stat::kInserts;
   if (request.verb == model::Request::Verb::kEdit) return Stat::kUpdates;
   switch (request.find.modification) {
-    case model::Modification::kNone: return Stat::kFinds;
-    case model::Modification::kUpdate: return Stat::kUpdates;
-    case model::Modification::kDelete: return Stat::kDeletes;
-    default: return Stat::kIncrements;
+    case model::Modification::kNone:
+      return Stat::kFinds;
+    case model::Modification::kUpdate:
+      return Stat::kUpdates;
+    case model::Modification::kDelete:
+      return Stat::kDeletes;
+    default:
+      return Stat::kIncrements;
   }
 }
 
@@ -129,8 +133,8 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
   }
   // Not if all of them wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
-    return item.is_write() && item.is_answered() && !item.gives_way;
-  });
+                       return item.is_write() && item.is_answered() && !item.gives_way;
+                     });
   const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
   if (wrote && commit.unknown) {
     LoseClients(items, Loss::kUnknown);
@@ -249,8 +253,8 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// One behind it was executed before the batch was lost, and stays: if its client were stopped here, it
-// would be executed again.
+// One behind it was executed before the batch was lost, and stays: if its client were stopped here,
+// it would be executed again.
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
   return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {
@@ -258,8 +262,8 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
   });
 }
 
-// Of short requests the number is limited, but a few long ones would keep all others waiting, and go
-// on when their client has gone. In the lane they have waited together and end together.
+// Of short requests the number is limited, but a few long ones would keep all others waiting, and
+// go on when their client has gone. In the lane they have waited together and end together.
 void Turn::NoteReply(size_t bytes) {
   reply_bytes_ += bytes;
   is_full_ = is_full_ || (waits_ != Waits::kTogether && reply_bytes_ > model::kTurnReplyBytesMax);
@@ -319,8 +323,10 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
 
 void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
   // That of a quiet request which succeeded is empty.
-  if (item.answer.ok() || !item.kept_reply.empty()) out.Append(item.kept_reply);
-  else item.client->frontend->ReplyError(item.item, item.answer, out);
+  if (item.answer.ok() || !item.kept_reply.empty())
+    out.Append(item.kept_reply);
+  else
+    item.client->frontend->ReplyError(item.item, item.answer, out);
 }
 
 void Turn::RunOneByOne(engine::Session& session) {

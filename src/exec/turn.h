@@ -64,31 +64,27 @@ struct TurnClient {
 struct TurnItem {
   TurnClient* client = nullptr;
   Item item;
-  size_t input_begin = 0;  ///< Offset of the item's first byte in the client's input.
-  size_t input_end = 0;    ///< And of the first byte behind it.
-  bool waits = false;      ///< Another session holds a lock that this item needs.
-  bool fixed = false;      ///< Its answer stands, whatever happens to the batch.
+  size_t input_begin = 0;     ///< Offset of the item's first byte in the client's input.
+  size_t input_end = 0;       ///< And of the first byte behind it.
+  bool waits = false;         ///< Another session holds a lock that this item needs.
+  bool fixed = false;         ///< Its answer stands, whatever happens to the batch.
   bool is_permanent = false;  ///< And its change: it cannot be taken back.
   std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< That it sent or changed.
-  uint32_t row = RowGroup::kNone;    ///< In a batch: the row that it names together with others.
+  uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
-  bool is_done = false;              ///< Executed, before its turn perhaps.
-  bool gives_way = false;            ///< Its session is in somebody's way (Outcome::back_off).
+  bool is_done = false;    ///< Executed, before its turn perhaps.
+  bool gives_way = false;  ///< Its session is in somebody's way (Outcome::back_off).
   engine::NotMergeable unmerged = engine::NotMergeable::kNone;  ///< Why it was executed by itself.
 
-  bool is_write() const {
-    return item.kind == Item::Kind::kRequest && item.request.is_write();
-  }
+  bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
   /// Names a row and has a token: whatever else there is for the row, it runs by itself.
   bool is_write_alone() const {
     return is_write() && item.stands_alone && item.request.verb == model::Request::Verb::kFind &&
            item.request.names_one_row();
   }
-  bool is_silent_open() const {
-    return item.kind == Item::Kind::kOpen && input_begin == input_end;
-  }
+  bool is_silent_open() const { return item.kind == Item::Kind::kOpen && input_begin == input_end; }
   /// Neither is its client stopped at it, nor at one before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };

@@ -65,8 +65,7 @@ class TurnFixture : public ::testing::Test {
     size_t begin = 0;
     while (!input.empty()) {
       TurnItem& item = turn_.Add(peer.client);
-      const Frontend::Step step =
-          peer.frontend.Parse(input, behind_requests, arena_, &item.item);
+      const Frontend::Step step = peer.frontend.Parse(input, behind_requests, arena_, &item.item);
       ASSERT_EQ(Frontend::Parsed::kItem, step.parsed);
       item.input_begin = begin;
       item.input_end = begin += step.consumed;

@@ -41,8 +41,10 @@ TEST_F(TurnMergeTest, RequestsOfManyConnectionsAreOneChangeWithItsOwnAnswerEach)
   unsigned refused = 0;
   for (Peer& peer : peers_) {
     const std::string reply = peer.TakeReplies();
-    if (reply == "0\t1\n") ++refused;
-    else seen.push_back(std::stoi(reply.substr(4)));
+    if (reply == "0\t1\n")
+      ++refused;
+    else
+      seen.push_back(std::stoi(reply.substr(4)));
   }
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(3u, refused);
@@ -270,11 +272,18 @@ class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInt
     outcome.error = Error::Engine(5);
     if (call.kind == Call::Kind::kCommit) return outcome;
     switch (Random(call.kind == Call::Kind::kEndRow ? 3 : 5)) {
-      case 0: return engine::fake::KilledTurn();
-      case 1: return engine::fake::Deadlock();
-      case 2: return outcome;
-      case 3: outcome.busy = true; return outcome;
-      default: outcome.transaction_lost = outcome.too_large = true; return outcome;
+      case 0:
+        return engine::fake::KilledTurn();
+      case 1:
+        return engine::fake::Deadlock();
+      case 2:
+        return outcome;
+      case 3:
+        outcome.busy = true;
+        return outcome;
+      default:
+        outcome.transaction_lost = outcome.too_large = true;
+        return outcome;
     }
   }
 

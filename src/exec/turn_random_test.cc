@@ -27,12 +27,21 @@ class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<
     if (call.kind == Call::Kind::kCommit) return outcome;
     if (call.kind != Call::Kind::kExecute) return {};
     switch (Random(6)) {
-      case 0: return engine::fake::Killed();
-      case 1: return engine::fake::KilledTurn();
-      case 2: outcome.busy = true; return outcome;
-      case 3: outcome.busy = outcome.transaction_lost = true; return outcome;
-      case 4: outcome.transaction_lost = outcome.too_large = true; return outcome;
-      default: return engine::fake::Deadlock();
+      case 0:
+        return engine::fake::Killed();
+      case 1:
+        return engine::fake::KilledTurn();
+      case 2:
+        outcome.busy = true;
+        return outcome;
+      case 3:
+        outcome.busy = outcome.transaction_lost = true;
+        return outcome;
+      case 4:
+        outcome.transaction_lost = outcome.too_large = true;
+        return outcome;
+      default:
+        return engine::fake::Deadlock();
     }
   }
 

@@ -106,8 +106,7 @@ TEST_F(TurnStopTest, HeldLockAtTheLastTryWaitsAllTheSame) {
   Peer& peer = Connect();
   store_.SetHook([seen = std::make_shared<unsigned>(0)](const Call& call) {
     if (call.kind != Call::Kind::kExecute) return Outcome();
-    return ++*seen == 2 * (model::kBatchRetriesMax + 1) ? BusyAndLost()
-                                                        : engine::fake::Deadlock();
+    return ++*seen == 2 * (model::kBatchRetriesMax + 1) ? BusyAndLost() : engine::fake::Deadlock();
   });
   Send(peer, "1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
   Run();
@@ -245,8 +244,7 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
     Send(other, "1\t=\t1\t3\t1\t0\tU\t30\n");
     Run();
     EXPECT_FALSE(peer.client.stopped());
-    EXPECT_EQ(is_locked ? "0\t1\n1\t1\t146\n0\t1\n" : "0\t1\n0\t1\t1\n0\t1\n",
-              peer.TakeReplies());
+    EXPECT_EQ(is_locked ? "0\t1\n1\t1\t146\n0\t1\n" : "0\t1\n0\t1\t1\n0\t1\n", peer.TakeReplies());
     EXPECT_EQ(!is_locked, turn_.is_full());
     store_.SetHook({});
     turn_.LimitTime(INT64_MAX);
@@ -294,8 +292,10 @@ TEST_F(TurnStopTest, ManyLocksThatCostTheTransactionOneAfterTheOther) {
   }
   Run();
   for (size_t i = 0; i < peers_.size(); ++i) {
-    if (i == 10) EXPECT_EQ("0\t1\n0\t2\t1\t10\n", peers_[i].TakeReplies());
-    else ExpectWaitsAt(peers_[i], 2 * i);
+    if (i == 10)
+      EXPECT_EQ("0\t1\n0\t2\t1\t10\n", peers_[i].TakeReplies());
+    else
+      ExpectWaitsAt(peers_[i], 2 * i);
   }
   EXPECT_EQ("1,10;2,20;3,30;50,1;", store_.Dump(kTable));
 }

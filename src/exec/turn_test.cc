@@ -13,12 +13,12 @@ class TurnTest : public TurnFixture {};
 TEST_F(TurnTest, RepliesKeepRequestOrder) {
   Peer& peer = Connect();
   Send(peer,
-       "0\t=\t1\t1\n"              // a row
-       "bad\n"                     // an error that the frontend knows
-       "0\t+\t2\t9\t90\n"          // an insert
-       "0\t=\t1\t9\n"              // which the find behind it sees
+       "0\t=\t1\t1\n"      // a row
+       "bad\n"             // an error that the frontend knows
+       "0\t+\t2\t9\t90\n"  // an insert
+       "0\t=\t1\t9\n"      // which the find behind it sees
        "1\t=\t1\t2\t1\t0\tU\t21\n"
-       "0\t+\t2\t1\t11\n"          // an error that the engine knows
+       "0\t+\t2\t1\t11\n"  // an error that the engine knows
        "7\t=\t1\t1\n"
        "0\t=\t1\t2\t1\t0\tD\n"
        "0\t>=\t1\t0\t9\n");

@@ -207,8 +207,8 @@ void WaitLane::Main(Thread& self) {
     for (WaitJobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
       session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                         (jobs.size() == 1 ? " request" : " requests"));
-      // Who waits for this group must not wait with the tables of the one before: DDL that waits for
-      // these, and whoever waits behind it, could be what is waited for.
+      // Who waits for this group must not wait with the tables of the one before: DDL that waits
+      // for these, and whoever waits behind it, could be what is waited for.
       if (session->HoldsTables()) session->ReleaseTables();
       Run(*session, turn, jobs);
       EndGroup(taken, jobs);

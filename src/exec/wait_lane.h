@@ -6,13 +6,14 @@
 //
 // Writes of one row wait together, as a group: one thread waits for all of them, executes them as
 // one turn, and commits once. Who comes for that row while its group is under way is handed back
-// when the group has ended, to go into its worker's batch with all others: else a hot row would stay
-// with the lane for as long as its load lasts. Who meets a lock again after that is executed here:
-// it is part of the next group. All else is a group of its own.
+// when the group has ended, to go into its worker's batch with all others: else a hot row would
+// stay with the lane for as long as its load lasts. Who meets a lock again after that is executed
+// here: it is part of the next group. All else is a group of its own.
 //
-// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs) (mailbox + wake)
-// Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and Done.
-// Limits: threads_max threads; groups beyond wait in the order they came. One job a connection;
+// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs) (mailbox +
+// wake) Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and
+// Done. Limits: threads_max threads; groups beyond wait in the order they came. One job a
+// connection;
 //         kTurnRequestsMax in a turn.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
 //         group when its wait does: at most twice the server's timeout after the job came.
@@ -56,31 +57,31 @@ struct WaitGroup;
 
 struct WaitJob {
   WaitJobOwner* owner = nullptr;
-  void* client = nullptr;              ///< The owner's; the lane does not look at it.
+  void* client = nullptr;  ///< The owner's; the lane does not look at it.
   Frontend* frontend = nullptr;
-  Item item;                           ///< Its views point into `line`, `arena` and `frontend`.
+  Item item;  ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
-  std::string row;                     ///< WaitLane::RowOf(item).
+  std::string row;  ///< WaitLane::RowOf(item).
   base::Arena arena;
-  bool was_handed_back = false;        ///< When it came here last: now it is executed.
+  bool was_handed_back = false;  ///< When it came here last: now it is executed.
   // The outcome:
-  bool is_handed_back = false;         ///< It was not executed, and is to be tried again.
+  bool is_handed_back = false;  ///< It was not executed, and is to be tried again.
   Loss loss = Loss::kNone;
   engine::Outcome outcome;
-  net::GatedOutput out;                ///< Empty for kOpen: the worker looks the names up again.
+  net::GatedOutput out;  ///< Empty for kOpen: the worker looks the names up again.
   // The lane's:
   TurnClient turn;
-  WaitGroup* group = nullptr;          ///< While no thread has taken the job up.
+  WaitGroup* group = nullptr;  ///< While no thread has taken the job up.
   std::list<std::unique_ptr<WaitJob>>::iterator place;
 
   std::string_view reply() const { return out.bytes().view(); }
 };
 
 struct WaitGroup {
-  std::string row;  ///< Empty: not about one row.
+  std::string row;                           ///< Empty: not about one row.
   std::list<std::unique_ptr<WaitJob>> jobs;  ///< That no thread has taken up.
   bool is_under_way = false;
-  std::list<WaitGroup>::iterator place;      ///< In the lane's list, or that of its thread.
+  std::list<WaitGroup>::iterator place;  ///< In the lane's list, or that of its thread.
 };
 
 class WaitLane {
@@ -135,7 +136,7 @@ class WaitLane {
   std::condition_variable work_;
   std::condition_variable stops_;     ///< Not work_: who pauses would take a wake-up from the idle.
   std::condition_variable finished_;  ///< Some thread has.
-  Groups queued_;                                  ///< That no thread has taken up.
+  Groups queued_;                     ///< That no thread has taken up.
   /// The groups of rows, also those under way, whose names these are.
   std::unordered_map<std::string_view, WaitGroup*> rows_;
   std::list<Thread> threads_;

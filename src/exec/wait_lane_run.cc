@@ -12,8 +12,10 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
   std::vector<WaitJob*> left;
   for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
   for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
-    if (left.front()->item.kind == Item::Kind::kOpen) Open(session, *left.front());
-    else RunTurn(session, turn, left);
+    if (left.front()->item.kind == Item::Kind::kOpen)
+      Open(session, *left.front());
+    else
+      RunTurn(session, turn, left);
     std::erase_if(left, [](const WaitJob* job) { return !job->outcome.back_off; });
     if (left.empty()) return;
     if (!Pause(session)) break;

@@ -112,9 +112,8 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
 
 // The server may have rolled it back at that.
 TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
-  store_.SetHook([](const Call& call) {
-    return call.kind == Call::Kind::kExecute ? BackOff() : Outcome();
-  });
+  store_.SetHook(
+      [](const Call& call) { return call.kind == Call::Kind::kExecute ? BackOff() : Outcome(); });
   Submit(Increment("2"));
   while (store_.calls(Call::Kind::kExecute) < 3) std::this_thread::yield();
   lane_->Stop();

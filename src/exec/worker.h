@@ -62,11 +62,11 @@ struct WorkerContext {
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   model::Limits limits;
-  std::string name;  ///< For the process list: "mode=rd".
+  std::string name;                  ///< For the process list: "mode=rd".
   std::string connections_variable;  ///< Says how many may be open: for messages.
   std::string memory_variable;       ///< Says what they may hold in buffers: the same.
   net::BufferBudget* budget = nullptr;
-  bool writes = false;  ///< The frontends let writes through.
+  bool writes = false;                                      ///< The frontends let writes through.
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
 
@@ -201,11 +201,11 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   WaitJobs inbox_jobs_;
 
   std::vector<net::Event> events_;
-  std::vector<Client*> ready_;      ///< Have, or may have, requests for the next turn.
-  std::vector<Client*> in_turn_;    ///< Those of this round, batches included.
-  std::vector<Client*> retired_;    ///< Closed; freed when the turn is over.
-  std::vector<Client*> orphans_;    ///< Closed, but the lane has their request.
-  std::vector<Client*> clients_;    ///< All, each knowing its place.
+  std::vector<Client*> ready_;    ///< Have, or may have, requests for the next turn.
+  std::vector<Client*> in_turn_;  ///< Those of this round, batches included.
+  std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.
+  std::vector<Client*> orphans_;  ///< Closed, but the lane has their request.
+  std::vector<Client*> clients_;  ///< All, each knowing its place.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
   base::Arena arena_;
@@ -218,11 +218,11 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   /// Their finds may have seen what is being committed: until all commits up to that one have
   /// ended.
   std::deque<std::pair<uint64_t, Client*>> held_;
-  uint32_t batch_others_ = 0;        ///< Requests beside the busiest client's: of late, at most.
+  uint32_t batch_others_ = 0;  ///< Requests beside the busiest client's: of late, at most.
 
-  bool commits_are_cheap_ = false;   ///< The last one was.
-  bool gathers_ = false;  ///< A batch could run here, and waits for who sends meanwhile.
-  uint32_t gather_rounds_ = 0;  ///< Of that batch.
+  bool commits_are_cheap_ = false;  ///< The last one was.
+  bool gathers_ = false;            ///< A batch could run here, and waits for who sends meanwhile.
+  uint32_t gather_rounds_ = 0;      ///< Of that batch.
   uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
 
   int64_t now_ms_ = 0;     ///< When this round began, or its turn ended.

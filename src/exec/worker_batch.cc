@@ -139,8 +139,10 @@ bool Worker::GathersMore() {
 // Nobody new has come.
 void Worker::EndGather(engine::Session& session) {
   gathers_ = false;
-  if (RunsBatchHere()) RunBatchHere(session);
-  else PublishBatch();
+  if (RunsBatchHere())
+    RunBatchHere(session);
+  else
+    PublishBatch();
 }
 
 void Worker::RunBatchHere(engine::Session& session) {

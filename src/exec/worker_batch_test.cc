@@ -57,8 +57,8 @@ TEST_F(WorkerBatchTest, ConnectionIsAnsweredInOrderWhateverItSendsMeanwhile) {
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
   EXPECT_TRUE(net::NothingToRead(client.fd()));
   held.LetGo();
-  for (const char* reply : {"0\t1\t1", "0\t2\t2\t21", "2\t1\tcmd", "0\t2\t3\t30", "0\t1", "0\t1",
-                            "0\t1\t30"}) {
+  for (const char* reply :
+       {"0\t1\t1", "0\t2\t2\t21", "2\t1\tcmd", "0\t2\t3\t30", "0\t1", "0\t1", "0\t1\t30"}) {
     EXPECT_EQ(reply, client.ReadLine());
   }
 }
@@ -270,8 +270,8 @@ TEST_F(WorkerBatchTest, LoneConnectionIsServedOnItsWorkersThread) {
   EXPECT_EQ(1u, threads.size());
 }
 
-/// Which threads find and write. Their commits are not so short that two changes of threads would be
-/// the larger part.
+/// Which threads find and write. Their commits are not so short that two changes of threads would
+/// be the larger part.
 class WatchedThreads {
  public:
   explicit WatchedThreads(engine::fake::Store& store) : store_(store) {
@@ -360,8 +360,7 @@ TEST_F(WorkerBatchTest, StopAnswersTheBatchUnderWay) {
   EXPECT_EQ("(end)", first.ReadLine());
   const bool is_done = second.ReadLine() == "0\t1";
   server_.Stop();
-  EXPECT_EQ(is_done ? "1,10;2,20;3,31;5,x;" : "1,10;2,20;3,31;",
-            server_.store.Dump(kServedTable));
+  EXPECT_EQ(is_done ? "1,10;2,20;3,31;5,x;" : "1,10;2,20;3,31;", server_.store.Dump(kServedTable));
   EXPECT_EQ(0u, server_.store.sessions());
 }
 

@@ -96,8 +96,8 @@ bool Worker::MayLog() {
 }
 
 void Worker::AddClient(net::UniqueFd fd) {
-  auto client = std::make_unique<Client>(std::move(fd), connection_context_,
-                                         context_.make_frontend());
+  auto client =
+      std::make_unique<Client>(std::move(fd), connection_context_, context_.make_frontend());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = context_.limits.buffered_bytes_max;
   if (!client->connection.UpdateInterest(loop_, client.get())) {
@@ -133,7 +133,8 @@ void Worker::Retire(Client& client) {
   if (client.retired) return;
   client.retired = true;
   if (client.waits && context_.lane->Cancel(*client.job)) client.waits = false;
-  if (client.in_batch) std::erase_if(held_, [&](const auto& each) { return each.second == &client; });
+  if (client.in_batch)
+    std::erase_if(held_, [&](const auto& each) { return each.second == &client; });
   client.Unlink();
   loop_.Remove(client.connection.fd());
   Forget(client);
@@ -170,8 +171,10 @@ void Worker::FreeRetired() {
   if (retired_.empty()) return;
   std::erase_if(ready_, [](const Client* client) { return client->retired; });
   for (Client* client : retired_) {
-    if (client->waits) orphans_.push_back(client);
-    else delete client;
+    if (client->waits)
+      orphans_.push_back(client);
+    else
+      delete client;
   }
   retired_.clear();
 }

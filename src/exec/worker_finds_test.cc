@@ -186,8 +186,8 @@ TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   server_.Stop();
 }
 
-// One that waits for a commit and has a request in the lane as well: what it sends meanwhile is told of
-// only once.
+// One that waits for a commit and has a request in the lane as well: what it sends meanwhile is
+// told of only once.
 TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
   for (const bool hangs_up : {false, true}) {
     TestService server;
@@ -202,8 +202,10 @@ TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
     auto locked = server.store.LockTable("test.u");
     reader.Send("0\t=\t1\t2\n1\t=\t1\t2\n");
     ASSERT_TRUE(Eventually([&] { return server.Stat(Stat::kLockWaits) == 1; }));
-    if (hangs_up) reader.HalfClose();
-    else reader.Send(kFind1);
+    if (hangs_up)
+      reader.HalfClose();
+    else
+      reader.Send(kFind1);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(kRow1, server.ConnectAndOpen().Ask(kFind1));
     locked.reset();
     held.lane_goes_on.Notify();

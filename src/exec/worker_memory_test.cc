@@ -19,7 +19,8 @@ class WorkerMemoryTest : public ::testing::Test {
   /// Calls of this kind run out of memory; of requests those for row 2, in sessions that wait so.
   void Exhaust(Call::Kind kind, LockWait lock_wait = LockWait::kNever) {
     server_.store.SetHook([kind, lock_wait](const Call& call) {
-      const bool is_other = call.request != nullptr && engine::fake::FirstValue(*call.request) != "2";
+      const bool is_other =
+          call.request != nullptr && engine::fake::FirstValue(*call.request) != "2";
       if (call.kind == kind && call.lock_wait == lock_wait && !is_other) throw std::bad_alloc();
       return Outcome();
     });

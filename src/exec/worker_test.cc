@@ -48,9 +48,9 @@ TEST_F(WorkerTest, OpenAndAuthTakeEffectBehindWhatWasSentBefore) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.Start();
   LineClient client = server_.Connect();
-  client.Send("A\t1\tsecret\n" + std::string(kOpenIdV) + FindKey(1) +
-              "P\t0\ttest\tt\t\tv\n" + FindKey(1) + "A\t1\twrong\n" + FindKey(1) +
-              "A\t1\tsecret\n" + FindKey(1) + "P\t0\ttest\tnone\t\t\n" + FindKey(1));
+  client.Send("A\t1\tsecret\n" + std::string(kOpenIdV) + FindKey(1) + "P\t0\ttest\tt\t\tv\n" +
+              FindKey(1) + "A\t1\twrong\n" + FindKey(1) + "A\t1\tsecret\n" + FindKey(1) +
+              "P\t0\ttest\tnone\t\t\n" + FindKey(1));
   for (const char* reply : {"0\t1", "0\t1", "0\t2\t1\t10", "0\t1", "0\t1\t10", "3\t1\tunauth",
                             "3\t1\tunauth", "0\t1", "0\t1\t10", "1\t1\topen_table", "0\t1\t10"}) {
     EXPECT_EQ(reply, client.ReadLine());
@@ -62,8 +62,8 @@ TEST_F(WorkerTest, HeldRowDelaysItsConnectionOnly) {
   LineClient blocked = server_.ConnectAndOpen();
   LineClient other = server_.ConnectAndOpen();
   auto held = server_.store.LockRow(kServedTable, {"2"});
-  blocked.Send(FindKey(1) + "0\t=\t1\t2\t1\t0\tU\t2\t21\n" + FindKey(2) +
-               "P\t0\ttest\tt\t\tv\n" + FindKey(3) + "bad\n");
+  blocked.Send(FindKey(1) + "0\t=\t1\t2\t1\t0\tU\t2\t21\n" + FindKey(2) + "P\t0\ttest\tt\t\tv\n" +
+               FindKey(3) + "bad\n");
   EXPECT_EQ("0\t2\t1\t10", blocked.ReadLine());
   ASSERT_TRUE(server_.store.AwaitWaiting(1));
   for (int i = 0; i < 5; ++i) EXPECT_EQ("0\t2\t2\t20", other.Ask(FindKey(2)));
@@ -169,8 +169,7 @@ TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
   held.reset();
   // What it asked for was under way, and is done.
-  EXPECT_TRUE(Eventually(
-      [this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
+  EXPECT_TRUE(Eventually([this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
 }
 
@@ -233,8 +232,7 @@ TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   ASSERT_TRUE(server_.store.AwaitWaiting(2));
   client.Reset();
   held.reset();
-  ASSERT_TRUE(Eventually(
-      [this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
+  ASSERT_TRUE(Eventually([this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
   server_.lane.Stop();  // Behind its commit only the job's way back is left.
   delay.reset();
   EXPECT_EQ("0\t2\t3\t30", other.ReadLine());

@@ -213,8 +213,7 @@ void Worker::SendTo(Client& client) {
   const bool asks = client.has_more || client.can_receive;
   if (asks && client.connection.accepts_work()) MarkReady(client);
   const bool has_work = client.is_ready || client.is_away() || client.has_more;
-  if (client.connection.state() == State::kBroken ||
-      (client.connection.finished() && !has_work)) {
+  if (client.connection.state() == State::kBroken || (client.connection.finished() && !has_work)) {
     Retire(client);
     return;
   }

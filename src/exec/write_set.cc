@@ -59,8 +59,10 @@ bool AddText(std::string_view text, uint64_t* hash) {
   if (text.empty() || !IsLetter(text[0]) || MayBeAddress(text)) return false;
   for (const char byte : text) {
     if ((byte & 0x80) != 0) return false;
-    if (IsDigit(byte)) *hash = Mix(*hash + static_cast<unsigned char>(byte));
-    else if (IsLetter(byte)) *hash = Mix(*hash + static_cast<unsigned char>(Fold(byte)));
+    if (IsDigit(byte))
+      *hash = Mix(*hash + static_cast<unsigned char>(byte));
+    else if (IsLetter(byte))
+      *hash = Mix(*hash + static_cast<unsigned char>(Fold(byte)));
   }
   return true;
 }
@@ -132,10 +134,9 @@ bool KeyPlaces::MayMove(const model::Find& find) const {
   for (size_t i = 0; i < std::min(parts.size(), find.modifications.size()); ++i) {
     if (parts[i] == kNoPart) continue;
     const model::Value& value = find.modifications[i];
-    const bool stays =
-        find.modification == Modification::kUpdate
-            ? parts[i] < find.key.size() && SameText(value, find.key[parts[i]])
-            : value.text() == "0";  // As those who count another column must give.
+    const bool stays = find.modification == Modification::kUpdate
+                           ? parts[i] < find.key.size() && SameText(value, find.key[parts[i]])
+                           : value.text() == "0";  // As those who count another column must give.
     if (!stays) return true;
   }
   return false;
@@ -181,8 +182,10 @@ void WriteSet::Add(const engine::Index& index, const model::Request& request,
   any_table_ = any_table_ || key.MayCascade(request);
   const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
   const bool names_row = key.is_text_by_text && AddKey(request, &hash);
-  if (table.shape != shape || moves || !names_row) table.any_row = true;
-  else bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
+  if (table.shape != shape || moves || !names_row)
+    table.any_row = true;
+  else
+    bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
 }
 
 bool WriteSet::MayConcern(const engine::Index& index, const model::Request& find) const {

@@ -40,8 +40,8 @@ struct KeyPlaces {
   /// Whether foreign keys may make other changes of it, in this table or others.
   bool MayCascade(const model::Request& request) const;
 
-  bool are_known = false;       ///< And nothing but a change of these columns changes the key.
-  std::vector<uint32_t> parts;  ///< By opened column.
+  bool are_known = false;        ///< And nothing but a change of these columns changes the key.
+  std::vector<uint32_t> parts;   ///< By opened column.
   bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
   bool is_referenced = true;     ///< By foreign keys.
   /// A change of the opened columns may change the key of another index.

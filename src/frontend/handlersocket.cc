@@ -230,10 +230,9 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
                             (!request.is_write() || request.find.wants_pre_images);
   const uint32_t columns = answers_rows ? item.index->columns() : 0;
-  const size_t reply_bytes_max =
-      item.detail == nullptr
-          ? settings_.limits.reply_bytes_max
-          : std::min(settings_.limits.reply_bytes_max, model::kTokenAnswerBytesMax);
+  const size_t reply_bytes_max = item.detail == nullptr ? settings_.limits.reply_bytes_max
+                                                        : std::min(settings_.limits.reply_bytes_max,
+                                                                   model::kTokenAnswerBytesMax);
   handlersocket::RowEncoder rows(columns, reply_bytes_max, &out);
   const engine::Outcome outcome = session.Execute(*item.index, request, rows);
   if (outcome.ok() && answers_rows) {

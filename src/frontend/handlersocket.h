@@ -58,7 +58,7 @@ class HandlerSocket final : public exec::Frontend {
   const HandlerSocketSettings& settings_;
   handlersocket::Framer framer_;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
-  size_t open_columns_ = 0;  ///< Of all ids, filter columns included.
+  size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
   std::unique_ptr<TokenBook> tokens_;                    ///< Since the first request with a token.
   bool tokens_failed_ = false;  ///< The request at the front could not have its table.

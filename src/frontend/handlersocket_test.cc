@@ -48,8 +48,10 @@ class HandlerSocketTest : public ::testing::Test {
     if (item.kind == Item::Kind::kRequest) {
       session_.BeginTurn(item.request.is_write());
       const engine::Outcome outcome = frontend_->Execute(item, session_, out);
-      if (outcome.transaction_lost) session_.Rollback();
-      else session_.Commit();
+      if (outcome.transaction_lost)
+        session_.Rollback();
+      else
+        session_.Commit();
     } else {
       frontend_->Reply(item, out);
     }

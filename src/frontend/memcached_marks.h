@@ -48,9 +48,12 @@ class MemcachedMarks {
     mark.token = token;
     look(mark);
     const bool is_first = known == nullptr || known == found->second.data();
-    if (known != nullptr && (!is_first || !mark.empty())) *known = mark;
-    else if (!mark.empty()) Put(part, name, {mark});
-    else if (found != part.marks.end()) Erase(part, found);
+    if (known != nullptr && (!is_first || !mark.empty()))
+      *known = mark;
+    else if (!mark.empty())
+      Put(part, name, {mark});
+    else if (found != part.marks.end())
+      Erase(part, found);
   }
 
   /// The mark of a key for this token; an empty one where there is none.
@@ -59,14 +62,13 @@ class MemcachedMarks {
     Part& part = PartOf(name);
     std::lock_guard lock(part.mutex);
     const auto found = part.marks.find(name);
-    const MemcachedMark* known =
-        found != part.marks.end() ? Find(found->second, token) : nullptr;
+    const MemcachedMark* known = found != part.marks.end() ? Find(found->second, token) : nullptr;
     return known != nullptr ? *known : MemcachedMark();
   }
 
-  /// A change of the row that is not committed yet gives it this mark, which may be empty. Who still
-  /// has the row as it was, because of that or because the change is taken back, finds the mark that
-  /// it had.
+  /// A change of the row that is not committed yet gives it this mark, which may be empty. Who
+  /// still has the row as it was, because of that or because the change is taken back, finds the
+  /// mark that it had.
   void Move(const void* container, std::string_view key, uint64_t old_token,
             const MemcachedMark& mark) {
     const std::string name = NameOf(container, key);
@@ -85,8 +87,8 @@ class MemcachedMarks {
   }
 
  private:
-  /// Of one row, from the last change to those before it, whose tokens others may still see: a batch
-  /// may change a row more than once.
+  /// Of one row, from the last change to those before it, whose tokens others may still see: a
+  /// batch may change a row more than once.
   using Marks = std::array<MemcachedMark, 3>;
 
   static MemcachedMark* Find(Marks& marks, uint64_t token) {

@@ -55,7 +55,8 @@ class MemcachedPurge {
   void GoOnBehind(const Chunk& chunk, const Place& before);
 
   Place place_;
-  size_t parts_ = 1;  ///< Of rows_max a round takes one, where all of it was too large a transaction.
+  size_t parts_ =
+      1;  ///< Of rows_max a round takes one, where all of it was too large a transaction.
   uint64_t index_serial_ = 0;  ///< Of the index that place_ is in.
 };
 

@@ -81,7 +81,11 @@ INSTANTIATE_TEST_SUITE_P(Indexes, PurgeOfSomeTest, ::testing::Values("by_e", "")
 // without a change. The session is told more than once, as it may forget it.
 TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   Fill({Numbered("k", 1, "1000")}, "by_e");
-  store_.CreateTable({"test.more", {"a", "v", "e"}, {{"PRIMARY", {0}}}, false, false,
+  store_.CreateTable({"test.more",
+                      {"a", "v", "e"},
+                      {{"PRIMARY", {0}}},
+                      false,
+                      false,
                       {{"a", Of(Kind::kBytes)}, {"e", Of(Kind::kInteger)}}},
                      {{"k", "v", "1000"}});
   Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"},
@@ -90,7 +94,8 @@ TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   exec::Notification begun, interrupted;
   std::atomic<int> interrupts{0};
   store_.SetHook([&](const engine::fake::Call& call) {
-    if (call.kind == engine::fake::Call::Kind::kInterrupt && ++interrupts == 3) interrupted.Notify();
+    if (call.kind == engine::fake::Call::Kind::kInterrupt && ++interrupts == 3)
+      interrupted.Notify();
     if (call.kind == engine::fake::Call::Kind::kExecute &&
         call.request->verb == model::Request::Verb::kEdit) {
       begun.Notify();

@@ -68,9 +68,7 @@ class HitWriter final : public model::RowSink {
   bool expired() const { return expired_; }
 
  private:
-  bool Take(const model::Value& cell) {
-    return !row_.Take(cell) || Finish();
-  }
+  bool Take(const model::Value& cell) { return !row_.Take(cell) || Finish(); }
 
   /// False: the value is more than the reply may hold.
   bool Finish() {
@@ -91,17 +89,18 @@ class HitWriter final : public model::RowSink {
       item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
       if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
     }
-    if (command.verb == memcached::Verb::kMetaDebug) Debug(item);
-    else memcached::AppendHit(command, target_.key, item, &out_);
+    if (command.verb == memcached::Verb::kMetaDebug)
+      Debug(item);
+    else
+      memcached::AppendHit(command, target_.key, item, &out_);
     return true;
   }
 
   void Debug(const memcached::Item& item) {
-    const std::string details = "exp=" + std::to_string(item.ttl_s) +
-                                " la=" + std::to_string(item.last_access_s) +
-                                " cas=" + std::to_string(item.cas) +
-                                " fetch=" + (item.was_fetched ? "yes" : "no") +
-                                " cls=1 size=" + std::to_string(item.size);
+    const std::string details =
+        "exp=" + std::to_string(item.ttl_s) + " la=" + std::to_string(item.last_access_s) +
+        " cas=" + std::to_string(item.cas) + " fetch=" + (item.was_fetched ? "yes" : "no") +
+        " cls=1 size=" + std::to_string(item.size);
     memcached::AppendMetaDebug(work_.command, details, &out_);
   }
 

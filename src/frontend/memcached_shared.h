@@ -61,10 +61,10 @@ struct MemcachedShared {
   MemcachedDetails details;
   const exec::StatRegistry& exec_stats;
   const int64_t started_ms = WallClockMs();
-  std::atomic<int64_t> next_flush_ms{kNever};    ///< The earliest that is to come.
-  std::atomic<int64_t> clock_offset_ms{0};       ///< For tests of expiry.
-  std::atomic<uint64_t> next_serial{1};          ///< Of requests that may win a mark.
-  mutable std::atomic<int64_t> utc_offset_s{0};  ///< As of utc_offset_minute.
+  std::atomic<int64_t> next_flush_ms{kNever};           ///< The earliest that is to come.
+  std::atomic<int64_t> clock_offset_ms{0};              ///< For tests of expiry.
+  std::atomic<uint64_t> next_serial{1};                 ///< Of requests that may win a mark.
+  mutable std::atomic<int64_t> utc_offset_s{0};         ///< As of utc_offset_minute.
   mutable std::atomic<int64_t> utc_offset_at_max_s{0};  ///< When TIMESTAMP ends; as of the same.
   mutable std::atomic<int64_t> utc_offset_minute{-1};
 

@@ -14,8 +14,10 @@ inline void AddDone(const engine::Outcome& outcome, engine::Outcome* done) {
 /// How the request fails behind `done`. What has been changed can only be taken back with the whole
 /// transaction, whose other requests then run again.
 inline engine::Outcome FailBehind(const engine::Outcome& done, engine::Outcome failed) {
-  if (done.permanent) failed.permanent = true;
-  else if (done.rows != 0) failed.transaction_lost = true;
+  if (done.permanent)
+    failed.permanent = true;
+  else if (done.rows != 0)
+    failed.transaction_lost = true;
   return failed;
 }
 

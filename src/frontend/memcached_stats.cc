@@ -203,8 +203,10 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
     return memcached::AppendOk(work.command, &out);
   } else if (what == "detail" && mode == "dump") {
     const std::string dump = shared.details.Dump();
-    if (work.command.dialect == memcached::Dialect::kBinary) writer.Add("detailed", dump);
-    else out.Append(dump);
+    if (work.command.dialect == memcached::Dialect::kBinary)
+      writer.Add("detailed", dump);
+    else
+      out.Append(dump);
   } else if (what == "detail") {
     return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
   } else if (what != "items" && what != "slabs" && what != "sizes" && what != "conns" &&

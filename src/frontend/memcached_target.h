@@ -25,7 +25,7 @@ struct Target {
     kNoSuchKey,    ///< The key's columns cannot hold it, so that no row has it.
   };
   Wrong wrong = Wrong::kNothing;
-  bool was_hit = false;                          ///< By the get that was executed.
+  bool was_hit = false;            ///< By the get that was executed.
   bool is_container_only = false;  ///< `@@name`.
   const containers::Container* container = nullptr;
   std::string_view key;                   ///< As the client sent it, with its prefix.

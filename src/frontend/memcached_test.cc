@@ -408,10 +408,11 @@ TEST_F(MemcachedTest, StatsIgnoresWordsThatItDoesNotNeed) {
 
 TEST_F(MemcachedTest, BinaryTalksOfTheSameRows) {
   Set("a", "12", "0");
-  const std::string get("\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x2a"
-                        "\x00\x00\x00\x00\x00\x00\x00\x00"
-                        "a",
-                        25);
+  const std::string get(
+      "\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x2a"
+      "\x00\x00\x00\x00\x00\x00\x00\x00"
+      "a",
+      25);
   frontend_ = std::make_unique<Memcached>(*shared_);
   const std::string reply = Ask(get);
   ASSERT_EQ(24u + 4 + 2, reply.size());

@@ -64,7 +64,8 @@ TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
   EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
 }
 
-// What the lane has answered is never given again: what follows it is looked at from its first byte.
+// What the lane has answered is never given again: what follows it is looked at from its first
+// byte.
 TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
   using Parts = std::pair<std::string, std::string>;
   for (const auto& [first, rest] :

@@ -33,10 +33,10 @@ struct Work {
   std::string_view refusal;             ///< Not empty: answered so, without being executed.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
   bool is_nothing = false;  ///< Bytes that belong to no command: no reply, not counted.
-  bool switches = false;  ///< `get @@name`: changes the connection's container.
-  std::string_view table;  ///< With `switches`, what is answered: the container's table.
-  uint64_t serial = 0;    ///< Of requests that may win a mark.
-  int64_t parsed_us = 0;  ///< Of those that are timed.
+  bool switches = false;    ///< `get @@name`: changes the connection's container.
+  std::string_view table;   ///< With `switches`, what is answered: the container's table.
+  uint64_t serial = 0;      ///< Of requests that may win a mark.
+  int64_t parsed_us = 0;    ///< Of those that are timed.
   Tally tally;
   MemcachedMark old_mark;  ///< What the first execution found and moved to another token.
 

@@ -72,9 +72,9 @@ class Keeper final : public model::RowEditor {
   Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
          uint64_t expired_before_s)
       : expired_before_s_(expired_before_s),
-        changes_{{{kRequest, Value(request.text)},
-                  {kAnswer, Value(answer)},
-                  {kCreated, Value(now_s)}}} {}
+        changes_{
+            {{kRequest, Value(request.text)}, {kAnswer, Value(answer)}, {kCreated, Value(now_s)}}} {
+  }
 
   bool came_too_late() const { return came_too_late_; }
 

@@ -69,9 +69,7 @@ class ErrorSet {
  public:
   /// Adding kNone changes nothing.
   constexpr void Add(ErrorCode code) { bits_ |= uint64_t{1} << static_cast<unsigned>(code); }
-  constexpr bool Has(ErrorCode code) const {
-    return (bits_ >> static_cast<unsigned>(code)) & 1;
-  }
+  constexpr bool Has(ErrorCode code) const { return (bits_ >> static_cast<unsigned>(code)) & 1; }
   /// The wrong that is checked first; kNone when there is none.
   constexpr ErrorCode First() const {
     const uint64_t wrongs = bits_ & ~uint64_t{1};

@@ -43,14 +43,13 @@ TEST(ErrorSet, FirstIsTheEarliestInCheckOrder) {
 
 // The order of the protocol document's table, which other tests lean on.
 TEST(ErrorSet, OrderOfTheTable) {
-  const ErrorCode order[] = {
-      ErrorCode::kCmd,       ErrorCode::kUnauth,      ErrorCode::kAuthtype,
-      ErrorCode::kOpenTable, ErrorCode::kIdxnum,      ErrorCode::kFld,
-      ErrorCode::kStmtnum,   ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
-      ErrorCode::kFilterfld, ErrorCode::kOp,          ErrorCode::kKlen,
-      ErrorCode::kReadonly,  ErrorCode::kModop,       ErrorCode::kLockTables,
-      ErrorCode::kKpnum,     ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
-      ErrorCode::kEngine};
+  const ErrorCode order[] = {ErrorCode::kCmd,       ErrorCode::kUnauth,      ErrorCode::kAuthtype,
+                             ErrorCode::kOpenTable, ErrorCode::kIdxnum,      ErrorCode::kFld,
+                             ErrorCode::kStmtnum,   ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
+                             ErrorCode::kFilterfld, ErrorCode::kOp,          ErrorCode::kKlen,
+                             ErrorCode::kReadonly,  ErrorCode::kModop,       ErrorCode::kLockTables,
+                             ErrorCode::kKpnum,     ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
+                             ErrorCode::kEngine};
   for (size_t i = 1; i < std::size(order); ++i) {
     EXPECT_LT(order[i - 1], order[i]) << Name(order[i]);
   }

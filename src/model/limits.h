@@ -11,22 +11,22 @@ namespace rowsocket::model {
 
 struct Limits {
   // Wire
-  size_t line_bytes_max = 16u << 20;            ///< (variable) handlersocket_line_max_bytes
-  uint32_t index_ids_max = 1024;                ///< (variable) handlersocket_index_ids_max, a connection
-  uint32_t values_max = 10'000;                 ///< (variable) handlersocket_values_max, a request
-  size_t reply_bytes_max = 64u << 20;           ///< (variable) handlersocket_reply_max_bytes
+  size_t line_bytes_max = 16u << 20;   ///< (variable) handlersocket_line_max_bytes
+  uint32_t index_ids_max = 1024;       ///< (variable) handlersocket_index_ids_max, a connection
+  uint32_t values_max = 10'000;        ///< (variable) handlersocket_values_max, a request
+  size_t reply_bytes_max = 64u << 20;  ///< (variable) handlersocket_reply_max_bytes
   // Connections
-  uint32_t connections_max = 65'536;            ///< (variable) handlersocket_connections_max, a port
+  uint32_t connections_max = 65'536;  ///< (variable) handlersocket_connections_max, a port
   /// Of the process, for connections: those above are for SQL, tables and logs.
   int descriptors_max = std::numeric_limits<int>::max();
-  size_t buffered_bytes_max = 1u << 20;         ///< (variable) handlersocket_buffer_max_bytes: unsent reply
-                                                ///< bytes after which a connection is paused
+  size_t buffered_bytes_max = 1u << 20;  ///< (variable) handlersocket_buffer_max_bytes: unsent
+                                         ///< reply bytes after which a connection is paused
   size_t memory_bytes_max = 1u << 30;  ///< (variable) handlersocket_memory_max_bytes: in the
                                        ///< buffers of a port's connections together
-  uint32_t idle_timeout_s = 300;                ///< (variable) handlersocket_timeout
-  uint32_t auth_timeout_s = 10;                 ///< (variable) handlersocket_auth_timeout
+  uint32_t idle_timeout_s = 300;       ///< (variable) handlersocket_timeout
+  uint32_t auth_timeout_s = 10;        ///< (variable) handlersocket_auth_timeout
   // memcached
-  size_t item_bytes_max = 1u << 20;             ///< (variable) daemon_memcached_item_size_max
+  size_t item_bytes_max = 1u << 20;  ///< (variable) daemon_memcached_item_size_max
 };
 
 /// Bytes of a line that are read before the connection has authenticated.
@@ -65,15 +65,16 @@ inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
-/// Bytes of memory for one value, and constants of filters, that a thread keeps for its next request.
+/// Bytes of memory for one value, and constants of filters, that a thread keeps for its next
+/// request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
 inline constexpr size_t kKeptFiltersMax = 8;
 /// Bytes of a name in a P: the server's own limit is below it (NAME_LEN).
 inline constexpr size_t kNameBytesMax = 256;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
-/// Columns, filter columns included, of all ids of a connection: so many for each id that it may have,
-/// and never fewer than that.
+/// Columns, filter columns included, of all ids of a connection: so many for each id that it may
+/// have, and never fewer than that.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
 inline constexpr size_t kOpenColumnsMin = 65'536;
 constexpr size_t OpenColumnsMax(const Limits& limits) {
@@ -87,8 +88,8 @@ inline constexpr size_t kMemcachedKeyBytesMax = 250;
 inline constexpr size_t kMemcachedLineBytesMax = 2048;
 /// Bytes of any memcached command line, with as many keys as a get may have.
 inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;
-/// Keys of one get or gat (memcached's own tests ask for 18,725): for as long as it waits for a locked
-/// table it holds a hundred bytes for each.
+/// Keys of one get or gat (memcached's own tests ask for 18,725): for as long as it waits for a
+/// locked table it holds a hundred bytes for each.
 inline constexpr size_t kMemcachedKeysMax = 32'768;
 /// Tokens of a meta command, with its verb and its key.
 inline constexpr uint32_t kMetaTokensMax = 20;
@@ -97,7 +98,8 @@ inline constexpr size_t kMetaOpaqueBytesMax = 32;
 /// Rows of the mapping tables that are read, and value columns of one container.
 inline constexpr uint32_t kContainersMax = 1000;
 inline constexpr uint32_t kContainerValuesMax = 64;
-/// Milliseconds after which a change of the mapping tables, or of a mapped table's columns, is seen.
+/// Milliseconds after which a change of the mapping tables, or of a mapped table's columns, is
+/// seen.
 inline constexpr int64_t kMappingAgeMsMax = 50;
 inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Rows that flush_all deletes at a time; rows that a purge looks at, where there is no index.

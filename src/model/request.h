@@ -1,10 +1,10 @@
 // The requests that every layer talks about: what a protocol's parser produces, the executor
 // orders and the engine session executes. Protocol-neutral.
 //
-// Lifetime: every span and Value is a view, see value.h. What a RowEditor gives is its own, and valid
-// until it is called again or its request is answered.
-// Limits: the spans never hold more than limits.h allows; `key_parts_given` may say more than the
-// span holds, so that the engine can refuse a count without anybody having materialized it.
+// Lifetime: every span and Value is a view, see value.h. What a RowEditor gives is its own, and
+// valid until it is called again or its request is answered. Limits: the spans never hold more than
+// limits.h allows; `key_parts_given` may say more than the span holds, so that the engine can
+// refuse a count without anybody having materialized it.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,9 @@ struct Find {
   std::span<const Value> in_values;
   std::span<const Filter> filters;  ///< ANDed, looked at in this order.
   Modification modification = Modification::kNone;
-  bool wants_pre_images = false;        ///< Answer the rows as they were instead of the count.
-  std::span<const Value> modifications;  ///< New values or operands, by opened column; may be fewer.
+  bool wants_pre_images = false;  ///< Answer the rows as they were instead of the count.
+  std::span<const Value>
+      modifications;  ///< New values or operands, by opened column; may be fewer.
 };
 
 /// One new row; columns that are not given get their DEFAULT.
@@ -78,8 +79,8 @@ class RowEditor {
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
 /// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
 /// would pad or trim. Times are texts in the server's time zone. A column with ON UPDATE that is
-/// listed keeps what it is given. A row that is inserted or made anew has the key of the request, the
-/// listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or
+/// listed keeps what it is given. A row that is inserted or made anew has the key of the request,
+/// the listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or
 /// kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot be may be
 /// deleted; one that a foreign key keeps has the listed columns set.
 struct Edit {
@@ -98,9 +99,7 @@ struct Request {
   /// by that.
   bool relaxed = false;
 
-  bool is_write() const {
-    return verb != Verb::kFind || find.modification != Modification::kNone;
-  }
+  bool is_write() const { return verb != Verb::kFind || find.modification != Modification::kNone; }
   /// The key by which the rows are found; none for an insert.
   std::span<const Value> key() const {
     if (verb == Verb::kInsert) return {};

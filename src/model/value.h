@@ -14,7 +14,8 @@ class Value {
   /// NULL.
   constexpr Value() = default;
   /// A text; `text.data()` must not be null (an empty text points anywhere).
-  constexpr explicit Value(std::string_view text) : text_(text.data() ? text : std::string_view("")) {}
+  constexpr explicit Value(std::string_view text)
+      : text_(text.data() ? text : std::string_view("")) {}
 
   constexpr bool is_null() const { return text_.data() == nullptr; }
   /// REQUIRES: !is_null(), except that NULL reads as the empty string.

@@ -130,8 +130,8 @@ class Connection {
   void MoveTo(ConnectionContext& context) { context_ = &context; }
   /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
-  /// The same if what happens on it, which is not looked at for a while, would be reported again and
-  /// again.
+  /// The same if what happens on it, which is not looked at for a while, would be reported again
+  /// and again.
   void Quieten(EventLoop& loop);
 
  private:

@@ -1,5 +1,5 @@
-// Waits for sockets to become ready: epoll, plus a wake-up from other threads. What is ready is told
-// again and again, or, where EPOLLET is asked for, once.
+// Waits for sockets to become ready: epoll, plus a wake-up from other threads. What is ready is
+// told again and again, or, where EPOLLET is asked for, once.
 //
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already

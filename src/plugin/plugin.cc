@@ -106,16 +106,16 @@ MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port for reading; not set: no suc
                  nullptr, nullptr);
 MYSQL_SYSVAR_STR(port_wr, port_wr, kReadOnlyString,
                  "Port for reading and writing; not set: no such port", nullptr, nullptr, nullptr);
-MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket for reading",
-                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket for reading", nullptr,
+                 nullptr, nullptr);
 MYSQL_SYSVAR_STR(socket_wr, socket_path_wr, kReadOnlyString,
                  "Path of a UNIX socket for reading and writing", nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
-                 "Secret that clients of the reading port must send; never shown", nullptr,
-                 nullptr, nullptr);
+                 "Secret that clients of the reading port must send; never shown", nullptr, nullptr,
+                 nullptr);
 MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
-                 "Secret that clients of the writing port must send; never shown", nullptr,
-                 nullptr, nullptr);
+                 "Secret that clients of the writing port must send; never shown", nullptr, nullptr,
+                 nullptr);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads of the reading port; 0: one for each core, at least 16", nullptr,
                   nullptr, 0, 0, 3000, 0);
@@ -155,12 +155,13 @@ MYSQL_SYSVAR_UINT(epoll, epoll_unused, PLUGIN_VAR_READONLY,
 MYSQL_SYSVAR_UINT(verbose, verbose, 0, "Accepted for old configurations", nullptr, nullptr, 10, 0,
                   10000, 0);
 MYSQL_SYSVAR_ULONGLONG(line_max_bytes, line_max_bytes, PLUGIN_VAR_READONLY,
-                       "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024,
-                       1ull << 30, 0);
-MYSQL_SYSVAR_BOOL(tokens, tokens, PLUGIN_VAR_READONLY,
-                  "Understand T <token> in front of a request, which then takes effect once however "
-                  "often it is sent; needs the table of rowsocket_tokens.sql",
-                  nullptr, nullptr, 0);
+                       "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024, 1ull << 30,
+                       0);
+MYSQL_SYSVAR_BOOL(
+    tokens, tokens, PLUGIN_VAR_READONLY,
+    "Understand T <token> in front of a request, which then takes effect once however "
+    "often it is sent; needs the table of rowsocket_tokens.sql",
+    nullptr, nullptr, 0);
 MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
                   "Seconds for which a token and its answer are kept", nullptr, nullptr, 86400, 1,
                   1u << 30, 0);
@@ -168,10 +169,10 @@ MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
                   "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
 MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
                   nullptr, 10000, 32, 1u << 24, 0);
-MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY,
-                       "Bytes of one reply", nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
-MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY,
-                  "Connections of one port", nullptr, nullptr, 65536, 1, 1u << 20, 0);
+MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY, "Bytes of one reply",
+                       nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections of one port",
+                  nullptr, nullptr, 65536, 1, 1u << 20, 0);
 MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
                        "Unsent bytes after which a connection is paused", nullptr, nullptr,
                        1ull << 20, 4096, 1ull << 30, 0);
@@ -217,7 +218,7 @@ st_mysql_sys_var* plugin_variables[] = {MYSQL_SYSVAR(address),
 
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
 
-maria_declare_plugin(rowsocket) {
+maria_declare_plugin(rowsocket){
     MYSQL_DAEMON_PLUGIN,
     &daemon_info,
     "handlersocket",
@@ -232,18 +233,18 @@ maria_declare_plugin(rowsocket) {
     "0.1.0",
     MariaDB_PLUGIN_MATURITY_GAMMA,
 },
-{
-    MYSQL_DAEMON_PLUGIN,
-    &daemon_info,
-    "daemon_memcached",
-    "Rowsocket",
-    "Rows over the memcached protocol, straight from the storage engine",
-    PLUGIN_LICENSE_GPL,
-    InitMemcached,
-    DeinitMemcached,
-    0x0100,
-    kMemcachedStatusVariables,
-    memcached_variables,
-    "0.1.0",
-    MariaDB_PLUGIN_MATURITY_GAMMA,
-} maria_declare_plugin_end;
+    {
+        MYSQL_DAEMON_PLUGIN,
+        &daemon_info,
+        "daemon_memcached",
+        "Rowsocket",
+        "Rows over the memcached protocol, straight from the storage engine",
+        PLUGIN_LICENSE_GPL,
+        InitMemcached,
+        DeinitMemcached,
+        0x0100,
+        kMemcachedStatusVariables,
+        memcached_variables,
+        "0.1.0",
+        MariaDB_PLUGIN_MATURITY_GAMMA,
+    } maria_declare_plugin_end;

@@ -13,9 +13,9 @@ bool Runtime::Start(const Settings& settings, std::string* error) {
   lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                            settings.lock_wait_threads);
   const Port ports[] = {
-      {"mode=rd", "handlersocket_port", "handlersocket_socket",
-       "handlersocket_plain_secret", "handlersocket_threads", settings.port, settings.socket,
-       settings.secret, settings.threads, false},
+      {"mode=rd", "handlersocket_port", "handlersocket_socket", "handlersocket_plain_secret",
+       "handlersocket_threads", settings.port, settings.socket, settings.secret, settings.threads,
+       false},
       {"mode=wr", "handlersocket_port_wr", "handlersocket_socket_wr",
        "handlersocket_plain_secret_wr", "handlersocket_threads_wr", settings.port_wr,
        settings.socket_wr, settings.secret_wr, settings.threads_wr, true},
@@ -43,8 +43,9 @@ bool Runtime::FindAddresses(const Port& port, const Settings& settings,
              address.path != port.port;
     });
     if (addresses->empty()) {
-      *error = "handlersocket_address is a path, which is the socket of the reading port: set "
-               "handlersocket_socket_wr to the path of another for handlersocket_port_wr";
+      *error =
+          "handlersocket_address is a path, which is the socket of the reading port: set "
+          "handlersocket_socket_wr to the path of another for handlersocket_port_wr";
       return false;
     }
   }
@@ -109,17 +110,19 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
 
 void Runtime::WarnAboutOpenFiles(const Settings& settings) {
   if (services_.empty()) {
-    sql_print_warning("rowsocket: neither handlersocket_port nor handlersocket_port_wr is set: "
-                      "nothing is served");
+    sql_print_warning(
+        "rowsocket: neither handlersocket_port nor handlersocket_port_wr is set: "
+        "nothing is served");
     return;
   }
   // Connections, and for each worker its event loop and the tables it keeps open.
   const ulong workers = settings.threads + settings.threads_wr;
   const ulong wanted = 1024 + workers * 64;
   if (open_files_limit < wanted) {
-    sql_print_warning("rowsocket: open_files_limit is %lu; %lu threads want at least %lu, and one "
-                      "more for each connection: raise open_files_limit",
-                      open_files_limit, workers, wanted);
+    sql_print_warning(
+        "rowsocket: open_files_limit is %lu; %lu threads want at least %lu, and one "
+        "more for each connection: raise open_files_limit",
+        open_files_limit, workers, wanted);
   }
 }
 

@@ -77,7 +77,8 @@ int Show(MYSQL_THD, st_mysql_show_var* var, void*, system_status_var*, enum_var_
   shown.Clear();
   for (size_t i = 0; i < kNamed; ++i) shown.Add(kNames[i], value_of(static_cast<Stat>(i)));
   for (size_t error = 0; error < kErrors; ++error) {
-    shown.Add(ErrorName(error), value_of(exec::ErrorStat(static_cast<model::ErrorCode>(error + 1))));
+    shown.Add(ErrorName(error),
+              value_of(exec::ErrorStat(static_cast<model::ErrorCode>(error + 1))));
   }
   shown.ShowIn(var);
   return 0;

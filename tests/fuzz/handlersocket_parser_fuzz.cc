@@ -49,8 +49,7 @@ std::vector<std::string> Lines(std::string_view input, size_t piece_bytes, size_
     for (;;) {
       // A copy of its own, so that ASan sees a byte read past its end.
       const std::vector<char> received(pending.begin(), pending.end());
-      const Framer::Step step =
-          framer.Next({received.data(), received.size()}, line_bytes_max);
+      const Framer::Step step = framer.Next({received.data(), received.size()}, line_bytes_max);
       Require(step.consumed <= received.size(), "no more is consumed than there is");
       if (step.outcome == Framer::Outcome::kLine) {
         Require(step.line.size() <= line_bytes_max, "a line is within the limit");

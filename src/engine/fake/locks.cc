@@ -12,16 +12,14 @@ constexpr std::chrono::seconds kTestTimeout{20};
 
 }  // namespace
 
-Locks::Granted Locks::Take(Owner& owner, const std::string& name, LockWait wait,
-                           int64_t wait_ms) {
+Locks::Granted Locks::Take(Owner& owner, const std::string& name, LockWait wait, int64_t wait_ms) {
   std::unique_lock lock(mutex_);
   const Granted granted = WaitUntilFree(lock, owner, name, wait, wait_ms);
   if (granted == Granted::kYes) locks_[name].owner = &owner;
   return granted;
 }
 
-Locks::Granted Locks::Pass(Owner& owner, const std::string& name, LockWait wait,
-                           int64_t wait_ms) {
+Locks::Granted Locks::Pass(Owner& owner, const std::string& name, LockWait wait, int64_t wait_ms) {
   std::unique_lock lock(mutex_);
   return WaitUntilFree(lock, owner, name, wait, wait_ms);
 }
@@ -67,8 +65,10 @@ Locks::Granted Locks::WaitUntilFree(std::unique_lock<std::mutex>& lock, Owner& o
   const auto ended = [&] { return IsFree(owner, name) || owner.interrupted; };
   ++waiting_;
   arrived_.notify_all();
-  if (Delays(name)) changed_.wait(lock, ended);
-  else changed_.wait_until(lock, until, ended);
+  if (Delays(name))
+    changed_.wait(lock, ended);
+  else
+    changed_.wait_until(lock, until, ended);
   --waiting_;
   if (IsFree(owner, name)) return Granted::kYes;
   return owner.interrupted ? Granted::kInterrupted : Granted::kTimedOut;

@@ -35,8 +35,8 @@ bool IsPrimaryKey(const Resolved& resolved, std::span<const model::Value> key) {
   const TableDefinition& table = resolved.table->definition;
   const bool has_null = std::any_of(key.begin(), key.end(),
                                     [](const model::Value& value) { return value.is_null(); });
-  return resolved.index == &table.indexes.front() &&
-         key.size() == resolved.index->columns.size() && !has_null;
+  return resolved.index == &table.indexes.front() && key.size() == resolved.index->columns.size() &&
+         !has_null;
 }
 
 NotMergeable WhyNotMerged(const Resolved& resolved, const Request& request) {
@@ -59,8 +59,8 @@ NotMergeable WhyNotMerged(const Resolved& resolved, const Request& request) {
   return changes_key ? NotMergeable::kUniqueKey : NotMergeable::kNone;
 }
 
-Error ModifyRow(const model::Find& find, const std::vector<uint32_t>& columns,
-                model::RowSink& sink, std::optional<Row>* row, bool* counts) {
+Error ModifyRow(const model::Find& find, const std::vector<uint32_t>& columns, model::RowSink& sink,
+                std::optional<Row>* row, bool* counts) {
   *counts = false;
   if (find.wants_pre_images && !Push(**row, columns, sink)) return {ErrorCode::kResultsize, 0};
   if (find.modification == Modification::kDelete) {

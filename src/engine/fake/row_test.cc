@@ -14,7 +14,8 @@ using model::ErrorCode;
 struct Editor final : model::RowEditor {
   explicit Editor(Decision decision, std::string value = "")
       : decision(decision), value(std::move(value)) {}
-  Decision Decide(std::span<const Value> row, std::span<const model::CellChange>* changes) override {
+  Decision Decide(std::span<const Value> row,
+                  std::span<const model::CellChange>* changes) override {
     seen = row.empty() ? "absent" : "";
     for (const Value& cell : row) seen.append(cell.is_null() ? "NULL" : cell.text()).append(1, ',');
     change = {0, Value(value)};

@@ -73,8 +73,8 @@ Outcome Session::Execute(engine::Index& index, const model::Request& request,
   assert(writes_ || !request.is_write());
   Outcome outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
   if (outcome.ok()) {
-    outcome = state_ == State::kInRow ? ExecuteOnRow(request, sink)
-                                      : Statement(index, request, sink);
+    outcome =
+        state_ == State::kInRow ? ExecuteOnRow(request, sink) : Statement(index, request, sink);
   }
   if (outcome.transaction_lost) EndTurn(State::kLost);
   return outcome;
@@ -92,9 +92,15 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
   }
   if (!request.is_write()) return Find(resolved, request.find, sink);
   switch (request.verb) {
-    case model::Request::Verb::kFind: outcome = FindModify(resolved, request.find, sink); break;
-    case model::Request::Verb::kInsert: outcome = Insert(resolved, request.insert); break;
-    case model::Request::Verb::kEdit: outcome = Edit(resolved, request.edit); break;
+    case model::Request::Verb::kFind:
+      outcome = FindModify(resolved, request.find, sink);
+      break;
+    case model::Request::Verb::kInsert:
+      outcome = Insert(resolved, request.insert);
+      break;
+    case model::Request::Verb::kEdit:
+      outcome = Edit(resolved, request.edit);
+      break;
   }
   if (resolved.table->definition.permanent && !outcome.busy) MakePermanent(resolved, &outcome);
   return outcome;
@@ -121,8 +127,7 @@ Outcome Session::Find(const Resolved& resolved, const model::Find& find, model::
   Outcome outcome;
   for (const Row& row : Matching(*WithOwn(resolved, rows), *resolved.index, resolved.filter_columns,
                                  find, &outcome.rows_passed)) {
-    const Outcome passed =
-        PassRow(*resolved.table, PrimaryKey(resolved.table->definition, row));
+    const Outcome passed = PassRow(*resolved.table, PrimaryKey(resolved.table->definition, row));
     if (!passed.ok()) return passed;
     if (!Push(row, resolved.columns, sink)) return Outcome::Fail(ErrorCode::kResultsize);
     ++outcome.rows;
@@ -186,8 +191,8 @@ Outcome Session::Insert(const Resolved& resolved, const model::Insert& insert) {
   if (!locked.ok()) return locked;
   Changes& own = changes_[resolved.table];
   const auto changed = own.find(key);
-  const bool exists = changed != own.end() ? changed->second.has_value()
-                                           : store_.Committed(table)->contains(key);
+  const bool exists =
+      changed != own.end() ? changed->second.has_value() : store_.Committed(table)->contains(key);
   if (exists) return FailEngine(kDuplicateKey);
   own[key] = std::move(row);
   return outcome;
@@ -225,8 +230,7 @@ Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
 RowOpening Session::BeginRow(engine::Index& index, const model::Request& request) {
   assert(state_ == State::kInTurn && writes_);
   RowOpening opening;
-  opening.outcome =
-      store_.Ask({Call::Kind::kBeginRow, lock_wait_, 0, &index.names(), &request});
+  opening.outcome = store_.Ask({Call::Kind::kBeginRow, lock_wait_, 0, &index.names(), &request});
   OpenRow row;
   if (opening.outcome.ok()) opening.outcome = Resolve(index.names(), &row.resolved);
   if (opening.outcome.ok()) {
@@ -257,8 +261,8 @@ Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sin
   Outcome outcome;
   if (request.verb == model::Request::Verb::kEdit) {
     bool counts = false;
-    outcome.error = EditRow(request.edit, resolved.table->definition, resolved.columns, &changed,
-                            &counts);
+    outcome.error =
+        EditRow(request.edit, resolved.table->definition, resolved.columns, &changed, &counts);
     outcome.rows = counts;
   } else {
     outcome = FindOnRow(resolved, request.find, sink, &changed);

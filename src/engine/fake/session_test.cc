@@ -1,8 +1,8 @@
-#include "engine/fake/session_fixture.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "engine/fake/session_fixture.h"
 
 namespace rowsocket::engine::fake {
 namespace {
@@ -179,8 +179,8 @@ TEST_F(FakeSession, ServerWaitEndsByItsTimeout) {
 TEST_F(FakeSession, InterruptEndsAWait) {
   for (const LockWait wait : {LockWait::kServer, LockWait::kNever}) {
     User user(store_, wait);
-    auto held = wait == LockWait::kServer ? store_.LockRow(kTable, {"2"})
-                                          : store_.DelayRow(kTable, {"2"});
+    auto held =
+        wait == LockWait::kServer ? store_.LockRow(kTable, {"2"}) : store_.DelayRow(kTable, {"2"});
     std::thread interrupts([&] {
       EXPECT_TRUE(store_.AwaitWaiting(1));
       user.session.Interrupt();
@@ -276,8 +276,7 @@ TEST_F(FakeSession, RepliesHaveALimit) {
   User user(store_, LockWait::kNever);
   user.sink.bytes_max = 4;
   user.session.BeginTurn(false);
-  EXPECT_EQ(ErrorCode::kResultsize,
-            user.Do(Command::Find(CompareOp::kGe, "0", 9)).error.code);
+  EXPECT_EQ(ErrorCode::kResultsize, user.Do(Command::Find(CompareOp::kGe, "0", 9)).error.code);
   EXPECT_TRUE(user.session.Commit().ok());
 }
 

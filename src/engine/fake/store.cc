@@ -55,9 +55,9 @@ Outcome KilledTurn() {
 
 Hook DeadlockAt(std::vector<uint64_t> statements) {
   return [statements = std::move(statements)](const Call& call) {
-    const bool hit = call.kind == Call::Kind::kExecute &&
-                     std::find(statements.begin(), statements.end(), call.number) !=
-                         statements.end();
+    const bool hit =
+        call.kind == Call::Kind::kExecute &&
+        std::find(statements.begin(), statements.end(), call.number) != statements.end();
     return hit ? Deadlock() : Outcome();
   };
 }
@@ -71,8 +71,8 @@ Hook FailCommits(uint64_t count, model::Error error) {
 }
 
 std::string FirstValue(const model::Request& request) {
-  const auto values = request.verb == model::Request::Verb::kInsert ? request.insert.values
-                                                                    : request.key();
+  const auto values =
+      request.verb == model::Request::Verb::kInsert ? request.insert.values : request.key();
   return values.empty() ? std::string() : std::string(values.front().text());
 }
 
@@ -130,8 +130,8 @@ Outcome Store::Ask(Call call) {
 
 std::unique_ptr<Holding> Store::LockRow(const std::string& table, const Row& primary_key) {
   auto holding = std::make_unique<Holding>(locks_);
-  const Locks::Granted granted = locks_.Take(holding->owner(), RowLock(table, primary_key),
-                                             LockWait::kServer, kHoldingWaitMs);
+  const Locks::Granted granted =
+      locks_.Take(holding->owner(), RowLock(table, primary_key), LockWait::kServer, kHoldingWaitMs);
   return granted == Locks::Granted::kYes ? std::move(holding) : nullptr;
 }
 

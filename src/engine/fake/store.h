@@ -37,16 +37,16 @@ struct Call {
     kCount
   };
   Kind kind;
-  LockWait lock_wait;                        ///< The session's.
-  uint64_t number = 0;                       ///< Calls of this kind since the hook was set, from 1.
-  const IndexNames* names = nullptr;         ///< kOpenIndex, kExecute, kBeginRow.
-  const model::Request* request = nullptr;   ///< kExecute, kBeginRow.
-  bool writes = false;                       ///< kBeginTurn.
+  LockWait lock_wait;                       ///< The session's.
+  uint64_t number = 0;                      ///< Calls of this kind since the hook was set, from 1.
+  const IndexNames* names = nullptr;        ///< kOpenIndex, kExecute, kBeginRow.
+  const model::Request* request = nullptr;  ///< kExecute, kBeginRow.
+  bool writes = false;                      ///< kBeginTurn.
 };
 
 /// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
-/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at once,
-/// and may block.
+/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
+/// once, and may block.
 using Hook = std::function<Outcome(const Call&)>;
 
 /// The statement's transaction is lost to a deadlock (149).
@@ -88,8 +88,7 @@ class Store {
   /// ALTER or LOCK TABLES.
   [[nodiscard]] std::unique_ptr<Holding> LockTable(const std::string& table);
   /// Whoever comes to this row stands still until it is given back, or is interrupted.
-  [[nodiscard]] std::unique_ptr<Holding> DelayRow(const std::string& table,
-                                                  const Row& primary_key);
+  [[nodiscard]] std::unique_ptr<Holding> DelayRow(const std::string& table, const Row& primary_key);
   /// Milliseconds that sessions with LockWait::kServer wait for a lock.
   void SetLockWaitMs(int64_t ms);
   /// The server shuts down: sessions should stop, and no new one is made.

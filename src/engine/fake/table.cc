@@ -19,12 +19,18 @@ std::optional<int64_t> Integer(const std::string& text) {
 
 bool Meets(std::strong_ordering order, CompareOp op) {
   switch (op) {
-    case CompareOp::kEq: return order == 0;
-    case CompareOp::kNe: return order != 0;
-    case CompareOp::kGt: return order > 0;
-    case CompareOp::kGe: return order >= 0;
-    case CompareOp::kLt: return order < 0;
-    case CompareOp::kLe: return order <= 0;
+    case CompareOp::kEq:
+      return order == 0;
+    case CompareOp::kNe:
+      return order != 0;
+    case CompareOp::kGt:
+      return order > 0;
+    case CompareOp::kGe:
+      return order >= 0;
+    case CompareOp::kLt:
+      return order < 0;
+    case CompareOp::kLe:
+      return order <= 0;
   }
   return false;
 }
@@ -114,8 +120,10 @@ IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
 Rows Apply(const Rows& rows, const Changes& changes) {
   Rows applied = rows;
   for (const auto& [key, row] : changes) {
-    if (row) applied[key] = *row;
-    else applied.erase(key);
+    if (row)
+      applied[key] = *row;
+    else
+      applied.erase(key);
   }
   return applied;
 }
@@ -143,8 +151,10 @@ std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
     const model::Filter* const unmet = Unmet(row, filter_columns, find);
     if (unmet != nullptr && unmet->stops_scan) break;
     if (unmet != nullptr) continue;
-    if (left_out < find.offset) ++left_out;
-    else matching.push_back(std::move(row));
+    if (left_out < find.offset)
+      ++left_out;
+    else
+      matching.push_back(std::move(row));
   }
   return matching;
 }

@@ -44,7 +44,7 @@ struct TableDefinition {
   /// The first is the primary key. The others are not unique.
   std::vector<IndexDefinition> indexes;
   bool auto_increment = false;  ///< Of the primary key, which then has one column.
-  bool permanent = false;  ///< What a statement did to it stands at once: no transactions.
+  bool permanent = false;       ///< What a statement did to it stands at once: no transactions.
   /// What Inspect says of a column; of one that is not here: bytes.
   std::map<std::string, ColumnFacts> facts = {};
   /// Why no row of it is merged; kNone: as requests and columns allow.

@@ -14,12 +14,18 @@ constexpr size_t kDatetimeChars = 19;  // 2024-12-31 23:59:59
 
 uint8_t IntegerBytes(enum_field_types type) {
   switch (type) {
-    case MYSQL_TYPE_TINY: return 1;
-    case MYSQL_TYPE_SHORT: return 2;
-    case MYSQL_TYPE_INT24: return 3;
-    case MYSQL_TYPE_LONG: return 4;
-    case MYSQL_TYPE_LONGLONG: return 8;
-    default: return 0;
+    case MYSQL_TYPE_TINY:
+      return 1;
+    case MYSQL_TYPE_SHORT:
+      return 2;
+    case MYSQL_TYPE_INT24:
+      return 3;
+    case MYSQL_TYPE_LONG:
+      return 4;
+    case MYSQL_TYPE_LONGLONG:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -68,8 +74,11 @@ CellReader::Kind CellReader::KindOf(const Field& field) {
 }
 
 CellReader::CellReader(Field* field)
-    : kind_(KindOf(*field)), is_unsigned_(field->is_unsigned()), null_bit_(field->null_bit),
-      null_byte_(field->real_maybe_null() ? field->null_ptr : nullptr), data_(field->ptr),
+    : kind_(KindOf(*field)),
+      is_unsigned_(field->is_unsigned()),
+      null_bit_(field->null_bit),
+      null_byte_(field->real_maybe_null() ? field->null_ptr : nullptr),
+      data_(field->ptr),
       field_(field) {
   switch (kind_) {
     case Kind::kInteger:
@@ -111,11 +120,16 @@ bool CellReader::Send(CellBuffers& buffers, model::RowSink& sink) const {
 /// The little-endian number of `bytes_` bytes.
 uint64_t CellReader::Load() const {
   switch (bytes_) {
-    case 1: return *data_;
-    case 2: return uint2korr(data_);
-    case 3: return uint3korr(data_);
-    case 4: return uint4korr(data_);
-    default: return uint8korr(data_);
+    case 1:
+      return *data_;
+    case 2:
+      return uint2korr(data_);
+    case 3:
+      return uint3korr(data_);
+    case 4:
+      return uint4korr(data_);
+    default:
+      return uint8korr(data_);
   }
 }
 

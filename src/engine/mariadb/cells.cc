@@ -29,10 +29,10 @@ bool IsWireText(const Field* field) {
 }
 
 CHARSET_INFO* WireCharset(const Field* field) {
-  const bool is_bytes = field->charset() == &my_charset_bin &&
-                        field->type_handler()->is_traditional_scalar_type();
+  const bool is_bytes =
+      field->charset() == &my_charset_bin && field->type_handler()->is_traditional_scalar_type();
   return is_bytes || field->real_type() == MYSQL_TYPE_GEOMETRY ? &my_charset_bin
-                                                                : &my_charset_utf8mb4_general_ci;
+                                                               : &my_charset_utf8mb4_general_ci;
 }
 
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink) {

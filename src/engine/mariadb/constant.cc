@@ -38,10 +38,14 @@ double RealOf(std::string_view text, bool* complete) {
 
 bool IsTime(enum_field_types type) {
   switch (type) {
-    case MYSQL_TYPE_TIMESTAMP: case MYSQL_TYPE_TIMESTAMP2:
-    case MYSQL_TYPE_DATETIME: case MYSQL_TYPE_DATETIME2:
-    case MYSQL_TYPE_DATE: case MYSQL_TYPE_NEWDATE:
-    case MYSQL_TYPE_TIME: case MYSQL_TYPE_TIME2:
+    case MYSQL_TYPE_TIMESTAMP:
+    case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_DATETIME:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_DATE:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME:
+    case MYSQL_TYPE_TIME2:
       return true;
     default:
       return false;
@@ -84,12 +88,16 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
   text_ = value.text();
   const enum_field_types type = field->real_type();
   switch (type) {
-    case MYSQL_TYPE_TINY: case MYSQL_TYPE_SHORT: case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG: case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
       return PrepareInteger(field);
     case MYSQL_TYPE_YEAR:
       return PrepareYear(field);
-    case MYSQL_TYPE_FLOAT: case MYSQL_TYPE_DOUBLE:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
       PrepareReal();
       if (type == MYSQL_TYPE_FLOAT) kind_ = Kind::kFloat;
       return;
@@ -97,12 +105,13 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
       return PrepareDecimal();
     case MYSQL_TYPE_BIT:
       return PrepareBits();
-    case MYSQL_TYPE_ENUM: case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
       return PrepareLabel(field);
     default:
       if (IsTime(type)) return PrepareTime(thd, field);
-      if (!field->type_handler()->is_traditional_scalar_type() &&
-          type != MYSQL_TYPE_GEOMETRY && dynamic_cast<Field_str*>(field) == nullptr) {
+      if (!field->type_handler()->is_traditional_scalar_type() && type != MYSQL_TYPE_GEOMETRY &&
+          dynamic_cast<Field_str*>(field) == nullptr) {
         return PrepareImage(field);
       }
       return PrepareText(field);
@@ -138,7 +147,8 @@ void Constant::PrepareDecimal() {
   const int error =
       str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_, &end);
   if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond what any column holds.
-  never_equal_ = error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
+  never_equal_ =
+      error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
 }
 
 // As SQL does for a YEAR column: the constant is read as a YEAR where that is exact ('99' is 1999).
@@ -160,7 +170,8 @@ void Constant::PrepareText(Field* field) {
     return;
   }
   // A text that is no UTF-8 is refused as a literal in SQL: nothing can be compared with it.
-  if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size()).well_formed_error_pos()) {
+  if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size())
+          .well_formed_error_pos()) {
     kind_ = Kind::kNothing;
     return;
   }
@@ -295,12 +306,18 @@ bool Constant::Holds(Field* field, model::CompareOp op) {
   if (!comparable()) return false;
   const int order = Compare(field);
   switch (op) {
-    case model::CompareOp::kEq: return order == 0 && !never_equal_;
-    case model::CompareOp::kNe: return order != 0 || never_equal_;
-    case model::CompareOp::kGt: return order > 0;
-    case model::CompareOp::kGe: return order >= 0;
-    case model::CompareOp::kLt: return order < 0;
-    case model::CompareOp::kLe: return order <= 0;
+    case model::CompareOp::kEq:
+      return order == 0 && !never_equal_;
+    case model::CompareOp::kNe:
+      return order != 0 || never_equal_;
+    case model::CompareOp::kGt:
+      return order > 0;
+    case model::CompareOp::kGe:
+      return order >= 0;
+    case model::CompareOp::kLt:
+      return order < 0;
+    case model::CompareOp::kLe:
+      return order <= 0;
   }
   return false;
 }
@@ -328,7 +345,8 @@ bool Constant::StoreInto(Field* field) {
       }
       field->store_decimal(&decimal_);
       break;
-    case Kind::kReal: case Kind::kFloat:
+    case Kind::kReal:
+    case Kind::kFloat:
       if (field->real_type() == MYSQL_TYPE_YEAR) {
         StoreYearNear(field);
         break;
@@ -369,7 +387,8 @@ void Constant::StoreYearNear(Field* field) {
 void Constant::StoreFloatBound(Field* field, bool upper) {
   // Six digits are shown, or a fixed number of decimals: one unit of the last of them is enough.
   const uint decimals = field->decimals();
-  const double unit = decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
+  const double unit =
+      decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
   const double slack = std::max(std::fabs(real_) * 1e-5, unit);
   field->set_notnull();
   field->store(upper ? real_ + slack : real_ - slack);

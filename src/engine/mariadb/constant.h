@@ -60,7 +60,17 @@ class Constant {
 
  private:
   enum class Kind : uint8_t {
-    kNull, kNothing, kInteger, kReal, kFloat, kDecimal, kText, kTime, kLabel, kBits, kImage
+    kNull,
+    kNothing,
+    kInteger,
+    kReal,
+    kFloat,
+    kDecimal,
+    kText,
+    kTime,
+    kLabel,
+    kBits,
+    kImage
   };
 
   void PrepareInteger(Field* field);
@@ -79,16 +89,16 @@ class Constant {
   int CompareFloat(Field* field);
 
   Kind kind_ = Kind::kNothing;
-  bool negative_ = false;         ///< kInteger: integer_ holds a negative number.
-  bool never_equal_ = false;      ///< No column can hold it: it only orders.
-  bool is_duration_ = false;      ///< kTime: a TIME, not a date.
+  bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
+  bool never_equal_ = false;  ///< No column can hold it: it only orders.
+  bool is_duration_ = false;  ///< kTime: a TIME, not a date.
   THD* thd_ = nullptr;
   std::string_view text_;
-  ulonglong integer_ = 0;         ///< kInteger, kLabel, kBits
+  ulonglong integer_ = 0;  ///< kInteger, kLabel, kBits
   double real_ = 0;
   my_decimal decimal_;
   longlong packed_time_ = 0;
-  String converted_;              ///< kText in the column's character set; kImage
+  String converted_;  ///< kText in the column's character set; kImage
 };
 
 }  // namespace rowsocket::engine::mariadb

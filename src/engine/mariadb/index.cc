@@ -188,7 +188,8 @@ bool MariaIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
 int MariaIndex::Position(OpenTable& open, bool reads_key) {
   // Other engines compare a row's key part by part to find the next one with the same key.
   reads_key = reads_key || !open.is_innodb;
-  if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]] return 0;
+  if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]
+    return 0;
   open.EndScan();
   TABLE* table = open.table;
   table->column_bitmaps_set_no_signal(&read_sets_[reads_key], &table->tmp_set);

@@ -40,7 +40,8 @@ class MariaIndex {
 
   /// Opens the table for reading if need be and looks all names up in it.
   Outcome ResolveForRead(Tables& tables, OpenTable** open) {
-    if (!IsResolvedForRead(tables)) [[unlikely]] return Resolve(tables, Access::kRead, open);
+    if (!IsResolvedForRead(tables)) [[unlikely]]
+      return Resolve(tables, Access::kRead, open);
     *open = opens_[static_cast<size_t>(Access::kRead)];
     return {};
   }

@@ -12,10 +12,14 @@ namespace {
 /// How the first row of a range is found where the search alone decides.
 ha_rkey_function FlagOf(CompareOp op) {
   switch (op) {
-    case CompareOp::kGt: return HA_READ_AFTER_KEY;
-    case CompareOp::kGe: return HA_READ_KEY_OR_NEXT;
-    case CompareOp::kLt: return HA_READ_BEFORE_KEY;
-    default: return HA_READ_PREFIX_LAST_OR_PREV;
+    case CompareOp::kGt:
+      return HA_READ_AFTER_KEY;
+    case CompareOp::kGe:
+      return HA_READ_KEY_OR_NEXT;
+    case CompareOp::kLt:
+      return HA_READ_BEFORE_KEY;
+    default:
+      return HA_READ_PREFIX_LAST_OR_PREV;
   }
 }
 
@@ -51,7 +55,8 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, Compare
   stop_parts_ = 0;
   descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
   parts_count_ = static_cast<uint>(key.size());
-  if (PrepareSimple(key)) [[likely]] return ErrorCode::kNone;
+  if (PrepareSimple(key)) [[likely]]
+    return ErrorCode::kNone;
   const KeyParts user_parts = UserKeyParts(*key_);
   if (parts_count_ > user_parts.count) return ErrorCode::kKpnum;
   for (uint i = 0; i < parts_count_; ++i) {
@@ -247,8 +252,8 @@ int KeyScan::SkipUnqualified(int error) {
   return error;
 }
 
-/// Whether no row behind this one, which is not equal in `part`, can be. What a prefix leaves out has
-/// no order, the prefix itself has.
+/// Whether no row behind this one, which is not equal in `part`, can be. What a prefix leaves out
+/// has no order, the prefix itself has.
 bool KeyScan::IsPast(int order, uint part) const {
   if (!parts_[part].is_prefix) return order > 0;
   uint length = 0;
@@ -268,11 +273,16 @@ int KeyScan::CompareRow(uint* part) {
 
 bool KeyScan::Qualifies(int order) const {
   switch (op_) {
-    case CompareOp::kEq: return order == 0;
-    case CompareOp::kGt: return order > 0;
-    case CompareOp::kGe: return order >= 0;
-    case CompareOp::kLt: return order < 0;
-    default: return order <= 0;
+    case CompareOp::kEq:
+      return order == 0;
+    case CompareOp::kGt:
+      return order > 0;
+    case CompareOp::kGe:
+      return order >= 0;
+    case CompareOp::kLt:
+      return order < 0;
+    default:
+      return order <= 0;
   }
 }
 

@@ -68,12 +68,12 @@ class KeyScan {
 
   std::array<Part, model::kKeyPartsMax> parts_;  ///< The first parts_count_ are in use.
   uint parts_count_ = 0;
-  bool nothing_ = false;           ///< No row can qualify.
-  bool checks_rows_ = false;       ///< The search alone does not decide.
-  /// `=` by a range: a row that is past one of so many parts ends it. Behind a FLOAT, of which several
-  /// values are equal, the next part has no order.
+  bool nothing_ = false;      ///< No row can qualify.
+  bool checks_rows_ = false;  ///< The search alone does not decide.
+  /// `=` by a range: a row that is past one of so many parts ends it. Behind a FLOAT, of which
+  /// several values are equal, the next part has no order.
   uint stop_parts_ = 0;
-  bool same_key_ = false;          ///< Next is "the next row with this key image".
+  bool same_key_ = false;  ///< Next is "the next row with this key image".
   bool single_row_ = false;
   bool descending_ = false;
   ha_rkey_function flag_ = HA_READ_KEY_EXACT;

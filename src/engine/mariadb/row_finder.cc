@@ -57,9 +57,12 @@ int RowFinder::Next() {
     if (error == HA_ERR_KEY_NOT_FOUND) return HA_ERR_END_OF_FILE;
     if (error != 0) return error;
     switch (Judge()) {
-      case Verdict::kStop: return HA_ERR_END_OF_FILE;
-      case Verdict::kSkip: continue;
-      case Verdict::kTake: break;
+      case Verdict::kStop:
+        return HA_ERR_END_OF_FILE;
+      case Verdict::kSkip:
+        continue;
+      case Verdict::kTake:
+        break;
     }
     if (skipped_ < find_->offset) {
       ++skipped_;

@@ -16,31 +16,30 @@
 #pragma GCC diagnostic ignored "-Wvolatile"
 #pragma GCC diagnostic ignored "-Wformat-truncation"
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-#include <my_global.h>
-
-#include <mysql_version.h>
-#include <mysql/plugin.h>
-#include <sql_priv.h>
-#include <sql_class.h>
-#include <unireg.h>
-#include <lock.h>
 #include <key.h>
+#include <lock.h>
+#include <log.h>
+#include <my_global.h>
+#include <mysql/plugin.h>
+#include <mysql_version.h>
+#include <mysqld.h>
+#include <partition_info.h>
+#include <semisync_master.h>
+#include <set_var.h>
+#include <sql_audit.h>
 #include <sql_base.h>
 #include <sql_cache.h>
+#include <sql_class.h>
 #include <sql_insert.h>
 #include <sql_parse.h>
+#include <sql_priv.h>
 #include <sql_table.h>
 #include <sql_trigger.h>
 #include <sql_update.h>
 #include <table_cache.h>
-#include <tztime.h>
 #include <transaction.h>
-#include <log.h>
-#include <mysqld.h>
-#include <semisync_master.h>
-#include <set_var.h>
-#include <sql_audit.h>
-#include <partition_info.h>
+#include <tztime.h>
+#include <unireg.h>
 #pragma GCC diagnostic pop
 
 // The server's macros would break the standard library's names.

@@ -32,8 +32,12 @@ IndexNames Folded(IndexNames names) {
 
 MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
                            IndexRegistry& indexes)
-    : lock_wait_(lock_wait), user_(user), thd_(timeouts, user), tables_(thd_),
-      writer_(thd_, tables_), row_(thd_, tables_),
+    : lock_wait_(lock_wait),
+      user_(user),
+      thd_(timeouts, user),
+      tables_(thd_),
+      writer_(thd_, tables_),
+      row_(thd_, tables_),
       indexes_(indexes) {}
 
 MariaSession::~MariaSession() {
@@ -76,8 +80,10 @@ Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>*
   std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
   OpenTable* open = nullptr;
   Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
-  if (outcome.ok()) *index = std::move(made);
-  else Finish(&outcome);
+  if (outcome.ok())
+    *index = std::move(made);
+  else
+    Finish(&outcome);
   return outcome;
 }
 
@@ -86,8 +92,10 @@ Outcome MariaSession::Inspect(Index& index, IndexFacts* facts) {
   MariaIndex& state = StateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);
-  if (outcome.ok()) *facts = FactsOf(*open->table, state.key_info(*open), state.column_fields());
-  else Finish(&outcome);
+  if (outcome.ok())
+    *facts = FactsOf(*open->table, state.key_info(*open), state.column_fields());
+  else
+    Finish(&outcome);
   return outcome;
 }
 
@@ -115,8 +123,8 @@ void MariaSession::BeginTurn(bool writes) {
   if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
   // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
-  // need no locks on the gaps beside them: where a row is looked for that is not there, an insert of
-  // another session nearby is in nobody's way. The turn's finds have one view all the same.
+  // need no locks on the gaps beside them: where a row is looked for that is not there, an insert
+  // of another session nearby is in nobody's way. The turn's finds have one view all the same.
   thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
   if (!writes) return;
   // trans_begin() would release the metadata locks of the tables that stay open between turns.
@@ -125,8 +133,7 @@ void MariaSession::BeginTurn(bool writes) {
   thd->transaction->start_time.reset(thd);  // For mysql.transaction_registry.
 }
 
-Outcome MariaSession::Execute(Index& index, const model::Request& request,
-                              model::RowSink& sink) {
+Outcome MariaSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
   MariaIndex& maria_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
@@ -177,8 +184,10 @@ void MariaSession::Finish(Outcome* outcome) {
   }
   if (outcome->error.code == ErrorCode::kKilled) {
     // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
-    if (thd_.must_end()) outcome->transaction_lost = true;
-    else thd_.ForgetKillQuery();
+    if (thd_.must_end())
+      outcome->transaction_lost = true;
+    else
+      thd_.ForgetKillQuery();
   }
 }
 
@@ -187,7 +196,8 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
   Outcome outcome = index.ResolveForRead(tables_, &open);
   if (!outcome.ok()) return outcome;
   thd_.StartStatement(SQLCOM_SELECT);
-  if (open->table->vfield != nullptr) [[unlikely]] thd_.SetTime();
+  if (open->table->vfield != nullptr) [[unlikely]]
+    thd_.SetTime();
   outcome = tables_.Lock(*open);
   if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
   if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);
@@ -215,8 +225,8 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
   }
 }
 
-// With the binary log on, or several engines, the transaction is prepared, which flushes the engine's
-// log, and the binary log synced, before anybody sees it.
+// With the binary log on, or several engines, the transaction is prepared, which flushes the
+// engine's log, and the binary log synced, before anybody sees it.
 bool MariaSession::IsSeenBeforeItIsFlushed() const {
   if (!tables_.has_changed_rows()) return false;
   if (tables_.has_unlogged_rows()) return true;
@@ -228,8 +238,8 @@ bool MariaSession::IsSeenBeforeItIsFlushed() const {
   return writers <= 1;
 }
 
-// The server's commit does not take it again, nor release it. Where it cannot be had the commit tries
-// once more, and fails.
+// The server's commit does not take it again, nor release it. Where it cannot be had the commit
+// tries once more, and fails.
 void MariaSession::TakeCommitLock() {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
@@ -253,8 +263,8 @@ bool MariaSession::PrepareCommit() {
 }
 
 // InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
-// flushes that as well; one that does not ("not applied", a key that is there already) has nothing to
-// flush of its own, and would answer too soon.
+// flushes that as well; one that does not ("not applied", a key that is there already) has nothing
+// to flush of its own, and would answer too soon.
 void MariaSession::NoteSeen() {
   seen_.clear();
   if (!must_flush_ || tables_.has_changed_rows()) return;

@@ -67,9 +67,9 @@ class MariaSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
-  bool must_flush_ = false;  ///< Something else than relaxed writes has an answer.
-  Outcome seal_;             ///< Of PrepareCommit.
-  MDL_request commit_lock_;  ///< MDL_BACKUP_COMMIT, from PrepareCommit to the end of Commit.
+  bool must_flush_ = false;        ///< Something else than relaxed writes has an answer.
+  Outcome seal_;                   ///< Of PrepareCommit.
+  MDL_request commit_lock_;        ///< MDL_BACKUP_COMMIT, from PrepareCommit to the end of Commit.
   std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
   std::string description_;
   IndexRegistry& indexes_;

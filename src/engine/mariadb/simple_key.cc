@@ -36,12 +36,18 @@ bool IsAscii(std::string_view text) {
 
 uint8_t IntegerBytes(enum_field_types type) {
   switch (type) {
-    case MYSQL_TYPE_TINY: return 1;
-    case MYSQL_TYPE_SHORT: return 2;
-    case MYSQL_TYPE_INT24: return 3;
-    case MYSQL_TYPE_LONG: return 4;
-    case MYSQL_TYPE_LONGLONG: return 8;
-    default: return 0;
+    case MYSQL_TYPE_TINY:
+      return 1;
+    case MYSQL_TYPE_SHORT:
+      return 2;
+    case MYSQL_TYPE_INT24:
+      return 3;
+    case MYSQL_TYPE_LONG:
+      return 4;
+    case MYSQL_TYPE_LONGLONG:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -69,7 +75,8 @@ bool SimpleKey::LearnPart(const KEY_PART_INFO& key_part, Part* part) {
   if (field->type_handler() != &type_handler_varchar) return false;
   const CHARSET_INFO* charset = field->charset();
   part->is_binary = charset == &my_charset_bin;
-  if (!part->is_binary && ((charset->state & MY_CS_NONASCII) || charset->mbminlen != 1)) return false;
+  if (!part->is_binary && ((charset->state & MY_CS_NONASCII) || charset->mbminlen != 1))
+    return false;
   part->chars_max = part->is_binary ? field->field_length : field->char_length();
   return true;
 }
@@ -83,7 +90,8 @@ uint SimpleKey::Write(std::span<const model::Value> values, uchar* to) const {
     uchar* image = to + bytes;
     if (part.maybe_null) *image++ = 0;
     const std::string_view text = values[i].text();
-    if (!(part.is_integer ? WriteInteger(part, text, image) : WriteText(part, text, image))) return 0;
+    if (!(part.is_integer ? WriteInteger(part, text, image) : WriteText(part, text, image)))
+      return 0;
     bytes += part.store_length;
   }
   return bytes;
@@ -96,7 +104,8 @@ bool SimpleKey::WriteInteger(const Part& part, std::string_view text, uchar* to)
   if (!ParseDigits(text, &number)) return false;
   const unsigned bits = 8u * part.integer_bytes;
   const uint64_t max = part.is_unsigned ? ~uint64_t{0} >> (64 - bits) : ~uint64_t{0} >> (65 - bits);
-  const uint64_t lowest = part.is_unsigned ? 0 : max + 1;  // Of the negative ones, without its sign.
+  const uint64_t lowest =
+      part.is_unsigned ? 0 : max + 1;  // Of the negative ones, without its sign.
   if (number > (is_negative ? lowest : max)) return false;
   if (is_negative) number = 0 - number;
   memcpy(to, &number, part.integer_bytes);

@@ -32,10 +32,10 @@ class SimpleKey {
   struct Part {
     bool is_integer;
     bool is_unsigned;
-    bool is_binary;      ///< A text of bytes, not of characters.
+    bool is_binary;  ///< A text of bytes, not of characters.
     bool maybe_null;
     uint8_t integer_bytes;
-    uint chars_max;      ///< Of a text; bytes, when binary.
+    uint chars_max;  ///< Of a text; bytes, when binary.
     uint store_length;
   };
 

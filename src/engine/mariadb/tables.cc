@@ -127,8 +127,8 @@ Outcome Tables::OpenInstance(const std::string& db, const std::string& name, Ope
   Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, false, &open->table);
   if (!outcome.ok()) return outcome;
   open->rolls_back = RollsBack(*open->table);
-  open->is_innodb = open->table->part_info == nullptr &&
-                    open->table->file->ht->db_type == DB_TYPE_INNODB;
+  open->is_innodb =
+      open->table->part_info == nullptr && open->table->file->ht->db_type == DB_TYPE_INNODB;
   open->tells_time = TellsTime(*open->table);
   // What generated columns are computed with lies in the statement's memory.
   open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
@@ -147,7 +147,8 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
   list.init_one_table(&db_name, &table_name, &table_name, lock);
   // A view is refused while its definition is read: opening one here would crash the server.
   list.i_s_requested_object = OPEN_TABLE_ONLY;
-  // A cascade that must compute a virtual column looks for the child by this mark (find_fk_open_table).
+  // A cascade that must compute a virtual column looks for the child by this mark
+  // (find_fk_open_table).
   if (for_foreign_key) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
 
   MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
@@ -167,8 +168,7 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
       return again;
     }
     const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
-    if (for_foreign_key &&
-        (number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE)) {
+    if (for_foreign_key && (number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE)) {
       // Dropped or renamed since the foreign keys were listed, as happens to SQL: TakeLock looks
       // whether one refers to the parent by now.
       open->list.pop_back();

@@ -7,9 +7,9 @@
 //
 // The lock of an InnoDB table is a mere mark of use: who waits for the table waits for the metadata
 // lock. Between turns that only read it stays, and with it the handler's initialization; a turn
-// then begins as a statement under LOCK TABLES does (handler::start_stmt), and still has a read view
-// and a commit of its own.
-// Threads: the session's. Lifetime: an OpenTable is valid until CloseAll; generation() tells.
+// then begins as a statement under LOCK TABLES does (handler::start_stmt), and still has a read
+// view and a commit of its own. Threads: the session's. Lifetime: an OpenTable is valid until
+// CloseAll; generation() tells.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,10 @@ struct OpenTable {
   uint64_t used_in = 0;           ///< The last turn that locked it.
   bool stays_locked = false;      ///< Between turns that only read.
   bool is_innodb = false;         ///< And not partitioned.
-  bool tells_time = false;        ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
+  bool tells_time = false;  ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
   /// Serial of the Index that the handler is initialized for; 0: none.
   uint64_t positioned_for = 0;
-  bool reads_key = false;         ///< And whether it reads the parts of the key.
+  bool reads_key = false;  ///< And whether it reads the parts of the key.
 
   /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
   std::deque<TABLE_LIST> list;
@@ -77,7 +77,8 @@ class Tables {
 
   /// Locks an instance for the rest of the turn.
   Outcome Lock(OpenTable& open) {
-    if (open.lock == nullptr || open.used_in != turn_) [[unlikely]] return TakeLock(open);
+    if (open.lock == nullptr || open.used_in != turn_) [[unlikely]]
+      return TakeLock(open);
     return {};
   }
 
@@ -133,7 +134,7 @@ class Tables {
   bool has_changed_rows_ = false;
   bool has_unlogged_rows_ = false;
   bool out_of_date_ = false;  ///< All is to be closed at the end of the turn.
-  int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
+  int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;
 };
 

@@ -15,8 +15,8 @@ constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CON
 /// from the front and from far behind in the class.
 bool LayoutMatches(THD* thd) {
   return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
-         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) &&
-         thd_killed(thd) == 0 && thd->killed == NOT_KILLED;
+         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
+         thd->killed == NOT_KILLED;
 }
 
 }  // namespace
@@ -55,8 +55,9 @@ bool WorkerThd::Create() {
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->store_globals();
   if (!LayoutMatches(thd)) {
-    sql_print_error("rowsocket: the server was built with other options than rowsocket.so, whose "
-                    "idea of its data would be wrong: build against its own source and options");
+    sql_print_error(
+        "rowsocket: the server was built with other options than rowsocket.so, whose "
+        "idea of its data would be wrong: build against its own source and options");
     delete thd;
     set_current_thd(nullptr);
     return false;
@@ -80,8 +81,8 @@ bool WorkerThd::Create() {
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->variables.tx_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
-  // A default of SQL sessions. The server refuses writes of such a transaction when it opens a table,
-  // which is done otherwise here: InnoDB would have no rollback segment to write to.
+  // A default of SQL sessions. The server refuses writes of such a transaction when it opens a
+  // table, which is done otherwise here: InnoDB would have no rollback segment to write to.
   thd->variables.tx_read_only = thd->tx_read_only = false;
   thd->set_current_stmt_binlog_format_row();
 #ifdef WITH_WSREP
@@ -145,8 +146,9 @@ void WorkerThd::SetRowLockWait() {
   Assign(variable, timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0);
 }
 
-// A find of the turn, anybody's, has a view by then; with this a write of a row that was changed since
-// would lose the transaction. What is written is the row as it is: SQL's autocommit has no view.
+// A find of the turn, anybody's, has a view by then; with this a write of a row that was changed
+// since would lose the transaction. What is written is the row as it is: SQL's autocommit has no
+// view.
 void WorkerThd::IgnoreSnapshotIsolation() {
   sys_var* variable =
       find_sys_var(thd_, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
@@ -191,9 +193,7 @@ bool WorkerThd::RefreshVariables() {
   return changed;
 }
 
-void WorkerThd::RestoreLockWait() {
-  thd_->variables.lock_wait_timeout = timeouts_.table_lock_s;
-}
+void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
 
 // NOW() and its like are computed once a query id.
 void WorkerThd::SetTime() {
@@ -248,9 +248,8 @@ bool WorkerThd::killed() const { return thd_->killed != NOT_KILLED; }
 
 bool WorkerThd::must_end() const {
   const killed_state state = thd_->killed;
-  return state == KILL_CONNECTION || state == KILL_CONNECTION_HARD ||
-         state == KILL_SYSTEM_THREAD || state == KILL_SYSTEM_THREAD_HARD ||
-         state == KILL_SERVER || state == KILL_SERVER_HARD;
+  return state == KILL_CONNECTION || state == KILL_CONNECTION_HARD || state == KILL_SYSTEM_THREAD ||
+         state == KILL_SYSTEM_THREAD_HARD || state == KILL_SERVER || state == KILL_SERVER_HARD;
 }
 
 void WorkerThd::ForgetKillQuery() {

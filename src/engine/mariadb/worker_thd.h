@@ -27,7 +27,7 @@ struct WaitTimeouts {
 
 /// Whom a session is for.
 struct SessionUser {
-  const char* name;            ///< In the process list, and as CURRENT_USER(); outlives the session.
+  const char* name;  ///< In the process list, and as CURRENT_USER(); outlives the session.
   bool shows_padding = false;  ///< Of CHAR columns, if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
 };
 
@@ -45,7 +45,8 @@ class WorkerThd {
   THD* get() const { return thd_; }
 
   /// Takes over what a new SQL session would find in the global variables. True: what the
-  /// expressions of open tables (defaults, generated columns, CHECK) were prepared with is another now.
+  /// expressions of open tables (defaults, generated columns, CHECK) were prepared with is another
+  /// now.
   bool RefreshVariables();
 
   /// Table and metadata locks are waited for as WaitTimeouts says (a commit waits longer).
@@ -55,8 +56,8 @@ class WorkerThd {
   void SetTime();
   /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
   void StartStatement(int sql_command);
-  /// Whether a conversion that loses something is an error, as for new values of a strict INSERT, or
-  /// of no interest, as for what a column is compared with.
+  /// Whether a conversion that loses something is an error, as for new values of a strict INSERT,
+  /// or of no interest, as for what a column is compared with.
   void SetStrict(bool strict);
   /// Forgets errors, warnings and the conversion rules.
   void ClearStatement();

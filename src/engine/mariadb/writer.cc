@@ -76,8 +76,8 @@ Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Requ
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
-  // With room for more rows the handler is left as reading by position needs it, and a FLOAT key may
-  // name several.
+  // With room for more rows the handler is left as reading by position needs it, and a FLOAT key
+  // may name several.
   if (request.find.limit != 1) return Kind::kAlone;
   return deletes ? Kind::kDelete : Kind::kUpdate;
 }
@@ -176,12 +176,12 @@ Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& 
   return WriteRow(table);
 }
 
-// InnoDB says the same of a counter that is used up (of 64 bits) and of one whose lock it does not get,
-// because an INSERT ... SELECT has it.
+// InnoDB says the same of a counter that is used up (of 64 bits) and of one whose lock it does not
+// get, because an INSERT ... SELECT has it.
 int Writer::CounterError(TABLE* table) {
   handler* file = table->file;
-  const bool is_used_up = file->info(HA_STATUS_AUTO) != 0 ||
-                          file->stats.auto_increment_value == ULONGLONG_MAX;
+  const bool is_used_up =
+      file->info(HA_STATUS_AUTO) != 0 || file->stats.auto_increment_value == ULONGLONG_MAX;
   const bool waits = file->ht->db_type == DB_TYPE_INNODB && !is_used_up;
   return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
 }

@@ -39,8 +39,8 @@ class Writer {
     OpenTable* open = nullptr;  ///< Null: none.
     const MariaIndex* index = nullptr;
     Kind kind = Kind::kAlone;
-    size_t values = 0;   ///< kInsert: columns that are given.
-    bool spent = false;  ///< Nothing may join it any more.
+    size_t values = 0;      ///< kInsert: columns that are given.
+    bool spent = false;     ///< Nothing may join it any more.
     bool has_half = false;  ///< A request has deleted its row, and is yet to insert it anew.
   };
 

@@ -68,8 +68,8 @@ class Checker {
     Expect(find.has_in || find.in_values.empty(), "values of @ need @");
     Expect(find.filters.size() <= limits_.values_max, "no more filters than the limit");
     Expect(!command_.request.is_write() || command_.wants_write, "a write wants to write");
-    for (const auto& values : {find.key, find.in_values, find.modifications,
-                               command_.request.insert.values}) {
+    for (const auto& values :
+         {find.key, find.in_values, find.modifications, command_.request.insert.values}) {
       Expect(values.size() <= std::max(limits_.values_max, model::kKeyPartsMax),
              "no more values than the limit");
       for (const Value& value : values) CheckValue(value);

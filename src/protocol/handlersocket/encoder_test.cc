@@ -1,10 +1,10 @@
 #include "protocol/handlersocket/encoder.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace rowsocket::handlersocket {
 namespace {

@@ -1,9 +1,9 @@
 #include "protocol/handlersocket/escape.h"
 
+#include <gtest/gtest.h>
+
 #include <random>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "base/test_guarded_bytes.h"
 
@@ -26,8 +26,7 @@ std::string Unescaped(std::string_view token) {
 TEST(Escape, EachByte) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text(1, static_cast<char>(byte));
-    const std::string escaped =
-        byte < 0x10 ? "\x01"s + static_cast<char>(byte + 0x40) : text;
+    const std::string escaped = byte < 0x10 ? "\x01"s + static_cast<char>(byte + 0x40) : text;
     EXPECT_EQ(Escaped(text), escaped) << byte;
     EXPECT_EQ(Unescaped(escaped), text) << byte;
     EXPECT_EQ(EscapeCount(text), byte < 0x10 ? 1u : 0u) << byte;
@@ -100,9 +99,15 @@ TEST(Unescape, HighBytesAreTakenLess0x40) {
 TEST(Unescape, ABadEscapeEndsTheText) {
   EXPECT_EQ(Unescaped("\x01"), "");
   EXPECT_EQ(Unescaped("ab\x01"), "ab");
-  EXPECT_EQ(Unescaped("ab\x01\x3f" "cd"), "ab");
-  EXPECT_EQ(Unescaped("ab\x01\x01" "Acd"), "ab");
-  EXPECT_EQ(Unescaped("a\x01" "A\x01"), "a\x01");
+  EXPECT_EQ(Unescaped("ab\x01\x3f"
+                      "cd"),
+            "ab");
+  EXPECT_EQ(Unescaped("ab\x01\x01"
+                      "Acd"),
+            "ab");
+  EXPECT_EQ(Unescaped("a\x01"
+                      "A\x01"),
+            "a\x01");
   EXPECT_EQ(Unescaped("ab\x01\x00"s + "cd"), "ab");
 }
 

@@ -1,8 +1,8 @@
 #include "protocol/handlersocket/framer.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace rowsocket::handlersocket {
 namespace {

@@ -25,10 +25,14 @@ std::optional<CompareOp> ParseCompareOp(std::string_view token) {
   const bool or_equal = token.size() == 2 && token[1] == '=';
   if (token.empty() || (token.size() != 1 && !or_equal)) return std::nullopt;
   switch (token[0]) {
-    case '=': return or_equal ? std::nullopt : std::optional(CompareOp::kEq);
-    case '>': return or_equal ? CompareOp::kGe : CompareOp::kGt;
-    case '<': return or_equal ? CompareOp::kLe : CompareOp::kLt;
-    default: return std::nullopt;
+    case '=':
+      return or_equal ? std::nullopt : std::optional(CompareOp::kEq);
+    case '>':
+      return or_equal ? CompareOp::kGe : CompareOp::kGt;
+    case '<':
+      return or_equal ? CompareOp::kLe : CompareOp::kLt;
+    default:
+      return std::nullopt;
   }
 }
 

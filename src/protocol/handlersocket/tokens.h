@@ -25,8 +25,10 @@ class Tokens {
     if (at_end_) return false;
     const size_t size = FindByte(rest_, '\t');
     *token = rest_.substr(0, size);
-    if (size == rest_.size()) at_end_ = true;
-    else rest_.remove_prefix(size + 1);
+    if (size == rest_.size())
+      at_end_ = true;
+    else
+      rest_.remove_prefix(size + 1);
     return true;
   }
 

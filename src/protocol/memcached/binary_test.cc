@@ -154,9 +154,8 @@ TEST(Binary, AValueOverTheLimitIsSwallowedAndNotKept) {
   more.value += 'x';
   const Fed fed = FeedAll(more.Bytes() + most.Bytes(), limits);
   ASSERT_EQ(fed.commands.size(), 2u);
-  EXPECT_EQ(fed.commands[0],
-            "binary set \"k\" opcode=1" + kOpaque +
-                " !\"SERVER_ERROR object too large for cache\"");
+  EXPECT_EQ(fed.commands[0], "binary set \"k\" opcode=1" + kOpaque +
+                                 " !\"SERVER_ERROR object too large for cache\"");
   EXPECT_EQ(fed.commands[1].find('!'), std::string::npos);
   // Four gigabytes are announced, and none of what comes is kept.
   std::string endless = more.Bytes();

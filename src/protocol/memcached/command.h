@@ -6,8 +6,8 @@
 // token are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement. `dialect` and the
 // flags below say how the answer looks.
 // Lifetime: views point into the parsed input or the arena, whichever ends first.
-// Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that is
-// too large also has its key, since it takes away what was stored.
+// Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that
+// is too large also has its key, since it takes away what was stored.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,9 @@ struct MetaFlags {
   uint64_t new_cas = 0;
   int64_t recache_s = 0;
   uint64_t guard = 0;
-  /// Where T, N, R and t stand among the flags, from 1; 0: nowhere. Each is carried out in its turn:
-  /// of T and N the later one stands where an item is made, R and t see what those before them did.
+  /// Where T, N, R and t stand among the flags, from 1; 0: nowhere. Each is carried out in its
+  /// turn: of T and N the later one stands where an item is made, R and t see what those before
+  /// them did.
   uint8_t exptime_at = 0;
   uint8_t create_at = 0;
   uint8_t recache_at = 0;

@@ -121,8 +121,7 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
 }
 
 Step Parser::Swallow(size_t front_bytes, uint64_t bytes, std::string_view input) {
-  const auto swallowed =
-      static_cast<size_t>(std::min<uint64_t>(bytes, input.size() - front_bytes));
+  const auto swallowed = static_cast<size_t>(std::min<uint64_t>(bytes, input.size() - front_bytes));
   state_.swallows = bytes - swallowed;
   return {Outcome::kCommand, front_bytes + swallowed};
 }

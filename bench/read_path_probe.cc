@@ -13,7 +13,7 @@
 #include <string>
 
 #include "exec/turn.h"
-#include "frontend/handlersocket.h"
+#include "frontend/handlersocket/frontend.h"
 #include "net/test_allocations.h"
 #include "protocol/handlersocket/encoder.h"
 

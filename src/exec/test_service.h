@@ -13,7 +13,7 @@
 
 #include "engine/fake/session.h"
 #include "exec/service.h"
-#include "frontend/handlersocket.h"
+#include "frontend/handlersocket/frontend.h"
 #include "net/test_sockets.h"
 
 namespace rowsocket::exec {

@@ -10,7 +10,7 @@
 
 #include "engine/fake/session.h"
 #include "exec/turn.h"
-#include "frontend/handlersocket.h"
+#include "frontend/handlersocket/frontend.h"
 
 namespace rowsocket::exec {
 

@@ -16,7 +16,7 @@
 
 #include "engine/fake/session.h"
 #include "exec/wait_lane.h"
-#include "frontend/handlersocket.h"
+#include "frontend/handlersocket/frontend.h"
 
 namespace rowsocket::exec {
 

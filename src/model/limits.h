@@ -21,10 +21,10 @@ struct Limits {
   int descriptors_max = std::numeric_limits<int>::max();
   size_t buffered_bytes_max = 1u << 20;  ///< (variable) handlersocket_buffer_max_bytes: unsent
                                          ///< reply bytes after which a connection is paused
-  size_t memory_bytes_max = 1u << 30;  ///< (variable) handlersocket_memory_max_bytes: in the
-                                       ///< buffers of a port's connections together
-  uint32_t idle_timeout_s = 300;       ///< (variable) handlersocket_timeout
-  uint32_t auth_timeout_s = 10;        ///< (variable) handlersocket_auth_timeout
+  size_t memory_bytes_max = 1u << 30;    ///< (variable) handlersocket_memory_max_bytes: in the
+                                         ///< buffers of a port's connections together
+  uint32_t idle_timeout_s = 300;         ///< (variable) handlersocket_timeout
+  uint32_t auth_timeout_s = 10;          ///< (variable) handlersocket_auth_timeout
   // memcached
   size_t item_bytes_max = 1u << 20;  ///< (variable) daemon_memcached_item_size_max
 };

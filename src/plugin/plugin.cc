@@ -1,16 +1,17 @@
 // The declaration of both daemon plugins of this library; of `handlersocket` also its system
-// variables, start and stop (those of `daemon_memcached` are in memcached_plugin.cc).
+// variables, start and stop (those of `daemon_memcached` are in memcached/plugin.cc).
 //
 // The names of the variables are the original's; those that the original does not have are marked
 // so in docs/CONFIGURATION.md.
+#include "plugin/memcached/plugin.h"
+
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "plugin/daemon.h"
-#include "plugin/memcached_plugin.h"
-#include "plugin/runtime.h"
-#include "plugin/status.h"
+#include "plugin/handlersocket/runtime.h"
+#include "plugin/handlersocket/status.h"
 
 namespace rowsocket::plugin {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/mariadb/server.h"
+#include "engine/server/mariadb/api.h"
 
 namespace rowsocket::plugin {
 

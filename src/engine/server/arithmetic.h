@@ -1,0 +1,20 @@
+// The increments of the protocol (`+` and `-`): exact, in the column's own type.
+//
+// Threads: the session's; works on the table's current row.
+#pragma once
+
+#include "engine/server/mariadb/api.h"
+#include "model/value.h"
+
+namespace rowsocket::engine::mariadb {
+
+enum class Step : uint8_t {
+  kApplied,    ///< The new value is in the field; or it was NULL and stays so.
+  kLeftAlone,  ///< A decrement would change the sign: the whole row is to be left alone.
+  kRefused,    ///< Out of range or no number; the error is in the diagnostics area.
+};
+
+/// Adds `operand` to the field, or subtracts it. NULL on either side changes nothing.
+Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract);
+
+}  // namespace rowsocket::engine::mariadb

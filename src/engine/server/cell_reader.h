@@ -1,0 +1,43 @@
+// Turns columns of rows that were read into text, as SendCell (cells.h) does, for one open table.
+//
+// What can be known of a column before any row is read is found out once: where its bytes lie in
+// record[0], how they become text. Integers, VARCHAR, TEXT and BLOB whose bytes are the wire's,
+// DATE and DATETIME without fraction are formatted here; every other column goes through SendCell.
+//
+// Threads: the session's. Lifetime: as long as the table is open.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/server/cells.h"
+#include "engine/server/mariadb/api.h"
+#include "model/row_sink.h"
+
+namespace rowsocket::engine::mariadb {
+
+class CellReader {
+ public:
+  explicit CellReader(Field* field);
+
+  /// Pushes the column's text of the row in record[0]. False when the sink has reached its limit.
+  bool Send(CellBuffers& buffers, model::RowSink& sink) const;
+
+ private:
+  enum class Kind : uint8_t { kOther, kInteger, kVarchar, kBlob, kDate, kDatetime };
+
+  static Kind KindOf(const Field& field);
+  uint64_t Load() const;
+  bool SendInteger(model::RowSink& sink) const;
+  bool SendDate(model::RowSink& sink) const;
+  bool SendDatetime(model::RowSink& sink) const;
+
+  const Kind kind_;
+  const bool is_unsigned_;
+  uint8_t bytes_ = 0;  ///< Of the integer, or of the length in front of the text.
+  const uchar null_bit_;
+  const uchar* const null_byte_;  ///< Null: the column cannot be NULL.
+  const uchar* const data_;
+  Field* const field_;
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,48 @@
+// Between columns and text: what a SQL client with SET NAMES utf8mb4 would send and see.
+//
+// Threads: the session's; all work on the table's current row (record[0]).
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "engine/server/mariadb/api.h"
+#include "model/row_sink.h"
+#include "model/value.h"
+
+namespace rowsocket::engine::mariadb {
+
+/// Room that cells are converted in; reused from row to row.
+struct CellBuffers {
+  String text;
+  String converted;
+};
+
+/// Whether the column's text is what goes out: UTF-8 and bytes as they are; numbers and times are
+/// ASCII.
+bool IsWireText(const Field* field);
+
+/// Pushes one column's text. False when the sink has reached its limit.
+bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
+
+/// The cells of a row, side by side.
+class RowCells {
+ public:
+  /// These columns as a find would send them, valid until the row or this changes; none when there
+  /// is no row.
+  std::span<const model::Value> Read(TABLE* table, bool exists, const std::vector<uint>& fields);
+
+ private:
+  std::deque<CellBuffers> buffers_;  ///< Grows to the widest row; one a column.
+  std::vector<model::Value> values_;
+};
+
+/// Stores a value as INSERT and UPDATE do. False when the server refused it; the reason is in the
+/// THD's diagnostics area.
+bool StoreCell(THD* thd, Field* field, const model::Value& value);
+
+/// The character set in which the wire's text is given to a column.
+CHARSET_INFO* WireCharset(const Field* field);
+
+}  // namespace rowsocket::engine::mariadb

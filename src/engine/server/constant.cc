@@ -1,0 +1,397 @@
+#include "engine/server/constant.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "engine/server/cells.h"
+#include "engine/server/real.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+constexpr ulonglong kYearMax = 2155;
+constexpr double kYearMin = 1901;  // But for 0.
+/// What Field_temporal::store returns when it only cut off a fraction or a time of day.
+constexpr int kStoredWithNote = 3;
+constexpr longlong kMicroseconds = 1'000'000;  // Of a second, in a packed time.
+
+template <typename T>
+int Order(const T& left, const T& right) {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/// Whether strict SQL takes what is left of a text behind its number.
+bool IsBlank(std::string_view rest) {
+  return rest.find_first_not_of(' ') == std::string_view::npos;
+}
+
+/// The DOUBLE that SQL reads at the front of a text, 0 when there is none; `*complete`: the text
+/// is that number and nothing else.
+double RealOf(std::string_view text, bool* complete) {
+  const Real real = ReadReal(text);
+  *complete = real.used != 0 && real.error == 0 && IsBlank(text.substr(real.used));
+  return real.value;
+}
+
+bool IsTime(enum_field_types type) {
+  switch (type) {
+    case MYSQL_TYPE_TIMESTAMP:
+    case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_DATETIME:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_DATE:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME:
+    case MYSQL_TYPE_TIME2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsDuration(enum_field_types type) {
+  return type == MYSQL_TYPE_TIME || type == MYSQL_TYPE_TIME2;
+}
+
+/// A row may hold a date that may not be written any more. As in SQL, what it is compared with may
+/// be any; but for columns of TIME, which hold none.
+class AnyDate {
+ public:
+  AnyDate(THD* thd, const Field* field) : thd_(thd), mode_(thd->variables.sql_mode) {
+    if (IsDuration(field->real_type())) return;
+    thd->variables.sql_mode &= ~(MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE);
+    thd->variables.sql_mode |= MODE_INVALID_DATES;
+  }
+  ~AnyDate() { thd_->variables.sql_mode = mode_; }
+  AnyDate(const AnyDate&) = delete;
+  AnyDate& operator=(const AnyDate&) = delete;
+
+ private:
+  THD* const thd_;
+  const sql_mode_t mode_;
+};
+
+}  // namespace
+
+void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
+  thd_ = thd;
+  Shrink();
+  never_equal_ = false;
+  negative_ = false;
+  if (value.is_null()) {
+    kind_ = Kind::kNull;
+    return;
+  }
+  text_ = value.text();
+  const enum_field_types type = field->real_type();
+  switch (type) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      return PrepareInteger(field);
+    case MYSQL_TYPE_YEAR:
+      return PrepareYear(field);
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+      PrepareReal();
+      if (type == MYSQL_TYPE_FLOAT) kind_ = Kind::kFloat;
+      return;
+    case MYSQL_TYPE_NEWDECIMAL:
+      return PrepareDecimal();
+    case MYSQL_TYPE_BIT:
+      return PrepareBits();
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+      return PrepareLabel(field);
+    default:
+      if (IsTime(type)) return PrepareTime(thd, field);
+      if (!field->type_handler()->is_traditional_scalar_type() && type != MYSQL_TYPE_GEOMETRY &&
+          dynamic_cast<Field_str*>(field) == nullptr) {
+        return PrepareImage(field);
+      }
+      return PrepareText(field);
+  }
+}
+
+void Constant::PrepareInteger(Field*) {
+  std::string_view digits = text_;
+  negative_ = !digits.empty() && digits[0] == '-';
+  if (negative_ || (!digits.empty() && digits[0] == '+')) digits.remove_prefix(1);
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, integer_);
+  if (!digits.empty() && digits[0] != '-' && parsed.ec == std::errc() && parsed.ptr == end) {
+    negative_ = negative_ && integer_ != 0;
+    kind_ = Kind::kInteger;
+    return;
+  }
+  PrepareDecimal();
+}
+
+// A text that is no number orders by what SQL reads at its front and equals nothing: a strict
+// INSERT would refuse it.
+void Constant::PrepareReal() {
+  kind_ = Kind::kReal;
+  bool complete = false;
+  real_ = RealOf(text_, &complete);
+  never_equal_ = !complete;
+}
+
+void Constant::PrepareDecimal() {
+  kind_ = Kind::kDecimal;
+  const char* end = text_.data();
+  const int error =
+      str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_, &end);
+  if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond what any column holds.
+  never_equal_ =
+      error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
+}
+
+// As SQL does for a YEAR column: the constant is read as a YEAR where that is exact ('99' is 1999).
+void Constant::PrepareYear(Field* field) {
+  field->set_notnull();
+  if (field->store(text_.data(), text_.size(), &my_charset_latin1) == 0) {
+    kind_ = Kind::kInteger;
+    integer_ = static_cast<ulonglong>(field->val_int());
+    return;
+  }
+  PrepareInteger(field);
+}
+
+void Constant::PrepareText(Field* field) {
+  CHARSET_INFO* charset = field->charset();
+  kind_ = Kind::kText;
+  if (charset == &my_charset_bin || field->real_type() == MYSQL_TYPE_GEOMETRY) {
+    converted_.set(text_.data(), text_.size(), &my_charset_bin);
+    return;
+  }
+  // A text that is no UTF-8 is refused as a literal in SQL: nothing can be compared with it.
+  if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size())
+          .well_formed_error_pos()) {
+    kind_ = Kind::kNothing;
+    return;
+  }
+  uint errors = 0;
+  converted_.copy(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci, charset, &errors);
+  never_equal_ = errors != 0;
+}
+
+// As SQL compares: a text that is no time is the zero date; one that no column holds (2024-13-01)
+// has its place in the order.
+void Constant::PrepareTime(THD* thd, Field* field) {
+  const AnyDate any_date(thd, field);
+  kind_ = Kind::kTime;
+  is_duration_ = IsDuration(field->real_type());
+  const LEX_CSTRING text = {text_.data(), text_.size()};
+  Item_string item(thd, null_clex_str, text, &my_charset_utf8mb4_general_ci);
+  // It lives here, not until the turn ends: an IN list has thousands.
+  thd->free_list = item.next;
+  packed_time_ = is_duration_ ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
+  MYSQL_TIME time;
+  const bool failed = is_duration_ ? item.get_date(thd, &time, Time::Options(thd))
+                                   : item.get_date(thd, &time, Datetime::Options(thd));
+  field->set_notnull();
+  const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  never_equal_ = failed || item.null_value || (refused != 0 && refused != kStoredWithNote);
+}
+
+bool Constant::StoredNear(Field* field) {
+  if (kind_ != Kind::kTime) return true;
+  const longlong stored =
+      is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_);
+  if (stored == packed_time_) return true;
+  // What a column of times cannot hold at all it stores as zero.
+  if (field->type() != MYSQL_TYPE_TIMESTAMP) return stored != 0;
+  // A TIMESTAMP keeps the fraction of such a time, and of one in the hour that spring leaves out.
+  ulong microseconds = 0;
+  const bool is_zero = field->get_timestamp(&microseconds) == 0;
+  const bool same_second = stored / kMicroseconds == packed_time_ / kMicroseconds;
+  return same_second || (!is_zero && microseconds == 0);
+}
+
+void Constant::PrepareLabel(Field* field) {
+  kind_ = Kind::kLabel;
+  field->set_notnull();
+  const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
+  integer_ = static_cast<ulonglong>(field->val_int());
+  PrepareText(field);  // The label in the column's character set, for `=`.
+  if (kind_ == Kind::kNothing) return;
+  kind_ = Kind::kLabel;
+  String buffer;
+  const String* label = field->val_str(&buffer);
+  never_equal_ = never_equal_ || refused != 0 || sortcmp(label, &converted_, field->charset()) != 0;
+  if (!never_equal_) return;
+  // No label: its order is that of the number it may be.
+  const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), integer_);
+  if (parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size()) kind_ = Kind::kNothing;
+}
+
+void Constant::PrepareBits() {
+  kind_ = Kind::kBits;
+  std::string_view bytes = text_;
+  while (!bytes.empty() && bytes[0] == 0) bytes.remove_prefix(1);
+  negative_ = bytes.size() > sizeof(integer_);  // Here: larger than every BIT(64).
+  integer_ = 0;
+  if (negative_) return;
+  for (const char byte : bytes) integer_ = integer_ << 8 | static_cast<uchar>(byte);
+}
+
+void Constant::PrepareImage(Field* field) {
+  field->set_notnull();
+  const bool failed = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci) != 0;
+  kind_ = failed ? Kind::kNothing : Kind::kImage;
+  converted_.copy(reinterpret_cast<const char*>(field->ptr), field->pack_length(), &my_charset_bin);
+}
+
+int Constant::Compare(Field* field) {
+  if (kind_ == Kind::kNull) return field->is_null() ? 0 : 1;
+  if (field->is_null()) return -1;
+  switch (kind_) {
+    case Kind::kInteger: {
+      const longlong value = field->val_int();
+      const bool value_negative = value < 0 && !field->is_unsigned();
+      if (value_negative != negative_) return value_negative ? -1 : 1;
+      const ulonglong magnitude =
+          value_negative ? 0 - static_cast<ulonglong>(value) : static_cast<ulonglong>(value);
+      return negative_ ? Order(integer_, magnitude) : Order(magnitude, integer_);
+    }
+    case Kind::kReal:
+      return Order(field->val_real(), real_);
+    case Kind::kFloat:
+      return CompareFloat(field);
+    case Kind::kDecimal: {
+      my_decimal buffer;
+      return my_decimal_cmp(field->val_decimal(&buffer), &decimal_);
+    }
+    case Kind::kText: {
+      StringBuffer<MAX_FIELD_WIDTH> buffer;
+      const int order = sortcmp(field->val_str(&buffer), &converted_, field->charset());
+      return order == 0 && never_equal_ ? -1 : order;
+    }
+    case Kind::kTime:
+      return Order(is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_),
+                   packed_time_);
+    case Kind::kLabel:
+      return CompareLabel(field);
+    case Kind::kBits:
+      return negative_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
+    case Kind::kImage:
+      return field->cmp(field->ptr, reinterpret_cast<const uchar*>(converted_.ptr()));
+    default:
+      return 1;
+  }
+}
+
+int Constant::CompareLabel(Field* field) {
+  return Order(static_cast<ulonglong>(field->val_int()), integer_);
+}
+
+// A FLOAT shows at most six digits, so that several values share one text; the text of a column
+// must find its row again.
+int Constant::CompareFloat(Field* field) {
+  const double value = field->val_real();
+  if (value == real_) return 0;
+  StringBuffer<64> buffer;
+  const String* shown = field->val_str(&buffer);
+  bool complete = false;
+  if (RealOf({shown->ptr(), shown->length()}, &complete) == real_) return 0;
+  return Order(value, real_);
+}
+
+bool Constant::Holds(Field* field, model::CompareOp op) {
+  if (!comparable()) return false;
+  const int order = Compare(field);
+  switch (op) {
+    case model::CompareOp::kEq:
+      return order == 0 && !never_equal_;
+    case model::CompareOp::kNe:
+      return order != 0 || never_equal_;
+    case model::CompareOp::kGt:
+      return order > 0;
+    case model::CompareOp::kGe:
+      return order >= 0;
+    case model::CompareOp::kLt:
+      return order < 0;
+    case model::CompareOp::kLe:
+      return order <= 0;
+  }
+  return false;
+}
+
+bool Constant::StoreInto(Field* field) {
+  if (kind_ == Kind::kNull) {
+    if (!field->real_maybe_null()) return false;
+    field->set_null();
+    field->reset();
+    return true;
+  }
+  if (kind_ == Kind::kNothing) return false;
+  const AnyDate any_date(thd_, field);
+  field->set_notnull();
+  switch (kind_) {
+    case Kind::kInteger:
+      StoreInteger(field);
+      break;
+    // Not as text: that of a number far out of range may be cut to the wrong end of the type.
+    case Kind::kDecimal:
+      if (field->real_type() == MYSQL_TYPE_YEAR) {
+        my_decimal2double(E_DEC_OK, &decimal_, &real_);
+        StoreYearNear(field);
+        break;
+      }
+      field->store_decimal(&decimal_);
+      break;
+    case Kind::kReal:
+    case Kind::kFloat:
+      if (field->real_type() == MYSQL_TYPE_YEAR) {
+        StoreYearNear(field);
+        break;
+      }
+      field->store(real_);
+      break;
+    case Kind::kLabel:
+      if (never_equal_) {
+        field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
+        break;
+      }
+      [[fallthrough]];
+    default:
+      field->store(text_.data(), text_.size(), WireCharset(field));
+  }
+  return true;
+}
+
+void Constant::StoreInteger(Field* field) {
+  constexpr ulonglong kSignedMin = 1ull << 63;
+  if (negative_) {
+    const longlong value = integer_ >= kSignedMin ? std::numeric_limits<longlong>::min()
+                                                  : -static_cast<longlong>(integer_);
+    // YEAR stores what it cannot hold as 0000: beyond its end that would be the wrong end.
+    field->store(field->real_type() == MYSQL_TYPE_YEAR ? 0 : value, /*unsigned_val=*/false);
+    return;
+  }
+  const ulonglong value =
+      field->real_type() == MYSQL_TYPE_YEAR ? std::min(integer_, kYearMax) : integer_;
+  field->store(static_cast<longlong>(value), /*unsigned_val=*/true);
+}
+
+void Constant::StoreYearNear(Field* field) {
+  const double year = std::min(std::round(real_), static_cast<double>(kYearMax));
+  field->store(year < kYearMin ? 0 : static_cast<longlong>(year), /*unsigned_val=*/false);
+}
+
+void Constant::StoreFloatBound(Field* field, bool upper) {
+  // Six digits are shown, or a fixed number of decimals: one unit of the last of them is enough.
+  const uint decimals = field->decimals();
+  const double unit =
+      decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
+  const double slack = std::max(std::fabs(real_) * 1e-5, unit);
+  field->set_notnull();
+  field->store(upper ? real_ + slack : real_ - slack);
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,104 @@
+// A key or filter value made ready to be compared with a column, as SQL's `column op 'value'`.
+//
+// The rules by type (spec/handlersocket.md, "What 'as SQL does' means"):
+//   integers, YEAR   by value, exactly
+//   DECIMAL          exactly
+//   DOUBLE           by value
+//   FLOAT            equal when the column shows the same number as the text, else by value
+//   text             by the column's collation, in the column's character set
+//   bytes, BIT       by bytes; BIT after leading zero bytes
+//   times            as points in time; a text that is none orders as the zero date
+//   ENUM, SET        equal by label; order by index number
+//   UUID, INET       by the type's own order; a text that is none compares with nothing
+// A text that strict SQL would not store as a number equals nothing; it orders by the number that
+// SQL reads at its front. NULL equals NULL and sorts before everything.
+//
+// Threads: the session's. Lifetime: keeps views of the request's value.
+#pragma once
+
+#include "engine/server/mariadb/api.h"
+#include "model/limits.h"
+#include "model/request.h"
+#include "model/value.h"
+
+namespace rowsocket::engine::mariadb {
+
+class Constant {
+ public:
+  Constant() = default;
+  // The server's String shares its memory with its copies.
+  Constant(const Constant&) = delete;
+  Constant& operator=(const Constant&) = delete;
+
+  /// Makes `value` comparable with `field`. Changes the field's content in record[0].
+  void Prepare(THD* thd, Field* field, const model::Value& value);
+
+  /// <0, 0, >0: the field's content in record[0] sorts before, with, after this constant.
+  /// REQUIRES: comparable().
+  int Compare(Field* field);
+
+  /// Gives back the memory that a large value took.
+  void Shrink() {
+    if (converted_.alloced_length() > model::kKeptValueBytesMax) converted_.free();
+  }
+  /// False for a text that is no value of the type: no comparison with it is true.
+  bool comparable() const { return kind_ != Kind::kNothing; }
+  bool is_null() const { return kind_ == Kind::kNull; }
+
+  /// `field op constant`, as a filter asks.
+  bool Holds(Field* field, model::CompareOp op);
+
+  /// Puts the value into the field, as near as the type can. False when it cannot at all.
+  bool StoreInto(Field* field);
+  /// After StoreInto: whether the column's order from the stored value on is that from this one.
+  bool StoredNear(Field* field);
+  /// FLOAT only: the bounds of all columns that could compare equal.
+  void StoreFloatBound(Field* field, bool upper);
+  bool is_float() const { return kind_ == Kind::kFloat; }
+  /// No column can hold it.
+  bool never_equal() const { return never_equal_; }
+
+ private:
+  enum class Kind : uint8_t {
+    kNull,
+    kNothing,
+    kInteger,
+    kReal,
+    kFloat,
+    kDecimal,
+    kText,
+    kTime,
+    kLabel,
+    kBits,
+    kImage
+  };
+
+  void PrepareInteger(Field* field);
+  void StoreInteger(Field* field);
+  /// Of a number with a fraction, or one that no integer holds: what sorts next to it.
+  void StoreYearNear(Field* field);
+  void PrepareReal();
+  void PrepareDecimal();
+  void PrepareYear(Field* field);
+  void PrepareText(Field* field);
+  void PrepareTime(THD* thd, Field* field);
+  void PrepareLabel(Field* field);
+  void PrepareBits();
+  void PrepareImage(Field* field);
+  int CompareLabel(Field* field);
+  int CompareFloat(Field* field);
+
+  Kind kind_ = Kind::kNothing;
+  bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
+  bool never_equal_ = false;  ///< No column can hold it: it only orders.
+  bool is_duration_ = false;  ///< kTime: a TIME, not a date.
+  THD* thd_ = nullptr;
+  std::string_view text_;
+  ulonglong integer_ = 0;  ///< kInteger, kLabel, kBits
+  double real_ = 0;
+  my_decimal decimal_;
+  longlong packed_time_ = 0;
+  String converted_;  ///< kText in the column's character set; kImage
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,204 @@
+#include "engine/server/index.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/server/facts.h"
+#include "engine/server/merge_rules.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::ErrorCode;
+
+namespace {
+
+bool LookUpKey(const TABLE& table, const std::string& name, uint* key) {
+  const uint keys = table.s->keys;
+  *key = keys;
+  if (name.empty() || name == "PRIMARY") {
+    *key = table.s->primary_key;
+  } else if (name[0] >= '0' && name[0] <= '9') {
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data(), end, *key);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return false;
+  } else {
+    for (uint i = 0; i < keys; ++i) {
+      const LEX_CSTRING& key_name = table.key_info[i].name;
+      if (name == std::string_view(key_name.str, key_name.length)) *key = i;
+    }
+  }
+  if (*key >= keys) return false;
+  return (table.key_info[*key].flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
+}
+
+bool LookUpFields(const TABLE& table, const std::vector<std::string>& names,
+                  std::vector<uint>* fields) {
+  fields->clear();
+  for (const std::string& name : names) {
+    Field** field = table.field;
+    for (; *field != nullptr; ++field) {
+      const LEX_CSTRING& field_name = (*field)->field_name;
+      if ((*field)->invisible < INVISIBLE_FULL &&
+          name == std::string_view(field_name.str, field_name.length)) {
+        break;
+      }
+    }
+    if (*field == nullptr) return false;
+    fields->push_back((*field)->field_index);
+  }
+  return true;
+}
+
+bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
+  uint key = 0;
+  std::vector<uint> fields;
+  return LookUpKey(table, pin.index, &key) && LookUpFields(table, pin.columns, &fields) &&
+         pin.Holds(FactsOf(table, table.key_info[key], fields));
+}
+
+}  // namespace
+
+MariaIndex::~MariaIndex() {
+  for (MY_BITMAP& read_set : read_sets_) {
+    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
+  }
+}
+
+KeyParts UserKeyParts(const KEY& key) {
+  if (key.algorithm != HA_KEY_ALG_LONG_HASH) {
+    return {key.key_part, key.user_defined_key_parts, false};
+  }
+  // The server puts the columns that the user named in front of the hidden hash column.
+  const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
+  const uint count = hash->argument_count();
+  return {key.key_part - count, count, true};
+}
+
+bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
+  const KeyParts parts = UserKeyParts(key);
+  return (parts.is_hash || (key.flags & HA_NOSAME)) && values.size() == parts.count &&
+         std::none_of(values.begin(), values.end(),
+                      [](const model::Value& value) { return value.is_null(); });
+}
+
+Outcome MariaIndex::ResolveForWrite(Tables& tables, OpenTable** open) {
+  return Resolve(tables, Access::kWrite, open);
+}
+
+Outcome MariaIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
+  const auto slot = static_cast<size_t>(access);
+  if (generations_[slot] == tables.generation()) {
+    *open = opens_[slot];
+    return {};
+  }
+  OpenTable* found = nullptr;
+  const Outcome outcome = tables.Open(names().db, names().table, access, &found);
+  if (!outcome.ok()) return outcome;
+  // Both instances are of one table definition within a generation: a change of the definition
+  // needs an exclusive metadata lock, which makes us close everything first.
+  if (generations_[1 - slot] != tables.generation()) {
+    const ErrorCode error = LookUp(found->table);
+    if (error != ErrorCode::kNone) return Outcome::Fail(error);
+  }
+  if (access == Access::kRead) {
+    readers_.clear();
+    for (const uint field : column_fields_) readers_.emplace_back(found->table->field[field]);
+  }
+  opens_[slot] = found;
+  generations_[slot] = tables.generation();
+  *open = found;
+  return {};
+}
+
+ErrorCode MariaIndex::LookUp(TABLE* table) {
+  if (!LookUpKey(*table, names().index, &key_)) return ErrorCode::kIdxnum;
+  if (!LookUpFields(*table, names().columns, &column_fields_) ||
+      !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
+    return ErrorCode::kFld;
+  }
+  if (names().pin != nullptr && !IsAsPinned(*table, *names().pin)) return ErrorCode::kOpenTable;
+  simple_key_.Learn(table->key_info[key_]);
+  LookUpAnswers(table);
+  return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
+}
+
+const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open) {
+  if (merge_rules_generation_ != tables.generation()) {
+    merge_rules_ = FindMergeRules(open, *this);
+    merge_rules_generation_ = tables.generation();
+  }
+  return merge_rules_;
+}
+
+// What an engine cannot do in index order is refused rather than answered wrongly.
+void MariaIndex::LookUpAnswers(const TABLE* table) {
+  const KEY& key = table->key_info[key_];
+  const ulong flags = table->file->index_flags(key_, 0, true);
+  whole_key_parts_ = key.user_defined_key_parts;
+  // The rows of the partitions are merged by key image, which a virtual column lacks there.
+  bool merges = true;
+  for (uint i = 0; i < key.user_defined_key_parts && table->part_info != nullptr; ++i) {
+    merges = merges && key.key_part[i].field->stored_in_db();
+  }
+  const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE) && merges;
+  for (const bool whole_key : {false, true}) {
+    const auto set = [&](model::CompareOp op, bool can) {
+      answers_[whole_key][static_cast<size_t>(op)] = can;
+    };
+    set(model::CompareOp::kEq, whole_key || (!(flags & HA_ONLY_WHOLE_INDEX) && merges));
+    set(model::CompareOp::kGt, ordered);
+    set(model::CompareOp::kGe, ordered);
+    set(model::CompareOp::kLt, ordered && (flags & HA_READ_PREV));
+    set(model::CompareOp::kLe, ordered && (flags & HA_READ_PREV));
+  }
+}
+
+bool MariaIndex::MakeReadSets(TABLE* table) {
+  MY_BITMAP* const previous = table->read_set;
+  for (const bool reads_key : {false, true}) {
+    MY_BITMAP& read_set = read_sets_[reads_key];
+    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
+    if (my_bitmap_init(&read_set, nullptr, table->s->fields)) return false;
+    table->read_set = &read_set;
+    const KeyParts parts = UserKeyParts(table->key_info[key_]);
+    for (uint i = 0; reads_key && i < parts.count; ++i) {
+      parts.first[i].field->register_field_in_read_map();
+    }
+    for (uint field : column_fields_) table->field[field]->register_field_in_read_map();
+    for (uint field : filter_fields_) table->field[field]->register_field_in_read_map();
+    if (table->versioned()) table->vers_end_field()->register_field_in_read_map();
+    table->read_set = previous;
+    covered_[reads_key] = IsCovered(table, read_set);
+  }
+  return true;
+}
+
+/// Whether the index alone holds these columns as they are. Not for the clustered index, which is
+/// the table.
+bool MariaIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
+  const handler* file = table->file;
+  if (table->part_info != nullptr || file->ht->db_type != DB_TYPE_INNODB) return false;
+  if (file->pk_is_clustering_key(key_) || table->vfield != nullptr) return false;
+  for (uint i = 0; i < table->s->fields; ++i) {
+    if (bitmap_is_set(&fields, i) && !table->field[i]->part_of_key.is_set(key_)) return false;
+  }
+  return true;
+}
+
+int MariaIndex::Position(OpenTable& open, bool reads_key) {
+  // Other engines compare a row's key part by part to find the next one with the same key.
+  reads_key = reads_key || !open.is_innodb;
+  if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]
+    return 0;
+  open.EndScan();
+  TABLE* table = open.table;
+  table->column_bitmaps_set_no_signal(&read_sets_[reads_key], &table->tmp_set);
+  const int error = table->file->ha_index_init(key_, true);
+  if (error != 0) return error;
+  if (covered_[reads_key]) table->file->ha_start_keyread(key_);
+  open.positioned_for = serial_;
+  open.reads_key = reads_key;
+  return 0;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,110 @@
+// What an opened Index stands for in one session: where its names are in the open table right now.
+//
+// Threads: the session's. Lifetime: as long as the session, or until another Index has its id; what
+// was looked up is valid for one generation of Tables and is looked up again after DDL.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/server/cell_reader.h"
+#include "engine/server/mariadb/api.h"
+#include "engine/server/simple_key.h"
+#include "engine/server/tables.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+/// Why the requests of an index are not merged into one change of a row, by what they do; see
+/// merge_rules.h.
+struct MergeRules {
+  NotMergeable find = NotMergeable::kNone;
+  NotMergeable modify = NotMergeable::kNone;  ///< U, + and -
+  NotMergeable erase = NotMergeable::kNone;   ///< D
+  NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
+
+  /// For a request whose key names one row.
+  NotMergeable Of(const model::Request& request) const;
+};
+
+class MariaIndex {
+ public:
+  explicit MariaIndex(const Index& index) : index_(index), serial_(index.serial()) {}
+  ~MariaIndex();
+  MariaIndex(const MariaIndex&) = delete;
+  MariaIndex& operator=(const MariaIndex&) = delete;
+
+  /// Of the Index. Where its id has another one now, this state is of no use any more.
+  uint64_t serial() const { return serial_; }
+
+  /// Opens the table for reading if need be and looks all names up in it.
+  Outcome ResolveForRead(Tables& tables, OpenTable** open) {
+    if (!IsResolvedForRead(tables)) [[unlikely]]
+      return Resolve(tables, Access::kRead, open);
+    *open = opens_[static_cast<size_t>(Access::kRead)];
+    return {};
+  }
+  /// The same for the instance that writes go to.
+  Outcome ResolveForWrite(Tables& tables, OpenTable** open);
+
+  // Valid after a successful Resolve, until the tables' generation changes.
+  uint key() const { return key_; }
+  KEY& key_info(const OpenTable& open) const { return open.table->key_info[key_]; }
+  const std::vector<uint>& column_fields() const { return column_fields_; }
+  const std::vector<uint>& filter_fields() const { return filter_fields_; }
+  /// What may be merged, of the instance that writes go to.
+  const MergeRules& merge_rules(Tables& tables, const OpenTable& open);
+  /// The opened columns of the instance that finds use. REQUIRES: ResolveForRead.
+  const std::vector<CellReader>& readers() const { return readers_; }
+  const SimpleKey& simple_key() const { return simple_key_; }
+  /// False: the engine cannot do this in index order. `parts`: of the key, that were given.
+  bool CanAnswer(model::CompareOp op, uint parts) const {
+    return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
+  }
+
+  /// Makes the handler of the instance that finds use ready to be read through this index, unless
+  /// it is. `reads_key`: the rows' key parts are looked at, also where they are no opened columns.
+  int Position(OpenTable& open, bool reads_key);
+
+ private:
+  bool IsResolvedForRead(const Tables& tables) const {
+    return generations_[static_cast<size_t>(Access::kRead)] == tables.generation();
+  }
+  Outcome Resolve(Tables& tables, Access access, OpenTable** open);
+  model::ErrorCode LookUp(TABLE* table);
+  void LookUpAnswers(const TABLE* table);
+  bool MakeReadSets(TABLE* table);
+  bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
+  const IndexNames& names() const { return index_.names(); }
+
+  const Index& index_;  ///< Alive while the serial is asked for by its holder.
+  const uint64_t serial_;
+  OpenTable* opens_[2] = {nullptr, nullptr};
+  uint64_t generations_[2] = {0, 0};
+  uint key_ = 0;
+  std::vector<uint> column_fields_;
+  std::vector<uint> filter_fields_;
+  MergeRules merge_rules_;
+  uint64_t merge_rules_generation_ = 0;
+  std::vector<CellReader> readers_;
+  SimpleKey simple_key_;
+  uint whole_key_parts_ = 0;
+  bool answers_[2][6] = {};  ///< By whether the whole key is given, and CompareOp.
+  // What a find reads: opened columns and filter columns; in the second one key parts as well.
+  MY_BITMAP read_sets_[2] = {};
+  bool covered_[2] = {false, false};  ///< The index holds all of it.
+};
+
+/// The KEY of an index whose uniqueness is kept by a hash over its columns: its user-visible parts.
+struct KeyParts {
+  const KEY_PART_INFO* first;
+  uint count;
+  bool is_hash;
+};
+KeyParts UserKeyParts(const KEY& key);
+
+/// Whether these are values for all parts of a unique key, so that they name one row at most.
+bool NamesOneRow(const KEY& key, std::span<const model::Value> values);
+
+}  // namespace rowsocket::engine::mariadb

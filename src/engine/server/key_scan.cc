@@ -1,0 +1,289 @@
+#include "engine/server/key_scan.h"
+
+#include <algorithm>
+
+namespace rowsocket::engine::mariadb {
+
+using model::CompareOp;
+using model::ErrorCode;
+
+namespace {
+
+/// How the first row of a range is found where the search alone decides.
+ha_rkey_function FlagOf(CompareOp op) {
+  switch (op) {
+    case CompareOp::kGt:
+      return HA_READ_AFTER_KEY;
+    case CompareOp::kGe:
+      return HA_READ_KEY_OR_NEXT;
+    case CompareOp::kLt:
+      return HA_READ_BEFORE_KEY;
+    default:
+      return HA_READ_PREFIX_LAST_OR_PREV;
+  }
+}
+
+/// CHAR is padded with blanks in the index, also where the collation tells '' from ' '.
+bool IsPaddedButNotCompared(const Field* field) {
+  return field->real_type() == MYSQL_TYPE_STRING && (field->charset()->state & MY_CS_NOPAD) &&
+         field->charset() != &my_charset_bin;
+}
+
+/// Whether a text sorts as its first characters do. In collations of several levels it need not:
+/// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
+bool SortsByItsFront(const Field* field) {
+  const CHARSET_INFO* charset = field->charset();
+  if (field->cmp_type() != STRING_RESULT) return true;
+  if (IsPaddedButNotCompared(field)) return false;
+  return (charset->state & MY_CS_BINSORT) ||
+         (charset->uca == nullptr && charset->levels_for_order <= 1 &&
+          charset->strxfrm_multiply <= 1);
+}
+
+}  // namespace
+
+ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, CompareOp op,
+                           std::span<const model::Value> key) {
+  thd_ = thd;
+  open_ = &open;
+  index_ = &index;
+  table_ = open.table;
+  file_ = table_->file;
+  key_ = &table_->key_info[index.key()];
+  op_ = op;
+  nothing_ = checks_rows_ = same_key_ = single_row_ = false;
+  stop_parts_ = 0;
+  descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
+  parts_count_ = static_cast<uint>(key.size());
+  if (PrepareSimple(key)) [[likely]]
+    return ErrorCode::kNone;
+  const KeyParts user_parts = UserKeyParts(*key_);
+  if (parts_count_ > user_parts.count) return ErrorCode::kKpnum;
+  for (uint i = 0; i < parts_count_; ++i) {
+    const KEY_PART_INFO& part = user_parts.first[i];
+    parts_[i].field = table_->field[part.fieldnr - 1];
+    parts_[i].reversed = (part.key_part_flag & HA_REVERSE_SORT) != 0;
+    parts_[i].is_prefix = (part.key_part_flag & HA_PART_KEY_SEG) != 0;
+  }
+  if (user_parts.is_hash) return PrepareHash(user_parts, key);
+  if (!index.CanAnswer(op, parts_count_)) return ErrorCode::kIndexop;
+  if (!PrepareParts(key)) {
+    nothing_ = true;
+  } else if (op == CompareOp::kEq) {
+    PrepareEqual();
+  } else {
+    PrepareRange();
+  }
+  return ErrorCode::kNone;
+}
+
+// The values are in their columns' ranges: the search alone decides. Partitions answer `>` and `<`
+// with rows equal to the key as well.
+bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
+  if (op_ != CompareOp::kEq && table_->part_info != nullptr) return false;
+  key_image_.resize(SimpleKey::kBytesMax);
+  key_length_ = index_->simple_key().Write(key, key_image_.data());
+  if (key_length_ == 0 || !index_->CanAnswer(op_, parts_count_)) return false;
+  key_map_ = make_prev_keypart_map(parts_count_);
+  if (op_ == CompareOp::kEq) {
+    flag_ = HA_READ_KEY_EXACT;
+    same_key_ = true;
+    single_row_ = IsSingleRow();
+  } else {
+    flag_ = FlagOf(op_);
+  }
+  return true;
+}
+
+bool KeyScan::IsSingleRow() const {
+  return parts_count_ == key_->user_defined_key_parts &&
+         (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
+}
+
+// Prefix parts and FLOATs are never decided by their key image alone.
+bool KeyScan::PrepareParts(std::span<const model::Value> key) {
+  for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].constant.Shrink();
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    part.constant.Prepare(thd_, part.field, key[i]);
+    if (!part.constant.StoreInto(part.field)) return false;
+  }
+  return true;
+}
+
+/// REQUIRES: PrepareParts. False: the column cannot hold the value of one of the parts.
+bool KeyScan::CanBeEqual() {
+  return std::all_of(parts_.begin(), parts_.begin() + parts_count_, [](Part& part) {
+    if (part.constant.is_float()) return !part.constant.never_equal();
+    return part.is_prefix || part.constant.Holds(part.field, CompareOp::kEq);
+  });
+}
+
+void KeyScan::PrepareEqual() {
+  if (!CanBeEqual()) {
+    nothing_ = true;
+    return;
+  }
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    checks_rows_ = checks_rows_ || part.is_prefix || part.constant.is_float();
+    // A hash has the nearest value only, as for SQL.
+    if (!part.constant.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
+    // All values that show the same text: a short range, checked row by row.
+    part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
+    stop_parts_ = i + 1;
+    flag_ = HA_READ_KEY_OR_NEXT;
+    nothing_ = !MakeKey(i + 1);
+    return;
+  }
+  flag_ = HA_READ_KEY_EXACT;
+  same_key_ = true;
+  single_row_ = IsSingleRow();
+  nothing_ = !MakeKey(parts_count_);
+}
+
+void KeyScan::PrepareRange() {
+  uint usable = parts_count_;
+  for (uint i = 0; i < parts_count_; ++i) {
+    Part& part = parts_[i];
+    const bool is_exact = !part.is_prefix && !part.constant.is_float() &&
+                          !IsPaddedButNotCompared(part.field) &&
+                          part.constant.Compare(part.field) == 0;
+    if (is_exact) continue;
+    if (part.constant.is_float()) {
+      part.constant.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
+    }
+    // Behind a part that is only near its value the other parts say nothing about the position;
+    // nor does that part itself where a text may sort far from its front.
+    usable = SortsByItsFront(part.field) && part.constant.StoredNear(part.field) ? i + 1 : i;
+    checks_rows_ = true;
+    break;
+  }
+  // A partitioned table gives rows equal to the key for "after" and "before" as well.
+  if (table_->part_info != nullptr) checks_rows_ = true;
+  if (checks_rows_) {
+    flag_ = descending_ ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT;
+  } else {
+    flag_ = FlagOf(op_);
+  }
+  nothing_ = !MakeKey(usable);
+}
+
+bool KeyScan::MakeKey(uint parts) {
+  key_length_ = 0;
+  for (uint i = 0; i < parts; ++i) key_length_ += key_->key_part[i].store_length;
+  key_map_ = make_prev_keypart_map(parts);
+  if (parts == 0) return true;  // key_copy() would take 0 bytes for the whole key.
+  key_image_.resize(key_length_);
+  key_copy(key_image_.data(), table_->record[0], key_, key_length_);
+  return true;
+}
+
+// UNIQUE over TEXT or BLOB: the index holds a hash of the columns. All of them give the hash; rows
+// with the same hash are compared with the values.
+ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Value> key) {
+  if (op_ != CompareOp::kEq || key.size() != parts.count) return ErrorCode::kIndexop;
+  if (!PrepareParts(key)) {
+    nothing_ = true;
+    return ErrorCode::kNone;
+  }
+  if (!CanBeEqual()) {
+    nothing_ = true;
+    return ErrorCode::kNone;
+  }
+  checks_rows_ = true;
+  same_key_ = true;
+  flag_ = HA_READ_KEY_EXACT;
+  StoreHash(key_->key_part->field);
+  nothing_ = !MakeKey(1);
+  return ErrorCode::kNone;
+}
+
+// As TABLE::update_virtual_field, which besides computes the generated columns among the key's
+// anew: over the values just stored, and from what record[0] still has of an earlier request.
+void KeyScan::StoreHash(Field* hash) {
+  Query_arena backup;
+  thd_->set_n_backup_active_arena(table_->expr_arena, &backup);
+  hash->vcol_info->expr->save_in_field(hash, /*no_conversions=*/false);
+  thd_->restore_active_arena(table_->expr_arena, &backup);
+}
+
+int KeyScan::First() {
+  if (nothing_) return HA_ERR_KEY_NOT_FOUND;
+  if (open_->access == Access::kRead) {
+    const int error = index_->Position(*open_, checks_rows_);
+    if (error != 0) return error;
+  }
+  if (key_map_ == 0) {
+    return SkipUnqualified(descending_ ? file_->ha_index_last(table_->record[0])
+                                       : file_->ha_index_first(table_->record[0]));
+  }
+  return SkipUnqualified(
+      file_->ha_index_read_map(table_->record[0], key_image_.data(), key_map_, flag_));
+}
+
+int KeyScan::Next() {
+  if (single_row_) return HA_ERR_END_OF_FILE;
+  return SkipUnqualified(Advance());
+}
+
+int KeyScan::Advance() {
+  if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+  if (same_key_) {
+    return file_->ha_index_next_same(table_->record[0], key_image_.data(), key_length_);
+  }
+  return descending_ ? file_->ha_index_prev(table_->record[0])
+                     : file_->ha_index_next(table_->record[0]);
+}
+
+int KeyScan::SkipUnqualified(int error) {
+  const bool versioned = table_->versioned();
+  while (error == 0) {
+    const bool is_history = versioned && !table_->vers_end_field()->is_max();
+    if (!is_history) {
+      if (!checks_rows_) return 0;
+      uint part = 0;
+      const int order = CompareRow(&part);
+      if (Qualifies(order)) return 0;
+      if (part < stop_parts_ && IsPast(order, part)) return HA_ERR_END_OF_FILE;
+    }
+    error = Advance();
+  }
+  return error;
+}
+
+/// Whether no row behind this one, which is not equal in `part`, can be. What a prefix leaves out
+/// has no order, the prefix itself has.
+bool KeyScan::IsPast(int order, uint part) const {
+  if (!parts_[part].is_prefix) return order > 0;
+  uint length = 0;
+  for (uint i = 0; i <= part; ++i) length += key_->key_part[i].store_length;
+  return key_cmp_if_same(table_, key_image_.data(), index_->key(), length);
+}
+
+/// `*part`: the first that is not equal.
+int KeyScan::CompareRow(uint* part) {
+  for (*part = 0; *part < parts_count_; ++*part) {
+    Part& compared = parts_[*part];
+    const int order = compared.constant.Compare(compared.field);
+    if (order != 0) return compared.reversed ? -order : order;
+  }
+  return 0;
+}
+
+bool KeyScan::Qualifies(int order) const {
+  switch (op_) {
+    case CompareOp::kEq:
+      return order == 0;
+    case CompareOp::kGt:
+      return order > 0;
+    case CompareOp::kGe:
+      return order >= 0;
+    case CompareOp::kLt:
+      return order < 0;
+    default:
+      return order <= 0;
+  }
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,85 @@
+// Walks an index by a key of the protocol: five operators, any number of leading key parts.
+//
+// Where every value fits its column the storage engine's own search does it all. Where one does not
+// (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or
+// before the first row that can qualify and every row is compared with the values themselves.
+//
+// Flow: Prepare, then First and Next until they return anything but 0. The row is in record[0].
+// Threads: the session's. Errors: the handler's HA_ERR_ numbers.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "engine/server/constant.h"
+#include "engine/server/index.h"
+#include "engine/server/mariadb/api.h"
+#include "model/error.h"
+#include "model/limits.h"
+#include "model/request.h"
+
+namespace rowsocket::engine::mariadb {
+
+class KeyScan {
+ public:
+  /// REQUIRES: the handler of an instance that writes is initialized for the index (that of one
+  /// that only reads need not be); 1 <= key.size() <= key parts.
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, model::CompareOp op,
+                           std::span<const model::Value> key);
+
+  int First();
+  int Next();
+
+  /// At most one row can come: `=` with all parts of a unique key.
+  bool is_single_row() const { return single_row_; }
+
+ private:
+  struct Part {
+    Field* field = nullptr;
+    bool reversed = false;
+    bool is_prefix = false;
+    Constant constant;
+  };
+
+  bool PrepareSimple(std::span<const model::Value> key);
+  bool IsSingleRow() const;
+  bool PrepareParts(std::span<const model::Value> key);
+  bool CanBeEqual();
+  void PrepareEqual();
+  void PrepareRange();
+  bool MakeKey(uint parts);
+  model::ErrorCode PrepareHash(const KeyParts& parts, std::span<const model::Value> key);
+  void StoreHash(Field* hash);
+
+  int Advance();
+  int SkipUnqualified(int error);
+  bool IsPast(int order, uint part) const;
+  int CompareRow(uint* part);
+  bool Qualifies(int order) const;
+
+  THD* thd_ = nullptr;
+  OpenTable* open_ = nullptr;
+  MariaIndex* index_ = nullptr;
+  TABLE* table_ = nullptr;
+  handler* file_ = nullptr;
+  KEY* key_ = nullptr;
+  model::CompareOp op_ = model::CompareOp::kEq;
+
+  std::array<Part, model::kKeyPartsMax> parts_;  ///< The first parts_count_ are in use.
+  uint parts_count_ = 0;
+  bool nothing_ = false;      ///< No row can qualify.
+  bool checks_rows_ = false;  ///< The search alone does not decide.
+  /// `=` by a range: a row that is past one of so many parts ends it. Behind a FLOAT, of which
+  /// several values are equal, the next part has no order.
+  uint stop_parts_ = 0;
+  bool same_key_ = false;  ///< Next is "the next row with this key image".
+  bool single_row_ = false;
+  bool descending_ = false;
+  ha_rkey_function flag_ = HA_READ_KEY_EXACT;
+  key_part_map key_map_ = 0;
+  uint key_length_ = 0;
+  std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,185 @@
+#include "engine/server/mariadb/new_row.h"
+
+#include <algorithm>
+
+#include "engine/server/arithmetic.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::Modification;
+
+namespace {
+
+/// Whether a cell is exactly these bytes.
+struct ComparingSink final : model::RowSink {
+  explicit ComparingSink(std::string_view wanted) : wanted(wanted) {}
+  bool Cell(std::string_view text) override {
+    equal = text == wanted;
+    return true;
+  }
+  bool NullCell() override { return true; }
+
+  std::string_view wanted;
+  bool equal = false;
+};
+
+/// Where a value may be stored as something shorter or longer without a word: CHAR and BINARY, and
+/// blanks beyond the end of a VARCHAR.
+bool MayPadOrTrim(const Field* field, std::string_view text) {
+  if (field->real_type() == MYSQL_TYPE_STRING) return true;
+  return field->cmp_type() == STRING_RESULT && text.ends_with(' ');
+}
+
+}  // namespace
+
+bool NewRow::PrepareInsert(TABLE* table) {
+  THD* thd = thd_.get();
+  if (table->file->prepare_for_insert(1)) return false;
+  table->next_number_field = table->found_next_number_field;
+  table->mark_columns_needed_for_insert();
+  if (check_that_all_fields_are_given_values(thd, table, table->pos_in_table_list) ||
+      table->validate_default_values_of_unset_fields(thd)) {
+    return false;
+  }
+  restore_record(table, s->default_values);
+  table->reset_default_fields();
+  return true;
+}
+
+bool NewRow::CompleteInsert(TABLE* table) {
+  return !((table->default_field != nullptr && table->update_default_fields(false)) ||
+           (table->vfield != nullptr &&
+            table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) ||
+           thd_.get()->is_error() || table->verify_constraints(false) != VIEW_CHECK_OK);
+}
+
+bool NewRow::Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values) {
+  const std::vector<uint>& fields = index.column_fields();
+  const size_t given = std::min(fields.size(), values.size());
+  for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
+  return PrepareInsert(table) && FillInsert(table, index, values);
+}
+
+bool NewRow::InsertAnother(TABLE* table, const MariaIndex& index,
+                           std::span<const model::Value> values) {
+  restore_record(table, s->default_values);
+  table->reset_default_fields();
+  return FillInsert(table, index, values);
+}
+
+bool NewRow::FillInsert(TABLE* table, const MariaIndex& index,
+                        std::span<const model::Value> values) {
+  const std::vector<uint>& fields = index.column_fields();
+  for (size_t i = 0; i < std::min(fields.size(), values.size()); ++i) {
+    if (!StoreCell(thd_.get(), table->field[fields[i]], values[i])) return false;
+  }
+  return CompleteInsert(table);
+}
+
+bool NewRow::InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
+                          std::span<const model::CellChange> changes) {
+  const std::vector<uint>& fields = index.column_fields();
+  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i)
+    bitmap_set_bit(table->write_set, parts.first[i].fieldnr - 1);
+  for (const model::CellChange& change : changes) {
+    bitmap_set_bit(table->write_set, fields[change.column]);
+  }
+  if (!PrepareInsert(table)) return false;
+  for (uint i = 0; i < parts.count; ++i) {
+    if (!StoreExactly(table->field[parts.first[i].fieldnr - 1], edit.key[i])) return false;
+  }
+  for (const model::CellChange& change : changes) {
+    if (!StoreExactly(table->field[fields[change.column]], change.value)) return false;
+  }
+  return CompleteInsert(table);
+}
+
+// As in SQL a VIRTUAL column is computed only where something needs it: one whose expression fails
+// is no reason to refuse the row.
+void NewRow::PrepareUpdate(TABLE* table, const MariaIndex& index) {
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if ((*field)->vcol_info == nullptr) bitmap_set_bit(table->read_set, (*field)->field_index);
+  }
+  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i) parts.first[i].field->register_field_in_read_map();
+  for (const uint field : index.filter_fields()) table->field[field]->register_field_in_read_map();
+  for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
+  table->mark_columns_needed_for_update();
+}
+
+NewRow::Made NewRow::Modify(TABLE* table, const MariaIndex& index, const model::Find& find) {
+  BeginUpdate(table);
+  Made made = StoreNewValues(table, index, find);
+  return made == Made::kChanged ? CompleteUpdate(table) : made;
+}
+
+NewRow::Made NewRow::Change(TABLE* table, const MariaIndex& index,
+                            std::span<const model::CellChange> changes) {
+  BeginUpdate(table);
+  Made made = Made::kChanged;
+  for (const model::CellChange& change : changes) {
+    Field* field = table->field[index.column_fields()[change.column]];
+    if (change.keeps) {
+      field->set_has_explicit_value();
+      continue;
+    }
+    if (!StoreExactly(field, change.value)) made = Made::kRefused;
+    if (made == Made::kRefused) break;
+  }
+  return made == Made::kChanged ? CompleteUpdate(table) : made;
+}
+
+void NewRow::BeginUpdate(TABLE* table) {
+  store_record(table, record[1]);
+  table->reset_default_fields();
+  thd_.SetStrict(true);
+}
+
+NewRow::Made NewRow::CompleteUpdate(TABLE* table) {
+  table->evaluate_update_default_function();
+  if (table->vfield != nullptr &&
+      table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) {
+    return Made::kRefused;
+  }
+  if (thd_.get()->is_error()) return Made::kRefused;
+  if (records_are_comparable(table) && !compare_record(table)) return Made::kSame;
+  return table->verify_constraints(false) == VIEW_CHECK_OK ? Made::kChanged : Made::kRefused;
+}
+
+NewRow::Made NewRow::StoreNewValues(TABLE* table, const MariaIndex& index,
+                                    const model::Find& find) {
+  const std::vector<uint>& fields = index.column_fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Field* field = table->field[fields[i]];
+    const bool given = i < find.modifications.size();
+    if (find.modification == Modification::kUpdate) {
+      // Values that are missing at the end of a line are empty strings, as everywhere.
+      const model::Value value = given ? find.modifications[i] : model::Value(std::string_view(""));
+      if (!StoreCell(thd_.get(), field, value)) return Made::kRefused;
+      continue;
+    }
+    if (!given) break;
+    const bool subtract = find.modification == Modification::kDecrement;
+    switch (AddToField(thd_.get(), field, find.modifications[i], subtract)) {
+      case Step::kApplied:
+        break;
+      case Step::kLeftAlone:
+        return Made::kLeftAlone;
+      case Step::kRefused:
+        return Made::kRefused;
+    }
+  }
+  return Made::kChanged;
+}
+
+bool NewRow::StoreExactly(Field* field, const model::Value& value) {
+  if (!StoreCell(thd_.get(), field, value)) return false;
+  if (value.is_null() || !MayPadOrTrim(field, value.text())) return true;
+  ComparingSink stored(value.text());
+  SendCell(field, cells_, stored);
+  if (!stored.equal) my_error(ER_DATA_TOO_LONG, MYF(0), field->field_name.str, 1UL);
+  return stored.equal;
+}
+
+}  // namespace rowsocket::engine::mariadb

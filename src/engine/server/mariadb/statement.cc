@@ -1,0 +1,130 @@
+#include "engine/server/mariadb/statement.h"
+
+#include "engine/server/mariadb/api.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::ErrorCode;
+
+bool HasTriggers(const TABLE& table, int sql_command) {
+  if (table.triggers == nullptr) return false;
+  const trg_event_type event = sql_command == SQLCOM_INSERT   ? TRG_EVENT_INSERT
+                               : sql_command == SQLCOM_UPDATE ? TRG_EVENT_UPDATE
+                                                              : TRG_EVENT_DELETE;
+  return table.triggers->has_triggers(event, TRG_ACTION_BEFORE) ||
+         table.triggers->has_triggers(event, TRG_ACTION_AFTER);
+}
+
+Outcome Statement::CheckTable(const TABLE& table, int sql_command) {
+  if (HasTriggers(table, sql_command)) return Outcome::Fail(ErrorCode::kTrigger);
+  if (table.versioned()) return Outcome::Fail(ErrorCode::kVersioned);
+  // DEFAULT NEXTVAL(...) would have to write to the sequence's own table.
+  if (sql_command == SQLCOM_INSERT && table.internal_tables != nullptr) {
+    return Outcome::Fail(ErrorCode::kSequence);
+  }
+  return {};
+}
+
+bool Statement::LostEvents(const Outcome& outcome) {
+  return outcome.error == model::Error::Engine(ER_TRANS_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_STMT_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_ERROR_ON_WRITE) ||
+         outcome.error == model::Error::Engine(HA_ERR_RBR_LOGGING_FAILED);
+}
+
+Outcome Statement::Failure(int handler_error) {
+  Outcome outcome;
+  outcome.error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
+  if (outcome.error.ok()) outcome.error = model::Error::Engine(HA_ERR_GENERIC);
+  if (thd_.killed()) outcome.error = model::Error{ErrorCode::kKilled, 0};
+  return outcome;
+}
+
+/// The statement itself went well, and is gone with the transaction: it may run again.
+Outcome Statement::LostTransaction() {
+  Outcome outcome;
+  outcome.error = model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
+  outcome.transaction_lost = true;
+  return outcome;
+}
+
+Outcome Statement::Begin(OpenTable& open, int sql_command) {
+  thd_.StartStatement(sql_command);
+  const Outcome outcome = tables_.Lock(open);
+  if (!outcome.ok()) {
+    thd_.ClearStatement();
+    return outcome;
+  }
+  THD* thd = thd_.get();
+  TABLE* table = open.table;
+  had_changed_rows_ = tables_.has_changed_rows();
+  thd->lock = open.lock;
+  // An event that cannot be written is then an incident in the log, not half an event.
+  if (!open.rolls_back) thd->lex->set_stmt_accessed_table(LEX::STMT_WRITES_NON_TRANS_TABLE);
+  for (TABLE* each : open.tables) {
+    each->query_id = thd->query_id;
+    // As under LOCK TABLES: tells the engine where a rollback of this statement goes back to.
+    if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
+  }
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  table->reset_default_fields();
+  table->file->prepare_for_row_logging();
+  return {};
+}
+
+void Statement::SetCommand(int sql_command) {
+  thd_.get()->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+}
+
+int Statement::Wrote(const TABLE& table, int error) {
+  if (error != 0) return error;
+  if (!RollsBack(table)) {
+    thd_.get()->transaction->stmt.modified_non_trans_table = true;
+    return 0;
+  }
+  tables_.SetChangedRows(true);
+  if (!table.file->row_logging) tables_.NoteUnloggedRows();
+  return 0;
+}
+
+// The events of this statement leave the pending buffer with the mark that ends a statement.
+void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
+  THD* thd = thd_.get();
+  if (!mysql_bin_log.is_open() || !open.table->file->row_logging) return;
+  if (!outcome->ok() && !thd->transaction->stmt.modified_non_trans_table) return;
+  const int error = thd->binlog_query(THD::ROW_QUERY_TYPE, "", 0, open.rolls_back,
+                                      /*direct=*/false, /*suppress_use=*/false, 0);
+  if (error > 0 && outcome->ok()) *outcome = ServerFailure();
+}
+
+void Statement::End(OpenTable& open, Outcome* outcome) {
+  THD* thd = thd_.get();
+  TABLE* table = open.table;
+  table->file->ha_index_or_rnd_end();
+  table->file->ha_release_auto_increment();
+  table->next_number_field = nullptr;
+  table->auto_increment_field_not_null = false;
+  FlushRowEvents(open, outcome);
+  if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
+  outcome->too_large = LostEvents(*outcome);
+  outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
+  if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
+  if (!outcome->ok()) {
+    trans_rollback_stmt(thd);
+    // As between statements of SQL. Else a handler that has marked the transaction as one that
+    // writes believes that it still is, and the commit would leave out its two phases.
+    for (TABLE* each : open.tables) each->file->ha_reset();
+    tables_.SetChangedRows(had_changed_rows_);
+  }
+  table->file->row_logging = table->file->row_logging_init = false;
+  open.changed = true;
+  if (!open.rolls_back) {
+    outcome->permanent = true;
+    tables_.Unlock(open);
+    thd->lex->reset_query_tables_list(/*init=*/false);  // The mark of Begin.
+  }
+  thd_.ClearStatement();
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,48 @@
+// The frame of one writing statement within a turn's transaction: what the server does before and
+// after a statement's rows, so that it can be taken back alone and is logged as one.
+//
+// Flow: Begin { the rows } End, always both. The order of the steps follows mysql_insert,
+// mysql_update and mysql_delete (MariaDB 10.11, sql/sql_insert.cc, sql_update.cc, sql_delete.cc).
+// Threads: the session's. Errors: those that the server left in the diagnostics area, by
+// ServerFailure; a handler's numbers, by Failure.
+#pragma once
+
+#include "engine/server/mariadb/worker_thd.h"
+#include "engine/server/tables.h"
+
+namespace rowsocket::engine::mariadb {
+
+/// Triggers of a table are not run: whether there are any for this SQLCOM_ command.
+bool HasTriggers(const TABLE& table, int sql_command);
+
+class Statement {
+ public:
+  Statement(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+
+  /// What no write may do rightly to this table: `trigger`, `versioned`, `sequence`.
+  static Outcome CheckTable(const TABLE& table, int sql_command);
+
+  /// Locks the table. When it fails the statement has ended.
+  Outcome Begin(OpenTable& open, int sql_command);
+  /// What the statement is, where that was not known when it began.
+  void SetCommand(int sql_command);
+  /// Takes note of what the handler's writing of a row returned, and passes it on.
+  int Wrote(const TABLE& table, int error);
+  /// Commits the statement within the transaction, or takes it back when the outcome is an error.
+  void End(OpenTable& open, Outcome* outcome);
+
+  /// Whether the row was changed and could not be logged, so that the turn cannot go on.
+  static bool LostEvents(const Outcome& outcome);
+  Outcome Failure(int handler_error);
+  Outcome ServerFailure() { return Failure(0); }
+
+ private:
+  void FlushRowEvents(OpenTable& open, Outcome* outcome);
+  static Outcome LostTransaction();
+
+  WorkerThd& thd_;
+  Tables& tables_;
+  bool had_changed_rows_ = false;  ///< The turn, before this statement.
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,268 @@
+#include "engine/server/mariadb/worker_thd.h"
+
+#include <atomic>
+
+#include "engine/server/mariadb/api.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+/// foreign_key_checks and check_constraint_checks.
+constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
+
+/// What the server's own functions read of a THD must be what our headers say is there: members
+/// from the front and from far behind in the class.
+bool LayoutMatches(THD* thd) {
+  return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
+         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
+         thd->killed == NOT_KILLED;
+}
+
+}  // namespace
+
+bool ServerStopping() { return abort_loop; }
+
+model::Error EngineError(int number) {
+  switch (number) {
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+    case ER_DUP_ENTRY:
+    case ER_DUP_ENTRY_WITH_KEY_NAME:
+    case ER_DUP_KEY:
+      return model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+    case ER_LOCK_WAIT_TIMEOUT:
+      return model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+    case ER_LOCK_DEADLOCK:
+      return model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
+    case ER_ROW_IS_REFERENCED:
+    case ER_ROW_IS_REFERENCED_2:
+      return model::Error::Engine(HA_ERR_ROW_IS_REFERENCED);
+    case ER_NO_REFERENCED_ROW:
+    case ER_NO_REFERENCED_ROW_2:
+      return model::Error::Engine(HA_ERR_NO_REFERENCED_ROW);
+    case ER_QUERY_INTERRUPTED:
+    case ER_CONNECTION_KILLED:
+    case ER_SERVER_SHUTDOWN:
+    case HA_ERR_ABORTED_BY_USER:
+      return model::Error{model::ErrorCode::kKilled, 0};
+    default:
+      return model::Error::Engine(number);
+  }
+}
+
+bool WorkerThd::Create() {
+  THD* thd = new THD(next_thread_id());
+  thd->thread_stack = reinterpret_cast<char*>(&thd);
+  thd->store_globals();
+  if (!LayoutMatches(thd)) {
+    sql_print_error(
+        "rowsocket: the server was built with other options than rowsocket.so, whose "
+        "idea of its data would be wrong: build against its own source and options");
+    delete thd;
+    set_current_thd(nullptr);
+    return false;
+  }
+  // With NON_SYSTEM_THREAD the commit would return before the redo log is flushed: only the
+  // server's own socket waits for that flush, and our replies leave on another one.
+  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->security_ctx->skip_grants();
+  // SET GLOBAL read_only holds for us: nobody here is a privileged user.
+  thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
+  thd->security_ctx->set_user(const_cast<char*>(user_.name));  // Makes its own copy.
+  thd->security_ctx->host_or_ip = my_localhost;
+  strmake_buf(thd->security_ctx->priv_user, user_.name);
+  strmake_buf(thd->security_ctx->priv_host, my_localhost);
+  thd->init_for_queries();
+  thd->set_command(COM_SLEEP);
+  thd->variables.option_bits |= OPTION_BIN_LOG;
+  // With relaxed unique checks InnoDB may collect inserts: one that fails is found too late.
+  thd->variables.option_bits &=
+      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  thd->variables.tx_isolation = ISO_REPEATABLE_READ;
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  // A default of SQL sessions. The server refuses writes of such a transaction when it opens a
+  // table, which is done otherwise here: InnoDB would have no rollback segment to write to.
+  thd->variables.tx_read_only = thd->tx_read_only = false;
+  thd->set_current_stmt_binlog_format_row();
+#ifdef WITH_WSREP
+  thd->variables.wsrep_on = false;
+#endif
+  lex_start(thd);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  {
+    std::lock_guard lock(mutex_);
+    thd_ = thd;
+  }
+  server_threads.insert(thd);
+  EnterPerformanceSchema();
+  SetRowLockWait();
+  IgnoreSnapshotIsolation();
+  RefreshVariables();
+  ClearStatement();
+  FreeStatementMemory();
+  return true;
+}
+
+void WorkerThd::Destroy() {
+  THD* thd = thd_;
+  if (thd == nullptr) return;
+  {
+    std::lock_guard lock(mutex_);
+    thd_ = nullptr;
+  }
+  thd->proc_info = nullptr;
+  thd->cleanup();
+  thd->add_status_to_global();
+  server_threads.erase(thd);
+  lex_end(thd->lex);
+  delete thd;
+  set_current_thd(nullptr);
+  PSI_CALL_delete_current_thread();
+}
+
+// Without this performance_schema counts nothing of what the thread does.
+void WorkerThd::EnterPerformanceSchema() {
+#ifdef HAVE_PSI_THREAD_INTERFACE
+  static PSI_thread_key key = 0;
+  static PSI_thread_info info[] = {{&key, "worker", 0}};
+  static std::once_flag registered;
+  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
+  PSI_thread* thread = PSI_CALL_new_thread(key, thd_, thd_->thread_id);
+  PSI_CALL_set_thread_os_id(thread);
+  PSI_CALL_set_thread(thread);
+  mysql_thread_set_psi_THD(thd_);
+#endif
+}
+
+void WorkerThd::SetRowLockWait() {
+  // A plugin variable of InnoDB: its session value is taken when the THD is made, so that a later
+  // SET GLOBAL would never be seen.
+  sys_var* variable =
+      find_sys_var(thd_, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
+  if (variable == nullptr) return;  // A server without InnoDB.
+  bool is_null = false;
+  const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
+  Assign(variable, timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0);
+}
+
+// A find of the turn, anybody's, has a view by then; with this a write of a row that was changed
+// since would lose the transaction. What is written is the row as it is: SQL's autocommit has no
+// view.
+void WorkerThd::IgnoreSnapshotIsolation() {
+  sys_var* variable =
+      find_sys_var(thd_, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
+  if (variable != nullptr) Assign(variable, 0);
+}
+
+void WorkerThd::Assign(sys_var* variable, ulonglong value) {
+  Item* item = new (thd_->mem_root) Item_uint(thd_, value);
+  set_var* assignment =
+      new (thd_->mem_root) set_var(thd_, OPT_SESSION, variable, &null_clex_str, item);
+  if (assignment->check(thd_) == 0) assignment->update(thd_);
+}
+
+bool WorkerThd::RefreshVariables() {
+  sql_mode_t mode =
+      global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
+  Time_zone* const time_zone = global_system_variables.time_zone;
+  system_variables& mine = thd_->variables;
+  const system_variables& global = global_system_variables;
+  const bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
+                       mine.lc_time_names != global.lc_time_names ||
+                       mine.default_week_format != global.default_week_format ||
+                       mine.default_regex_flags != global.default_regex_flags ||
+                       mine.old_behavior != global.old_behavior ||
+                       ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
+  mine.sql_mode = mode;
+  mine.time_zone = time_zone;
+  mine.lc_time_names = global.lc_time_names;
+  mine.default_week_format = global.default_week_format;
+  mine.default_regex_flags = global.default_regex_flags;
+  mine.old_behavior = global.old_behavior;
+  mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
+  thd_->variables.server_id = global_system_variables.server_id;
+  thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;
+  thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
+  thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
+  thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
+  thd_->userstat_running = opt_userstat_running;
+  RestoreLockWait();
+  if (timeouts_.waits_for_rows) SetRowLockWait();
+  return changed;
+}
+
+void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
+
+// NOW() and its like are computed once a query id.
+void WorkerThd::SetTime() {
+  thd_->set_time();
+  thd_->set_query_id(next_query_id());
+}
+
+void WorkerThd::StartStatement(int sql_command) {
+  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+  if (sql_command == SQLCOM_SELECT) return;
+  SetTime();
+  thd_->used = 0;
+  thd_->set_current_stmt_binlog_format_row();
+  thd_->cuted_fields = 0;
+  SetStrict(true);
+}
+
+void WorkerThd::SetStrict(bool strict) {
+  thd_->abort_on_warning = strict;
+  thd_->count_cuted_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
+}
+
+void WorkerThd::ClearStatement() {
+  SetStrict(false);
+  Diagnostics_area* area = thd_->get_stmt_da();
+  if (area->is_set()) area->reset_diagnostics_area();
+  if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);
+  thd_->is_fatal_error = false;
+  // The server asks for a rollback also when a table could not be opened beside others; whoever has
+  // lost a transaction has been told by now.
+  thd_->transaction_rollback_request = false;
+  thd_->is_fatal_sub_stmt_error = false;
+}
+
+void WorkerThd::FreeStatementMemory() {
+  thd_->free_items();
+  free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
+}
+
+// Else one that is uninstalled would stay until this thread ends.
+void WorkerThd::ReleaseAuditPlugins() {
+  if (mysql_audit_release_required(thd_)) mysql_audit_release(thd_);
+}
+
+model::Error WorkerThd::TakeError() {
+  if (!thd_->is_error()) return {};
+  const int number = static_cast<int>(thd_->get_stmt_da()->sql_errno());
+  return EngineError(number);
+}
+
+bool WorkerThd::killed() const { return thd_->killed != NOT_KILLED; }
+
+bool WorkerThd::must_end() const {
+  const killed_state state = thd_->killed;
+  return state == KILL_CONNECTION || state == KILL_CONNECTION_HARD || state == KILL_SYSTEM_THREAD ||
+         state == KILL_SYSTEM_THREAD_HARD || state == KILL_SERVER || state == KILL_SERVER_HARD;
+}
+
+void WorkerThd::ForgetKillQuery() {
+  if (!must_end()) thd_->reset_killed();
+}
+
+void WorkerThd::Describe(std::string_view text) {
+  std::atomic_ref(thd_->proc_info).store(description_.Set(text), std::memory_order_release);
+}
+
+void WorkerThd::Interrupt() {
+  std::lock_guard lock(mutex_);
+  if (thd_ != nullptr) thd_->awake(KILL_QUERY);
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,239 @@
+#include "engine/server/merged_row.h"
+
+#include <cstring>
+
+namespace rowsocket::engine::mariadb {
+
+using model::Decision;
+using model::ErrorCode;
+using model::Modification;
+using model::Request;
+
+RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
+  if (!request.names_one_row()) return RowOpening::Not(NotMergeable::kRequest);
+  OpenTable* open = nullptr;
+  RowOpening opening;
+  opening.outcome = index.ResolveForWrite(tables_, &open);
+  if (!opening.outcome.ok()) return opening;
+  // The table's own reason first: the keys of a versioned table have a part that no request names.
+  opening.reason = index.merge_rules(tables_, *open).Of(request);
+  if (opening.reason != NotMergeable::kNone) return opening;
+  if (!NamesOneRow(index.key_info(*open), request.key())) {
+    return RowOpening::Not(NotMergeable::kRequest);
+  }
+  opening.outcome = statement_.Begin(*open, SQLCOM_UPDATE);
+  return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
+}
+
+RowOpening MergedRow::Open(OpenTable& open, MariaIndex& index, std::span<const model::Value> key) {
+  open_ = &open;
+  index_ = &index;
+  inserted_ = false;
+  TABLE* table = open.table;
+  RowOpening opening;
+  MarkColumns();
+  int error = 0;
+  if (table->file->prepare_for_insert(1)) {
+    opening.outcome = Close(statement_.ServerFailure());
+    return opening;
+  }
+  error = table->file->ha_index_init(index.key(), true);
+  if (error == 0) {
+    model::Find find;
+    find.key = key;
+    find.key_parts_given = static_cast<uint32_t>(key.size());
+    find.limit = 2;  // So that is_single_row() tells of the key.
+    thd_.SetStrict(false);
+    const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+    if (wrong != ErrorCode::kNone || !finder_.is_single_row()) {
+      Close({});
+      return RowOpening::Not(NotMergeable::kRequest);
+    }
+    error = finder_.Next();
+  }
+  if (error != 0 && error != HA_ERR_END_OF_FILE) {
+    opening.outcome = Close(statement_.Failure(error));
+    return opening;
+  }
+  existed_ = exists_ = error == 0;
+  if (existed_) read_.assign(table->record[0], table->record[0] + table->s->reclength);
+  if (blobs_.size() < index.column_fields().size()) blobs_.resize(index.column_fields().size());
+  return opening;
+}
+
+void MergedRow::MarkColumns() {
+  TABLE* table = open_->table;
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  new_row_.PrepareUpdate(table, *index_);
+}
+
+NotMergeable MergedRow::Takes(const Request& request) const {
+  if (!request.names_one_row()) return NotMergeable::kRequest;
+  return index_->merge_rules(tables_, *open_).Of(request);
+}
+
+Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
+  if (open_->tells_time) thd_.SetTime();
+  Outcome outcome =
+      request.verb == Request::Verb::kEdit ? Edit(request.edit) : Find(request.find, sink);
+  thd_.ClearStatement();
+  return outcome;
+}
+
+Outcome MergedRow::Judge(const model::Find& find, bool* found) {
+  *found = exists_;
+  if (find.filters.empty()) return {};
+  // To compare with a value it is put into its column for a moment.
+  TABLE* table = open_->table;
+  if (exists_) store_record(table, record[1]);
+  const ErrorCode wrong = finder_.PrepareFilters(thd_.get(), *open_, *index_, find);
+  if (exists_) restore_record(table, record[1]);
+  *found = exists_ && wrong == ErrorCode::kNone && finder_.Passes();
+  return Outcome::Fail(wrong);
+}
+
+Outcome MergedRow::Find(const model::Find& find, model::RowSink& sink) {
+  bool found = false;
+  Outcome outcome = Judge(find, &found);
+  if (!outcome.ok() || !found) return outcome;
+  if (find.modification == Modification::kNone || find.wants_pre_images) {
+    for (const uint field : index_->column_fields()) {
+      if (!SendCell(open_->table->field[field], cells_, sink)) {
+        return Outcome::Fail(ErrorCode::kResultsize);
+      }
+    }
+  }
+  if (find.modification == Modification::kNone) {
+    outcome.rows = 1;
+  } else if (find.modification == Modification::kDelete) {
+    exists_ = false;
+    outcome.rows = 1;
+  } else {
+    outcome = Finish(new_row_.Modify(open_->table, *index_, find));
+  }
+  return outcome;
+}
+
+Outcome MergedRow::Finish(NewRow::Made made) {
+  Outcome outcome;
+  outcome.rows = made != NewRow::Made::kLeftAlone;
+  if (made == NewRow::Made::kRefused) outcome = statement_.ServerFailure();
+  if (made == NewRow::Made::kChanged)
+    KeepBlobs();
+  else
+    restore_record(open_->table, record[1]);
+  thd_.SetStrict(false);
+  return outcome;
+}
+
+// A BLOB column has one place for the value that it was given last, which the next request for this
+// row must not overwrite: it may be refused.
+void MergedRow::KeepBlobs() {
+  TABLE* table = open_->table;
+  for (size_t i = 0; i < index_->column_fields().size(); ++i) {
+    Field* field = table->field[index_->column_fields()[i]];
+    if (!(field->flags & BLOB_FLAG) || field->is_null()) continue;
+    auto* blob = static_cast<Field_blob*>(field);
+    BlobBytes& kept = blobs_[i];
+    const std::string& now = kept.bytes[kept.current];
+    const uchar* data = blob->get_ptr();
+    if (data == reinterpret_cast<const uchar*>(now.data()) || !blob->has_explicit_value()) continue;
+    kept.current = 1 - kept.current;
+    std::string& next = kept.bytes[kept.current];
+    next.assign(reinterpret_cast<const char*>(data), blob->get_length());
+    blob->set_ptr(static_cast<uint32>(next.size()), reinterpret_cast<uchar*>(next.data()));
+  }
+}
+
+Outcome MergedRow::Edit(const model::Edit& edit) {
+  TABLE* table = open_->table;
+  std::span<const model::CellChange> changes;
+  const Decision decision =
+      edit.editor->Decide(row_cells_.Read(table, exists_, index_->column_fields()), &changes);
+  Outcome outcome;
+  if (decision == Decision::kKeep) return outcome;
+  if (decision == Decision::kDelete) {
+    outcome.rows = exists_;
+    exists_ = false;
+    return outcome;
+  }
+  if (!exists_ || decision == Decision::kRenew) return InsertEdited(edit, changes);
+  return Finish(new_row_.Change(table, *index_, changes));
+}
+
+Outcome MergedRow::InsertEdited(const model::Edit& edit,
+                                std::span<const model::CellChange> changes) {
+  TABLE* table = open_->table;
+  if (exists_) renewed_.assign(table->record[0], table->record[0] + table->s->reclength);
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  thd_.SetStrict(true);
+  Outcome outcome;
+  if (new_row_.InsertEdited(table, *index_, edit, changes)) {
+    KeepBlobs();
+    exists_ = inserted_ = true;
+    outcome.rows = 1;
+  } else {
+    outcome = statement_.ServerFailure();
+    if (exists_) memcpy(table->record[0], renewed_.data(), renewed_.size());
+  }
+  MarkColumns();
+  return outcome;
+}
+
+// The row as it was read, and as it is now: one change at most.
+int MergedRow::Write() {
+  TABLE* table = open_->table;
+  if (!existed_) return exists_ ? WriteInserted() : 0;
+  if (!exists_) {
+    memcpy(table->record[0], read_.data(), read_.size());
+    statement_.SetCommand(SQLCOM_DELETE);
+    table->mark_columns_needed_for_delete();
+    return statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  }
+  if (memcmp(table->record[0], read_.data(), read_.size()) == 0) return 0;
+  memcpy(table->record[1], read_.data(), read_.size());
+  if (inserted_) {
+    bitmap_set_all(table->write_set);
+    table->mark_columns_needed_for_update();
+  }
+  const int error =
+      statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+  return error == HA_ERR_RECORD_IS_THE_SAME ? 0 : error;
+}
+
+int MergedRow::WriteInserted() {
+  TABLE* table = open_->table;
+  statement_.SetCommand(SQLCOM_INSERT);
+  table->file->ha_index_or_rnd_end();
+  bitmap_set_all(table->write_set);
+  table->next_number_field = table->found_next_number_field;
+  table->auto_increment_field_not_null = true;
+  table->mark_columns_needed_for_insert();
+  const ExplicitZero explicit_zero(thd_.get());
+  return statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+}
+
+Outcome MergedRow::End() {
+  thd_.SetStrict(true);
+  const int error = Write();
+  return Close(error == 0 ? Outcome() : statement_.Failure(error));
+}
+
+void MergedRow::Abandon() {
+  if (is_open()) Close(Outcome::Fail(ErrorCode::kKilled));
+}
+
+Outcome MergedRow::Close(Outcome outcome) {
+  statement_.End(*open_, &outcome);
+  open_ = nullptr;
+  for (BlobBytes& kept : blobs_) {
+    for (std::string& bytes : kept.bytes) {
+      if (bytes.capacity() > model::kKeptValueBytesMax) std::string().swap(bytes);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace rowsocket::engine::mariadb

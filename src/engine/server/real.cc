@@ -1,0 +1,73 @@
+#include "engine/server/real.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/server/mariadb/api.h"
+
+namespace rowsocket::engine::mariadb {
+
+namespace {
+
+/// What is half way between two DOUBLEs has at most 767 digits: behind so many it only matters
+/// whether all others are 0.
+constexpr size_t kDigitsMax = 800;
+/// Larger exponents are this one for the server's function, too.
+constexpr int kExponentMax = 19'999;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+Real Convert(std::string_view text) {
+  Real real;
+  char* end = const_cast<char*>(text.data() + text.size());
+  real.value =
+      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &real.error);
+  real.used = static_cast<size_t>(end - text.data());
+  return real;
+}
+
+/// The exponent at `*at`, which is put behind it; 0 and nothing where there is none.
+int TakeExponent(std::string_view text, size_t* at) {
+  size_t digit = *at;
+  if (digit == text.size() || (text[digit] != 'e' && text[digit] != 'E')) return 0;
+  ++digit;
+  const bool negative = digit < text.size() && text[digit] == '-';
+  if (negative || (digit < text.size() && text[digit] == '+')) ++digit;
+  if (digit == text.size() || !IsDigit(text[digit])) return 0;
+  int exponent = 0;
+  for (; digit < text.size() && IsDigit(text[digit]); ++digit) {
+    exponent = std::min(exponent * 10 + (text[digit] - '0'), kExponentMax);
+  }
+  *at = digit;
+  return negative ? -exponent : exponent;
+}
+
+}  // namespace
+
+Real ReadReal(std::string_view text) {
+  if (text.size() <= kDigitsMax) return Convert(text);
+  const auto behind_digits = [text](size_t at) {
+    return std::min(text.find_first_not_of("0123456789", at), text.size());
+  };
+  size_t begin = std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size());
+  const bool negative = begin < text.size() && text[begin] == '-';
+  if (negative || (begin < text.size() && text[begin] == '+')) ++begin;
+  begin = std::min(text.find_first_not_of('0', begin), text.size());
+  size_t end = behind_digits(begin);
+  if (end - begin <= kDigitsMax) return Convert(text);
+  std::string shortened = negative ? "-" : "";
+  shortened += text.substr(begin, kDigitsMax);
+  const size_t left_out = end - begin - kDigitsMax;
+  const std::string_view rest = text.substr(begin + kDigitsMax, left_out);
+  const bool has_more = rest.find_first_not_of('0') != std::string_view::npos;
+  // Behind so many digits the server's function does not look at those behind the point.
+  if (end < text.size() && text[end] == '.') end = behind_digits(end + 1);
+  // One more digit, which stands for all that are left out.
+  const int64_t exponent = TakeExponent(text, &end) + static_cast<int64_t>(left_out) - 1;
+  shortened += (has_more ? "1e" : "0e") + std::to_string(exponent);
+  Real real = Convert(shortened);
+  real.used = end;
+  return real;
+}
+
+}  // namespace rowsocket::engine::mariadb

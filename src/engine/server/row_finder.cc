@@ -1,0 +1,107 @@
+#include "engine/server/row_finder.h"
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::ErrorCode;
+
+ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, MariaIndex& index,
+                             const model::Find& find) {
+  thd_ = thd;
+  open_ = &open;
+  index_ = &index;
+  find_ = &find;
+  in_next_ = 0;
+  skipped_ = taken_ = 0;
+  started_ = false;
+  const KeyParts parts = UserKeyParts(index.key_info(open));
+  if (find.key_parts_given > parts.count) return ErrorCode::kKpnum;
+  const ErrorCode error = PrepareFilters();
+  if (error != ErrorCode::kNone) return error;
+  if (!find.has_in) return scan_.Prepare(thd, open, index, find.op, find.key);
+  if (find.in_part >= find.key.size()) return ErrorCode::kKpnum;
+  in_key_.assign(find.key.begin(), find.key.end());
+  // Prepared once here so that an index that cannot answer says so before any row is read.
+  in_key_[find.in_part] = find.in_values[0];
+  return scan_.Prepare(thd, open, index, find.op, in_key_);
+}
+
+ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+                                    const model::Find& find) {
+  thd_ = thd;
+  open_ = &open;
+  index_ = &index;
+  find_ = &find;
+  return PrepareFilters();
+}
+
+ErrorCode RowFinder::PrepareFilters() {
+  const auto& filters = find_->filters;
+  // What the requests before had more of, or larger ones, is not kept.
+  for (size_t i = filters.size(); i < filters_.size(); ++i) filters_[i].Shrink();
+  filters_.resize(std::max(filters.size(), std::min(filters_.size(), model::kKeptFiltersMax)));
+  for (size_t i = 0; i < filters.size(); ++i) {
+    Field* field = open_->table->field[index_->filter_fields()[filters[i].column]];
+    if ((field->flags & BLOB_FLAG) && !filters[i].value.is_null()) return ErrorCode::kFilterblob;
+    filters_[i].Prepare(thd_, field, filters[i].value);
+  }
+  return ErrorCode::kNone;
+}
+
+int RowFinder::Next() {
+  while (taken_ < find_->limit) {
+    const int error = NextCandidate();
+    if (error == HA_ERR_KEY_NOT_FOUND) return HA_ERR_END_OF_FILE;
+    if (error != 0) return error;
+    switch (Judge()) {
+      case Verdict::kStop:
+        return HA_ERR_END_OF_FILE;
+      case Verdict::kSkip:
+        continue;
+      case Verdict::kTake:
+        break;
+    }
+    if (skipped_ < find_->offset) {
+      ++skipped_;
+      continue;
+    }
+    ++taken_;
+    return 0;
+  }
+  return HA_ERR_END_OF_FILE;
+}
+
+int RowFinder::NextCandidate() {
+  if (find_->has_in) return NextOfInList();
+  if (started_) return scan_.Next();
+  started_ = true;
+  return scan_.First();
+}
+
+// One lookup a value, its first row only; values that are not found are passed over.
+int RowFinder::NextOfInList() {
+  while (in_next_ < find_->in_values.size()) {
+    if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+    in_key_[find_->in_part] = find_->in_values[in_next_++];
+    scan_.Prepare(thd_, *open_, *index_, find_->op, in_key_);
+    const int error = scan_.First();
+    if (error != HA_ERR_KEY_NOT_FOUND && error != HA_ERR_END_OF_FILE) return error;
+  }
+  return HA_ERR_END_OF_FILE;
+}
+
+RowFinder::Verdict RowFinder::Judge() {
+  for (size_t i = 0; i < find_->filters.size(); ++i) {
+    const model::Filter& filter = find_->filters[i];
+    Field* field = open_->table->field[index_->filter_fields()[filter.column]];
+    if (!filters_[i].Holds(field, filter.op)) {
+      return filter.stops_scan ? Verdict::kStop : Verdict::kSkip;
+    }
+  }
+  return Verdict::kTake;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,52 @@
+// The rows that a find names: key, IN list, filters, offset and limit; one at a time.
+//
+// Flow: Prepare, then Next until it returns HA_ERR_END_OF_FILE. The row is in record[0].
+// Threads: the session's. Errors: protocol errors from Prepare; the handler's numbers from Next.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "engine/server/key_scan.h"
+
+namespace rowsocket::engine::mariadb {
+
+class RowFinder {
+ public:
+  /// REQUIRES: as KeyScan::Prepare. Keeps `find`.
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, const model::Find& find);
+
+  int Next();
+
+  /// For a row that is in record[0] already: only the filters of `find`.
+  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+                                  const model::Find& find);
+  bool Passes() { return Judge() == Verdict::kTake; }
+
+  /// No second row can come, so that the first may be changed at once.
+  bool is_single_row() const {
+    return !find_->has_in && (find_->limit == 1 || scan_.is_single_row());
+  }
+
+ private:
+  enum class Verdict : uint8_t { kTake, kSkip, kStop };
+
+  model::ErrorCode PrepareFilters();
+  int NextCandidate();
+  int NextOfInList();
+  Verdict Judge();
+
+  THD* thd_ = nullptr;
+  OpenTable* open_ = nullptr;
+  MariaIndex* index_ = nullptr;
+  const model::Find* find_ = nullptr;
+  KeyScan scan_;
+  std::deque<Constant> filters_;  ///< One a filter, and some of the requests before.
+  std::vector<model::Value> in_key_;
+  size_t in_next_ = 0;
+  uint64_t skipped_ = 0;
+  uint64_t taken_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,373 @@
+#include "engine/server/session.h"
+
+#include "engine/server/facts.h"
+
+namespace rowsocket::engine::mariadb {
+
+using model::ErrorCode;
+
+namespace {
+
+/// Longer than any backup: a commit waits for BACKUP STAGE BLOCK_COMMIT as SQL does.
+constexpr ulong kCommitLockWaitSeconds = 86400;
+/// How often a thread that waits for the server's start looks whether it is to end instead.
+constexpr ulonglong kStartPollNs = 50'000'000;
+
+// What is no name stays as it is, and is refused: folding would end where it goes wrong.
+void Fold(std::string* name) {
+  CHARSET_INFO* charset = files_charset_info;
+  const Well_formed_prefix good(charset, name->data(), name->size());
+  if (good.length() != name->size() || name->find('\0') != std::string::npos) return;
+  name->resize(my_casedn_str(charset, name->data()));
+}
+
+/// As the parser of SQL hands them on, so that two spellings of a table are one.
+IndexNames Folded(IndexNames names) {
+  Fold(&names.db);
+  Fold(&names.table);
+  return names;
+}
+
+}  // namespace
+
+MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
+                           IndexRegistry& indexes)
+    : lock_wait_(lock_wait),
+      user_(user),
+      thd_(timeouts, user),
+      tables_(thd_),
+      writer_(thd_, tables_),
+      row_(thd_, tables_),
+      indexes_(indexes) {}
+
+MariaSession::~MariaSession() {
+  if (thd_.get() == nullptr) return;
+  tables_.CloseAll();
+  thd_.Destroy();
+  my_thread_end();
+}
+
+bool MariaSession::Start() {
+  if (my_thread_init()) return false;
+  return thd_.Create();
+}
+
+bool MariaSession::ShouldStop() const { return ServerStopping(); }
+
+void MariaSession::Describe(std::string_view text) {
+  description_ = std::string(user_.name) + ": ";
+  description_.append(text);
+  thd_.Describe(description_);
+}
+
+// After KILL a new THD takes over; what the clients opened is looked up again by its names.
+void MariaSession::Recover() {
+  if (!thd_.killed() || ServerStopping()) return;
+  if (!thd_.must_end()) {
+    thd_.ForgetKillQuery();
+    return;
+  }
+  sql_print_information("rowsocket: worker thread %llu was killed; a new one takes over",
+                        static_cast<ulonglong>(thd_.get()->thread_id));
+  tables_.CloseAll();
+  thd_.Destroy();
+  thd_.Create();
+  thd_.Describe(description_);
+}
+
+Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
+  Recover();
+  std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
+  OpenTable* open = nullptr;
+  Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
+  if (outcome.ok())
+    *index = std::move(made);
+  else
+    Finish(&outcome);
+  return outcome;
+}
+
+Outcome MariaSession::Inspect(Index& index, IndexFacts* facts) {
+  Recover();
+  MariaIndex& state = StateOf(index);
+  OpenTable* open = nullptr;
+  Outcome outcome = state.ResolveForRead(tables_, &open);
+  if (outcome.ok())
+    *facts = FactsOf(*open->table, state.key_info(*open), state.column_fields());
+  else
+    Finish(&outcome);
+  return outcome;
+}
+
+MariaIndex& MariaSession::StateOf(const Index& index) {
+  if (index.id() >= states_.size()) states_.resize(index.id() + 1);
+  std::unique_ptr<MariaIndex>& state = states_[index.id()];
+  if (state == nullptr || state->serial() != index.serial()) {
+    state = std::make_unique<MariaIndex>(index);
+  }
+  return *state;
+}
+
+void MariaSession::BeginTurn(bool writes) {
+  Recover();
+  writes_ = writes;
+  must_flush_ = false;
+  seal_ = Outcome();
+  THD* thd = thd_.get();
+  // A transaction's id in the binary log is the query id of its first statement, a find perhaps:
+  // with that of another one, a crash could commit what no replica has.
+  if (writes)
+    thd_.SetTime();
+  else
+    thd->set_time();
+  if (thd_.RefreshVariables()) tables_.CloseAll();
+  tables_.BeginTurn(writes);
+  // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
+  // need no locks on the gaps beside them: where a row is looked for that is not there, an insert
+  // of another session nearby is in nobody's way. The turn's finds have one view all the same.
+  thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
+  if (!writes) return;
+  // trans_begin() would release the metadata locks of the tables that stay open between turns.
+  thd->variables.option_bits |= OPTION_BEGIN;
+  thd->server_status |= SERVER_STATUS_IN_TRANS;
+  thd->transaction->start_time.reset(thd);  // For mysql.transaction_registry.
+}
+
+Outcome MariaSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
+  MariaIndex& maria_index = StateOf(index);
+  Outcome outcome;
+  const uint64_t passed_before = RowsPassed();
+  if (thd_.killed()) {
+    outcome = Outcome::Fail(ErrorCode::kKilled);
+  } else if (row_.is_open()) {
+    outcome = row_.Execute(request, sink);
+  } else if (request.is_write()) {
+    outcome = writer_.Execute(maria_index, request, sink);
+  } else {
+    outcome = Read(maria_index, request.find, sink);
+  }
+  outcome.rows_passed = RowsPassed() - passed_before;
+  Finish(&outcome);
+  must_flush_ = must_flush_ || !(request.relaxed || outcome.busy);
+  return outcome;
+}
+
+uint64_t MariaSession::RowsPassed() const {
+  const system_status_var& counts = thd_.get()->status_var;
+  return counts.ha_read_next_count + counts.ha_read_prev_count;
+}
+
+RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {
+  RowOpening opening;
+  opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
+  if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
+  Finish(&opening.outcome);
+  return opening;
+}
+
+Outcome MariaSession::EndRow() {
+  Outcome outcome = row_.End();
+  Finish(&outcome);
+  return outcome;
+}
+
+void MariaSession::Finish(Outcome* outcome) {
+  if (outcome->ok()) return;
+  const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+  // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
+  const bool is_newer = outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED);
+  outcome->back_off = outcome->back_off || is_newer;
+  if (lock_wait_ == LockWait::kNever) {
+    outcome->busy = outcome->busy || outcome->back_off || waits_for_row;
+  } else {
+    outcome->busy = false;  // It has waited.
+  }
+  if (outcome->error.code == ErrorCode::kKilled) {
+    // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
+    if (thd_.must_end())
+      outcome->transaction_lost = true;
+    else
+      thd_.ForgetKillQuery();
+  }
+}
+
+Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::RowSink& sink) {
+  OpenTable* open = nullptr;
+  Outcome outcome = index.ResolveForRead(tables_, &open);
+  if (!outcome.ok()) return outcome;
+  thd_.StartStatement(SQLCOM_SELECT);
+  if (open->table->vfield != nullptr) [[unlikely]]
+    thd_.SetTime();
+  outcome = tables_.Lock(*open);
+  if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
+  if (open->lock != nullptr && !open->rolls_back) tables_.Unlock(*open);
+  thd_.ClearStatement();
+  return outcome;
+}
+
+Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
+                               model::RowSink& sink) {
+  const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+  if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
+  Outcome outcome;
+  for (;;) {
+    const int error = finder_.Next();
+    if (error == HA_ERR_END_OF_FILE) return outcome;
+    if (error != 0) {
+      tables_.LetGo();
+      outcome.error = thd_.killed() ? model::Error{ErrorCode::kKilled, 0} : EngineError(error);
+      return outcome;
+    }
+    for (const CellReader& reader : index.readers()) {
+      if (!reader.Send(cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
+    }
+    ++outcome.rows;
+  }
+}
+
+// With the binary log on, or several engines, the transaction is prepared, which flushes the
+// engine's log, and the binary log synced, before anybody sees it.
+bool MariaSession::IsSeenBeforeItIsFlushed() const {
+  if (!tables_.has_changed_rows()) return false;
+  if (tables_.has_unlogged_rows()) return true;
+  unsigned writers = 0;
+  for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
+       each = each->next()) {
+    writers += each->is_trx_read_write();
+  }
+  return writers <= 1;
+}
+
+// The server's commit does not take it again, nor release it. Where it cannot be had the commit
+// tries once more, and fails.
+void MariaSession::TakeCommitLock() {
+  THD* thd = thd_.get();
+  thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+  MDL_REQUEST_INIT(&commit_lock_, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  if (thd->mdl_context.acquire_lock(&commit_lock_, thd->variables.lock_wait_timeout)) return;
+  thd->backup_commit_lock = &commit_lock_;
+}
+
+void MariaSession::ReleaseCommitLock() {
+  THD* thd = thd_.get();
+  if (thd->backup_commit_lock != &commit_lock_) return;
+  thd->mdl_context.release_lock(commit_lock_.ticket);
+  thd->backup_commit_lock = nullptr;
+}
+
+bool MariaSession::PrepareCommit() {
+  seal_ = writer_.Seal();
+  if (!seal_.ok() || !IsSeenBeforeItIsFlushed()) return false;
+  TakeCommitLock();
+  return true;
+}
+
+// InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
+// flushes that as well; one that does not ("not applied", a key that is there already) has nothing
+// to flush of its own, and would answer too soon.
+void MariaSession::NoteSeen() {
+  seen_.clear();
+  if (!must_flush_ || tables_.has_changed_rows()) return;
+  for (Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
+       each = each->next()) {
+    if (each->ht()->flush_logs != nullptr) seen_.push_back(each->ht());
+  }
+}
+
+// Returns at once where all of the log is flushed already: when a stock is sold out nobody writes.
+void MariaSession::FlushSeen() {
+  for (handlerton* engine : seen_) engine->flush_logs(engine);
+}
+
+// KILL and shutdown end the wait for a semi-synchronous replica, and the commit says that all is
+// well: a client of SQL is not told so, because the server has shut its socket down.
+bool MariaSession::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
+
+Outcome MariaSession::Commit() {
+  THD* thd = thd_.get();
+  Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
+  tables_.EndScans();
+  bool failed = !outcome.ok() || trans_commit_stmt(thd);
+  if (writes_ && !failed) {
+    thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+    NoteSeen();
+    // Like this InnoDB does not wait where another commit waits for the next flush already; what is
+    // still owed is counted on the THD, which waits for it when it is destroyed.
+    if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
+    // A group commit has its leader's: replicas tell groups apart by it.
+    thd->set_query_id(next_query_id());
+    const ulong rollbacks_before = thd->status_var.ha_rollback_count;
+    failed = trans_commit(thd);
+    thd->system_thread = SYSTEM_THREAD_GENERIC;
+    if (!failed) FlushSeen();
+    // Where no engine was rolled back it had been decided: the binary log could not be rotated,
+    // say.
+    const bool stays = failed && thd->status_var.ha_rollback_count == rollbacks_before;
+    outcome.unknown = stays || (!failed && WasCutOff());
+  }
+  if (failed) {
+    if (outcome.ok()) outcome.error = thd_.TakeError();
+    if (outcome.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+    if (writes_) trans_rollback(thd);
+    tables_.LetGo();
+    tables_.EndScans();
+  }
+  ReleaseCommitLock();
+  EndTurn();
+  return outcome;
+}
+
+void MariaSession::Rollback() {
+  THD* thd = thd_.get();
+  row_.Abandon();
+  writer_.Abandon();
+  tables_.LetGo();
+  tables_.EndScans();
+  trans_rollback_stmt(thd);
+  if (writes_) trans_rollback(thd);
+  ReleaseCommitLock();
+  EndTurn();
+  Recover();
+}
+
+void MariaSession::EndTurn() {
+  thd_.RestoreLockWait();
+  thd_.ClearStatement();
+  tables_.EndTurn();
+  tables_.CloseIfWanted();
+  thd_.FreeStatementMemory();
+  thd_.ReleaseAuditPlugins();
+}
+
+// Plugins are loaded early; no table may be opened before the server has recovered and started.
+bool MariaSessionFactory::WaitUntilStarted() const {
+  mysql_mutex_lock(&LOCK_server_started);
+  while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
+    timespec until;
+    set_timespec_nsec(until, kStartPollNs);
+    mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
+  }
+  mysql_mutex_unlock(&LOCK_server_started);
+  return !ServerStopping() && !stopping_.load();
+}
+
+void MariaSession::ReleaseTables() {
+  if (!tables_.empty()) tables_.CloseAll();
+  states_.clear();  // Nor what was known of indexes that nobody may have open any more.
+  thd_.ReleaseAuditPlugins();
+  Recover();
+}
+
+std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {
+  if (!WaitUntilStarted()) return nullptr;
+  WaitTimeouts timeouts;
+  if (lock_wait == LockWait::kServer) {
+    timeouts.table_lock_s = settings_.table_lock_wait_s;
+    timeouts.waits_for_rows = true;
+  }
+  auto session = std::make_unique<MariaSession>(lock_wait, timeouts, settings_.user, indexes_);
+  if (!session->Start()) return nullptr;
+  return session;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,100 @@
+// engine::Session on MariaDB: one THD, its open tables, and turns on them.
+//
+// Threads: the owning thread, except Interrupt. Limits: see WaitTimeouts.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/server/merged_row.h"
+#include "engine/server/writer.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::mariadb {
+
+class MariaSession final : public Session {
+ public:
+  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
+               IndexRegistry& indexes);
+  ~MariaSession() override;
+
+  /// False when the server is shutting down.
+  bool Start();
+
+  Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
+  Outcome Inspect(Index& index, IndexFacts* facts) override;
+  void BeginTurn(bool writes) override;
+  Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
+  RowOpening BeginRow(Index& index, const model::Request& request) override;
+  NotMergeable RowTakes(const model::Request& request) const override {
+    return row_.Takes(request);
+  }
+  Outcome EndRow() override;
+  bool PrepareCommit() override;
+  Outcome Commit() override;
+  void Rollback() override;
+  void ReleaseTables() override;
+  bool HoldsTables() const override { return !tables_.empty() || thd_.killed(); }
+  bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
+  bool ShouldStop() const override;
+  void Describe(std::string_view text) override;
+  void Interrupt() override { thd_.Interrupt(); }
+
+ private:
+  /// What this session knows of an index.
+  MariaIndex& StateOf(const Index& index);
+  Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
+  Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
+                   model::RowSink& sink);
+  void Finish(Outcome* outcome);
+  bool IsSeenBeforeItIsFlushed() const;
+  bool WasCutOff() const;
+  void TakeCommitLock();
+  void ReleaseCommitLock();
+  void NoteSeen();
+  void FlushSeen();
+  uint64_t RowsPassed() const;
+  void EndTurn();
+  void Recover();
+
+  const LockWait lock_wait_;
+  const SessionUser user_;
+  WorkerThd thd_;
+  Tables tables_;
+  Writer writer_;
+  MergedRow row_;
+  RowFinder finder_;
+  CellBuffers cells_;
+  bool writes_ = false;
+  bool must_flush_ = false;        ///< Something else than relaxed writes has an answer.
+  Outcome seal_;                   ///< Of PrepareCommit.
+  MDL_request commit_lock_;        ///< MDL_BACKUP_COMMIT, from PrepareCommit to the end of Commit.
+  std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
+  std::string description_;
+  IndexRegistry& indexes_;
+  std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.
+};
+
+struct SessionSettings {
+  unsigned table_lock_wait_s = 12;  ///< handlersocket_wrlock_timeout
+  SessionUser user = {"handlersocket", /*shows_padding=*/true};
+};
+
+class MariaSessionFactory final : public SessionFactory {
+ public:
+  MariaSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
+      : settings_(settings), indexes_(indexes) {}
+  std::unique_ptr<Session> Create(LockWait lock_wait) override;
+  /// Threads that still wait for the server's start give up.
+  void Stop() { stopping_.store(true); }
+
+ private:
+  bool WaitUntilStarted() const;
+
+  const SessionSettings settings_;
+  IndexRegistry& indexes_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,409 @@
+#include "engine/server/writer.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace rowsocket::engine::mariadb {
+
+using model::Decision;
+using model::ErrorCode;
+using model::Modification;
+using model::Request;
+
+namespace {
+
+/// Times that an edit is decided anew because another session has inserted the row.
+constexpr int kEditRetriesMax = 3;
+
+int SqlCommand(const Request& request) {
+  if (request.verb == Request::Verb::kInsert) return SQLCOM_INSERT;
+  return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
+}
+
+Outcome CheckTable(const TABLE& table, const Request& request) {
+  if (request.verb != Request::Verb::kEdit) {
+    return Statement::CheckTable(table, SqlCommand(request));
+  }
+  for (const int sql_command : {SQLCOM_INSERT, SQLCOM_UPDATE, SQLCOM_DELETE}) {
+    const Outcome outcome = Statement::CheckTable(table, sql_command);
+    if (!outcome.ok()) return outcome;
+  }
+  return {};
+}
+
+/// Whether the key and these changes are all that a row of the table has.
+bool IsWhole(const TABLE& table, const MariaIndex& index,
+             std::span<const model::CellChange> changes) {
+  return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
+}
+
+/// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes it behind
+/// the change of the row, and where it cannot have the lock for that it fails and leaves the row
+/// changed.
+bool MaySetAutoIncrement(const TABLE& table, const MariaIndex& index, const Request& request) {
+  const Field* const field = table.found_next_number_field;
+  if (field == nullptr) return false;
+  const std::vector<uint>& columns = index.column_fields();
+  if (std::find(columns.begin(), columns.end(), field->field_index) != columns.end()) return true;
+  if (request.verb != Request::Verb::kEdit) return false;
+  const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
+  return std::any_of(parts.first, parts.first + parts.count, [field](const KEY_PART_INFO& part) {
+    return part.fieldnr == field->field_index + 1u;
+  });
+}
+
+}  // namespace
+
+// Whether the engine takes back a change of one row that fails, whatever it has touched by then.
+Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Request& request) {
+  const TABLE& table = *open.table;
+  if (!open.rolls_back || table.part_info != nullptr || open.tables.size() != 1 ||
+      table.s->long_unique_table || table.s->period.unique_keys != 0 ||
+      table.file->ht->db_type != DB_TYPE_INNODB) {
+    return Kind::kAlone;
+  }
+  if (request.verb == Request::Verb::kInsert) {
+    return table.found_next_number_field == nullptr ? Kind::kInsert : Kind::kAlone;
+  }
+  if (!request.names_one_row() || !NamesOneRow(index.key_info(open), request.key())) {
+    return Kind::kAlone;
+  }
+  const bool deletes = request.find.modification == Modification::kDelete;
+  if ((request.verb == Request::Verb::kEdit || !deletes) &&
+      MaySetAutoIncrement(table, index, request)) {
+    return Kind::kAlone;
+  }
+  if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
+  // With room for more rows the handler is left as reading by position needs it, and a FLOAT key
+  // may name several.
+  if (request.find.limit != 1) return Kind::kAlone;
+  return deletes ? Kind::kDelete : Kind::kUpdate;
+}
+
+bool Writer::Joins(const OpenTable& open, const MariaIndex& index, Kind kind,
+                   const Request& request) const {
+  const OpenStatement& now = statement_open_;
+  return kind != Kind::kAlone && now.open == &open && now.index == &index && now.kind == kind &&
+         !now.spent && (kind != Kind::kInsert || now.values == request.insert.values.size());
+}
+
+Outcome Writer::Execute(MariaIndex& index, const Request& request, model::RowSink& sink) {
+  OpenTable* open = nullptr;
+  Outcome outcome = index.ResolveForWrite(tables_, &open);
+  if (!outcome.ok()) return outcome;
+  outcome = CheckTable(*open->table, request);
+  if (!outcome.ok()) return outcome;
+  const Kind kind = KindOf(*open, index, request);
+  if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);
+  outcome = Seal();
+  if (!outcome.ok()) return outcome;
+  outcome = statement_.Begin(*open, SqlCommand(request));
+  if (!outcome.ok()) return outcome;
+  statement_open_ = {open, &index, kind, request.insert.values.size(), kind == Kind::kAlone};
+  outcome = ExecuteStatement(*open, index, request, sink);
+  if (outcome.ok() && !statement_open_.spent && !thd_.get()->transaction_rollback_request) {
+    thd_.ClearStatement();
+    return outcome;
+  }
+  statement_open_ = {};
+  statement_.End(*open, &outcome);
+  return outcome;
+}
+
+Outcome Writer::Join(OpenTable& open, MariaIndex& index, const Request& request,
+                     model::RowSink& sink) {
+  THD* thd = thd_.get();
+  statement_.SetCommand(SqlCommand(request));
+  if (open.tells_time) thd_.SetTime();
+  thd_.SetStrict(true);
+  Outcome outcome;
+  if (request.verb == Request::Verb::kInsert) {
+    outcome = new_row_.InsertAnother(open.table, index, request.insert.values)
+                  ? WriteRow(open.table)
+                  : statement_.ServerFailure();
+  } else if (request.verb == Request::Verb::kEdit) {
+    outcome = Edit(open, index, request.edit);
+  } else {
+    outcome = FindAndModify(open, index, request.find, sink);
+  }
+  const bool left_half = !outcome.ok() && statement_open_.has_half;
+  if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
+    statement_open_ = {};
+    statement_.End(open, &outcome);
+    outcome.transaction_lost = outcome.transaction_lost || left_half;
+    return outcome;
+  }
+  // What failed has left nothing; those before it stand.
+  thd_.ClearStatement();
+  if (!statement_open_.spent) return outcome;
+  const Outcome sealed = Seal();
+  return sealed.ok() ? outcome : sealed;
+}
+
+Outcome Writer::Seal() {
+  Outcome outcome;
+  OpenTable* open = std::exchange(statement_open_, {}).open;
+  if (open == nullptr) return outcome;
+  statement_.End(*open, &outcome);
+  // What the requests in it were answered is gone with it.
+  if (!outcome.ok()) outcome.transaction_lost = true;
+  return outcome;
+}
+
+void Writer::Abandon() {
+  Outcome outcome = Outcome::Fail(ErrorCode::kKilled);
+  OpenTable* open = std::exchange(statement_open_, {}).open;
+  if (open != nullptr) statement_.End(*open, &outcome);
+}
+
+Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const Request& request,
+                                 model::RowSink& sink) {
+  switch (request.verb) {
+    case Request::Verb::kInsert:
+      return Insert(open, index, request.insert);
+    case Request::Verb::kEdit:
+      return Edit(open, index, request.edit);
+    default:
+      return Modify(open, index, request.find, sink);
+  }
+}
+
+Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert) {
+  TABLE* table = open.table;
+  if (!new_row_.Insert(table, index, insert.values)) return statement_.ServerFailure();
+  return WriteRow(table);
+}
+
+// InnoDB says the same of a counter that is used up (of 64 bits) and of one whose lock it does not
+// get, because an INSERT ... SELECT has it.
+int Writer::CounterError(TABLE* table) {
+  handler* file = table->file;
+  const bool is_used_up =
+      file->info(HA_STATUS_AUTO) != 0 || file->stats.auto_increment_value == ULONGLONG_MAX;
+  const bool waits = file->ht->db_type == DB_TYPE_INNODB && !is_used_up;
+  return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
+}
+
+Outcome Writer::WriteRow(TABLE* table) {
+  int error = statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+  if (error == HA_ERR_AUTOINC_READ_FAILED) error = CounterError(table);
+  if (error != 0) return statement_.Failure(error);
+  Outcome outcome;
+  outcome.rows = 1;
+  outcome.has_insert_id = table->found_next_number_field != nullptr;
+  outcome.insert_id = table->file->insert_id_for_cur_row;
+  return outcome;
+}
+
+Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
+                       model::RowSink& sink) {
+  TABLE* table = open.table;
+  if (find.modification == Modification::kDelete) {
+    bitmap_set_all(table->read_set);
+    table->mark_columns_needed_for_delete();
+  } else {
+    new_row_.PrepareUpdate(table, index);
+  }
+  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  const int error = table->file->ha_index_init(index.key(), true);
+  return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
+}
+
+Outcome Writer::FindAndModify(OpenTable& open, MariaIndex& index, const model::Find& find,
+                              model::RowSink& sink) {
+  // The values of key and filters are no values of the row: nothing about them is an error.
+  thd_.SetStrict(false);
+  const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+  if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
+  return finder_.is_single_row() ? ModifyFirst(open, index, find, sink)
+                                 : ModifyAll(open, index, find, sink);
+}
+
+Outcome Writer::ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
+                            model::RowSink& sink) {
+  Outcome outcome;
+  const int error = finder_.Next();
+  if (error == HA_ERR_END_OF_FILE) return outcome;
+  if (error != 0) return statement_.Failure(error);
+  bool changed = false;
+  outcome = ModifyRow(open, index, find, sink, &changed);
+  outcome.rows = changed;
+  return outcome;
+}
+
+// First all rows are found (and locked), then changed: a change can move a row within the index
+// that is being read, and every row is to be changed once.
+Outcome Writer::ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
+                          model::RowSink& sink) {
+  handler* file = open.table->file;
+  int error = CollectRows(open, find.has_in);
+  if (error != 0) return statement_.Failure(error);
+  file->ha_index_end();
+  error = file->ha_rnd_init(false);
+  if (error != 0) return statement_.Failure(error);
+  Outcome outcome;
+  uint64_t rows = 0;
+  for (size_t at = 0; at < positions_.size() && outcome.ok(); at += file->ref_length) {
+    error = file->ha_rnd_pos(open.table->record[0], positions_.data() + at);
+    if (error == HA_ERR_RECORD_DELETED || error == HA_ERR_KEY_NOT_FOUND) continue;
+    if (error != 0) return statement_.Failure(error);
+    bool changed = false;
+    outcome = ModifyRow(open, index, find, sink, &changed);
+    rows += changed;
+  }
+  if (positions_.capacity() > model::kKeptValueBytesMax) std::vector<uchar>().swap(positions_);
+  outcome.rows = rows;
+  return outcome;
+}
+
+// Only an IN list can name a row twice.
+int Writer::CollectRows(OpenTable& open, bool may_repeat) {
+  handler* file = open.table->file;
+  positions_.clear();
+  std::unordered_set<std::string> seen;
+  for (;;) {
+    const int error = finder_.Next();
+    if (error == HA_ERR_END_OF_FILE) return 0;
+    if (error != 0) return error;
+    file->position(open.table->record[0]);
+    const std::string_view position(reinterpret_cast<const char*>(file->ref), file->ref_length);
+    if (may_repeat && !seen.emplace(position).second) continue;
+    positions_.insert(positions_.end(), file->ref, file->ref + file->ref_length);
+  }
+}
+
+Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
+                          model::RowSink& sink, bool* changed) {
+  TABLE* table = open.table;
+  if (find.wants_pre_images) {
+    for (const uint field : index.column_fields()) {
+      if (!SendCell(table->field[field], cells_, sink))
+        return Outcome::Fail(ErrorCode::kResultsize);
+    }
+  }
+  Outcome outcome;
+  if (find.modification == Modification::kDelete) {
+    outcome = DeleteRow(table);
+    *changed = outcome.ok();
+    return outcome;
+  }
+  const NewRow::Made made = new_row_.Modify(table, index, find);
+  outcome = FinishUpdate(table, made);
+  *changed = outcome.ok() && made != NewRow::Made::kLeftAlone;
+  return outcome;
+}
+
+// A row that stays the same counts as modified, but is not written.
+Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
+  Outcome outcome;
+  if (made == NewRow::Made::kRefused) {
+    outcome = statement_.ServerFailure();
+  } else if (made == NewRow::Made::kChanged) {
+    const int error =
+        statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+    if (error != 0 && error != HA_ERR_RECORD_IS_THE_SAME) outcome = statement_.Failure(error);
+  }
+  thd_.SetStrict(false);
+  return outcome;
+}
+
+Outcome Writer::DeleteRow(TABLE* table) {
+  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  return error == 0 ? Outcome() : statement_.Failure(error);
+}
+
+Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit) {
+  if (!NamesOneRow(index.key_info(open), edit.key)) return Outcome::Fail(ErrorCode::kKpnum);
+  Outcome outcome;
+  bool again = true;
+  for (int attempt = 0; again && attempt <= kEditRetriesMax; ++attempt) {
+    again = false;
+    const bool is_prepared = open.table->file->inited != handler::NONE;
+    outcome = is_prepared ? Outcome() : PrepareEdit(open.table, index);
+    if (outcome.ok()) outcome = EditOnce(open, index, edit, &again);
+  }
+  return outcome;
+}
+
+void Writer::MarkForEdit(TABLE* table, MariaIndex& index) {
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  new_row_.PrepareUpdate(table, index);
+}
+
+Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
+  MarkForEdit(table, index);
+  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  const int error = table->file->ha_index_init(index.key(), true);
+  return error == 0 ? Outcome() : statement_.Failure(error);
+}
+
+Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_UPDATE);
+  model::Find find;
+  find.key = edit.key;
+  find.key_parts_given = static_cast<uint32_t>(edit.key.size());
+  thd_.SetStrict(false);
+  const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
+  if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
+  const int error = finder_.Next();
+  if (error != 0 && error != HA_ERR_END_OF_FILE) return statement_.Failure(error);
+  const bool exists = error == 0;
+  std::span<const model::CellChange> changes;
+  const Decision decision =
+      edit.editor->Decide(row_cells_.Read(table, exists, index.column_fields()), &changes);
+  Outcome outcome;
+  if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
+  if (decision == Decision::kDelete) {
+    statement_.SetCommand(SQLCOM_DELETE);
+    statement_open_.spent = true;  // Other columns are marked than for an update.
+    table->mark_columns_needed_for_delete();
+    outcome = DeleteRow(table);
+  } else if (!exists) {
+    return InsertEdited(open, index, edit, changes, again);
+  } else if (decision == Decision::kRenew && !IsWhole(*table, index, changes)) {
+    return Renew(open, index, edit, changes, again);
+  } else {
+    outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
+  }
+  outcome.rows = outcome.ok();
+  return outcome;
+}
+
+Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                      std::span<const model::CellChange> changes, bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_DELETE);
+  statement_open_.spent = true;
+  table->mark_columns_needed_for_delete();
+  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  statement_open_.has_half = error == 0;
+  if (error == 0) return InsertEdited(open, index, edit, changes, again);
+  if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
+  statement_.SetCommand(SQLCOM_UPDATE);
+  MarkForEdit(table, index);
+  Outcome outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
+  outcome.rows = outcome.ok();
+  return outcome;
+}
+
+Outcome Writer::InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                             std::span<const model::CellChange> changes, bool* again) {
+  TABLE* table = open.table;
+  statement_.SetCommand(SQLCOM_INSERT);
+  statement_open_.spent = true;
+  table->file->ha_index_or_rnd_end();
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  thd_.SetStrict(true);
+  if (!new_row_.InsertEdited(table, index, edit, changes)) return statement_.ServerFailure();
+  const ExplicitZero explicit_zero(thd_.get());
+  const Outcome outcome = WriteRow(table);
+  *again = outcome.error == model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+  return outcome;
+}
+
+}  // namespace rowsocket::engine::mariadb

@@ -1,0 +1,94 @@
+// Executes the writes of one session, each as a statement of its own in the turn's transaction, so
+// that the row is the one SQL would have written: defaults, ON UPDATE, generated columns, CHECK,
+// NOT NULL, strict conversion, row events.
+//
+// Requests for single rows of one index that do the same share one statement of the server: it is
+// prepared once and stays open until something else is to be done (Seal). That each of them can
+// fail alone is the storage engine's doing, which takes back what is left of a failed change of one
+// row; so only InnoDB's tables share statements, and only where a change is one row's.
+//
+// Threads: the session's.
+#pragma once
+
+#include <vector>
+
+#include "engine/server/cells.h"
+#include "engine/server/mariadb/new_row.h"
+#include "engine/server/mariadb/statement.h"
+#include "engine/server/row_finder.h"
+
+namespace rowsocket::engine::mariadb {
+
+class Writer {
+ public:
+  Writer(WorkerThd& thd, Tables& tables)
+      : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
+
+  /// REQUIRES: a turn that writes is open.
+  Outcome Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink);
+
+  /// Ends the statement that requests may have been left open. REQUIRED before a row, a commit.
+  Outcome Seal();
+  /// The same where the turn is rolled back.
+  void Abandon();
+
+ private:
+  /// What a statement is prepared for, where others like it may join it.
+  enum class Kind : uint8_t { kAlone, kUpdate, kDelete, kInsert, kEdit };
+  struct OpenStatement {
+    OpenTable* open = nullptr;  ///< Null: none.
+    const MariaIndex* index = nullptr;
+    Kind kind = Kind::kAlone;
+    size_t values = 0;      ///< kInsert: columns that are given.
+    bool spent = false;     ///< Nothing may join it any more.
+    bool has_half = false;  ///< A request has deleted its row, and is yet to insert it anew.
+  };
+
+  static Kind KindOf(const OpenTable& open, MariaIndex& index, const model::Request& request);
+  bool Joins(const OpenTable& open, const MariaIndex& index, Kind kind,
+             const model::Request& request) const;
+  Outcome Join(OpenTable& open, MariaIndex& index, const model::Request& request,
+               model::RowSink& sink);
+  Outcome FindAndModify(OpenTable& open, MariaIndex& index, const model::Find& find,
+                        model::RowSink& sink);
+  Outcome ExecuteStatement(OpenTable& open, MariaIndex& index, const model::Request& request,
+                           model::RowSink& sink);
+  Outcome Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert);
+  Outcome WriteRow(TABLE* table);
+  static int CounterError(TABLE* table);
+
+  Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find, model::RowSink& sink);
+  Outcome ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
+                      model::RowSink& sink);
+  Outcome ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
+                    model::RowSink& sink);
+  int CollectRows(OpenTable& open, bool may_repeat);
+  /// Changes the row in record[0]. `*changed` counts as the protocol counts.
+  Outcome ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
+                    model::RowSink& sink, bool* changed);
+  Outcome FinishUpdate(TABLE* table, NewRow::Made made);
+  Outcome DeleteRow(TABLE* table);
+
+  Outcome Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit);
+  void MarkForEdit(TABLE* table, MariaIndex& index);
+  Outcome PrepareEdit(TABLE* table, MariaIndex& index);
+  /// One reading, decision and change. `*again`: the row has come into being meanwhile.
+  Outcome EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again);
+  Outcome InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                       std::span<const model::CellChange> changes, bool* again);
+  /// A row that a foreign key keeps is only changed.
+  Outcome Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+                std::span<const model::CellChange> changes, bool* again);
+
+  WorkerThd& thd_;
+  Tables& tables_;
+  Statement statement_;
+  NewRow new_row_;
+  RowFinder finder_;
+  CellBuffers cells_;
+  RowCells row_cells_;
+  std::vector<uchar> positions_;
+  OpenStatement statement_open_;
+};
+
+}  // namespace rowsocket::engine::mariadb

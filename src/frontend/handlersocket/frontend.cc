@@ -1,0 +1,269 @@
+#include "frontend/handlersocket/frontend.h"
+
+#include <algorithm>
+
+#include "exec/write_set.h"
+#include "protocol/handlersocket/encoder.h"
+#include "protocol/handlersocket/tokens.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using handlersocket::Command;
+using model::ErrorCode;
+
+namespace {
+constexpr int kUnknownError = 168;  // HA_ERR_GENERIC
+/// The id of indexes that the table of tokens is reached by: none that a client can name.
+constexpr uint32_t kTokenIndexId = UINT32_MAX;
+/// Whoever has no access is refused whatever values he sends.
+constexpr model::Limits kNoValues = [] {
+  model::Limits limits;
+  limits.values_max = 0;
+  return limits;
+}();
+}  // namespace
+
+HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
+    : settings_(settings), authenticated_(settings.secret.empty()) {}
+
+size_t HandlerSocket::input_bytes_max() const {
+  // One byte more than the longest line and its end, so that a longer one is seen to be longer.
+  const size_t line =
+      authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
+  return line + 3;
+}
+
+const model::Limits& HandlerSocket::parse_limits() const {
+  return authenticated_ ? settings_.limits : kNoValues;
+}
+
+exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_requests,
+                                          base::Arena& arena, Item* item) {
+  const size_t line_bytes_max = input_bytes_max() - 3;
+  const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
+  if (line.outcome == handlersocket::Framer::Outcome::kNeedMore) {
+    return {Parsed::kNeedMore, line.consumed};
+  }
+  item->kind = Item::Kind::kReply;
+  if (line.outcome == handlersocket::Framer::Outcome::kTooLong) {
+    item->error.code = ErrorCode::kLineLength;
+    return {Parsed::kItem, line.consumed};
+  }
+  if (settings_.tokens.enabled && line.line.starts_with("T\t")) {
+    const bool opens = !PrepareTokened(line.line, arena, item);
+    return {Parsed::kItem, opens ? 0 : line.consumed};
+  }
+  Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
+  switch (command.kind) {
+    case Command::Kind::kOpenIndex:
+      if (behind_requests) return {Parsed::kLater, 0};
+      PrepareOpen(command, item);
+      break;
+    case Command::Kind::kAuth:
+      if (behind_requests) return {Parsed::kLater, 0};
+      Authenticate(command, item);
+      break;
+    case Command::Kind::kRequest:
+      PrepareRequest(command, item);
+      break;
+    case Command::Kind::kInvalid:
+      item->error.code = command.errors.First();
+      break;
+  }
+  return {Parsed::kItem, line.consumed};
+}
+
+void HandlerSocket::Authenticate(Command& command, Item* item) {
+  const bool has_key = !command.auth_key.is_null();
+  const std::string_view key = command.auth_key.text();
+  // Without a secret only the empty key is right, and a wrong one locks nothing.
+  const bool matches =
+      has_key && (settings_.secret.empty() ? key.empty() : settings_.secret.Matches(key));
+  if (!matches) command.errors.Add(ErrorCode::kUnauth);
+  // "Checked before the key": another type leaves the authorisation as it is.
+  const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
+  item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
+  if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
+}
+
+size_t HandlerSocket::ColumnsOf(uint64_t id) const {
+  const engine::Index* const index = FindIndex(id);
+  return index != nullptr ? index->columns() + index->filter_columns() : 0;
+}
+
+// Each costs the server some memory for as long as the id is open.
+bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
+  const size_t wanted = open.columns.size() + open.filter_columns.size();
+  return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
+}
+
+// Nothing has a name so long. For each of an open index several copies are kept.
+void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors) {
+  const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
+  if (is_long(open.database) || is_long(open.table)) errors->Add(ErrorCode::kOpenTable);
+  if (is_long(open.index)) errors->Add(ErrorCode::kIdxnum);
+  if (std::any_of(open.columns.begin(), open.columns.end(), is_long) ||
+      std::any_of(open.filter_columns.begin(), open.filter_columns.end(), is_long)) {
+    errors->Add(ErrorCode::kFld);
+  }
+}
+
+void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
+  model::ErrorSet errors = command.errors;
+  CheckNames(command.open_index, &errors);
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  if (!HasRoomFor(command.open_index, command.index_id)) errors.Add(ErrorCode::kValuesCount);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return;
+  const handlersocket::OpenIndex& open = command.open_index;
+  names_ = std::make_unique<engine::IndexNames>();
+  names_->db = open.database;
+  names_->table = open.table;
+  names_->index = open.index;
+  names_->columns.assign(open.columns.begin(), open.columns.end());
+  names_->filter_columns.assign(open.filter_columns.begin(), open.filter_columns.end());
+  item->kind = Item::Kind::kOpen;
+  item->names = names_.get();
+  item->index_id = static_cast<uint32_t>(command.index_id);
+}
+
+void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
+                           std::shared_ptr<engine::Index> index) {
+  if (item.index_id == kTokenIndexId) {
+    tokens_failed_ = !outcome.ok() || !tokens_->Opened(std::move(index));
+    return;
+  }
+  item.kind = Item::Kind::kReply;
+  item.error = outcome.error;
+  if (!outcome.ok()) return;
+  if (indexes_.size() <= item.index_id) indexes_.resize(item.index_id + 1);
+  open_columns_ -= ColumnsOf(item.index_id);
+  indexes_[item.index_id] = std::move(index);
+  open_columns_ += ColumnsOf(item.index_id);
+}
+
+engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
+  return id < indexes_.size() ? indexes_[id].get() : nullptr;
+}
+
+void HandlerSocket::PrepareRequest(Command& command, Item* item) {
+  model::ErrorSet& errors = command.errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  engine::Index* index = nullptr;
+  if (command.has_index_id) {
+    index = FindIndex(command.index_id);
+    if (index == nullptr) errors.Add(ErrorCode::kStmtnum);
+  }
+  if (index != nullptr) {
+    for (const model::Filter& filter : command.request.find.filters) {
+      if (filter.column >= index->filter_columns()) errors.Add(ErrorCode::kFilterfld);
+    }
+  }
+  if (command.wants_write && !settings_.writable) errors.Add(ErrorCode::kReadonly);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return;
+  item->kind = Item::Kind::kRequest;
+  item->index = index;
+  item->request = command.request;
+}
+
+// T <token> <request>. False: an index of the table of tokens has to be opened first.
+bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
+  handlersocket::Tokens tokens(line);
+  tokens.NextOrEmpty();
+  const std::string_view wire_token = tokens.NextOrEmpty();
+  const model::Value token = handlersocket::TokenValue(wire_token, arena);
+  const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
+  Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
+  const size_t bytes = token.text().size();
+  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
+      command.kind != Command::Kind::kRequest || !command.wants_write) {
+    command.errors.Add(ErrorCode::kToken);
+  }
+  if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
+  PrepareRequest(command, item);
+  if (item->kind != Item::Kind::kRequest) return true;
+  if (tokens_ == nullptr) tokens_ = std::make_unique<TokenBook>(settings_.tokens);
+  const engine::IndexNames* to_open = tokens_->ToOpen();
+  if (to_open == nullptr) {
+    item->detail = TokenBook::Describe(token, rest, *item->index, arena);
+    item->stands_alone = true;
+    return true;
+  }
+  if (tokens_failed_) {
+    tokens_failed_ = false;
+    item->kind = Item::Kind::kReply;
+    item->error.code = ErrorCode::kTokenTable;
+    return true;
+  }
+  item->kind = Item::Kind::kOpen;
+  item->names = to_open;
+  item->index_id = kTokenIndexId;
+  return false;
+}
+
+engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
+                                       base::Buffer& out) const {
+  if (item.detail == nullptr) return ExecuteRequest(item, session, out);
+  const size_t begin = out.size();
+  const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
+  const engine::Outcome outcome =
+      tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
+  const bool unanswered = !outcome.ok() && !outcome.busy && !outcome.transaction_lost;
+  if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
+  return outcome;
+}
+
+bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  // With a token it is about another table as well.
+  return item.detail != nullptr || writes.MayConcern(*item.index, item.request);
+}
+
+void HandlerSocket::AddWrites(const Item&, exec::WriteSet& writes) const {
+  tokens_->AddWrites(writes);
+}
+
+engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session& session,
+                                              base::Buffer& out) const {
+  const model::Request& request = item.request;
+  const bool answers_rows = request.verb == model::Request::Verb::kFind &&
+                            (!request.is_write() || request.find.wants_pre_images);
+  const uint32_t columns = answers_rows ? item.index->columns() : 0;
+  const size_t reply_bytes_max = item.detail == nullptr ? settings_.limits.reply_bytes_max
+                                                        : std::min(settings_.limits.reply_bytes_max,
+                                                                   model::kTokenAnswerBytesMax);
+  handlersocket::RowEncoder rows(columns, reply_bytes_max, &out);
+  const engine::Outcome outcome = session.Execute(*item.index, request, rows);
+  if (outcome.ok() && answers_rows) {
+    rows.Finish();
+    return outcome;
+  }
+  rows.Cancel();
+  if (outcome.busy || outcome.transaction_lost) return outcome;
+  if (!outcome.ok()) {
+    handlersocket::AppendError(outcome.error, &out);
+  } else if (request.verb == model::Request::Verb::kFind) {
+    handlersocket::AppendCount(outcome.rows, &out);
+  } else if (outcome.has_insert_id) {
+    handlersocket::AppendCount(outcome.insert_id, &out);
+  } else {
+    handlersocket::AppendOk(&out);
+  }
+  return outcome;
+}
+
+void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
+  if (item.error.ok())
+    handlersocket::AppendOk(&out);
+  else
+    handlersocket::AppendError(item.error, &out);
+}
+
+void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
+  // Never a success by mistake.
+  if (error.ok()) error = model::Error::Engine(kUnknownError);
+  handlersocket::AppendError(error, &out);
+}
+
+}  // namespace rowsocket::frontend

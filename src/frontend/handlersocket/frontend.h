@@ -1,0 +1,68 @@
+// The HandlerSocket protocol on one connection: its ids, its authorisation, its replies.
+//
+// Threads and lifetime: see exec/frontend.h.
+// Limits: index_ids_max ids; lines of line_bytes_max bytes, fewer before authentication.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/secret.h"
+#include "exec/frontend.h"
+#include "frontend/handlersocket/token_book.h"
+#include "model/limits.h"
+#include "protocol/handlersocket/framer.h"
+#include "protocol/handlersocket/parser.h"
+
+namespace rowsocket::frontend {
+
+/// What all connections of one port share; outlives them.
+struct HandlerSocketSettings {
+  bool writable = false;
+  base::Secret secret;  ///< Empty: nobody needs to authenticate.
+  TokenSettings tokens;
+  model::Limits limits;
+};
+
+class HandlerSocket final : public exec::Frontend {
+ public:
+  explicit HandlerSocket(const HandlerSocketSettings& settings);
+
+  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+             exec::Item* item) override;
+  void Rewind() override { framer_ = handlersocket::Framer(); }
+  size_t input_bytes_max() const override;
+  bool authenticated() const override { return authenticated_; }
+  void Opened(exec::Item& item, const engine::Outcome& outcome,
+              std::shared_ptr<engine::Index> index) override;
+  engine::Outcome Execute(const exec::Item& item, engine::Session& session,
+                          base::Buffer& out) const override;
+  bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
+  void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
+  void Reply(const exec::Item& item, base::Buffer& out) const override;
+  void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
+
+ private:
+  void Authenticate(handlersocket::Command& command, exec::Item* item);
+  const model::Limits& parse_limits() const;
+  size_t ColumnsOf(uint64_t id) const;
+  bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
+  static void CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors);
+  void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
+  void PrepareRequest(handlersocket::Command& command, exec::Item* item);
+  bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
+  engine::Outcome ExecuteRequest(const exec::Item& item, engine::Session& session,
+                                 base::Buffer& out) const;
+  engine::Index* FindIndex(uint64_t id) const;
+
+  const HandlerSocketSettings& settings_;
+  handlersocket::Framer framer_;
+  std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
+  size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
+  std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
+  std::unique_ptr<TokenBook> tokens_;                    ///< Since the first request with a token.
+  bool tokens_failed_ = false;  ///< The request at the front could not have its table.
+  bool authenticated_;
+};
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,229 @@
+#include "frontend/handlersocket/token_book.h"
+
+#include <charconv>
+#include <chrono>
+#include <string>
+
+#include "exec/engine_errors.h"
+#include "exec/write_set.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using model::CellChange;
+using model::Decision;
+using model::ErrorCode;
+using model::Value;
+
+namespace {
+
+enum Column : uint32_t { kRequest, kAnswer, kCreated };
+enum Place : size_t { kByToken, kByAge };
+
+const std::array<engine::IndexNames, 2>& Names() {
+  static const std::array<engine::IndexNames, 2> names{{
+      {"rowsocket", "tokens", "PRIMARY", {"request", "answer", "created"}, {}},
+      {"rowsocket", "tokens", "created", {}, {}},
+  }};
+  return names;
+}
+
+uint64_t ToNumber(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Whether a token with that row, or none, is one that was never used.
+bool IsNew(std::span<const Value> row, uint64_t expired_before_s) {
+  return row.empty() || ToNumber(row[kCreated].text()) < expired_before_s;
+}
+
+/// Looks at a token's row and leaves it as it is.
+class Looker final : public model::RowEditor {
+ public:
+  Looker(const TokenedRequest& request, uint64_t expired_before_s, base::Buffer& out)
+      : request_(request), expired_before_s_(expired_before_s), out_(out), begin_(out.size()) {}
+
+  enum class Found : uint8_t { kNothing, kAnswer, kAnother };
+  Found found() const { return found_; }
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>*) override {
+    out_.Truncate(begin_);
+    found_ = Found::kNothing;
+    if (IsNew(row, expired_before_s_)) return Decision::kKeep;
+    found_ = row[kRequest].text() == request_.text ? Found::kAnswer : Found::kAnother;
+    if (found_ == Found::kAnswer) out_.Append(row[kAnswer].text());
+    return Decision::kKeep;
+  }
+
+ private:
+  const TokenedRequest& request_;
+  const uint64_t expired_before_s_;
+  base::Buffer& out_;
+  const size_t begin_;
+  Found found_ = Found::kNothing;
+};
+
+/// Keeps a token that is still new: a row that is absent locks nothing, so that another session may
+/// have kept it since it was looked for.
+class Keeper final : public model::RowEditor {
+ public:
+  Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
+         uint64_t expired_before_s)
+      : expired_before_s_(expired_before_s),
+        changes_{
+            {{kRequest, Value(request.text)}, {kAnswer, Value(answer)}, {kCreated, Value(now_s)}}} {
+  }
+
+  bool came_too_late() const { return came_too_late_; }
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
+    came_too_late_ = !IsNew(row, expired_before_s_);
+    if (came_too_late_) return Decision::kKeep;
+    *changes = changes_;
+    return Decision::kStore;
+  }
+
+ private:
+  const uint64_t expired_before_s_;
+  const std::array<CellChange, 3> changes_;
+  bool came_too_late_ = false;
+};
+
+/// Whether that of the table of tokens means that it was altered or dropped since it was opened.
+bool IsTableGone(const model::Error& error) {
+  return error.code == ErrorCode::kOpenTable || error.code == ErrorCode::kIdxnum ||
+         error.code == ErrorCode::kFld;
+}
+
+engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
+                     model::RowEditor& editor) {
+  model::Request request;
+  request.verb = model::Request::Verb::kEdit;
+  request.edit.key = {&token, 1};
+  request.edit.editor = &editor;
+  model::NoRows no_rows;
+  engine::Outcome outcome = session.Execute(index, request, no_rows);
+  if (IsTableGone(outcome.error)) outcome.error.code = ErrorCode::kTokenTable;
+  outcome.own_wait = !outcome.ok();
+  return outcome;
+}
+
+void AppendName(std::string_view name, std::string* text) {
+  text->append(std::to_string(name.size())).append(1, ':').append(name);
+}
+
+}  // namespace
+
+const engine::IndexNames* TokenBook::ToOpen() const {
+  for (size_t i = 0; i < indexes_.size(); ++i) {
+    if (indexes_[i] == nullptr) return &Names()[i];
+  }
+  return nullptr;
+}
+
+bool TokenBook::Opened(std::shared_ptr<engine::Index> index) {
+  if (index == nullptr) return false;
+  for (auto& place : indexes_) {
+    if (place != nullptr) continue;
+    place = std::move(index);
+    return true;
+  }
+  return false;
+}
+
+const TokenedRequest* TokenBook::Describe(Value token, std::string_view line,
+                                          const engine::Index& index, base::Arena& arena) {
+  const engine::IndexNames& names = index.names();
+  std::string text;
+  // Either name is the primary key's.
+  const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
+  for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, &text);
+  for (const std::string& column : names.columns) AppendName(column, &text);
+  text.append(1, ';');
+  for (const std::string& column : names.filter_columns) AppendName(column, &text);
+  // Behind the id, which another connection may have given to the same index otherwise.
+  text.append(line.substr(std::min(line.find('\t'), line.size())));
+  char* kept = arena.AllocateBytes(text.size());
+  text.copy(kept, text.size());
+  TokenedRequest& made = arena.Allocate<TokenedRequest>(1)[0];
+  made.token = token;
+  made.text = {kept, text.size()};
+  return &made;
+}
+
+uint64_t TokenBook::NowSeconds() const {
+  if (settings_.now_s) return settings_.now_s();
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
+}
+
+engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Session& session,
+                                   base::Buffer& out,
+                                   const std::function<engine::Outcome()>& execute) const {
+  const size_t begin = out.size();
+  Looker looker(request, NowSeconds() - settings_.ttl_s, out);
+  engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, looker);
+  if (!outcome.ok()) {
+    out.Truncate(begin);
+    return outcome;
+  }
+  if (outcome.permanent) {
+    // Where rows cannot be taken back a token would stay whose request is gone.
+    out.Truncate(begin);
+    return engine::Outcome::Fail(ErrorCode::kTokenTable);
+  }
+  // Durable when the turn has ended, though another session may have kept it just now (S3).
+  if (looker.found() == Looker::Found::kAnswer) return {};
+  if (looker.found() == Looker::Found::kAnother) {
+    return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
+  }
+  outcome = execute();
+  if (!outcome.ok()) return outcome;
+  const engine::Outcome kept = Keep(request, session, out.view().substr(begin));
+  if (kept.ok()) return outcome;
+  if (outcome.permanent) {
+    // Nor can the request: it has its answer, and is not to run again with the others.
+    outcome.transaction_lost = kept.transaction_lost;
+    return outcome;
+  }
+  // The request stands and its token does not: only the whole transaction can be taken back.
+  out.Truncate(begin);
+  engine::Outcome lost = kept;
+  lost.transaction_lost = true;
+  return lost;
+}
+
+void TokenBook::AddWrites(exec::WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
+
+engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& session,
+                                std::string_view answer) const {
+  const uint64_t now_s = NowSeconds();
+  const std::string created_s = std::to_string(now_s);
+  Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
+  engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  if (kept.ok() && keeper.came_too_late()) kept.error = exec::kDeadlock;
+  if (!kept.ok()) return kept;
+  // What cannot be removed now will be later; nothing is left of a statement that failed (S2).
+  // Whoever waits here keeps others from the row of the request.
+  if (session.WaitsForLocks()) return kept;
+  const engine::Outcome purged = Purge(session);
+  return purged.transaction_lost ? purged : kept;
+}
+
+engine::Outcome TokenBook::Purge(engine::Session& session) const {
+  const std::string oldest_s = std::to_string(NowSeconds() - settings_.ttl_s);
+  const Value key{std::string_view(oldest_s)};
+  model::Request request;
+  request.find.op = model::CompareOp::kLt;
+  request.find.key = {&key, 1};
+  request.find.key_parts_given = 1;
+  request.find.limit = model::kTokensPurgedAtOnce;
+  request.find.modification = model::Modification::kDelete;
+  model::NoRows no_rows;
+  return session.Execute(*indexes_[kByAge], request, no_rows);
+}
+
+}  // namespace rowsocket::frontend

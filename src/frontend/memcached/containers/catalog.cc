@@ -1,0 +1,149 @@
+#include "frontend/memcached/containers/catalog.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "model/limits.h"
+
+namespace rowsocket::containers {
+
+namespace {
+
+constexpr int64_t kNever = INT64_MIN / 2;
+/// Between two looks at tables of which a request has shown that they have changed; and where a
+/// look has found nothing.
+constexpr int64_t kDistrustedAgeMsMax = 5;
+constexpr int64_t kDistrustPauseMs = 100;
+/// Lines that the log gets in a period.
+constexpr unsigned kLogLinesMax = 100;
+constexpr int64_t kLogPeriodMs = 60'000;
+
+}  // namespace
+
+std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) const {
+  const auto found = std::lower_bound(
+      containers.begin(), containers.end(), name,
+      [](const auto& container, std::string_view wanted) { return container->name() < wanted; });
+  return found != containers.end() && (*found)->name() == name ? *found : nullptr;
+}
+
+Catalog::Catalog(std::function<void(const std::string&)> log)
+    : log_(std::move(log)), read_ms_(kNever), checked_ms_(kNever) {
+  auto none = std::make_shared<Snapshot>();
+  none->config.problem = "the mapping tables have not been read yet";
+  current_ = std::move(none);
+}
+
+std::shared_ptr<const Snapshot> Catalog::current() const {
+  std::lock_guard lock(current_mutex_);
+  return current_;
+}
+
+void Catalog::Refresh(engine::Session& session) {
+  const int64_t now_ms = base::CoarseNowMs();
+  const bool is_distrusted = IsDistrusted(now_ms);
+  const int64_t age_ms_max = is_distrusted ? kDistrustedAgeMsMax : model::kMappingAgeMsMax;
+  if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
+  const std::unique_lock lock(refresh_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  Read(session, now_ms);
+}
+
+bool Catalog::IsDistrusted(int64_t now_ms) const {
+  return is_distrusted_.load(std::memory_order_relaxed) &&
+         now_ms >= trusted_until_ms_.load(std::memory_order_relaxed);
+}
+
+void Catalog::RefreshNow(engine::Session& session) {
+  const std::lock_guard lock(refresh_mutex_);
+  Read(session, base::CoarseNowMs());
+}
+
+void Catalog::Read(engine::Session& session, int64_t now_ms) {
+  const std::shared_ptr<const Snapshot> old = current();
+  auto made = std::make_shared<Snapshot>();
+  if (!ReadConfig(session, &made->config).ok()) return;  // Locked: as it was, for the moment.
+  read_ms_.store(now_ms, std::memory_order_relaxed);
+  const bool is_same = made->config == old->config;
+  const bool is_distrusted = IsDistrusted(now_ms);
+  if (is_same && !is_distrusted && now_ms - checked_ms_ < model::kTableAgeMsMax) return;
+  is_distrusted_.store(false, std::memory_order_relaxed);
+  const bool has_changed = MakeContainers(session, *old, made.get());
+  checked_ms_ = now_ms;
+  if (is_distrusted && !has_changed) trusted_until_ms_.store(now_ms + kDistrustPauseMs);
+  if (is_same && !has_changed) return;
+  made->version = old->version + 1;
+  Report(*old, *made);
+  {
+    std::lock_guard lock(current_mutex_);
+    current_ = made;
+  }
+  version_.store(made->version, std::memory_order_release);
+}
+
+// A container that is as it was stays the same object.
+bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made) {
+  bool has_changed = false;
+  for (const Definition& definition : made->config.definitions) {
+    const std::shared_ptr<const Container> before = old.FindShared(definition.name);
+    // Counters, and a flush that is yet to come, are those of a table.
+    const bool is_same_table = before != nullptr && before->definition.db == definition.db &&
+                               before->definition.table == definition.table;
+    auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
+    std::shared_ptr<const Container> container;
+    const bool is_defined_the_same = before != nullptr && before->definition == definition;
+    const engine::Outcome outcome =
+        MakeContainer(session, definition, made->config.options, std::move(state),
+                      is_defined_the_same ? before.get() : nullptr, &container);
+    const bool is_as_before =
+        is_defined_the_same &&
+        (outcome.busy ||
+         (before->problem == container->problem && before->pin == container->pin &&
+          before->separator == container->separator && before->relaxed == container->relaxed));
+    if (is_as_before) {
+      container = before;
+    } else {
+      has_changed = true;
+      if (outcome.busy) {
+        auto locked = std::make_shared<Container>(*container);
+        locked->problem = "its table is locked at the moment";
+        container = std::move(locked);
+      }
+    }
+    if (made->first == nullptr || definition.name == "default") made->first = container.get();
+    made->containers.push_back(std::move(container));
+  }
+  std::sort(made->containers.begin(), made->containers.end(),
+            [](const auto& a, const auto& b) { return a->name() < b->name(); });
+  return has_changed || made->containers.size() != old.containers.size();
+}
+
+// Whoever may write to the mapping tables could fill the disk.
+void Catalog::Log(const std::string& line) {
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - logs_since_ms_ > kLogPeriodMs) {
+    logs_since_ms_ = now_ms;
+    lines_ = 0;
+  }
+  if (++lines_ < kLogLinesMax) return log_(line);
+  if (lines_ == kLogLinesMax)
+    log_("the mapping changes all the time: nothing more is told for a minute");
+}
+
+// Once for each thing that is wrong, and once when it no longer is.
+void Catalog::Report(const Snapshot& old, const Snapshot& made) {
+  const auto report = [this](const std::string& was, const std::string& is) {
+    if (!is.empty() && is != was) Log(is);
+  };
+  report(old.config.problem, made.config.problem);
+  report(old.config.options.policy_problem, made.config.options.policy_problem);
+  for (const auto& container : made.containers) {
+    const auto before = old.FindShared(container->name());
+    const std::string was = before != nullptr ? before->problem : std::string();
+    if (container->problem == was) continue;
+    Log("container " + container->name() +
+        (container->usable() ? " is in use" : " is disabled: " + container->problem));
+  }
+}
+
+}  // namespace rowsocket::containers

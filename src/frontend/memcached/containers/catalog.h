@@ -1,0 +1,72 @@
+// All containers as they are now: read from the mapping tables, published for every connection.
+//
+// Flow: a worker calls Refresh before a turn, and at once where a name is not known; what has
+// changed makes a new Snapshot with a higher version; connections take it when they see that.
+// How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
+// request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
+// that meets a table which is no longer as its container says fails (IndexPin), and has all tables
+// looked at.
+// Threads: all; one at a time reads the tables, others go on with what there is.
+// Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
+//         no more than some lines a minute.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/memcached/containers/container.h"
+
+namespace rowsocket::containers {
+
+struct Snapshot {
+  uint64_t version = 0;
+  Config config;
+  std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
+  const Container* first = nullptr;  ///< That of a key that names none: `default`, or the first.
+
+  const Container* Find(std::string_view name) const { return FindShared(name).get(); }
+  std::shared_ptr<const Container> FindShared(std::string_view name) const;
+};
+
+class Catalog {
+ public:
+  explicit Catalog(std::function<void(const std::string&)> log);
+
+  std::shared_ptr<const Snapshot> current() const;
+  /// Of the current snapshot; cheap.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  /// Reads the tables again when that is due. REQUIRES: no turn is open in the session.
+  void Refresh(engine::Session& session);
+  /// Reads them now, because a request named what is not known.
+  void RefreshNow(engine::Session& session);
+  /// A request has shown that some mapped table has changed: the next Refresh looks at all of them.
+  void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
+
+ private:
+  bool IsDistrusted(int64_t now_ms) const;
+  void Read(engine::Session& session, int64_t now_ms);
+  bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
+  void Report(const Snapshot& old, const Snapshot& made);
+  void Log(const std::string& line);
+
+  const std::function<void(const std::string&)> log_;
+  std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
+  std::atomic<bool> is_distrusted_{false};
+  std::atomic<int64_t> trusted_until_ms_{0};  ///< Whatever is shown: a look has found nothing.
+  int64_t checked_ms_ = 0;                    ///< When the mapped tables were looked at.
+  int64_t logs_since_ms_ = 0;                 ///< With `lines_`: what was told in this period.
+  unsigned lines_ = 0;
+  std::atomic<uint64_t> version_{0};
+  std::mutex refresh_mutex_;          ///< Held while the tables are read.
+  mutable std::mutex current_mutex_;  ///< Held for a copy of the pointer.
+  std::shared_ptr<const Snapshot> current_;
+};
+
+}  // namespace rowsocket::containers

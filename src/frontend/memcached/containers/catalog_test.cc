@@ -1,0 +1,208 @@
+#include "frontend/memcached/containers/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/fake/session.h"
+
+namespace rowsocket::containers {
+namespace {
+
+using engine::ColumnFacts;
+using engine::fake::Row;
+using Kind = ColumnFacts::Kind;
+
+ColumnFacts Of(Kind kind, uint32_t decimals = 0) {
+  ColumnFacts facts;
+  facts.kind = kind;
+  facts.decimals = decimals;
+  return facts;
+}
+
+ColumnFacts CaseInsensitive() {
+  ColumnFacts facts = Of(Kind::kText);
+  facts.is_binary = false;
+  return facts;
+}
+
+ColumnFacts Narrow() {
+  ColumnFacts facts = Of(Kind::kInteger);
+  facts.bytes = 4;
+  return facts;
+}
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  CatalogTest() {
+    store_.CreateTable({"test.demo",
+                        {"k", "v", "w", "flags", "cas", "expires", "ci"},
+                        {{"PRIMARY", {0}}, {"by_v", {1}}, {"by_ci", {6}}},
+                        false,
+                        false,
+                        {{"flags", Narrow()},
+                         {"cas", Of(Kind::kDateTime, 6)},
+                         {"expires", Of(Kind::kDecimal, 3)},
+                         {"ci", CaseInsensitive()}}});
+    store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
+                       {{"separator", "#"}, {"durability.aaa", "relaxed"}});
+  }
+
+  void Define(const std::vector<Row>& rows) {
+    store_.CreateTable({"innodb_memcache.containers",
+                        {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags",
+                         "cas_column", "expire_time_column", "unique_idx_name_on_key"},
+                        {{"PRIMARY", {0}}}},
+                       rows);
+  }
+  std::shared_ptr<const Snapshot> Read() {
+    catalog_.RefreshNow(session_);
+    return catalog_.current();
+  }
+  static Row Demo(const std::string& name) {
+    return {name, "test", "demo", "k", "v", "flags", "cas", "expires", "PRIMARY"};
+  }
+  std::string ProblemOf(const Row& row) {
+    Define({row});
+    const auto snapshot = Read();
+    return snapshot->containers.size() == 1 ? snapshot->containers[0]->problem : "not there";
+  }
+
+  engine::fake::Store store_;
+  engine::fake::Session session_{store_, engine::LockWait::kNever};
+  std::vector<std::string> log_;
+  Catalog catalog_{[this](const std::string& text) { log_.push_back(text); }};
+};
+
+TEST_F(CatalogTest, WithoutTablesNothingIsMappedAndTheLogSaysWhy) {
+  EXPECT_TRUE(Read()->containers.empty());
+  EXPECT_NE(std::string::npos, Read()->config.problem.find("innodb_memcache.containers"));
+  EXPECT_EQ(1u, log_.size());
+}
+
+TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
+  Define({Demo("aaa"), Demo("default")});
+  const auto snapshot = Read();
+  ASSERT_EQ(2u, snapshot->containers.size());
+  const Container& container = *snapshot->Find("aaa");
+  EXPECT_EQ("", container.problem);
+  EXPECT_EQ('#', container.separator);
+  EXPECT_TRUE(container.relaxed);
+  EXPECT_EQ(TokenKind::kTime, container.token);
+  EXPECT_EQ(ExpiryKind::kFraction, container.expiry);
+  EXPECT_EQ(4u, container.rows_layout.columns);
+  EXPECT_EQ(3u, container.reads_layout.columns);
+  EXPECT_EQ("default", snapshot->first->name());
+  EXPECT_FALSE(snapshot->Find("default")->relaxed);
+  EXPECT_EQ(nullptr, snapshot->Find("zzz"));
+}
+
+TEST_F(CatalogTest, ColumnsAreJoinedByWhatIsConfiguredOrNotAtAll) {
+  store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
+                     {{"separator", "::"}});
+  EXPECT_EQ("", ProblemOf(Demo("aaa")));
+  Row two = Demo("aaa");
+  two[4] = "v,w";
+  EXPECT_EQ(
+      "separator in innodb_memcache.config_options must be one visible character other than a "
+      "backslash",
+      ProblemOf(two));
+}
+
+TEST_F(CatalogTest, WithoutADefaultTheFirstIsUsed) {
+  Define({Demo("bbb"), Demo("aaa")});
+  EXPECT_EQ("aaa", Read()->first->name());
+}
+
+TEST_F(CatalogTest, WhatIsWrongDisablesThatContainerAlone) {
+  Row wrong = Demo("bbb");
+  wrong[4] = "nothing";
+  Define({Demo("aaa"), wrong});
+  const auto snapshot = Read();
+  EXPECT_TRUE(snapshot->Find("aaa")->usable());
+  EXPECT_EQ("test.demo has no column nothing", snapshot->Find("bbb")->problem);
+  Read();
+  EXPECT_EQ(1, std::count(log_.begin(), log_.end(),
+                          "container bbb is disabled: test.demo has no column nothing"));
+}
+
+TEST_F(CatalogTest, EachWrongIsNamed) {
+  const auto with = [](size_t column, const char* text) {
+    Row row = Demo("aaa");
+    row[column] = text;
+    return row;
+  };
+  EXPECT_EQ("there is no table test.gone", ProblemOf(with(2, "gone")));
+  EXPECT_EQ("test.demo has no index gone (unique_idx_name_on_key)", ProblemOf(with(8, "gone")));
+  EXPECT_EQ("index by_v is not unique", ProblemOf(with(8, "by_v")));
+  EXPECT_EQ("index PRIMARY is not over exactly the key_columns", ProblemOf(with(3, "w")));
+  EXPECT_EQ("index PRIMARY is not over exactly the key_columns", ProblemOf(with(3, "k,w")));
+  EXPECT_EQ("column k is named twice", ProblemOf(with(4, "k")));
+  EXPECT_EQ("value_columns is empty", ProblemOf(with(4, "")));
+  EXPECT_EQ("flags column w must be an integer", ProblemOf(with(5, "w")));
+  EXPECT_EQ("cas_column w must be BIGINT UNSIGNED or DATETIME(6)", ProblemOf(with(6, "w")));
+  Row narrow = with(6, "flags");
+  narrow[5] = "0";
+  EXPECT_EQ("cas_column flags must be BIGINT UNSIGNED or DATETIME(6)", ProblemOf(narrow));
+  EXPECT_EQ("expire_time_column w must be an integer or DECIMAL of seconds since 1970",
+            ProblemOf(with(7, "w")));
+  EXPECT_EQ("", ProblemOf(with(7, "0")));
+}
+
+TEST_F(CatalogTest, AGeneratedColumnIsNeitherKeyNorValue) {
+  ColumnFacts generated = Of(Kind::kBytes);
+  generated.is_generated = true;
+  store_.CreateTable(
+      {"test.made", {"k", "v", "g"}, {{"PRIMARY", {0}}}, false, false, {{"g", generated}}});
+  EXPECT_EQ("value column g is generated",
+            ProblemOf({"aaa", "test", "made", "k", "v,g", "0", "0", "0", "PRIMARY"}));
+  store_.CreateTable(
+      {"test.made", {"g", "v"}, {{"PRIMARY", {0}}}, false, false, {{"g", generated}}});
+  EXPECT_EQ("key column g is generated",
+            ProblemOf({"aaa", "test", "made", "g", "v", "0", "0", "0", "PRIMARY"}));
+}
+
+TEST_F(CatalogTest, AKeyThatIsNotByteExactIsRefused) {
+  store_.CreateTable(
+      {"test.ci", {"k", "v"}, {{"PRIMARY", {0}}}, false, false, {{"k", CaseInsensitive()}}});
+  EXPECT_NE(std::string::npos, ProblemOf({"aaa", "test", "ci", "k", "v", "0", "0", "0", "PRIMARY"})
+                                   .find("a collation that takes different keys for equal"));
+}
+
+TEST_F(CatalogTest, AChangeMakesANewVersionAndKeepsWhatWasCounted) {
+  Define({Demo("aaa")});
+  const auto before = Read();
+  before->Find("aaa")->state->counters.hits = 5;
+  EXPECT_EQ(before, Read());
+  Row changed = Demo("aaa");
+  changed[4] = "v,w";
+  Define({changed});
+  const auto after = Read();
+  EXPECT_GT(after->version, before->version);
+  EXPECT_EQ(2u, after->Find("aaa")->values);
+  EXPECT_EQ(5u, after->Find("aaa")->state->counters.hits);
+  EXPECT_EQ(1u, before->Find("aaa")->values);
+}
+
+TEST_F(CatalogTest, ALockedMappingLeavesAllAsItWas) {
+  Define({Demo("aaa")});
+  const auto before = Read();
+  const auto locked = store_.LockTable("innodb_memcache.containers");
+  EXPECT_EQ(before, Read());
+}
+
+TEST_F(CatalogTest, CachesAreRefusedAndDisabledIsKept) {
+  Define({Demo("aaa")});
+  store_.CreateTable({"innodb_memcache.cache_policies",
+                      {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"},
+                      {{"PRIMARY", {0}}}},
+                     {{"cache_policy", "innodb_only", "caching", "disabled", "innodb_only"}});
+  const Options& options = Read()->config.options;
+  EXPECT_EQ("", options.get_refusal);
+  EXPECT_NE(std::string::npos, options.set_refusal.find("says caching for set"));
+  EXPECT_EQ("delete_policy of innodb_memcache.cache_policies does not let this be done",
+            options.delete_refusal);
+  EXPECT_EQ("", options.flush_refusal);
+  EXPECT_EQ(options.set_refusal, options.policy_problem);
+}
+
+}  // namespace
+}  // namespace rowsocket::containers

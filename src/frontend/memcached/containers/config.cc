@@ -1,0 +1,153 @@
+#include "frontend/memcached/containers/config.h"
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace rowsocket::containers {
+
+using engine::Outcome;
+using model::ErrorCode;
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Cells of a find, row by row; NULL is empty.
+class Rows final : public model::RowSink {
+ public:
+  explicit Rows(size_t columns) : columns_(columns) {}
+
+  bool Cell(std::string_view text) override {
+    if (rows.empty() || rows.back().size() == columns_) rows.emplace_back();
+    rows.back().emplace_back(text);
+    return true;
+  }
+  bool NullCell() override { return Cell({}); }
+
+  std::vector<Row> rows;
+
+ private:
+  const size_t columns_;
+};
+
+struct MappingTable {
+  const char* name;
+  std::vector<std::string> columns;
+};
+
+const MappingTable& Containers() {
+  static const MappingTable table{
+      "containers",
+      {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
+       "expire_time_column", "unique_idx_name_on_key"}};
+  return table;
+}
+const MappingTable& Policies() {
+  static const MappingTable table{"cache_policies",
+                                  {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
+  return table;
+}
+const MappingTable& ConfigOptions() {
+  static const MappingTable table{"config_options", {"name", "value"}};
+  return table;
+}
+
+Outcome Open(engine::Session& session, const MappingTable& table,
+             std::shared_ptr<engine::Index>* index) {
+  return session.OpenIndex({std::string(kSchema), table.name, "PRIMARY", table.columns, {}}, index);
+}
+
+Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& index,
+                std::vector<Row>* rows) {
+  if (index == nullptr) return {};
+  model::Request request;
+  request.find.op = model::CompareOp::kGe;
+  request.find.limit = model::kContainersMax;
+  Rows sink(index->columns());
+  const Outcome outcome = session.Execute(*index, request, sink);
+  if (outcome.ok()) *rows = std::move(sink.rows);
+  return outcome;
+}
+
+std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
+  if (policy == "innodb_only") return {};
+  if (policy == "disabled") {
+    return verb + "_policy of innodb_memcache.cache_policies does not let this be done";
+  }
+  std::string problem = "innodb_memcache.cache_policies says " + policy + " for " + verb +
+                        ": rows are served from their table only, set it to innodb_only";
+  if (options->policy_problem.empty()) options->policy_problem = problem;
+  return problem;
+}
+
+void TakePolicies(const std::vector<Row>& rows, Options* options) {
+  if (rows.empty()) return;
+  const Row& row = rows.front();
+  options->get_refusal = RefusalOf(row[0], "get", options);
+  options->set_refusal = RefusalOf(row[1], "set", options);
+  options->delete_refusal = RefusalOf(row[2], "delete", options);
+  options->flush_refusal = RefusalOf(row[3], "flush", options);
+}
+
+void TakeOption(const std::string& name, const std::string& value, Options* options) {
+  constexpr std::string_view kDurability = "durability.";
+  if (name == "separator") {
+    const bool is_one = value.size() == 1 && value[0] != '\\' && value[0] > ' ';
+    options->separator = is_one ? value[0] : '\0';
+  } else if (name == "table_map_delimiter") {
+    if (!value.empty()) options->delimiter = value;
+  } else if (name.starts_with(kDurability) && value == "relaxed") {
+    options->relaxed.push_back(name.substr(kDurability.size()));
+  }
+}
+
+void TakeDefinitions(std::vector<Row>& rows, std::vector<Definition>* definitions) {
+  const auto column = [](std::string& text) {
+    return text == "0" || text == "NULL" ? std::string() : std::move(text);
+  };
+  for (Row& row : rows) {
+    definitions->push_back({std::move(row[0]), std::move(row[1]), std::move(row[2]),
+                            std::move(row[3]), std::move(row[4]), column(row[5]), column(row[6]),
+                            column(row[7]), std::move(row[8])});
+  }
+}
+
+}  // namespace
+
+Outcome ReadConfig(engine::Session& session, Config* config) {
+  std::shared_ptr<engine::Index> containers, policies, options;
+  Config read;
+  const Outcome opened = Open(session, Containers(), &containers);
+  if (opened.busy) return opened;
+  if (!opened.ok()) {
+    read.problem = "innodb_memcache.containers cannot be read (" +
+                   std::string(model::Name(opened.error.code)) +
+                   "): run innodb_memcache.sql, which makes it";
+    *config = std::move(read);
+    return {};
+  }
+  // The other two may be missing: then everything is as it is by default.
+  for (auto& [table, index] :
+       {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options)}) {
+    if (Outcome outcome = Open(session, *table, index); outcome.busy) return outcome;
+  }
+  session.BeginTurn(false);
+  std::vector<Row> container_rows, policy_rows, option_rows;
+  Outcome outcome = ReadAll(session, containers, &container_rows);
+  if (outcome.ok()) outcome = ReadAll(session, policies, &policy_rows);
+  if (outcome.ok()) outcome = ReadAll(session, options, &option_rows);
+  if (outcome.transaction_lost) {
+    session.Rollback();
+    return outcome;
+  }
+  const Outcome committed = session.Commit();
+  if (!outcome.ok() || !committed.ok()) return outcome.ok() ? committed : outcome;
+  TakeDefinitions(container_rows, &read.definitions);
+  TakePolicies(policy_rows, &read.options);
+  for (const Row& row : option_rows) TakeOption(row[0], row[1], &read.options);
+  *config = std::move(read);
+  return {};
+}
+
+}  // namespace rowsocket::containers

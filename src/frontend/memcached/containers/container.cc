@@ -1,0 +1,341 @@
+#include "frontend/memcached/containers/container.h"
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace rowsocket::containers {
+
+using engine::ColumnFacts;
+using engine::Outcome;
+using model::ErrorCode;
+using Kind = engine::ColumnFacts::Kind;
+
+std::vector<std::string> SplitNames(std::string_view text) {
+  constexpr std::string_view kSeparators = ",;| \t";
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(kSeparators), text.size());
+    if (end != 0) names.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
+namespace {
+
+constexpr uint32_t kMillisecondDecimals = 3;
+/// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
+constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
+constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
+
+/// A container in the making.
+class Maker {
+ public:
+  Maker(engine::Session& session, const Definition& definition, const Container* before,
+        Container* container)
+      : session_(session), definition_(definition), before_(before), container_(*container) {}
+
+  /// Not ok: busy. What is wrong with the definition goes into Container::problem.
+  Outcome Make() {
+    key_columns_ = SplitNames(definition_.key_columns);
+    value_columns_ = SplitNames(definition_.value_columns);
+    if (!CheckNames() || !CheckSeparator()) return {};
+    Outcome outcome = OpenRows();
+    if (outcome.ok() && container_.usable()) outcome = Look();
+    if (!outcome.ok() || !container_.usable()) return outcome;
+    if (!CheckKey() || !CheckColumns()) return {};
+    return OpenLayouts();
+  }
+
+ private:
+  std::string TableName() const { return definition_.db + "." + definition_.table; }
+  bool Wrong(std::string why) {
+    container_.problem = std::move(why);
+    return false;
+  }
+
+  bool CheckNames() {
+    if (definition_.db.empty() || definition_.table.empty()) {
+      return Wrong("db_schema and db_table must name a table");
+    }
+    if (key_columns_.empty()) return Wrong("key_columns is empty");
+    if (value_columns_.empty()) return Wrong("value_columns is empty");
+    if (key_columns_.size() > model::kKeyPartsMax)
+      return Wrong("key_columns names too many columns");
+    if (value_columns_.size() > model::kContainerValuesMax) {
+      return Wrong("value_columns names more than " + std::to_string(model::kContainerValuesMax) +
+                   " columns");
+    }
+    return true;
+  }
+
+  /// With another one than is configured clients would be given, and give, what they do not mean.
+  bool CheckSeparator() {
+    if (container_.separator != '\0') return true;
+    if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
+    return Wrong(
+        "separator in innodb_memcache.config_options must be one visible character other "
+        "than a backslash");
+  }
+
+  /// All that is mapped, in the order of Container::rows_layout, with the key's columns.
+  Outcome OpenRows() {
+    std::vector<std::string> columns;
+    for (const std::string* name :
+         {&definition_.expire_time_column, &definition_.flags, &definition_.cas_column}) {
+      if (!name->empty()) columns.push_back(*name);
+    }
+    columns.insert(columns.end(), key_columns_.begin(), key_columns_.end());
+    columns.insert(columns.end(), value_columns_.begin(), value_columns_.end());
+    std::vector<std::string> sorted = columns;
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice != sorted.end()) {
+      Wrong("column " + *twice + " is named twice");
+      return {};
+    }
+    const Outcome outcome = Open(columns, &rows_);
+    if (outcome.ok() || outcome.busy) return outcome;
+    Explain(outcome.error, columns);
+    return {};
+  }
+
+  Outcome Look() {
+    auto pin = std::make_shared<engine::IndexPin>();
+    pin->index = definition_.index;
+    pin->columns = rows_->names().columns;
+    const Outcome outcome = session_.Inspect(*rows_, &pin->facts);
+    if (!outcome.ok()) return outcome;
+    const bool is_as_before =
+        before_ != nullptr && before_->pin != nullptr && before_->pin->Holds(pin->facts);
+    container_.pin = is_as_before ? before_->pin : std::move(pin);
+    return outcome;
+  }
+
+  /// By the unique index. Its requests fail while the table is not what Look has seen, if it has.
+  Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
+    return session_.OpenIndex(
+        {definition_.db, definition_.table, definition_.index, columns, {}, container_.pin}, index);
+  }
+
+  void Explain(const model::Error& error, const std::vector<std::string>& columns) {
+    switch (error.code) {
+      case ErrorCode::kOpenTable:
+        Wrong("there is no table " + TableName());
+        return;
+      case ErrorCode::kView:
+        Wrong(TableName() + " is a view");
+        return;
+      case ErrorCode::kSequence:
+        Wrong(TableName() + " is a sequence");
+        return;
+      case ErrorCode::kSystemTable:
+        Wrong(TableName() + " is a table of the server");
+        return;
+      case ErrorCode::kTableEngine:
+        Wrong(TableName() + " has a storage engine that cannot be used as SQL's HANDLER uses it");
+        return;
+      case ErrorCode::kIdxnum:
+        Wrong(TableName() + " has no index " + definition_.index + " (unique_idx_name_on_key)");
+        return;
+      default:
+        break;
+    }
+    for (const std::string& column : columns) {
+      std::shared_ptr<engine::Index> index;
+      if (Open({column}, &index).error.code != ErrorCode::kFld) continue;
+      Wrong(TableName() + " has no column " + column);
+      return;
+    }
+    Wrong(TableName() + " cannot be opened: " + std::string(model::Name(error.code)));
+  }
+
+  size_t PlaceOf(const std::string& name) const {
+    const auto& columns = rows_->names().columns;
+    return static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
+  }
+  const ColumnFacts& FactsOf(const std::string& name) const {
+    return container_.pin->facts.columns[PlaceOf(name)];
+  }
+
+  bool CheckKey() {
+    const engine::IndexFacts& facts = container_.pin->facts;
+    if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
+    if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
+    // What has expired, and flush_all, are looked for in its order.
+    if (!facts.is_ordered) {
+      return Wrong(
+          "index " + definition_.index +
+          " is a hash, as UNIQUE over TEXT and BLOB is: make the key VARCHAR or VARBINARY");
+    }
+    std::vector<std::string> named = key_columns_, indexed = facts.key_names;
+    std::sort(named.begin(), named.end());
+    std::sort(indexed.begin(), indexed.end());
+    if (named != indexed) {
+      return Wrong("index " + definition_.index + " is not over exactly the key_columns");
+    }
+    for (const std::string& name : key_columns_) {
+      const auto& names = facts.key_names;
+      KeyPart part;
+      part.index_part =
+          static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+      const ColumnFacts& column = facts.key[part.index_part];
+      if (!CheckKeyColumn(name, column)) return false;
+      part.is_integer = column.kind == Kind::kInteger;
+      part.pads = column.pads;
+      container_.verifies_key = container_.verifies_key || column.kind == Kind::kText;
+      container_.key.push_back(part);
+    }
+    return true;
+  }
+
+  bool CheckKeyColumn(const std::string& name, const ColumnFacts& column) {
+    if (column.is_generated) return Wrong("key column " + name + " is generated");
+    if (column.kind == Kind::kInteger || column.kind == Kind::kBytes) return true;
+    if (column.kind != Kind::kText) {
+      return Wrong("key column " + name +
+                   " must be VARBINARY, an integer, or a text with a binary "
+                   "collation");
+    }
+    if (column.is_binary) return true;
+    return Wrong("key column " + name +
+                 " has a collation that takes different keys for equal: "
+                 "make it VARBINARY, or give it a binary collation such as utf8mb4_bin");
+  }
+
+  bool CheckColumns() {
+    for (const std::string& name : value_columns_) {
+      const ColumnFacts& column = FactsOf(name);
+      if (column.is_generated) return Wrong("value column " + name + " is generated");
+      container_.keeps_bytes = container_.keeps_bytes &&
+                               (column.kind == Kind::kBytes || column.kind == Kind::kPaddedBytes ||
+                                column.kind == Kind::kText);
+    }
+    return CheckFlags() && CheckToken() && CheckExpiry();
+  }
+
+  bool CheckFlags() {
+    if (definition_.flags.empty()) return true;
+    container_.has_flags = true;
+    if (FactsOf(definition_.flags).kind == Kind::kInteger) return true;
+    return Wrong("flags column " + definition_.flags + " must be an integer");
+  }
+
+  bool CheckToken() {
+    if (definition_.cas_column.empty()) return true;
+    const ColumnFacts& column = FactsOf(definition_.cas_column);
+    const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
+    if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
+      container_.token = TokenKind::kNumber;
+      container_.token_max = column.is_unsigned ? UINT64_MAX : INT64_MAX;
+      return true;
+    }
+    if (is_time && column.decimals == 6) {
+      container_.token = TokenKind::kTime;
+      container_.token_max_is_utc = column.kind == Kind::kTimestamp;
+      container_.token_max = container_.token_max_is_utc ? kTimestampMaxUs : kDateTimeMaxUs;
+      return true;
+    }
+    return Wrong("cas_column " + definition_.cas_column +
+                 " must be BIGINT UNSIGNED or DATETIME(6)");
+  }
+
+  /// In DECIMAL the server would round to the nearest, and so to before the time.
+  void LearnExpiryStep(uint32_t decimals) {
+    for (uint32_t i = decimals; i < kMillisecondDecimals; ++i) container_.expiry_step_ms *= 10;
+  }
+
+  bool CheckExpiry() {
+    if (definition_.expire_time_column.empty()) return true;
+    const ColumnFacts& column = FactsOf(definition_.expire_time_column);
+    container_.expiry_is_nullable = column.is_nullable;
+    container_.expiry_index = column.index;
+    if (column.kind == Kind::kInteger || (column.kind == Kind::kDecimal && column.decimals == 0)) {
+      container_.expiry = ExpiryKind::kSeconds;
+      return true;
+    }
+    if (column.kind == Kind::kDecimal) {
+      container_.expiry = ExpiryKind::kFraction;
+      LearnExpiryStep(column.decimals);
+      return true;
+    }
+    return Wrong("expire_time_column " + definition_.expire_time_column +
+                 " must be an integer or DECIMAL of seconds since 1970");
+  }
+
+  Outcome OpenLayout(bool with_token, Layout* layout, std::shared_ptr<engine::Index>* index) {
+    std::vector<std::string> columns;
+    const auto add = [&columns](const std::string& name) {
+      columns.push_back(name);
+      return static_cast<uint32_t>(columns.size() - 1);
+    };
+    if (!definition_.expire_time_column.empty())
+      layout->expiry = add(definition_.expire_time_column);
+    if (container_.has_flags) layout->flags = add(definition_.flags);
+    if (with_token && container_.token != TokenKind::kHash) {
+      layout->token = add(definition_.cas_column);
+    }
+    if (container_.verifies_key) {
+      layout->key = static_cast<uint32_t>(columns.size());
+      columns.insert(columns.end(), key_columns_.begin(), key_columns_.end());
+    }
+    layout->value = static_cast<uint32_t>(columns.size());
+    columns.insert(columns.end(), value_columns_.begin(), value_columns_.end());
+    layout->columns = static_cast<uint32_t>(columns.size());
+    return Open(columns, index);
+  }
+
+  Outcome OpenLayouts() {
+    container_.values = static_cast<uint32_t>(value_columns_.size());
+    Outcome outcome = OpenLayout(true, &container_.rows_layout, &container_.rows);
+    if (outcome.ok()) outcome = OpenLayout(false, &container_.reads_layout, &container_.reads);
+    if (outcome.ok()) outcome = OpenKeys();
+    return outcome;
+  }
+
+  Outcome OpenKeys() {
+    engine::IndexNames names{definition_.db, definition_.table, definition_.index, {}, {},
+                             container_.pin};
+    if (!definition_.expire_time_column.empty()) {
+      names.columns.push_back(definition_.expire_time_column);
+    }
+    const auto& key = container_.pin->facts.key_names;
+    names.columns.insert(names.columns.end(), key.begin(), key.end());
+    const Outcome outcome = session_.OpenIndex(names, &container_.keys);
+    if (!outcome.ok() || container_.expiry_index.empty()) return outcome;
+    names.index = container_.expiry_index;
+    names.filter_columns.push_back(definition_.expire_time_column);
+    return session_.OpenIndex(names, &container_.expiring);
+  }
+
+  engine::Session& session_;
+  const Definition& definition_;
+  const Container* const before_;
+  Container& container_;
+  std::vector<std::string> key_columns_;
+  std::vector<std::string> value_columns_;
+  std::shared_ptr<engine::Index> rows_;
+};
+
+}  // namespace
+
+Outcome MakeContainer(engine::Session& session, const Definition& definition,
+                      const Options& options, std::shared_ptr<ContainerState> state,
+                      const Container* before, std::shared_ptr<const Container>* made) {
+  auto container = std::make_shared<Container>();
+  container->definition = definition;
+  container->state = std::move(state);
+  container->separator = options.separator;
+  container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
+                       options.relaxed.end();
+  const Outcome outcome = Maker(session, definition, before, container.get()).Make();
+  if (!outcome.ok() && !outcome.busy && container->usable()) {
+    container->problem =
+        "its table cannot be opened: " + std::string(model::Name(outcome.error.code));
+  }
+  *made = std::move(container);
+  return outcome.busy ? outcome : Outcome();
+}
+
+}  // namespace rowsocket::containers

@@ -1,0 +1,401 @@
+#include "frontend/memcached/editor.h"
+
+#include <algorithm>
+
+#include "protocol/memcached/numbers.h"
+
+namespace rowsocket::frontend {
+
+using containers::Layout;
+using containers::TokenKind;
+using memcached::Verb;
+using model::CellChange;
+using model::Decision;
+using model::Value;
+
+/// Room that a decision needs until it is carried out; one a thread.
+struct Editor::Scratch {
+  base::Buffer joined;
+  base::Buffer value;
+  base::Arena arena;
+  std::array<CellChange, model::kContainerValuesMax + 3> changes;
+
+  static Scratch& OfThread() {
+    thread_local Scratch scratch;
+    return scratch;
+  }
+
+  /// For a new decision; what a large value has taken is given back.
+  void Reset() {
+    arena.Reset();
+    if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
+    if (value.capacity() > model::kKeptValueBytesMax) value.Release();
+  }
+};
+
+Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target)
+    : shared_(shared),
+      work_(work),
+      command_(work.command),
+      target_(target),
+      container_(*target.container) {}
+
+Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+  Scratch& scratch = Scratch::OfThread();
+  scratch.Reset();
+  changes_ = 0;
+  stale_ = promises_ = is_token_of_sent_ = false;
+  kept_ = Kept::kNone;
+  item_ = {};
+  refusal_ = {};
+  now_ms_ = shared_.NowMs();
+  ReadRow(row);
+  Decision decision = Decision::kKeep;
+  if (has_row_ && refusal_.data() != nullptr) {
+    decision = Keep(Result::kRefused);
+  } else if (command_.error == memcached::Error::kTooLarge) {
+    // A row that never expires is no cache's: it stays.
+    result_ = Result::kTooLarge;
+    if (is_there_ && old_expiry_ms_ != kNever) decision = Decision::kDelete;
+  } else if (Matches(&decision)) {
+    switch (command_.verb) {
+      case Verb::kSet:
+      case Verb::kAdd:
+      case Verb::kReplace:
+        decision = Store();
+        break;
+      case Verb::kAppend:
+      case Verb::kPrepend:
+        decision = Join();
+        break;
+      case Verb::kIncrement:
+      case Verb::kDecrement:
+        decision = Add();
+        break;
+      case Verb::kDelete:
+        decision = Remove();
+        break;
+      case Verb::kTouch:
+      case Verb::kGat:
+        decision = Touch();
+        break;
+      default:
+        decision = GetOrCreate();
+        break;
+    }
+  }
+  // What has expired goes when somebody comes across it, with all of its columns.
+  only_cleans_up_ = found_expired_ && decision != Decision::kStore;
+  if (found_expired_) {
+    decision = decision == Decision::kStore ? Decision::kRenew : Decision::kDelete;
+  }
+  *changes = std::span(scratch.changes.data(), changes_);
+  return decision;
+}
+
+void Editor::ReadRow(std::span<const Value> row) {
+  has_row_ = !row.empty();
+  is_there_ = found_expired_ = false;
+  old_flags_ = 0;
+  old_token_ = 0;
+  old_expiry_ms_ = kNever;
+  old_value_ = {};
+  if (!has_row_) return;
+  const Layout& layout = container_.rows_layout;
+  RowView view(target_, layout, Scratch::OfThread().joined);
+  view.Begin();
+  for (const Value& cell : row) view.Take(cell);
+  if (!view.is_there()) {
+    refusal_ = "another key that its columns take for equal is there";
+    return;
+  }
+  found_expired_ = view.is_expired(now_ms_);
+  is_there_ = !found_expired_;
+  old_flags_ = view.flags();
+  old_token_ = view.token();
+  old_expiry_ms_ = view.expiry_ms();
+  old_value_ = view.value();
+}
+
+Decision Editor::Keep(Result result) {
+  result_ = result;
+  return Decision::kKeep;
+}
+
+Decision Editor::Refuse(std::string_view why) {
+  refusal_ = why;
+  return Keep(Result::kRefused);
+}
+
+bool Editor::Matches(Decision* decision) {
+  const bool is_set = command_.verb == Verb::kSet;
+  const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
+  if (needs_order && container_.token == TokenKind::kHash) {
+    *decision = Refuse("the container has no cas_column, which E and I need");
+    return false;
+  }
+  // To mg it is no condition: it only leaves out a value that the client has.
+  if (!command_.compares_cas || IsGet(command_.verb)) return true;
+  if (!is_there_) {
+    const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
+    if (counts && command_.creates) return true;  // There is nothing to compare with.
+    const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
+    *decision = Keep(joins ? Result::kNotStored : Result::kNotFound);
+    return false;
+  }
+  if (old_token_ == command_.cas) return true;
+  const bool is_older = command_.cas != 0 && command_.cas < old_token_;
+  if (is_set && command_.meta.invalidates && is_older) {
+    *decision = StoreStale();
+  } else {
+    *decision = Keep(Result::kExists);
+  }
+  return false;
+}
+
+Decision Editor::Store() {
+  if (command_.verb == Verb::kAdd && is_there_) return Keep(Result::kNotStored);
+  if (command_.verb == Verb::kReplace && !is_there_) return Keep(Result::kNotStored);
+  return Write(work_.value, command_.value, command_.client_flags, NewExpiry(command_.exptime),
+               Result::kStored);
+}
+
+// An older token: the value is taken for what it is, out of date. How long it lives, and whether a
+// client renews it already, stays.
+Decision Editor::StoreStale() {
+  stale_ = true;
+  kept_ = Kept::kPromise;
+  return Write(work_.value, command_.value, command_.client_flags, old_expiry_ms_, Result::kStored);
+}
+
+Decision Editor::Join() {
+  if (!is_there_) {
+    if (!command_.creates) return Keep(Result::kNotStored);
+    return Create(command_.value, command_.client_flags, command_.create_exptime, Result::kStored);
+  }
+  const size_t size = old_value_.size() + command_.value.size();
+  if (size > shared_.settings.limits.item_bytes_max) return Keep(Result::kTooLarge);
+  base::Buffer& joined = Scratch::OfThread().value;
+  joined.Truncate(0);
+  const bool appends = command_.verb == Verb::kAppend;
+  joined.Append(appends ? old_value_ : command_.value);
+  joined.Append(appends ? command_.value : old_value_);
+  return WriteValue(joined.view(), Result::kStored);
+}
+
+Decision Editor::Add() {
+  if (!is_there_) {
+    if (!command_.creates) return Keep(Result::kNotFound);
+    number_ = command_.initial;
+    return Create(NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
+                  Result::kNumber);
+  }
+  uint64_t old = 0;
+  if (!memcached::ParseStoredNumber(old_value_, &old)) return Keep(Result::kNotNumeric);
+  if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
+  const bool adds = command_.verb == Verb::kIncrement;
+  number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
+  kept_ = Kept::kAll;  // The item stays the same one.
+  return WriteValue(NumberToCell(number_, &number_text_).text(), Result::kNumber);
+}
+
+Decision Editor::Remove() {
+  if (!is_there_) return Keep(Result::kNotFound);
+  const memcached::MetaFlags& meta = command_.meta;
+  if (!meta.invalidates && !meta.removes_value) {
+    result_ = Result::kDeleted;
+    return Decision::kDelete;
+  }
+  if (meta.removes_value) {
+    std::span<const Value> columns;
+    if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
+    for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
+    Put(container_.rows_layout.flags, NumberToCell(command_.client_flags, &flags_text_));
+    item_.client_flags = command_.client_flags;
+  } else if (!ShowRow(old_expiry_ms_)) {
+    return Keep(Result::kUnshowable);
+  }
+  if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
+  if (!PutToken()) return Keep(Result::kRefused);
+  stale_ = meta.invalidates;
+  // One that is emptied is another item, which nobody has read.
+  if (!meta.removes_value) kept_ = Kept::kAccess;
+  result_ = Result::kDeleted;
+  return Decision::kStore;
+}
+
+// Neither touch nor gat changes the token, which the column would do by itself; nor what only
+// counts as one, as NULL does.
+Decision Editor::Touch() {
+  const bool is_gat = command_.verb == Verb::kGat;
+  if (!is_there_) {
+    if (is_gat && command_.creates) return GetOrCreate();
+    return Keep(is_gat ? Result::kMiss : Result::kNotFound);
+  }
+  const int64_t expiry_ms = NewExpiry(command_.exptime);
+  if (!ShowRow(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms)) {
+    return Keep(Result::kUnshowable);
+  }
+  result_ = is_gat ? Result::kHit : Result::kTouched;
+  if (expiry_ms <= now_ms_) return Decision::kDelete;
+  PutExpiry(expiry_ms);
+  if (changes_ == 0) return Decision::kKeep;
+  PutSameToken();
+  return Decision::kStore;
+}
+
+// The row is gone when the reply is written: a value that it tells is copied. False: it is more
+// than a reply may hold.
+bool Editor::ShowRow(int64_t expiry_ms) {
+  item_.value = old_value_;
+  item_.size = old_value_.size();
+  item_.client_flags = old_flags_;
+  item_.cas = old_token_;
+  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  if (!command_.returns_value) return true;
+  if (old_value_.size() > shared_.settings.limits.reply_bytes_max) return false;
+  base::Buffer& copy = Scratch::OfThread().value;
+  copy.Truncate(0);
+  copy.Append(old_value_);
+  item_.value = copy.view();
+  return true;
+}
+
+// T and N, the later of which stands: as in memcached, where each flag is carried out in its turn.
+int64_t Editor::CreatedExptime() const {
+  const memcached::MetaFlags& meta = command_.meta;
+  return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
+}
+
+/// Whether the flag there was carried out before the row was touched.
+bool Editor::IsSeenBefore(uint8_t flag_at) const {
+  return flag_at != 0 && flag_at < command_.meta.exptime_at;
+}
+
+int64_t Editor::renewal_ttl_s() const {
+  const bool is_touched = command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
+  return TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
+}
+
+/// What t tells of a row that was just made: what the flags before it have made of it.
+int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
+  const memcached::MetaFlags& meta = command_.meta;
+  const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
+  const bool sees_create = meta.create_at != 0 && meta.create_at < meta.ttl_at;
+  if (!sees_exptime && !sees_create) return -1;
+  if (sees_exptime && sees_create) return TtlOf(expiry_ms, now_ms_);
+  return TtlOf(NewExpiry(sees_exptime ? command_.exptime : command_.create_exptime), now_ms_);
+}
+
+/// A container without a column for it keeps what would expire, and drops what has.
+int64_t Editor::NewExpiry(int64_t exptime) const {
+  const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
+  const bool keeps = container_.expiry == containers::ExpiryKind::kNone && expiry_ms > now_ms_;
+  return keeps ? kNever : expiry_ms;
+}
+
+// mg with N: what is not there is made empty, and this client is to fill it.
+Decision Editor::GetOrCreate() {
+  if (is_there_) {
+    return Keep(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
+  }
+  promises_ = true;
+  const Decision decision = Create({}, 0, CreatedExptime(), Result::kHit);
+  item_.won = true;
+  item_.was_fetched = false;
+  return decision;
+}
+
+Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime, Result result) {
+  std::span<const Value> columns;
+  if (!Split(value, &columns))
+    return Refuse("the value does not have the columns of the container");
+  const int64_t expiry_ms = NewExpiry(exptime);
+  const Decision decision = Write(columns, value, flags, expiry_ms, result);
+  item_.ttl_s = CreatedTtl(expiry_ms);
+  return decision;
+}
+
+Decision Editor::Write(std::span<const Value> columns, std::string_view value, uint32_t flags,
+                       int64_t expiry_ms, Result result) {
+  const Layout& layout = container_.rows_layout;
+  for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
+  if (!is_there_ || flags != old_flags_) Put(layout.flags, NumberToCell(flags, &flags_text_));
+  PutExpiry(expiry_ms);
+  item_.value = value;
+  item_.size = value.size();
+  item_.client_flags = flags;
+  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  if (!PutToken()) return Keep(Result::kRefused);
+  result_ = result;
+  // Stored, and expired already: it leaves nothing behind.
+  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+}
+
+Decision Editor::WriteValue(std::string_view value, Result result) {
+  std::span<const Value> columns;
+  if (!Split(value, &columns))
+    return Refuse("the value does not have the columns of the container");
+  const Layout& layout = container_.rows_layout;
+  for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
+  int64_t expiry_ms = old_expiry_ms_;
+  if (command_.meta.has_exptime && result == Result::kNumber) {
+    expiry_ms = NewExpiry(command_.exptime);
+    PutExpiry(expiry_ms);
+  }
+  item_.value = value;
+  item_.size = value.size();
+  item_.client_flags = old_flags_;
+  item_.ttl_s = TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
+  if (!PutToken()) return Keep(Result::kRefused);
+  result_ = result;
+  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+}
+
+bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
+  base::Arena& arena = Scratch::OfThread().arena;
+  const std::span<Value> parts = arena.Allocate<Value>(container_.values);
+  *columns = parts;
+  if (container_.values > 1) {
+    return containers::SplitColumns(value, container_.separator, arena, parts);
+  }
+  parts[0] = Value(value);
+  return true;
+}
+
+/// The token that a change leaves.
+bool Editor::PutToken() {
+  if (container_.token == TokenKind::kHash) {
+    const uint32_t flags = container_.has_flags ? item_.client_flags : 0;
+    item_.cas = TokenOfContent(flags, item_.value);
+    is_token_of_sent_ = !container_.keeps_bytes;
+    return true;
+  }
+  const uint64_t largest = shared_.LargestToken(container_);
+  item_.cas =
+      command_.meta.has_new_cas ? command_.meta.new_cas : shared_.NextToken(old_token_, largest);
+  if (item_.cas == 0 || item_.cas > largest) {
+    refusal_ = "the cas_column cannot hold this token";
+    return false;
+  }
+  Put(container_.rows_layout.token, TokenToCell(item_.cas, container_.token, &token_text_));
+  return true;
+}
+
+void Editor::PutSameToken() {
+  if (container_.token == TokenKind::kHash) return;
+  if (container_.rows_layout.token == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {container_.rows_layout.token, Value(), /*keeps=*/true};
+}
+
+void Editor::PutExpiry(int64_t expiry_ms) {
+  if (is_there_ && expiry_ms == old_expiry_ms_) return;
+  Put(container_.rows_layout.expiry, ExpiryToCell(expiry_ms, container_, &expiry_text_));
+}
+
+void Editor::Put(uint32_t column, const Value& value) {
+  if (column == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {column, value};
+}
+
+}  // namespace rowsocket::frontend

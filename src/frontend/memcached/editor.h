@@ -1,0 +1,135 @@
+// Decides what one command does to one row.
+//
+// Flow: the engine calls Decide with the row under its lock, perhaps several times; afterwards
+// result() and what goes with it say what was decided last.
+// Threads: the session's. Lifetime: changes are views of the command, of the editor and of the
+// thread's scratch room, valid until the next Decide on the thread.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "frontend/memcached/row.h"
+#include "frontend/memcached/shared.h"
+#include "frontend/memcached/work.h"
+#include "model/request.h"
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+class Editor final : public model::RowEditor {
+ public:
+  enum class Result : uint8_t {
+    kStored,
+    kNotStored,
+    kExists,
+    kNotFound,
+    kDeleted,
+    kTouched,
+    kNumber,
+    kHit,
+    kMiss,
+    kNotNumeric,
+    kTooLarge,
+    kRefused,     ///< refusal() says why.
+    kUnshowable,  ///< More than a reply may hold: nothing was changed.
+  };
+  /// Which of the marks that the item had under its old token go on with the new one.
+  enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
+
+  Editor(MemcachedShared& shared, const Work& work, const Target& target);
+
+  model::Decision Decide(std::span<const model::Value> row,
+                         std::span<const model::CellChange>* changes) override;
+
+  Result result() const { return result_; }
+  /// Of the item as it is now.
+  const memcached::Item& item() const { return item_; }
+  uint64_t number() const { return number_; }
+  std::string_view refusal() const { return refusal_; }
+  int64_t now_ms() const { return now_ms_; }
+  /// Of a hit: the seconds left to live that R compares with.
+  int64_t renewal_ttl_s() const;
+  bool found_expired() const { return found_expired_; }
+  /// The row is deleted for having expired alone; what was asked for changes nothing.
+  bool only_cleans_up() const { return only_cleans_up_; }
+  /// The marks that the item has from now on.
+  bool stale() const { return stale_; }
+  Kept kept() const { return kept_; }
+  bool promises() const { return promises_; }
+  uint64_t old_token() const { return old_token_; }
+  /// The item's token is a hash of what was sent, and its columns may have made something else of
+  /// it.
+  bool is_token_of_sent() const { return is_token_of_sent_; }
+  /// What it is instead.
+  void CorrectToken(uint64_t token) { item_.cas = token; }
+
+ private:
+  struct Scratch;
+
+  void ReadRow(std::span<const model::Value> row);
+  model::Decision Keep(Result result);
+  model::Decision Refuse(std::string_view why);
+  /// True when a token that must match does.
+  bool Matches(model::Decision* decision);
+
+  model::Decision Store();
+  model::Decision StoreStale();
+  model::Decision Join();
+  model::Decision Add();
+  model::Decision Remove();
+  model::Decision Touch();
+  model::Decision GetOrCreate();
+  model::Decision Create(std::string_view value, uint32_t flags, int64_t exptime, Result result);
+
+  /// All of an item: a new one, or one whose content is replaced.
+  model::Decision Write(std::span<const model::Value> columns, std::string_view value,
+                        uint32_t flags, int64_t expiry_ms, Result result);
+  model::Decision WriteValue(std::string_view value, Result result);
+  bool Split(std::string_view value, std::span<const model::Value>* columns);
+  bool PutToken();
+  void PutSameToken();
+  void PutExpiry(int64_t expiry_ms);
+  void Put(uint32_t column, const model::Value& value);
+  bool ShowRow(int64_t expiry_ms);
+  int64_t NewExpiry(int64_t exptime) const;
+  int64_t CreatedExptime() const;
+  int64_t CreatedTtl(int64_t expiry_ms) const;
+  bool IsSeenBefore(uint8_t flag_at) const;
+
+  MemcachedShared& shared_;
+  const Work& work_;
+  const memcached::Command& command_;
+  const Target& target_;
+  const containers::Container& container_;
+  int64_t now_ms_ = 0;
+
+  // The row, as Decide was given it.
+  bool has_row_ = false;  ///< Also one that has expired.
+  bool is_there_ = false;
+  bool found_expired_ = false;
+  uint32_t old_flags_ = 0;
+  uint64_t old_token_ = 0;
+  int64_t old_expiry_ms_ = kNever;
+  std::string_view old_value_;
+
+  // What was decided.
+  bool only_cleans_up_ = false;
+  Result result_ = Result::kRefused;
+  memcached::Item item_;
+  uint64_t number_ = 0;
+  std::string_view refusal_;
+  bool stale_ = false;
+  Kept kept_ = Kept::kNone;
+  bool promises_ = false;
+  bool is_token_of_sent_ = false;
+  uint32_t changes_ = 0;
+  TextRoom token_text_;
+  TextRoom expiry_text_;
+  TextRoom flags_text_;
+  TextRoom number_text_;
+};
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,242 @@
+#include "frontend/memcached/edits.h"
+
+#include "exec/engine_errors.h"
+#include "frontend/memcached/editor.h"
+#include "frontend/memcached/reads.h"
+#include "frontend/memcached/statements.h"
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using memcached::BinaryStatus;
+using memcached::Command;
+using memcached::Dialect;
+using memcached::Error;
+using memcached::Verb;
+using Kept = Editor::Kept;
+using Result = Editor::Result;
+
+namespace {
+
+/// The engine does not do it, now or later: a foreign key refers to the row, for instance. A lock
+/// that is waited for, in vain perhaps, is another matter: others wait behind this request.
+bool IsRefused(const Outcome& outcome) {
+  return !outcome.ok() && !outcome.busy && !outcome.back_off && !outcome.transaction_lost &&
+         !exec::EndsWait(outcome.error);
+}
+
+// The mark has moved on if the request is run again, but its row is as it was.
+MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
+                      const Editor& editor) {
+  const MemcachedMark old =
+      shared.marks.Of(target.container->state.get(), target.row_key, editor.old_token());
+  if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
+  work.old_mark = old;
+  return old;
+}
+
+/// The marks that the item has under its new token.
+MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMark& old) {
+  const Kept kept = editor.kept();
+  if (kept == Kept::kAll) return old;
+  MemcachedMark mark;
+  mark.stale = editor.stale();
+  mark.promised = editor.promises() || (kept == Kept::kPromise && old.promised);
+  mark.winner = editor.promises() ? work.serial : 0;
+  if (kept == Kept::kAccess) {
+    mark.was_read = old.was_read;
+    mark.read_ms = old.read_ms;
+  }
+  if (editor.promises()) MarkRead(work.command, editor.now_ms(), &mark);
+  return mark;
+}
+
+bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& target,
+                const Editor& editor) {
+  if (editor.result() == Result::kRefused) return false;
+  if (editor.stale() || editor.promises()) return true;
+  // The token that E gives, or that of content that was there before, may be one that has a mark.
+  const bool may_be_old =
+      work.command.meta.has_new_cas || target.container->token == containers::TokenKind::kHash;
+  const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
+                      editor.result() == Result::kDeleted;
+  if (stores && may_be_old && !shared.marks.empty()) return true;
+  return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
+}
+
+/// What was decided about the item's marks holds for the token that it has now.
+void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
+  if (!MovesMarks(shared, work, target, editor)) return;
+  MemcachedMark old;
+  if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
+  MemcachedMark mark = NewMark(work, editor, old);
+  mark.token = editor.item().cas;
+  shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
+}
+
+/// A hash of what was sent is made one of what is stored, if anybody asks for it: the token is that
+/// which the next `gets` tells.
+Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target& target,
+                  engine::Session& session, Editor* editor) {
+  const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
+  if (!editor->is_token_of_sent() || !is_told) return {};
+  uint64_t token = editor->item().cas;
+  const Outcome outcome = ReadToken(target, session, &token);
+  editor->CorrectToken(token);
+  return outcome;
+}
+
+void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,
+                const Editor& editor, base::Buffer& out) {
+  memcached::Item item = editor.item();
+  if (!editor.promises() && TellsMarks(shared, work.command)) {
+    TellMarks(shared, work, target, {editor.now_ms(), editor.renewal_ttl_s()}, &item);
+  }
+  memcached::AppendHit(work.command, target.key, item, &out);
+}
+
+void AppendAbsent(const Command& command, const Target& target, base::Buffer& out) {
+  if (IsGet(command.verb)) return memcached::AppendMiss(command, target.key, &out);
+  const bool stores = command.verb == Verb::kReplace || command.verb == Verb::kAppend ||
+                      command.verb == Verb::kPrepend;
+  if (stores && !command.compares_cas) return memcached::AppendNotStored(command, &out);
+  memcached::AppendNotFound(command, &out);
+}
+
+void AppendResult(MemcachedShared& shared, const Work& work, const Target& target,
+                  const Editor& editor, base::Buffer& out) {
+  const Command& command = work.command;
+  switch (editor.result()) {
+    case Result::kStored:
+      return memcached::AppendStored(command, editor.item(), &out);
+    case Result::kNotStored:
+      return memcached::AppendNotStored(command, &out);
+    case Result::kExists:
+      return memcached::AppendExists(command, &out);
+    case Result::kNotFound:
+      return memcached::AppendNotFound(command, &out);
+    case Result::kDeleted:
+      return memcached::AppendDeleted(command, &out);
+    case Result::kTouched:
+      return memcached::AppendTouched(command, editor.item(), &out);
+    case Result::kNumber:
+      return memcached::AppendNumber(command, editor.number(), editor.item(), &out);
+    case Result::kHit:
+      return AppendItem(shared, work, target, editor, out);
+    case Result::kMiss:
+      return memcached::AppendMiss(command, target.key, &out);
+    case Result::kNotNumeric:
+      return memcached::AppendError(command, Error::kNotNumeric, &out);
+    case Result::kTooLarge:
+      return memcached::AppendError(command, Error::kTooLarge, &out);
+    case Result::kRefused:
+    case Result::kUnshowable:  // Answered before.
+      return memcached::AppendServerError(command, BinaryStatus::kInvalidArguments,
+                                          editor.refusal(), &out);
+  }
+}
+
+void Count(const Editor& editor, Tally* tally) {
+  tally->expired += editor.found_expired();
+  switch (editor.result()) {
+    case Result::kStored:
+      tally->stored = true;
+      ++tally->hits;
+      return;
+    case Result::kNumber:
+    case Result::kTouched:
+    case Result::kDeleted:
+      ++tally->hits;
+      return;
+    case Result::kHit:
+      tally->hits += !editor.promises();
+      tally->misses += editor.promises();
+      return;
+    case Result::kExists:
+      ++tally->bad_tokens;
+      return;
+    case Result::kNotFound:
+    case Result::kNotStored:
+    case Result::kMiss:
+      ++tally->misses;
+      return;
+    case Result::kNotNumeric:
+    case Result::kTooLarge:
+    case Result::kRefused:
+    case Result::kUnshowable:
+      tally->failed = true;
+      return;
+  }
+}
+
+}  // namespace
+
+bool IsEdit(const Command& command) {
+  switch (command.verb) {
+    case Verb::kGet:
+      return command.creates;
+    case Verb::kGat:
+    case Verb::kTouch:
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+    case Verb::kDelete:
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+      return true;
+    default:
+      return false;
+  }
+}
+
+model::Request EditRequest(const Work& work) {
+  model::Request request;
+  request.verb = model::Request::Verb::kEdit;
+  if (work.targets.size() == 1) request.edit.key = work.target().parts;
+  request.relaxed = work.target().container->relaxed;
+  return request;
+}
+
+Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& session,
+                    base::Buffer& out) {
+  const size_t begin = out.size();
+  Outcome all;
+  for (Target& target : work.targets) {
+    if (target.wrong != Target::Wrong::kNothing) {
+      AppendAbsent(work.command, target, out);
+      ++work.tally.misses;
+      continue;
+    }
+    Editor editor(shared, work, target);
+    model::NoRows none;
+    model::Request request;
+    request.verb = model::Request::Verb::kEdit;
+    request.edit.key = target.parts;
+    request.edit.editor = &editor;
+    request.relaxed = target.container->relaxed;
+    const Outcome outcome = session.Execute(*target.container->rows, request, none);
+    // To clean up is done as well as can be: the row stays, and is absent all the same.
+    const bool stays = editor.only_cleans_up() && IsRefused(outcome);
+    if (!outcome.ok() && !stays) return FailBehind(all, outcome);
+    if (editor.result() == Editor::Result::kUnshowable) {
+      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
+    }
+    AddDone(outcome, &all);
+    const Outcome found = FindToken(shared, work, target, session, &editor);
+    if (!found.ok()) return FailBehind(all, found);
+    KeepMarks(shared, work, target, editor);
+    AppendResult(shared, work, target, editor, out);
+    target.was_hit = editor.result() == Result::kHit && !editor.promises();
+    Count(editor, &work.tally);
+    if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
+      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
+    }
+  }
+  if (IsGet(work.command.verb)) memcached::AppendGetEnd(work.command, &out);
+  return all;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,154 @@
+// A Memcached frontend on the in-memory engine, asked request by request. For tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/fake/session.h"
+#include "frontend/memcached/frontend.h"
+#include "frontend/memcached/housekeeper.h"
+
+namespace rowsocket::frontend {
+using engine::ColumnFacts;
+using engine::fake::Row;
+using exec::Item;
+using Parsed = exec::Frontend::Parsed;
+using Kind = ColumnFacts::Kind;
+
+inline ColumnFacts Of(Kind kind, uint32_t decimals = 0, bool nullable = false) {
+  ColumnFacts facts;
+  facts.kind = kind;
+  facts.decimals = decimals;
+  facts.is_nullable = nullable;
+  return facts;
+}
+
+class MemcachedTest : public ::testing::Test {
+ protected:
+  MemcachedTest() {
+    store_.CreateTable({"test.demo",
+                        {"id", "value", "flags", "cas", "expires"},
+                        {{"PRIMARY", {0}}},
+                        false,
+                        false,
+                        {{"flags", Of(Kind::kInteger)},
+                         {"cas", Of(Kind::kDateTime, 6)},
+                         {"expires", Of(Kind::kDecimal, 3, true)}}});
+    MakePairs(/*permanent=*/false);
+    const Row demo = {"default", "test", "demo",    "id",     "value",
+                      "flags",   "cas",  "expires", "PRIMARY"};
+    const Row pairs = {"pairs", "test", "pairs", "a,b", "v w", "0", "0", "0", "PRIMARY"};
+    Row broken = demo;
+    broken[0] = "broken";
+    broken[4] = "nothing";
+    Define({demo, pairs, broken});
+    settings_.may_flush = true;
+    settings_.version = "1.6.45";
+    Connect();
+  }
+
+  void MakePairs(bool permanent) {
+    store_.CreateTable({"test.pairs",
+                        {"a", "b", "v", "w"},
+                        {{"PRIMARY", {0, 1}}},
+                        false,
+                        permanent,
+                        {{"b", Of(Kind::kInteger)}}});
+  }
+  void Define(const std::vector<Row>& rows) {
+    store_.CreateTable({"innodb_memcache.containers",
+                        {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags",
+                         "cas_column", "expire_time_column", "unique_idx_name_on_key"},
+                        {{"PRIMARY", {0}}}},
+                       rows);
+  }
+  void SetPolicies(const std::string& get, const std::string& set, const std::string& remove,
+                   const std::string& flush) {
+    store_.CreateTable(
+        {"innodb_memcache.cache_policies",
+         {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"},
+         {{"PRIMARY", {0}}}},
+        {{"cache_policy", get, set, remove, flush}});
+    shared_->catalog.RefreshNow(session_);
+  }
+  void Connect() {
+    shared_ = std::make_unique<MemcachedShared>(settings_, exec_stats_, [](const std::string&) {});
+    frontend_ = std::make_unique<Memcached>(*shared_);
+  }
+
+  /// The reply to one request, in the turn that the session has begun.
+  static std::string ExecuteIn(engine::Session& session, Memcached& frontend,
+                               std::string_view command) {
+    base::Arena arena;
+    base::Buffer out;
+    Item item;
+    frontend.Parse(command, false, arena, &item);
+    EXPECT_TRUE(frontend.Execute(item, session, out).ok());
+    return std::string(out.view());
+  }
+  /// The same in a turn that only reads.
+  static std::string Read(engine::Session& session, Memcached& frontend, std::string_view command) {
+    session.BeginTurn(false);
+    const std::string reply = ExecuteIn(session, frontend, command);
+    EXPECT_TRUE(session.Commit().ok());
+    return reply;
+  }
+  /// The replies to all of the input, each request in a turn of its own.
+  std::string Ask(std::string_view input) {
+    std::string replies;
+    while (!input.empty()) {
+      base::Arena arena;
+      base::Buffer out;
+      Item item;
+      const exec::Frontend::Step step = frontend_->Parse(input, false, arena, &item);
+      if (item.kind == Item::Kind::kOpen) {
+        EXPECT_EQ(0u, step.consumed);
+        frontend_->Rewind();
+        shared_->catalog.RefreshNow(session_);
+        continue;
+      }
+      EXPECT_EQ(Parsed::kItem, step.parsed) << input;
+      if (step.parsed != Parsed::kItem) return "incomplete";
+      model::Error answer;
+      if (item.kind == Item::Kind::kRequest)
+        answer = Execute(item, out);
+      else
+        frontend_->Reply(item, out);
+      frontend_->Finished(item, answer);
+      replies.append(out.view());
+      input.remove_prefix(step.consumed);
+    }
+    return replies;
+  }
+  model::Error Execute(const Item& item, base::Buffer& out) {
+    session_.BeginTurn(item.request.is_write());
+    const engine::Outcome outcome = frontend_->Execute(item, session_, out);
+    if (outcome.transaction_lost)
+      session_.Rollback();
+    else
+      EXPECT_TRUE(session_.Commit().ok());
+    return outcome.error;
+  }
+  std::string Set(const std::string& key, const std::string& value, const std::string& exptime) {
+    return Ask("set " + key + " 0 " + exptime + " " + std::to_string(value.size()) + "\r\n" +
+               value + "\r\n");
+  }
+  /// The token that gets answers.
+  std::string Token(const std::string& key) {
+    const std::string reply = Ask("gets " + key + "\r\n");
+    const size_t end = reply.find("\r\n");
+    return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);
+  }
+  void MoveClock(int64_t seconds) { shared_->clock_offset_ms += seconds * 1000; }
+
+  engine::fake::Store store_;
+  engine::fake::SessionFactory sessions_{store_};
+  engine::fake::Session session_{store_, engine::LockWait::kNever};
+  exec::StatRegistry exec_stats_;
+  MemcachedSettings settings_;
+  std::unique_ptr<MemcachedShared> shared_;
+  std::unique_ptr<Memcached> frontend_;
+};
+
+}  // namespace rowsocket::frontend

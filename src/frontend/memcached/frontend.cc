@@ -1,0 +1,386 @@
+#include "frontend/memcached/frontend.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/engine_errors.h"
+#include "exec/write_set.h"
+#include "frontend/memcached/containers/codec.h"
+#include "frontend/memcached/edits.h"
+#include "frontend/memcached/flush.h"
+#include "frontend/memcached/reads.h"
+#include "frontend/memcached/replies.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using exec::Item;
+using memcached::BinaryStatus;
+using memcached::Command;
+using memcached::Verb;
+using Stat = MemcachedStat;
+using Wrong = Target::Wrong;
+
+namespace {
+
+Work& WorkOf(const Item& item) { return *static_cast<Work*>(const_cast<void*>(item.detail)); }
+
+std::string_view Copy(std::string_view text, base::Arena& arena) {
+  const std::span<char> bytes = arena.Allocate<char>(text.size());
+  if (!text.empty()) memcpy(bytes.data(), text.data(), text.size());
+  return {bytes.data(), bytes.size()};
+}
+
+/// A binary set that is too large still takes away what was stored and is to expire: nothing that
+/// is out of date is served on, as memcached has it.
+bool IsExecuted(const Command& command) {
+  return command.error == memcached::Error::kNone ||
+         (command.error == memcached::Error::kTooLarge && !command.keys.empty() &&
+          command.dialect == memcached::Dialect::kBinary);
+}
+
+/// Empty where the policies let the command be done.
+const std::string& RefusalByPolicy(const Command& command, const containers::Options& options) {
+  if (IsGet(command.verb) || command.verb == Verb::kMetaDebug) {
+    // To touch or create a row takes leave for both.
+    const bool may_get = options.get_refusal.empty();
+    return may_get && IsEdit(command) ? options.set_refusal : options.get_refusal;
+  }
+  return command.verb == Verb::kDelete ? options.delete_refusal : options.set_refusal;
+}
+
+/// Whether the command may make a row that is not there.
+bool MayCreate(const Command& command) {
+  switch (command.verb) {
+    case Verb::kSet:
+    case Verb::kAdd:
+      return !command.compares_cas;
+    default:
+      return command.creates;
+  }
+}
+
+/// Whether a command with this error counts as one that stores: its line was right.
+bool IsCounted(memcached::Error error) {
+  return error == memcached::Error::kNone || error == memcached::Error::kBadDataChunk;
+}
+
+bool StoresValue(Verb verb) {
+  return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
+}
+
+}  // namespace
+
+exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_requests,
+                                      base::Arena& arena, Item* item) {
+  if (!behind_requests) TakeSnapshot();
+  Work& work = arena.Allocate<Work>(1)[0];
+  const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
+  if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
+  item->kind = Item::Kind::kReply;
+  item->detail = &work;
+  if (step.outcome == memcached::Outcome::kSkipped) {
+    work.is_nothing = true;
+    return {Parsed::kItem, step.consumed};
+  }
+  // The parser knows of one command only that bytes yet to come belong to it: if one before it were
+  // to be given again, they would be taken off that one.
+  if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
+  item->closes = work.command.closes;
+  if (!work.command.keys.empty() && IsExecuted(work.command)) {
+    ResolveKeys(arena, &work);
+    // A name that is not known may have been made a moment ago.
+    if (AsksForContainer(work) && !has_refreshed_) {
+      if (behind_requests) return {Parsed::kLater, 0};
+      has_refreshed_ = true;
+      item->kind = Item::Kind::kOpen;
+      return {Parsed::kItem, 0};
+    }
+    work.switches = IsGet(work.command.verb) && work.targets.size() == 1 &&
+                    work.target().is_container_only && work.target().wrong == Wrong::kNothing;
+    if (work.switches) {
+      if (behind_requests) return {Parsed::kLater, 0};
+      switched_to_ = work.target().container->name();
+      standard_ = work.target().container;
+      work.table = Copy(standard_->definition.db + "/" + standard_->definition.table, arena);
+    }
+  }
+  has_refreshed_ = false;
+  Prepare(arena, &work, item);
+  return {Parsed::kItem, step.consumed};
+}
+
+void Memcached::TakeSnapshot() {
+  if (snapshot_ != nullptr && snapshot_->version == shared_.catalog.version()) return;
+  snapshot_ = shared_.catalog.current();
+  standard_ = snapshot_->first;
+  if (switched_to_.empty()) return;
+  // A container that is gone is not silently another one.
+  standard_ = snapshot_->Find(switched_to_);
+}
+
+void Memcached::ResolveKeys(base::Arena& arena, Work* work) {
+  const auto& keys = work->command.keys;
+  work->targets = arena.Allocate<Target>(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    work->targets[i].name = switched_to_;
+    Resolve(keys[i], *snapshot_, standard_, arena, &work->targets[i]);
+  }
+}
+
+bool Memcached::AsksForContainer(const Work& work) const {
+  for (const Target& target : work.targets) {
+    if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
+  }
+  return false;
+}
+
+void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
+  const Command& command = work->command;
+  item->is_large = command.verb == Verb::kStats;
+  if (!IsExecuted(command) || work->switches) return;
+  if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
+  if (command.keys.empty()) return;
+  if (Refuse(arena, work) || !TakeValue(arena, work)) return;
+  const bool is_edit = IsEdit(command);
+  if (command.dialect == memcached::Dialect::kMeta) {
+    work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (--until_sample_ == 0) {
+    until_sample_ = kSampleEvery;
+    work->parsed_us = WallClockUs();
+  }
+  item->kind = Item::Kind::kRequest;
+  item->index =
+      is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
+  // One that is too large must not share a row, or it would meet the row's lock, and wait for it,
+  // before Execute is asked.
+  item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
+  if (is_edit) item->request = EditRequest(*work);
+}
+
+/// What no execution is needed to know.
+bool Memcached::Refuse(base::Arena& arena, Work* work) {
+  const Command& command = work->command;
+  std::string why;
+  for (const Target& target : work->targets) {
+    const bool matters = target.wrong != Wrong::kNoSuchKey || MayCreate(command);
+    if (target.wrong != Wrong::kNothing && matters) why = Explain(target, *snapshot_);
+    if (why.empty() && target.is_container_only)
+      why = "a key is missing behind the container's name";
+    if (!why.empty()) break;
+  }
+  if (why.empty()) why = RefusalByPolicy(command, snapshot_->config.options);
+  if (why.empty()) return false;
+  work->refusal = Copy(why, arena);
+  work->refusal_status = BinaryStatus::kInvalidArguments;
+  return true;
+}
+
+/// The columns of a value that is to be stored.
+bool Memcached::TakeValue(base::Arena& arena, Work* work) {
+  if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
+    return true;
+  }
+  const Target& target = work->target();
+  if (target.wrong != Wrong::kNothing) return true;
+  const std::span<model::Value> columns = arena.Allocate<model::Value>(target.container->values);
+  work->value = columns;
+  if (columns.size() == 1) {
+    columns[0] = model::Value(work->command.value);
+    return true;
+  }
+  if (containers::SplitColumns(work->command.value, target.container->separator, arena, columns)) {
+    return true;
+  }
+  const std::string why = "the value is not " + std::to_string(columns.size()) +
+                          " columns joined by " + target.container->separator;
+  work->refusal = Copy(why, arena);
+  work->refusal_status = BinaryStatus::kInvalidArguments;
+  return false;
+}
+
+void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
+  Command& command = work->command;
+  if (!shared_.settings.may_flush) {
+    command.error = memcached::Error::kFlushNotAllowed;
+    return;
+  }
+  work->targets = arena.Allocate<Target>(1);
+  Target& target = work->targets[0];
+  target.container = standard_;
+  target.name = switched_to_;
+  if (standard_ == nullptr || !standard_->usable()) {
+    target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
+  }
+  std::string why = Explain(target, *snapshot_);
+  if (why.empty()) why = snapshot_->config.options.flush_refusal;
+  if (!why.empty()) {
+    work->refusal = Copy(why, arena);
+    return;
+  }
+  item->kind = Item::Kind::kRequest;
+  item->index = standard_->rows.get();
+  item->stands_alone = true;
+  item->request = FlushRequest();
+}
+
+Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+  Work& work = WorkOf(item);
+  const size_t begin = out.size();
+  work.tally = {};
+  const bool is_flush = work.command.verb == Verb::kFlushAll;
+  Outcome outcome = is_flush                  ? ExecuteFlush(shared_, work, session, out)
+                    : item.request.is_write() ? ExecuteEdit(shared_, work, session, out)
+                                              : ExecuteGet(shared_, work, session, out);
+  if (outcome.ok()) return outcome;
+  out.Truncate(begin);
+  // It cannot be given again, since its data is not kept: it does not wait for a lock.
+  if (outcome.busy && work.command.error == memcached::Error::kTooLarge) {
+    outcome.busy = outcome.back_off = false;
+    outcome.error = exec::kLockWaitTimeout;
+  }
+  if (!outcome.busy && !outcome.transaction_lost) {
+    AppendEngineError(work.command, outcome.error, out);
+  }
+  return outcome;
+}
+
+bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  const std::span<const Target> targets = WorkOf(item).targets;
+  return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
+    if (target.wrong != Wrong::kNothing) return false;
+    model::Request request;
+    request.find.key = target.parts;
+    request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+    return writes.MayConcern(*target.container->reads, request);
+  });
+}
+
+void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
+  for (const Target& target : WorkOf(item).targets) {
+    if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
+  }
+}
+
+void Memcached::Reply(const Item& item, base::Buffer& out) const {
+  if (WorkOf(item).is_nothing) return;
+  AppendReply(shared_, WorkOf(item), out);
+}
+
+void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+  AppendEngineError(WorkOf(item).command, error, out);
+}
+
+void Memcached::CountDetails(const Work& work, bool is_answered) {
+  const bool is_get = IsGet(work.command.verb);
+  for (const Target& target : work.targets) {
+    MemcachedDetails::Counts counts;
+    counts.gets = is_get;
+    counts.hits = is_get && is_answered && target.was_hit;
+    counts.sets = work.command.verb >= Verb::kSet && work.command.verb <= Verb::kPrepend;
+    counts.deletes = work.command.verb == Verb::kDelete;
+    shared_.details.Add(target.key, counts);
+  }
+}
+
+/// REQUIRES: the work of a request, whose containers are there still.
+void Memcached::CountContainers(const Work& work, bool failed) {
+  const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
+    if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
+  };
+  for (const Target& target : work.targets) {
+    containers::ContainerCounters& counters = target.container->state->counters;
+    if (failed) {
+      add(counters.errors, 1);
+    } else if (IsGet(work.command.verb)) {
+      add(target.was_hit ? counters.hits : counters.misses, 1);
+    } else if (work.command.verb == Verb::kDelete) {
+      add(counters.deletes, work.tally.hits);
+    } else if (work.command.verb != Verb::kMetaDebug) {
+      add(counters.writes, work.tally.hits);
+    }
+  }
+}
+
+void Memcached::CountTime(const Item& item, const Work& work) {
+  const bool is_write = item.request.is_write();
+  const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);
+  shared_.counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
+  shared_.counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros,
+                       static_cast<uint64_t>(took_us));
+}
+
+void Memcached::Finished(const Item& item, const model::Error& answer) {
+  if (item.kind == Item::Kind::kOpen) return;
+  Work& work = WorkOf(item);
+  if (work.is_nothing) return;
+  if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
+      answer.code == model::ErrorCode::kFld) {
+    shared_.catalog.Distrust();
+  }
+  // Of what was not committed nothing has happened.
+  const Tally tally = answer.ok() ? work.tally : Tally{};
+  MemcachedCounters& counters = shared_.counters;
+  const Command& command = work.command;
+  const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
+  counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
+  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kCmdMeta);
+  counters.Add(Stat::kGetExpired, IsGet(command.verb) ? tally.expired : 0);
+  if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
+  switch (command.verb) {
+    case Verb::kGat:
+      // mg with T is a touch only if there was something to touch.
+      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
+        counters.Add(Stat::kCmdTouch, work.targets.size());
+        counters.Add(Stat::kTouchHits, tally.hits);
+        counters.Add(Stat::kTouchMisses, tally.misses);
+        break;
+      }
+      [[fallthrough]];
+    case Verb::kGet:
+      counters.Add(Stat::kCmdGet, work.targets.size());
+      counters.Add(Stat::kGetHits, tally.hits);
+      counters.Add(Stat::kGetMisses, tally.misses);
+      break;
+    case Verb::kTouch:
+      counters.Add(Stat::kCmdTouch);
+      counters.Add(Stat::kTouchHits, tally.hits);
+      counters.Add(Stat::kTouchMisses, tally.misses);
+      break;
+    case Verb::kDelete:
+      counters.Add(Stat::kDeleteHits, tally.hits);
+      counters.Add(Stat::kDeleteMisses, tally.misses + tally.bad_tokens);
+      break;
+    case Verb::kIncrement:
+      counters.Add(Stat::kIncrHits, tally.hits);
+      counters.Add(Stat::kIncrMisses, tally.misses);
+      break;
+    case Verb::kDecrement:
+      counters.Add(Stat::kDecrHits, tally.hits);
+      counters.Add(Stat::kDecrMisses, tally.misses);
+      break;
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+      if (!IsCounted(command.error)) break;
+      counters.Add(Stat::kCmdSet);
+      counters.Add(Stat::kSets, tally.stored);
+      if (!command.compares_cas) break;
+      counters.Add(Stat::kCasHits, tally.stored);
+      counters.Add(Stat::kCasMisses, tally.misses);
+      counters.Add(Stat::kCasBadval, tally.bad_tokens);
+      break;
+    case Verb::kFlushAll:
+      counters.Add(Stat::kCmdFlush);
+      break;
+    default:
+      break;
+  }
+  if (shared_.details.on()) CountDetails(work, answer.ok());
+  if (work.parsed_us != 0) CountTime(item, work);
+}
+
+}  // namespace rowsocket::frontend

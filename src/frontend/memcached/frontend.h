@@ -1,0 +1,64 @@
+// The memcached protocol on one connection: text, meta and binary, onto the rows of containers.
+//
+// Flow: Parse makes a Work of a command: its keys become Targets (memcached_target.h); a get
+// becomes finds (memcached_reads.h), what may change a row becomes edits (memcached_edits.h), the
+// rest is answered by itself (memcached_replies.h). Threads and lifetime: see exec/frontend.h; the
+// connection holds the snapshot of the containers that its requests in a turn refer to. Limits:
+// those of the parser, and reply_bytes_max for a reply of many keys.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "exec/frontend.h"
+#include "frontend/memcached/shared.h"
+#include "frontend/memcached/work.h"
+#include "protocol/memcached/parser.h"
+
+namespace rowsocket::frontend {
+
+class Memcached final : public exec::Frontend {
+ public:
+  explicit Memcached(MemcachedShared& shared) : shared_(shared) {}
+
+  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+             exec::Item* item) override;
+  void Rewind() override {
+    parser_.Rewind();
+    if (until_sample_ == kSampleEvery) until_sample_ = 1;  // Its sample was not finished.
+  }
+  size_t input_bytes_max() const override {
+    return memcached::InputBytesMax(shared_.settings.limits);
+  }
+  bool authenticated() const override { return true; }
+  void Opened(exec::Item&, const engine::Outcome&, std::shared_ptr<engine::Index>) override {}
+  engine::Outcome Execute(const exec::Item& item, engine::Session& session,
+                          base::Buffer& out) const override;
+  bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
+  void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
+  void Reply(const exec::Item& item, base::Buffer& out) const override;
+  void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
+  void Finished(const exec::Item& item, const model::Error& answer) override;
+
+ private:
+  void TakeSnapshot();
+  void ResolveKeys(base::Arena& arena, Work* work);
+  bool AsksForContainer(const Work& work) const;
+  void Prepare(base::Arena& arena, Work* work, exec::Item* item);
+  bool Refuse(base::Arena& arena, Work* work);
+  bool TakeValue(base::Arena& arena, Work* work);
+  void CountDetails(const Work& work, bool is_answered);
+  void CountContainers(const Work& work, bool failed);
+  void CountTime(const exec::Item& item, const Work& work);
+  void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
+
+  MemcachedShared& shared_;
+  memcached::Parser parser_;
+  std::shared_ptr<const containers::Snapshot> snapshot_;
+  const containers::Container* standard_ = nullptr;  ///< Of a key that names no container.
+  std::string switched_to_;                          ///< What `get @@name` chose; empty: nothing.
+  bool has_refreshed_ = false;                       ///< For the command at the front of the input.
+  uint32_t until_sample_ = 1;
+};
+
+}  // namespace rowsocket::frontend

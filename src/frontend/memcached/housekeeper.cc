@@ -1,0 +1,166 @@
+#include "frontend/memcached/housekeeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "frontend/memcached/flush.h"
+
+namespace rowsocket::frontend {
+
+using containers::Container;
+using engine::Outcome;
+
+namespace {
+
+/// How often Stop interrupts what is under way.
+constexpr std::chrono::milliseconds kInterruptEvery{20};
+
+bool EndTurn(engine::Session& session, const Outcome& outcome) {
+  if (outcome.ok()) return session.Commit().ok();
+  session.Rollback();
+  return false;
+}
+
+}  // namespace
+
+bool MemcachedHousekeeper::Start() {
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+// A session may forget an interrupt that comes between two of its calls, so one is not enough.
+void MemcachedHousekeeper::Stop() {
+  if (!thread_.joinable()) return AwaitFlush();
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+    const auto has_ended = [this] { return has_ended_; };
+    for (; !has_ended_; ended_.wait_for(lock, kInterruptEvery, has_ended)) {
+      if (session_ != nullptr) session_->Interrupt();
+      if (flush_.session != nullptr) flush_.session->Interrupt();
+    }
+  }
+  thread_.join();
+}
+
+void MemcachedHousekeeper::Main() {
+  const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
+  if (session != nullptr) Loop(*session);
+  AwaitFlush();
+  std::lock_guard lock(mutex_);
+  session_ = nullptr;
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+void MemcachedHousekeeper::Loop(engine::Session& session) {
+  session.Describe("mode=housekeeping");
+  std::unique_lock lock(mutex_);
+  session_ = &session;
+  while (!stopping_ && !session.ShouldStop()) {
+    lock.unlock();
+    const bool has_more = RunOnce(session);
+    session.ReleaseTables();
+    lock.lock();
+    const int64_t until_flush_ms = shared_.next_flush_ms.load() - shared_.NowMs();
+    const int64_t wait_ms = std::clamp<int64_t>(
+        until_flush_ms, 1, has_more ? model::kPurgeTickMs : model::kPurgeIdleMs);
+    if (!stopping_) wake_.wait_for(lock, std::chrono::milliseconds(wait_ms));
+  }
+}
+
+bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
+  shared_.catalog.Refresh(session);
+  const auto snapshot = shared_.catalog.current();
+  shared_.next_flush_ms.store(kNever);
+  bool has_more = false;
+  std::erase_if(upkeep_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
+  TakeFlush();
+  for (const auto& container : snapshot->containers) {
+    if (stopping_) break;
+    if (!container->usable()) continue;
+    FlushDue(container);
+    if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {
+      has_more = Purge(session, *container) || has_more;
+    }
+  }
+  return has_more;
+}
+
+void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
+  const int64_t at_ms = container->state->flush_at_ms.load();
+  if (at_ms == 0) return;
+  const int64_t now_ms = shared_.NowMs();
+  const int64_t due_ms = std::max(at_ms, upkeep_[container->name()].flush_again_ms);
+  if (now_ms < due_ms) return shared_.FlushIsDueAt(due_ms);
+  if (flush_.thread.joinable()) return;  // In a later round.
+  flush_.container = container;
+  flush_.at_ms = at_ms;
+  flush_.has_ended = flush_.flushed = false;
+  try {
+    flush_.thread = std::thread([this, container] { Flush(container); });
+  } catch (const std::system_error&) {
+    upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
+  }
+}
+
+// It waits for a row that is locked, as long as any request does, and the purge goes on.
+void MemcachedHousekeeper::Flush(const ContainerPtr& container) {
+  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
+  bool flushed = false;
+  if (session != nullptr && !stopping_) {
+    {
+      std::lock_guard lock(mutex_);
+      flush_.session = session.get();
+    }
+    session->Describe("mode=housekeeping, flush_all");
+    session->BeginTurn(true);
+    flushed = EndTurn(*session, DeleteAllRows(*container, *session));
+  }
+  std::lock_guard lock(mutex_);
+  flush_.session = nullptr;
+  flush_.flushed = flushed;
+  flush_.has_ended = true;
+}
+
+void MemcachedHousekeeper::TakeFlush() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!flush_.has_ended) return;
+  }
+  AwaitFlush();
+}
+
+// Unless another has taken its place meanwhile. One that failed is tried again.
+void MemcachedHousekeeper::AwaitFlush() {
+  if (!flush_.thread.joinable()) return;
+  flush_.thread.join();
+  flush_.has_ended = false;
+  if (flush_.flushed) {
+    flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
+  } else {
+    upkeep_[flush_.container->name()].flush_again_ms = shared_.NowMs() + model::kFlushRetryMs;
+  }
+  flush_.container.reset();
+}
+
+bool MemcachedHousekeeper::Purge(engine::Session& session, const Container& container) {
+  Upkeep& of = upkeep_[container.name()];
+  of.thousandths += uint64_t{rows_per_second_} * model::kPurgeTickMs;
+  const size_t rows_max = of.thousandths / 1000;
+  of.thousandths %= 1000;
+  if (rows_max == 0) return of.has_more;
+  const MemcachedPurge::Done done = of.purge.Round(session, container, shared_.NowMs(), rows_max);
+  container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
+  shared_.counters.Add(MemcachedStat::kPurged, done.deleted);
+  of.has_more = done.has_more;
+  return done.has_more;
+}
+
+}  // namespace rowsocket::frontend

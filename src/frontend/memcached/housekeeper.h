@@ -1,0 +1,84 @@
+// The thread that removes what has expired, and carries out delayed flushes.
+//
+// Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
+// when a flush is due. Each round removes a chunk of each container (memcached_purge.h), in a
+// transaction of its own, so that other writers and replicas are not held up. A purge passes over a
+// row that is locked; a flush waits for it, as one that is due at once does. Threads: Start and
+// Stop from the owner's. Limits: rows_per_second rows of one container. Errors: what fails is tried
+// again later.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/session.h"
+#include "frontend/memcached/purge.h"
+#include "frontend/memcached/shared.h"
+
+namespace rowsocket::frontend {
+
+class MemcachedHousekeeper {
+ public:
+  MemcachedHousekeeper(MemcachedShared& shared, engine::SessionFactory& sessions,
+                       unsigned rows_per_second)
+      : shared_(shared), sessions_(sessions), rows_per_second_(rows_per_second) {}
+  ~MemcachedHousekeeper() { Stop(); }
+  MemcachedHousekeeper(const MemcachedHousekeeper&) = delete;
+  MemcachedHousekeeper& operator=(const MemcachedHousekeeper&) = delete;
+
+  /// False when no thread can be had.
+  bool Start();
+  void Stop();
+
+  /// One round over all containers, for tests: true when there may be more to do.
+  bool RunOnce(engine::Session& session);
+  /// For tests, too: until a flush that a round has begun has ended.
+  void AwaitFlush();
+
+ private:
+  using ContainerPtr = std::shared_ptr<const containers::Container>;
+
+  void Main();
+  void Loop(engine::Session& session);
+  void FlushDue(const ContainerPtr& container);
+  void Flush(const ContainerPtr& container);
+  void TakeFlush();
+  bool Purge(engine::Session& session, const containers::Container& container);
+
+  MemcachedShared& shared_;
+  engine::SessionFactory& sessions_;
+  const unsigned rows_per_second_;
+  struct Upkeep {
+    MemcachedPurge purge;
+    bool has_more = true;        ///< Of the last round.
+    uint64_t thousandths = 0;    ///< Of a row that may be looked at, from the rounds before.
+    int64_t flush_again_ms = 0;  ///< One has failed: not before then.
+  };
+  std::map<std::string, Upkeep> upkeep_;  ///< By container.
+
+  /// The flush that is under way, on a thread of its own: it may wait for a row.
+  struct FlushUnderWay {
+    std::thread thread;
+    ContainerPtr container;
+    int64_t at_ms = 0;
+    engine::Session* session = nullptr;  ///< Under the mutex, as what follows.
+    bool has_ended = false;
+    bool flushed = false;
+  };
+  FlushUnderWay flush_;
+
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable ended_;
+  engine::Session* session_ = nullptr;
+  bool has_ended_ = false;
+  std::atomic<bool> stopping_{false};  ///< Written under the mutex.
+};
+
+}  // namespace rowsocket::frontend

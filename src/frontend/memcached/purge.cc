@@ -1,0 +1,234 @@
+#include "frontend/memcached/purge.h"
+
+#include <algorithm>
+#include <span>
+
+#include "frontend/memcached/time.h"
+#include "model/limits.h"
+#include "model/request.h"
+
+namespace rowsocket::frontend {
+
+using containers::Container;
+using containers::ExpiryKind;
+using engine::Outcome;
+using model::CompareOp;
+
+namespace {
+
+constexpr model::Value kZero{std::string_view("0")};
+
+/// Deletes a row that has expired still.
+class PurgeEditor final : public model::RowEditor {
+ public:
+  PurgeEditor(const Container& container, int64_t now_ms)
+      : container_(container), now_ms_(now_ms) {}
+
+  model::Decision Decide(std::span<const model::Value> row,
+                         std::span<const model::CellChange>*) override {
+    if (row.empty()) return model::Decision::kKeep;
+    const bool expired = ExpiryFromCell(row[container_.rows_layout.expiry]) <= now_ms_;
+    return expired ? model::Decision::kDelete : model::Decision::kKeep;
+  }
+
+ private:
+  const Container& container_;
+  const int64_t now_ms_;
+};
+
+model::Value ExpiryCell(const FoundKey& row) {
+  return row.expiry ? model::Value(std::string_view(*row.expiry)) : model::Value();
+}
+
+/// No edit can name a row with a NULL in its key.
+bool MayDelete(const FoundKey& row, int64_t now_ms) {
+  return ExpiryFromCell(ExpiryCell(row)) <= now_ms && !row.has_null();
+}
+
+/// Whether other rows would fail like this one. What is not known for that is taken for the row's
+/// own: then the round costs one failure a row, and no row keeps those behind it from going.
+bool IsOfTheTable(const Outcome& failed) {
+  if (failed.back_off || failed.error.code != model::ErrorCode::kEngine) return true;
+  static constexpr int kNumbers[] = {
+      28,  135, 136,  189,  1021, 1114,       // full
+      148, 165, 1036, 1290, 1792,             // read only
+      126, 127, 145,  155,  159,  180,  194,  // damaged, gone, another one
+      128, 147, 177,                          // no memory, for locks; too many transactions
+      161, 170,                               // cannot be logged
+      188,                                    // killed
+  };
+  return std::ranges::find(kNumbers, failed.error.number) != std::end(kNumbers);
+}
+
+bool EndTurn(engine::Session& session, const Outcome& outcome) {
+  if (outcome.ok()) return session.Commit().ok();
+  session.Rollback();
+  return false;
+}
+
+/// The moment as the column holds it, so that nothing later is before it.
+model::Value NowToCell(int64_t now_ms, const Container& container, TextRoom* room) {
+  constexpr int64_t kMsPerSecond = 1000;
+  if (container.expiry == ExpiryKind::kSeconds) now_ms -= now_ms % kMsPerSecond;
+  return ExpiryToCell(now_ms, container, room);
+}
+
+Outcome DeleteRow(engine::Session& session, const Container& container, const FoundKey& row,
+                  model::RowEditor& editor) {
+  model::NoRows none;
+  const std::vector<model::Value> key = row.Values();
+  model::Request request;
+  request.verb = model::Request::Verb::kEdit;
+  request.edit.key = key;
+  request.edit.editor = &editor;
+  return session.Execute(*container.rows, request, none);
+}
+
+struct Deletion {
+  uint64_t rows = 0;
+  bool is_whole = false;      ///< All rows were tried.
+  bool is_too_large = false;  ///< For one transaction: max_binlog_cache_size.
+};
+
+/// In one transaction. Whatever an edit takes for done is gone, or has another expiry by now.
+Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
+                    std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
+  PurgeEditor editor(container, now_ms);
+  Deletion deletion{0, true};
+  session.BeginTurn(true);
+  for (size_t i = 0; i < rows.size() && deletion.is_whole; ++i) {
+    if (!MayDelete(rows[i], now_ms)) continue;
+    const Outcome one = DeleteRow(session, container, rows[i], editor);
+    if (one.transaction_lost) {
+      session.Rollback();
+      return {0, false, one.too_large};
+    }
+    (*is_gone)[i] = one.ok();
+    if (one.ok()) deletion.rows += one.rows;
+    deletion.is_whole = one.ok() || !IsOfTheTable(one);
+  }
+  const Outcome commit = session.Commit();
+  return commit.ok() ? deletion : Deletion{0, false, commit.too_large};
+}
+
+}  // namespace
+
+MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Container& container,
+                                           int64_t now_ms, size_t rows_max) {
+  const engine::Index& index = container.expiring ? *container.expiring : *container.keys;
+  if (index.serial() != index_serial_) place_ = {};
+  index_serial_ = index.serial();
+  const Place before = place_;
+  Chunk chunk;
+  const size_t limit = std::max<size_t>(1, rows_max / parts_);
+  if (!Find(session, container, now_ms, limit, &chunk)) {
+    place_ = {};
+    return {};
+  }
+  Deletion deletion{0, true};
+  chunk.is_gone.resize(chunk.rows.size());
+  const auto may_delete = [now_ms](const FoundKey& row) { return MayDelete(row, now_ms); };
+  if (std::ranges::any_of(chunk.rows, may_delete)) {
+    deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
+  }
+  const bool stays = deletion.is_too_large && limit == 1;  // Even by itself: SQL has to delete it.
+  if (!deletion.is_whole && !stays) {
+    place_ = before;
+    if (deletion.is_too_large) parts_ *= 2;
+    return {deletion.rows, deletion.is_too_large};
+  }
+  if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
+  parts_ = std::max<size_t>(1, parts_ / 2);
+  GoOnBehind(chunk, before);
+  return {deletion.rows, !chunk.is_last};
+}
+
+void MemcachedPurge::GoOnBehind(const Chunk& chunk, const Place& before) {
+  if (chunk.is_last) {
+    place_ = {};
+    return;
+  }
+  const FoundKey& last = chunk.rows.back();
+  const bool same = before.last && before.last->expiry == last.expiry;
+  place_.left_behind = same ? before.left_behind : 0;
+  for (size_t i = 0; i < chunk.rows.size(); ++i) {
+    place_.left_behind += !chunk.is_gone[i] && chunk.rows[i].expiry == last.expiry;
+  }
+  place_.last = last;
+}
+
+bool MemcachedPurge::Find(engine::Session& session, const Container& container, int64_t now_ms,
+                          size_t rows_max, Chunk* chunk) {
+  session.BeginTurn(false);
+  const Outcome outcome = container.expiring != nullptr
+                              ? FindByExpiry(session, container, now_ms, rows_max, chunk)
+                              : FindByKey(session, container, now_ms, rows_max, chunk);
+  return EndTurn(session, outcome);
+}
+
+// Two ranges of the index, with the rows that never expire between them: moments before 1970, which
+// only SQL writes, and those that have come since.
+Outcome MemcachedPurge::FindByExpiry(engine::Session& session, const Container& container,
+                                     int64_t now_ms, size_t rows_max, Chunk* chunk) {
+  KeyCollector found(container);
+  model::Filter until{true, CompareOp::kLt, 0, kZero};
+  Outcome outcome;
+  if (!place_.is_past_zero) outcome = FindUntil(session, container, until, rows_max, found);
+  if (outcome.ok() && found.rows.size() < rows_max) {
+    if (!place_.is_past_zero) place_ = {std::nullopt, 0, true};
+    TextRoom room;
+    until.op = CompareOp::kLe;
+    until.value = NowToCell(now_ms, container, &room);
+    outcome = FindUntil(session, container, until, rows_max - found.rows.size(), found);
+  }
+  chunk->is_last = found.rows.size() < rows_max;
+  chunk->rows = std::move(found.rows);
+  return outcome;
+}
+
+Outcome MemcachedPurge::FindUntil(engine::Session& session, const Container& container,
+                                  const model::Filter& until, size_t limit, KeyCollector& found) {
+  model::Value from;  // NULL: such rows never expire, and are before all others.
+  if (place_.last)
+    from = ExpiryCell(*place_.last);
+  else if (place_.is_past_zero)
+    from = kZero;
+  model::Request request;
+  request.find.op = place_.last ? CompareOp::kGe : CompareOp::kGt;
+  request.find.key = {&from, 1};
+  if (from.is_null() && !container.expiry_is_nullable) {
+    request.find.op = CompareOp::kGe;
+    request.find.key = {};
+  }
+  request.find.key_parts_given = static_cast<uint32_t>(request.find.key.size());
+  request.find.offset = place_.left_behind;
+  request.find.limit = limit;
+  request.find.filters = {&until, 1};
+  return session.Execute(*container.expiring, request, found);
+}
+
+Outcome MemcachedPurge::FindByKey(engine::Session& session, const Container& container,
+                                  int64_t now_ms, size_t rows_max, Chunk* chunk) {
+  std::vector<model::Value> key;
+  if (place_.last) key = place_.last->Values();
+  model::Request request;
+  request.find.op = place_.last ? CompareOp::kGt : CompareOp::kGe;
+  request.find.key = key;
+  request.find.key_parts_given = static_cast<uint32_t>(key.size());
+  request.find.limit = model::kPurgeScanRows;
+  KeyCollector found(container);
+  const Outcome outcome = session.Execute(*container.keys, request, found);
+  chunk->is_last = found.rows.size() < model::kPurgeScanRows;
+  size_t candidates = 0;
+  for (size_t i = 0; i < found.rows.size(); ++i) {
+    candidates += MayDelete(found.rows[i], now_ms);
+    if (candidates < rows_max) continue;
+    found.rows.resize(i + 1);
+    chunk->is_last = false;
+    break;
+  }
+  chunk->rows = std::move(found.rows);
+  return outcome;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,63 @@
+// Removes the expired rows of one container, a chunk at a time.
+//
+// Flow: a Round finds rows that have expired by a consistent read, and deletes each by an edit that
+// looks at the locked row again, all in one transaction. Rows that stay (a foreign key refers to
+// them, another session has locked them, their key has a NULL) are passed over: the next round goes
+// on behind the last row that this one looked at, until the end, and then from the front again.
+// Threads: one owner. Limits: rows_max rows are tried in a round; where no index begins with the
+// column of expiry, kPurgeScanRows rows are looked at.
+// Errors: one that is the table's and not a row's ends the round; the next one tries again there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/session.h"
+#include "frontend/memcached/keys.h"
+
+namespace rowsocket::frontend {
+
+class MemcachedPurge {
+ public:
+  struct Done {
+    uint64_t deleted = 0;
+    bool has_more = false;  ///< There may be more behind what was looked at.
+  };
+
+  Done Round(engine::Session& session, const containers::Container& container, int64_t now_ms,
+             size_t rows_max);
+
+ private:
+  /// Where the next round begins. An index of expiry tells rows apart by nothing else, so there
+  /// the place is a moment and how many rows of that moment to leave out.
+  struct Place {
+    std::optional<FoundKey> last;  ///< The last row looked at; none: the front.
+    uint64_t left_behind = 0;      ///< Rows with its expiry that stay.
+    bool is_past_zero = false;     ///< Behind the rows that never expire.
+  };
+  /// Rows that were looked at, in the index's order.
+  struct Chunk {
+    std::vector<FoundKey> rows;
+    std::vector<bool> is_gone;
+    bool is_last = false;  ///< There is nothing behind them.
+  };
+
+  /// False on an error.
+  bool Find(engine::Session& session, const containers::Container& container, int64_t now_ms,
+            size_t rows_max, Chunk* chunk);
+  engine::Outcome FindByExpiry(engine::Session& session, const containers::Container& container,
+                               int64_t now_ms, size_t rows_max, Chunk* chunk);
+  engine::Outcome FindUntil(engine::Session& session, const containers::Container& container,
+                            const model::Filter& until, size_t limit, KeyCollector& found);
+  engine::Outcome FindByKey(engine::Session& session, const containers::Container& container,
+                            int64_t now_ms, size_t rows_max, Chunk* chunk);
+  void GoOnBehind(const Chunk& chunk, const Place& before);
+
+  Place place_;
+  size_t parts_ =
+      1;  ///< Of rows_max a round takes one, where all of it was too large a transaction.
+  uint64_t index_serial_ = 0;  ///< Of the index that place_ is in.
+};
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,232 @@
+// What the purge and flush_all remove where some rows stay.
+#include <atomic>
+
+#include "exec/test_notification.h"
+#include "frontend/memcached/fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+constexpr unsigned kRowsPerSecond = 1000;  // 100 in a round.
+constexpr int kForeignKey = 152;           // HA_ERR_ROW_IS_REFERENCED
+
+class PurgeTest : public MemcachedTest {
+ protected:
+  /// Rows are {a, b, v, e}; their key is (a, b).
+  void Fill(const std::vector<Row>& rows, const std::string& expiry_index, bool nullable = false) {
+    ColumnFacts expiry = Of(Kind::kInteger, 0, nullable);
+    expiry.index = expiry_index;
+    store_.CreateTable({"test.many",
+                        {"a", "b", "v", "e"},
+                        {{"PRIMARY", {0, 1}}, {"by_e", {3}}},
+                        false,
+                        false,
+                        {{"b", Of(Kind::kInteger)}, {"e", expiry}}},
+                       rows);
+    Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
+    shared_->catalog.RefreshNow(session_);
+  }
+  /// Rounds until there is no more to do; the last one is not counted.
+  unsigned Purge() {
+    unsigned rounds = 0;
+    while (housekeeper_.RunOnce(session_) && rounds < 100) ++rounds;
+    return rounds;
+  }
+  size_t rows() const { return store_.RowCount("test.many"); }
+  /// Edits fail like this, of rows whose key begins with `first`, or of all.
+  void FailEdits(model::Error error, const std::string& first = "") {
+    edits_ = 0;
+    store_.SetHook([this, error, first](const engine::fake::Call& call) {
+      engine::Outcome outcome;
+      if (call.kind != engine::fake::Call::Kind::kExecute ||
+          call.request->verb != model::Request::Verb::kEdit) {
+        return outcome;
+      }
+      ++edits_;
+      if (first.empty() || engine::fake::FirstValue(*call.request) == first) outcome.error = error;
+      return outcome;
+    });
+  }
+
+  MemcachedHousekeeper housekeeper_{*shared_, sessions_, kRowsPerSecond};
+  unsigned edits_ = 0;
+};
+
+Row Numbered(const char* a, int b, const char* expiry) {
+  return {a, std::to_string(b), "v", expiry};
+}
+
+/// With an index of the expiries, and without.
+class PurgeOfSomeTest : public PurgeTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(PurgeOfSomeTest, RowsThatCannotGoKeepNoOthersBack) {
+  std::vector<Row> all;
+  for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+  for (int i = 0; i < 20; ++i) all.push_back(Numbered("zero", i, "0"));
+  Fill(all, GetParam());
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  EXPECT_EQ(3u, Purge());
+  EXPECT_EQ(270u, rows());
+  EXPECT_EQ(350u, edits_) << "each row is tried once";
+  store_.SetHook({});
+  Purge();
+  EXPECT_EQ(20u, rows());
+}
+
+INSTANTIATE_TEST_SUITE_P(Indexes, PurgeOfSomeTest, ::testing::Values("by_e", ""));
+
+// Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
+// without a change. The session is told more than once, as it may forget it.
+TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
+  Fill({Numbered("k", 1, "1000")}, "by_e");
+  store_.CreateTable({"test.more",
+                      {"a", "v", "e"},
+                      {{"PRIMARY", {0}}},
+                      false,
+                      false,
+                      {{"a", Of(Kind::kBytes)}, {"e", Of(Kind::kInteger)}}},
+                     {{"k", "v", "1000"}});
+  Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"},
+          {"more", "test", "more", "a", "v", "0", "0", "e", "PRIMARY"}});
+  shared_->catalog.RefreshNow(session_);
+  exec::Notification begun, interrupted;
+  std::atomic<int> interrupts{0};
+  store_.SetHook([&](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kInterrupt && ++interrupts == 3)
+      interrupted.Notify();
+    if (call.kind == engine::fake::Call::Kind::kExecute &&
+        call.request->verb == model::Request::Verb::kEdit) {
+      begun.Notify();
+      EXPECT_TRUE(interrupted.Wait());
+    }
+    return engine::Outcome();
+  });
+  ASSERT_TRUE(housekeeper_.Start());
+  ASSERT_TRUE(begun.Wait());
+  housekeeper_.Stop();
+  store_.SetHook({});
+  EXPECT_EQ(2u, rows() + store_.RowCount("test.more"));
+}
+
+// max_binlog_cache_size. One row does not fit even by itself.
+TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("k", i, "1000"));
+  all.push_back(Numbered("large", 1, "1000"));
+  all.push_back(Numbered("m", 1, "1000"));
+  Fill(all, "by_e");
+  unsigned in_turn = 0;
+  store_.SetHook([&in_turn](const engine::fake::Call& call) {
+    engine::Outcome outcome;
+    if (call.kind == engine::fake::Call::Kind::kBeginTurn) in_turn = 0;
+    if (call.kind != engine::fake::Call::Kind::kExecute ||
+        call.request->verb != model::Request::Verb::kEdit) {
+      return outcome;
+    }
+    if (++in_turn > 10 || engine::fake::FirstValue(*call.request) == "large") {
+      outcome.error = model::Error::Engine(1197);
+      outcome.too_large = outcome.transaction_lost = true;
+    }
+    return outcome;
+  });
+  Purge();
+  store_.SetHook({});
+  EXPECT_EQ("large,1,v,1000;", store_.Dump("test.many"));
+}
+
+TEST_F(PurgeTest, RowsThatAreLockedArePassedOver) {
+  std::vector<Row> all;
+  for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  auto held = store_.LockRow("test.many", {"k", "3"});
+  Purge();
+  EXPECT_EQ("k,3,v,1000;", store_.Dump("test.many"));
+  held.reset();
+  Purge();
+  EXPECT_EQ(0u, rows());
+}
+
+TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
+  std::vector<Row> all;
+  for (int i = 0; i < 250; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  for (const model::Error error :
+       {model::Error{model::ErrorCode::kLockTables, 0}, model::Error{model::ErrorCode::kKilled, 0},
+        model::Error::Engine(135), model::Error::Engine(165)}) {
+    FailEdits(error);
+    EXPECT_FALSE(housekeeper_.RunOnce(session_));
+    EXPECT_EQ(1u, edits_);
+  }
+  store_.SetHook({});
+  EXPECT_EQ(2u, Purge());
+  EXPECT_EQ(0u, rows());
+}
+
+// Ten rounds a second.
+TEST_F(PurgeTest, FewRowsASecondAreNotMore) {
+  std::vector<Row> all;
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("old", i, "1000"));
+  Fill(all, "by_e");
+  MemcachedHousekeeper one{*shared_, sessions_, 1};
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(one.RunOnce(session_));
+  EXPECT_EQ(40u, rows());
+  MemcachedHousekeeper nineteen{*shared_, sessions_, 19};
+  for (int i = 0; i < 20; ++i) nineteen.RunOnce(session_);
+  EXPECT_EQ(2u, rows());
+}
+
+TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("then", i, "2000"));
+  Fill(all, "by_e");
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  EXPECT_TRUE(housekeeper_.RunOnce(session_));
+  FailEdits(model::Error{model::ErrorCode::kLockTables, 0});
+  EXPECT_FALSE(housekeeper_.RunOnce(session_));
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  Purge();
+  EXPECT_EQ(150u, rows());
+  EXPECT_EQ(200u, edits_);
+}
+
+TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassed) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back({std::nullopt, std::to_string(i), "v", "1000"});
+  for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, i % 2 != 0 ? "1000" : "2000"));
+  for (const char* index : {"by_e", ""}) {
+    Fill(all, index);
+    Purge();
+    EXPECT_EQ(150u, rows()) << index;
+  }
+}
+
+TEST_F(PurgeTest, WhatExpiredBefore1970IsRemovedAndWhatNeverExpiresStays) {
+  std::vector<Row> all;
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("negative", i, i % 2 != 0 ? "-5" : "-7"));
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("never", i, "0"));
+  for (int i = 0; i < 130; ++i) all.push_back(Numbered("expired", i, "1000"));
+  Fill(all, "by_e");
+  EXPECT_EQ(2u, Purge());
+  EXPECT_EQ(130u, rows());
+  for (int i = 0; i < 130; ++i) all.push_back({"null", std::to_string(i), "v", std::nullopt});
+  Fill(all, "by_e", true);
+  Purge();
+  EXPECT_EQ(260u, rows());
+}
+
+TEST_F(PurgeTest, RowsWithANullInTheirKeyAreFlushedWithTheOthers) {
+  std::vector<Row> all;
+  for (uint64_t i = 0; i < model::kFlushChunkRows; ++i) {
+    all.push_back({std::nullopt, std::to_string(i), "v", "0"});
+  }
+  for (int i = 0; i < 5; ++i) all.push_back(Numbered("k", i, "0"));
+  Fill(all, "");
+  EXPECT_EQ("OK\r\n", Ask("flush_all\r\n"));
+  EXPECT_EQ(0u, rows());
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

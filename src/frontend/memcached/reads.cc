@@ -1,0 +1,210 @@
+#include "frontend/memcached/reads.h"
+
+#include "frontend/memcached/row.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using memcached::Command;
+using memcached::Dialect;
+
+namespace {
+
+bool NeedsToken(const MemcachedShared& shared, const Command& command) {
+  return command.compares_cas || TellsToken(command) || TellsMarks(shared, command);
+}
+
+base::Buffer& Joined() {
+  thread_local base::Buffer joined;
+  if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
+  return joined;
+}
+
+/// The token of the only row of a find.
+class TokenTaker final : public model::RowSink {
+ public:
+  TokenTaker(const Target& target, uint64_t* token)
+      : row_(target, target.container->rows_layout, Joined()), token_(*token) {
+    row_.Begin();
+  }
+  bool Cell(std::string_view text) override { return Take(model::Value(text)); }
+  bool NullCell() override { return Take(model::Value()); }
+
+ private:
+  bool Take(const model::Value& cell) {
+    if (row_.Take(cell)) token_ = row_.token();
+    return true;
+  }
+
+  RowView row_;
+  uint64_t& token_;
+};
+
+bool TellsAccess(const Command& command) {
+  return command.meta.returns.find_first_of("hl") != std::string_view::npos;
+}
+
+/// The only row of a find, written to the reply as its last cell comes.
+class HitWriter final : public model::RowSink {
+ public:
+  /// `out_bytes_max`: what the buffer may hold behind it.
+  HitWriter(MemcachedShared& shared, Work& work, const Target& target, bool has_token,
+            size_t out_bytes_max, base::Buffer& out)
+      : shared_(shared),
+        work_(work),
+        target_(target),
+        has_token_(has_token),
+        out_bytes_max_(out_bytes_max),
+        row_(target, has_token ? target.container->rows_layout : target.container->reads_layout,
+             Joined()),
+        out_(out) {
+    row_.Begin();
+  }
+
+  bool Cell(std::string_view text) override { return Take(model::Value(text)); }
+  bool NullCell() override { return Take(model::Value()); }
+
+  bool hit() const { return hit_; }
+  bool expired() const { return expired_; }
+
+ private:
+  bool Take(const model::Value& cell) { return !row_.Take(cell) || Finish(); }
+
+  /// False: the value is more than the reply may hold.
+  bool Finish() {
+    if (!row_.is_there()) return true;
+    const Command& command = work_.command;
+    const bool is_meta = command.dialect == Dialect::kMeta;
+    const int64_t now_ms = is_meta || row_.may_expire() ? shared_.NowMs() : 0;
+    expired_ = row_.may_expire() && row_.is_expired(now_ms);
+    if (expired_) return true;
+    if (command.returns_value && out_.size() + row_.value().size() > out_bytes_max_) return false;
+    hit_ = true;
+    memcached::Item item;
+    item.value = row_.value();
+    item.size = row_.value().size();
+    item.client_flags = row_.flags();
+    if (has_token_) item.cas = row_.token();
+    if (is_meta) {
+      item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
+      if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
+    }
+    if (command.verb == memcached::Verb::kMetaDebug)
+      Debug(item);
+    else
+      memcached::AppendHit(command, target_.key, item, &out_);
+    return true;
+  }
+
+  void Debug(const memcached::Item& item) {
+    const std::string details =
+        "exp=" + std::to_string(item.ttl_s) + " la=" + std::to_string(item.last_access_s) +
+        " cas=" + std::to_string(item.cas) + " fetch=" + (item.was_fetched ? "yes" : "no") +
+        " cls=1 size=" + std::to_string(item.size);
+    memcached::AppendMetaDebug(work_.command, details, &out_);
+  }
+
+  MemcachedShared& shared_;
+  Work& work_;
+  const Target& target_;
+  const bool has_token_;
+  const size_t out_bytes_max_;
+  RowView row_;
+  base::Buffer& out_;
+  bool hit_ = false;
+  bool expired_ = false;
+};
+
+}  // namespace
+
+bool TellsToken(const Command& command) {
+  return command.returns_cas || command.dialect == Dialect::kBinary;
+}
+
+Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token) {
+  TokenTaker taker(target, token);
+  model::Request request;
+  request.find.key = target.parts;
+  request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+  request.relaxed = target.container->relaxed;
+  return session.Execute(*target.container->rows, request, taker);
+}
+
+void MarkRead(const Command& command, int64_t now_ms, MemcachedMark* mark) {
+  if (!TellsAccess(command) || command.meta.no_update) return;
+  mark->was_read = true;
+  mark->read_ms = now_ms;
+}
+
+bool TellsMarks(const MemcachedShared& shared, const Command& command) {
+  if (command.dialect != Dialect::kMeta) return false;
+  return !shared.marks.empty() || command.meta.has_recache ||
+         command.verb == memcached::Verb::kMetaDebug || TellsAccess(command);
+}
+
+Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
+                   base::Buffer& out) {
+  const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
+  Tally& tally = work.tally;
+  Outcome all;
+  const bool has_token = NeedsToken(shared, work.command);
+  model::Request request;
+  for (Target& target : work.targets) {
+    bool hit = false;
+    if (target.wrong == Target::Wrong::kNothing) {
+      const containers::Container& container = *target.container;
+      engine::Index& index = has_token ? *container.rows : *container.reads;
+      HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
+      request.find.key = target.parts;
+      request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
+      const Outcome outcome = session.Execute(index, request, writer);
+      if (!outcome.ok()) return outcome;
+      hit = writer.hit();
+      tally.expired += writer.expired();
+      all.rows += hit;
+    }
+    target.was_hit = hit;
+    tally.hits += hit;
+    tally.misses += !hit;
+    if (!hit) memcached::AppendMiss(work.command, target.key, &out);
+    if (out.size() > out_bytes_max) {
+      return Outcome::Fail(model::ErrorCode::kResultsize);
+    }
+  }
+  memcached::AppendGetEnd(work.command, &out);
+  return all;
+}
+
+// Marks are in memory and rows are not: the token of the row tells whether a mark is still about
+// it.
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
+               memcached::Item* item) {
+  const int64_t now_ms = moment.now_ms;
+  const memcached::MetaFlags& meta = work.command.meta;
+  const bool renews = meta.has_recache && moment.ttl_s >= 0 && moment.ttl_s < meta.recache_s;
+  const bool tells_all = work.command.verb == memcached::Verb::kMetaDebug;
+  const auto tell = [&](MemcachedMark& mark) {
+    item->stale = mark.stale;
+    item->was_fetched = mark.was_read;
+    const bool has_won_before = mark.promised && mark.winner == work.serial;
+    const bool may_win = !mark.promised || has_won_before;
+    item->won_by_other = !may_win;
+    item->won = may_win && (mark.stale || renews || has_won_before);
+    if (item->won) {
+      mark.promised = true;
+      mark.winner = work.serial;
+    }
+    if (TellsAccess(work.command) || tells_all) {
+      // Of an item that no meta get has asked about: the time since it was written, if known.
+      const bool is_time = target.container->token == containers::TokenKind::kTime;
+      const int64_t written_ms =
+          is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;
+      const int64_t since_ms = now_ms - (mark.was_read ? mark.read_ms : written_ms);
+      item->last_access_s = static_cast<uint32_t>(since_ms > 0 ? since_ms / 1000 : 0);
+      MarkRead(work.command, now_ms, &mark);
+    }
+  };
+  shared.marks.With(target.container->state.get(), target.row_key, item->cas, tell);
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,39 @@
+// get, gets and mg: finds whose cells go straight into the reply.
+//
+// Threads: the session's. Errors: an outcome that is not ok leaves a part of the reply in `out`,
+// which the caller takes back.
+#pragma once
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/memcached/shared.h"
+#include "frontend/memcached/work.h"
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+/// Executes a kGet without `creates`: one find a key, in the session's turn.
+engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
+                           base::Buffer& out);
+
+/// The token of the row as it is in the session's turn; left alone when there is no row.
+engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);
+/// Whether a reply to this command tells the token.
+bool TellsToken(const memcached::Command& command);
+
+/// When an item is told of.
+struct Moment {
+  int64_t now_ms;
+  int64_t ttl_s;  ///< What R compares with; -1: lives for ever.
+};
+
+/// Fills in what meta tells of an item beside its row, and marks that it was read or won.
+/// REQUIRES: `item->cas` is its token.
+void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
+               memcached::Item* item);
+/// Marks the item as read, if the command is one whose access counts.
+void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
+/// Whether a reply to this command tells any of it.
+bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);
+
+}  // namespace rowsocket::frontend

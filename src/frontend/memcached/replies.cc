@@ -1,0 +1,124 @@
+#include "frontend/memcached/replies.h"
+
+#include "protocol/memcached/encoder.h"
+
+namespace rowsocket::frontend {
+
+using memcached::BinaryStatus;
+using memcached::Command;
+using memcached::Verb;
+using model::ErrorCode;
+
+namespace {
+
+/// What numbers of the server and of its storage engines mean, as far as a set can meet them.
+const char* TextOfNumber(int number) {
+  switch (number) {
+    case 28:
+    case 135:
+    case 1021:
+    case 1114:
+      return "the disk or the table is full";
+    case 121:
+      return "another row has this value in a unique index";
+    case 146:
+      return "lock wait timeout, innodb_lock_wait_timeout has passed";
+    case 149:
+      return "deadlock";
+    case 151:
+      return "a foreign key has no such parent row";
+    case 152:
+      return "a foreign key refers to this row";
+    case 167:
+      return "the AUTO_INCREMENT value is out of range";
+    case 1036:
+    case 1290:
+    case 1792:
+      return "the server (read_only) or the table is read only";
+    case 1048:
+      return "a column cannot be NULL";
+    case 1062:
+      return "another row has this value in a unique index";
+    case 1264:
+    case 1265:
+    case 1366:
+    case 1292:
+    case 1406:
+      return "a value does not fit its column";
+    case 1364:
+      return "a column that is not mapped has no default";
+    case 4025:
+      return "a CHECK constraint does not hold";
+    default:
+      return nullptr;
+  }
+}
+
+BinaryStatus StatusOf(const model::Error& error) {
+  if (error.code == ErrorCode::kLockTables) return BinaryStatus::kTemporaryFailure;
+  const bool passes =
+      error.code == ErrorCode::kEngine && (error.number == 146 || error.number == 149);
+  return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
+}
+
+void AppendContainerName(const Work& work, base::Buffer& out) {
+  memcached::Item item;
+  item.value = work.table;
+  item.size = work.table.size();
+  memcached::AppendHit(work.command, work.target().key, item, &out);
+  memcached::AppendGetEnd(work.command, &out);
+}
+
+}  // namespace
+
+std::string Explain(const model::Error& error) {
+  switch (error.code) {
+    case ErrorCode::kLockTables:
+      return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
+             "(read_only)";
+    case ErrorCode::kOpenTable:
+    case ErrorCode::kIdxnum:
+    case ErrorCode::kFld:
+      return "the container's table has changed or is gone";
+    case ErrorCode::kKilled:
+      return "the request was killed";
+    case ErrorCode::kResultsize:
+      return "the reply is larger than daemon_memcached_reply_max_bytes";
+    case ErrorCode::kTrigger:
+      return "the table has triggers";
+    case ErrorCode::kVersioned:
+      return "the table is versioned";
+    case ErrorCode::kEngine:
+      break;
+    default:
+      return std::string(model::Name(error.code));
+  }
+  const char* text = TextOfNumber(error.number);
+  const std::string number = std::to_string(error.number);
+  return text != nullptr ? text + (" (" + number + ")") : "error " + number;
+}
+
+void AppendEngineError(const Command& command, const model::Error& error, base::Buffer& out) {
+  memcached::AppendServerError(command, StatusOf(error), Explain(error), &out);
+}
+
+void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out) {
+  const Command& command = work.command;
+  if (command.error != memcached::Error::kNone) {
+    return memcached::AppendError(command, command.error, &out);
+  }
+  if (!work.refusal.empty()) {
+    return memcached::AppendServerError(command, work.refusal_status, work.refusal, &out);
+  }
+  if (work.switches) return AppendContainerName(work, out);
+  switch (command.verb) {
+    case Verb::kVersion:
+      return memcached::AppendVersion(command, shared.settings.version, &out);
+    case Verb::kStats:
+      return AppendStats(shared, work, out);
+    default:
+      return memcached::AppendOk(command, &out);
+  }
+}
+
+}  // namespace rowsocket::frontend

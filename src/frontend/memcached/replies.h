@@ -1,0 +1,28 @@
+// Replies that need no row: errors, version, stats, and the like.
+//
+// Threads: any; nothing is kept.
+#pragma once
+
+#include <string>
+
+#include "base/buffer.h"
+#include "frontend/memcached/shared.h"
+#include "frontend/memcached/work.h"
+#include "model/error.h"
+
+namespace rowsocket::frontend {
+
+/// The reply to a command that was not executed.
+void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out);
+
+/// `SERVER_ERROR <why>`.
+void AppendEngineError(const memcached::Command& command, const model::Error& error,
+                       base::Buffer& out);
+
+/// What an error of the engine means, for people.
+std::string Explain(const model::Error& error);
+
+/// The reply to `stats [argument]` (memcached_stats.cc).
+void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out);
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,99 @@
+// What the cells of a row mean to a memcached client.
+//
+// Flow: one RowView a row; Take for each cell, in the order of the layout; then ask it.
+// Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` where a container has
+// several value columns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "frontend/memcached/containers/codec.h"
+#include "frontend/memcached/target.h"
+#include "frontend/memcached/time.h"
+
+namespace rowsocket::frontend {
+
+class RowView {
+ public:
+  /// `joined`: room for a value of several columns.
+  RowView(const Target& target, const containers::Layout& layout, base::Buffer& joined)
+      : container_(*target.container), target_(target), layout_(layout), joined_(joined) {}
+
+  void Begin() {
+    at_ = 0;
+    is_there_ = true;
+    expiry_ms_ = kNever;
+    flags_ = 0;
+    token_ = 0;
+  }
+
+  /// The next cell. True when it was the row's last; the view is then complete, and a value of one
+  /// column valid for as long as the cell is.
+  bool Take(const model::Value& cell) {
+    const uint32_t at = at_++;
+    if (at >= layout_.value) return TakeValue(cell, at - layout_.value);
+    TakeOther(cell, at);
+    return false;
+  }
+
+  /// False when the row's key only looks like the one asked for.
+  bool is_there() const { return is_there_; }
+  bool is_expired(int64_t now_ms) const { return now_ms >= expiry_ms_; }
+  bool may_expire() const { return expiry_ms_ != kNever; }
+  int64_t expiry_ms() const { return expiry_ms_; }
+  uint32_t flags() const { return flags_; }
+  std::string_view value() const { return value_; }
+  /// Never 0. REQUIRES: the layout has the column, if the container has one.
+  uint64_t token() const {
+    return container_.token == containers::TokenKind::kHash ? TokenOfContent(flags_, value_)
+                                                            : token_;
+  }
+
+ private:
+  void TakeOther(const model::Value& cell, uint32_t at) {
+    if (at == layout_.expiry) {
+      expiry_ms_ = ExpiryFromCell(cell);
+    } else if (at == layout_.flags) {
+      uint64_t flags = 0;
+      if (!cell.is_null()) ParseNumber(cell.text(), &flags);
+      flags_ = static_cast<uint32_t>(flags);
+    } else if (at == layout_.token) {
+      token_ = TokenFromCell(cell, container_.token);
+    } else {
+      // Numbers were compared by the index, and read as their column shows them (ZEROFILL).
+      if (container_.key[at - layout_.key].is_integer) return;
+      const model::Value& wanted = target_.columns[at - layout_.key];
+      if (cell.is_null() || cell.text() != wanted.text()) is_there_ = false;
+    }
+  }
+
+  bool TakeValue(const model::Value& cell, uint32_t number) {
+    if (container_.values == 1) {
+      value_ = cell.text();  // NULL reads as the empty value.
+      return true;
+    }
+    if (number == 0)
+      joined_.Truncate(0);
+    else
+      joined_.Append(container_.separator);
+    containers::AppendColumn(cell, container_.separator, joined_);
+    value_ = joined_.view();
+    return number + 1 == container_.values;
+  }
+
+  const containers::Container& container_;
+  const Target& target_;
+  const containers::Layout& layout_;
+  base::Buffer& joined_;
+  uint32_t at_ = 0;
+  bool is_there_ = true;
+  int64_t expiry_ms_ = kNever;
+  uint32_t flags_ = 0;
+  uint64_t token_ = 0;
+  std::string_view value_;
+};
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,77 @@
+// What all connections of a memcached port share.
+//
+// Threads: all; settings do not change once the port runs; the rest is atomic or has a mutex.
+// Lifetime: outlives the port's connections.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "exec/stats.h"
+#include "frontend/memcached/containers/catalog.h"
+#include "frontend/memcached/counters.h"
+#include "frontend/memcached/details.h"
+#include "frontend/memcached/marks.h"
+#include "frontend/memcached/time.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+struct MemcachedSettings {
+  model::Limits limits;
+  bool may_flush = false;
+  std::string version;
+  unsigned threads = 1;
+  uint16_t port = 0;
+  std::string socket;
+  std::string address;
+  unsigned backlog = 0;
+  /// Seconds that the server's time zone is ahead of UTC, then. Null: none.
+  std::function<int64_t(int64_t unix_s)> utc_offset_s;
+};
+
+struct MemcachedShared {
+  MemcachedShared(MemcachedSettings given, const exec::StatRegistry& stats,
+                  std::function<void(const std::string&)> log)
+      : settings(std::move(given)), catalog(std::move(log)), exec_stats(stats) {}
+
+  /// The clock that expiry goes by.
+  int64_t NowMs() const { return WallClockMs() + clock_offset_ms.load(std::memory_order_relaxed); }
+  /// A token that is later than `old`: microseconds of the server's time of day, as the column has
+  /// them. Behind the largest it is the clock's again, or no item could be changed any more.
+  uint64_t NextToken(uint64_t old, uint64_t largest) const;
+  /// REQUIRES: the container has a cas column.
+  uint64_t LargestToken(const containers::Container& container) const;
+  int64_t UtcOffsetMs() const;
+  /// Makes the housekeeper look at flushes then.
+  void FlushIsDueAt(int64_t at_ms) {
+    int64_t next = next_flush_ms.load();
+    while (at_ms < next && !next_flush_ms.compare_exchange_weak(next, at_ms)) {
+    }
+  }
+
+  const MemcachedSettings settings;
+  containers::Catalog catalog;
+  MemcachedMarks marks;
+  MemcachedCounters counters;
+  MemcachedDetails details;
+  const exec::StatRegistry& exec_stats;
+  const int64_t started_ms = WallClockMs();
+  std::atomic<int64_t> next_flush_ms{kNever};           ///< The earliest that is to come.
+  std::atomic<int64_t> clock_offset_ms{0};              ///< For tests of expiry.
+  std::atomic<uint64_t> next_serial{1};                 ///< Of requests that may win a mark.
+  mutable std::atomic<int64_t> utc_offset_s{0};         ///< As of utc_offset_minute.
+  mutable std::atomic<int64_t> utc_offset_at_max_s{0};  ///< When TIMESTAMP ends; as of the same.
+  mutable std::atomic<int64_t> utc_offset_minute{-1};
+
+  /// `stats reset`: what the counters were then.
+  mutable std::mutex reset_mutex;
+  std::vector<uint64_t> exec_base;
+  std::vector<uint64_t> base;
+};
+
+}  // namespace rowsocket::frontend

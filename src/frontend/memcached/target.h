@@ -1,0 +1,46 @@
+// Which container and which row a memcached key means.
+//
+//   key := [ "@@" name delimiter ] rest        `@@name` alone names a container and no row
+//
+// Flow: Resolve fills a Target, which tells what is wrong with the key, if anything.
+// Threads: pure functions of a snapshot. Lifetime: views of the key and of the arena; the container
+// is the snapshot's.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/arena.h"
+#include "frontend/memcached/containers/catalog.h"
+#include "model/value.h"
+
+namespace rowsocket::frontend {
+
+struct Target {
+  enum class Wrong : uint8_t {
+    kNothing,
+    kNoContainer,  ///< Its name is not in the mapping tables, or there is none at all.
+    kUnusable,     ///< The container is disabled.
+    kNoSuchKey,    ///< The key's columns cannot hold it, so that no row has it.
+  };
+  Wrong wrong = Wrong::kNothing;
+  bool was_hit = false;            ///< By the get that was executed.
+  bool is_container_only = false;  ///< `@@name`.
+  const containers::Container* container = nullptr;
+  std::string_view key;                   ///< As the client sent it, with its prefix.
+  std::string_view row_key;               ///< Without its prefix: one of each row.
+  std::string_view name;                  ///< The container's, as in the key or of the connection.
+  std::span<const model::Value> parts;    ///< As the parts of the index.
+  std::span<const model::Value> columns;  ///< As key_columns.
+};
+
+/// `standard`: the container of a key that names none; null when there is none. Its name is in
+/// `target->name` already.
+void Resolve(std::string_view key, const containers::Snapshot& snapshot,
+             const containers::Container* standard, base::Arena& arena, Target* target);
+
+/// Why a target cannot be used; for kNoSuchKey: why it cannot be written.
+std::string Explain(const Target& target, const containers::Snapshot& snapshot);
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,125 @@
+// Requests of which only a part has come, which a turn runs again, or which are answered elsewhere.
+#include "exec/turn.h"
+
+#include "frontend/memcached/fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+// Its data is not kept. Whoever shares a row meets its lock before Execute is asked, and waits.
+TEST_F(MemcachedTest, WhatIsTooLargeSharesNoRow) {
+  shared_->catalog.RefreshNow(session_);
+  base::Arena arena;
+  Item item;
+  std::string header{'\x80', 1, 0, 1, 8, 0, 0, 0, 0, 0x20, 0, 0};
+  header.resize(24);
+  EXPECT_EQ(Parsed::kItem,
+            frontend_->Parse(header + std::string(8, '\0') + "k123", false, arena, &item).parsed);
+  EXPECT_EQ(Item::Kind::kRequest, item.kind);
+  EXPECT_TRUE(item.request.is_write());
+  EXPECT_TRUE(item.stands_alone);
+}
+
+// An engine that cannot take it back keeps its answer when the batch runs again: none.
+TEST_F(MemcachedTest, QuietSuccessStaysQuietWhereItStands) {
+  MakePairs(/*permanent=*/true);
+  Ask("get a\r\n");
+  exec::StatBlock stats(exec_stats_);
+  exec::CommitBoard commits;
+  exec::Turn turn(stats, commits);
+  exec::TurnClient client;
+  net::GatedOutput out;
+  client.frontend = frontend_.get();
+  client.out = &out;
+  base::Arena arena;
+  for (const char* line : {"ms @@pairs.x|1 3 q\r\na|b\r\n", "ms y 1\r\nz\r\n", "mn\r\n"}) {
+    Item& item = turn.Add(client).item;
+    ASSERT_EQ(Parsed::kItem, frontend_->Parse(line, false, arena, &item).parsed);
+    turn.Added();
+  }
+  store_.SetHook([lost = false](const engine::fake::Call& call) mutable {
+    const bool is_second = call.kind == engine::fake::Call::Kind::kExecute &&
+                           call.names->table == "demo" && call.request->is_write();
+    return is_second && !std::exchange(lost, true) ? engine::fake::Deadlock() : engine::Outcome();
+  });
+  turn.Run(session_);
+  EXPECT_EQ("HD\r\nMN\r\n", out.sendable());
+}
+
+TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
+  base::Arena arena;
+  Item item;
+  const std::string too_large = "set a 0 0 2000000\r\nget a\r\n";
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse(too_large, true, arena, &item).parsed);
+  frontend_->Rewind();
+  const exec::Frontend::Step step = frontend_->Parse(too_large, false, arena, &item);
+  EXPECT_EQ(Parsed::kItem, step.parsed);
+  EXPECT_EQ(too_large.size(), step.consumed);
+  const std::string rest = std::string(2'000'002 - 7, 'x') + "get a\r\n";
+  const exec::Frontend::Step swallowed = frontend_->Parse(rest, false, arena, &item);
+  EXPECT_EQ(Parsed::kItem, swallowed.parsed);
+  EXPECT_EQ(2'000'002u - 7, swallowed.consumed);
+  base::Buffer out;
+  frontend_->Reply(item, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
+}
+
+// What the lane has answered is never given again: what follows it is looked at from its first
+// byte.
+TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
+  using Parts = std::pair<std::string, std::string>;
+  for (const auto& [first, rest] :
+       {Parts("incr k 1            ", "\r\n"), Parts("set k 0 0 10\r\n01234", "56789\r\n")}) {
+    const std::string line = first + rest;
+    Connect();
+    Ask("get k\r\n");
+    base::Arena arena;
+    Item item;
+    EXPECT_EQ(Parsed::kNeedMore, frontend_->Parse(first, false, arena, &item).parsed);
+    for (int times = 0; times < 2; ++times) {
+      EXPECT_EQ(line.size(), frontend_->Parse(line, false, arena, &item).consumed) << line;
+      frontend_->Rewind();
+    }
+    const std::string next = "mn\r\nversion\r\n";
+    EXPECT_EQ(4u, frontend_->Parse(next, false, arena, &item).consumed) << line;
+  }
+}
+
+// A write is parsed once where finds are, and again where it belongs.
+TEST_F(MemcachedTest, ARequestThatIsParsedTwiceIsTimed) {
+  shared_->catalog.RefreshNow(session_);
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  for (int times = 0; times < 2; ++times) {
+    if (times != 0) frontend_->Rewind();
+    const std::string_view set = "set a 0 0 1\r\n1\r\n";
+    ASSERT_EQ(Parsed::kItem, frontend_->Parse(set, false, arena, &item).parsed);
+  }
+  frontend_->Finished(item, Execute(item, out));
+  EXPECT_EQ(1u, shared_->counters.Sum(MemcachedStat::kWritesTimed));
+}
+
+TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {
+  settings_.limits.reply_bytes_max = 1024;
+  Connect();
+  EXPECT_EQ("STORED\r\n", Ask("set a 0 0 2000\r\n" + std::string(2000, 'x') + "\r\n"));
+  EXPECT_EQ("HD s2000\r\n", Ask("mg a s\r\n"));
+  EXPECT_TRUE(Ask("mg a s v\r\n").starts_with("SERVER_ERROR "));
+  EXPECT_TRUE(Ask("get a\r\n").starts_with("SERVER_ERROR "));
+}
+
+TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
+  Ask("set p:a 0 0 1\r\n1\r\nstats detail on\r\n");
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse("get p:a\r\n", false, arena, &item).parsed);
+  Execute(item, out);
+  frontend_->Finished(item, model::Error::Engine(1));
+  EXPECT_EQ("PREFIX p get 1 hit 0 set 0 del 0\r\nEND\r\n", Ask("stats detail dump\r\n"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

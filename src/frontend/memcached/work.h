@@ -1,0 +1,51 @@
+// One memcached request between its parsing and its reply: what exec::Item::detail points to.
+//
+// Threads: whoever has the item. Lifetime: the arena of Frontend::Parse, which the editor shares.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "frontend/memcached/containers/catalog.h"
+#include "frontend/memcached/counters.h"
+#include "frontend/memcached/marks.h"
+#include "frontend/memcached/target.h"
+#include "protocol/memcached/command.h"
+
+namespace rowsocket::frontend {
+
+/// What one execution counts; the last one stands.
+struct Tally {
+  uint32_t hits = 0;
+  uint32_t misses = 0;
+  uint32_t expired = 0;
+  uint32_t bad_tokens = 0;
+  bool stored = false;
+  bool failed = false;
+};
+
+struct Work {
+  memcached::Command command;
+  /// One a key. Of a request: a kReply item may outlive the snapshot that its containers are of.
+  std::span<Target> targets;
+  std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
+  std::string_view refusal;             ///< Not empty: answered so, without being executed.
+  memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
+  bool is_nothing = false;  ///< Bytes that belong to no command: no reply, not counted.
+  bool switches = false;    ///< `get @@name`: changes the connection's container.
+  std::string_view table;   ///< With `switches`, what is answered: the container's table.
+  uint64_t serial = 0;      ///< Of requests that may win a mark.
+  int64_t parsed_us = 0;    ///< Of those that are timed.
+  Tally tally;
+  MemcachedMark old_mark;  ///< What the first execution found and moved to another token.
+
+  const Target& target() const { return targets.front(); }
+};
+
+/// What the wire calls a get, whatever else it does.
+constexpr bool IsGet(memcached::Verb verb) {
+  return verb == memcached::Verb::kGet || verb == memcached::Verb::kGat;
+}
+
+}  // namespace rowsocket::frontend

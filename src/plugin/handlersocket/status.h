@@ -1,0 +1,22 @@
+// SHOW GLOBAL STATUS LIKE 'Handlersocket%'.
+//
+// Threads: any session's. Lifetime: the runtime is set while it runs.
+#pragma once
+
+#include "engine/server/mariadb/api.h"
+#include "exec/stats.h"
+
+namespace rowsocket::plugin {
+
+class Runtime;
+
+/// Where the counters are read from; null when nothing runs.
+void SetStatusSource(const Runtime* runtime);
+
+/// What SHOW STATUS calls a counter, behind the plugin's name. REQUIRES: not that of an error.
+const char* CounterName(exec::Stat stat);
+
+/// For the plugin's declaration.
+extern st_mysql_show_var kStatusVariables[];
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,174 @@
+// The daemon plugin `daemon_memcached`: its system variables, start and stop. Variables that
+// MySQL's plugin of that name does not have are marked so in docs/MEMCACHED.md.
+#include "plugin/memcached/plugin.h"
+
+#include <memory>
+#include <string>
+
+#include "plugin/daemon.h"
+#include "plugin/memcached/runtime.h"
+#include "plugin/memcached/status.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+char* option;
+char* engine_lib_name;
+char* engine_lib_path;
+char* address;
+char* port;
+char* socket_path;
+unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
+unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
+unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
+my_bool enable_binlog, flush_all;
+longlong clock_offset_s;
+
+std::unique_ptr<MemcachedRuntime> runtime;
+
+MemcachedVariables TakeVariables() {
+  // SHOW VARIABLES then shows what it came to.
+  if (threads == 0) threads = ReadersForThisMachine();
+  MemcachedVariables variables;
+  variables.option = Text(option);
+  variables.address = Text(address);
+  variables.port = Text(port);
+  variables.socket = Text(socket_path);
+  variables.threads = threads;
+  variables.lock_wait_threads = lock_wait_threads;
+  variables.wrlock_timeout_s = wrlock_timeout_s;
+  variables.purge_rows_per_second = purge_rows_per_second;
+  variables.may_flush = flush_all;
+  variables.listen.backlog = static_cast<int>(backlog);
+  variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
+  variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
+  variables.limits.item_bytes_max = item_size_max;
+  variables.limits.reply_bytes_max = reply_max_bytes;
+  variables.limits.connections_max = connections_max;
+  variables.limits.buffered_bytes_max = buffer_max_bytes;
+  variables.limits.memory_bytes_max = memory_max_bytes;
+  variables.limits.idle_timeout_s = timeout_s;
+  return variables;
+}
+
+void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
+  clock_offset_s = *static_cast<const longlong*>(save);
+  *static_cast<longlong*>(target) = clock_offset_s;
+  if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
+}
+
+MYSQL_SYSVAR_STR(option, option, kReadOnlyString,
+                 "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(
+    engine_lib_name, engine_lib_name, kReadOnlyString,
+    "Accepted for MySQL's configurations: there is one engine, and it is in this library", nullptr,
+    nullptr, nullptr);
+MYSQL_SYSVAR_STR(engine_lib_path, engine_lib_path, kReadOnlyString,
+                 "Accepted for MySQL's configurations: as daemon_memcached_engine_lib_name",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
+                 "Addresses to listen on, separated by commas; default 127.0.0.1", nullptr, nullptr,
+                 nullptr);
+MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port; 0: none", nullptr, nullptr, "11211");
+MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", nullptr, nullptr,
+                 nullptr);
+MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
+                  "Threads that serve connections; 0: one for each core", nullptr, nullptr, 0, 0,
+                  3000, 0);
+MYSQL_SYSVAR_UINT(
+    lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
+    "Threads that wait for other sessions' locks: one for each row that is waited for", nullptr,
+    nullptr, 64, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(wrlock_timeout, wrlock_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds that a request waits for a table that is locked", nullptr, nullptr, 12,
+                  0, 3600, 0);
+MYSQL_SYSVAR_UINT(timeout, timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds after which an idle connection is closed; 0: never", nullptr, nullptr, 0,
+                  0, 86400, 0);
+MYSQL_SYSVAR_UINT(backlog, backlog, PLUGIN_VAR_READONLY, "Backlog of the listening sockets",
+                  nullptr, nullptr, 32768, 5, 1000000, 0);
+MYSQL_SYSVAR_UINT(sndbuf, sndbuf, PLUGIN_VAR_READONLY,
+                  "SO_SNDBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(rcvbuf, rcvbuf, PLUGIN_VAR_READONLY,
+                  "SO_RCVBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(r_batch_size, r_batch_size, PLUGIN_VAR_READONLY,
+                  "Accepted for MySQL's configurations: reads that arrive together share one view, "
+                  "and no view is kept for later ones",
+                  nullptr, nullptr, 1, 1, 1073741824, 0);
+MYSQL_SYSVAR_UINT(w_batch_size, w_batch_size, PLUGIN_VAR_READONLY,
+                  "Accepted for MySQL's configurations: writes that arrive together share one "
+                  "commit, and no reply is sent before it",
+                  nullptr, nullptr, 1, 1, 1048576, 0);
+MYSQL_SYSVAR_BOOL(enable_binlog, enable_binlog, PLUGIN_VAR_READONLY,
+                  "Accepted for MySQL's configurations: writes are in the binary log when the "
+                  "server has one",
+                  nullptr, nullptr, TRUE);
+MYSQL_SYSVAR_BOOL(flush_all, flush_all, PLUGIN_VAR_READONLY,
+                  "Allow flush_all, which deletes all rows of a container", nullptr, nullptr,
+                  FALSE);
+MYSQL_SYSVAR_ULONGLONG(item_size_max, item_size_max, PLUGIN_VAR_READONLY, "Bytes of a value",
+                       nullptr, nullptr, 1ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes of the reply to one get of several keys", nullptr, nullptr,
+                       64ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
+                       "Unsent bytes after which a connection is paused", nullptr, nullptr,
+                       1ull << 20, 4096, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes that connections may hold in unfinished requests and unsent replies, "
+                       "all together",
+                       nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
+MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections", nullptr,
+                  nullptr, 65536, 1, 1u << 20, 0);
+MYSQL_SYSVAR_UINT(purge_rows_per_second, purge_rows_per_second, PLUGIN_VAR_READONLY,
+                  "Expired rows of a container that are removed in a second; 0: none", nullptr,
+                  nullptr, 1000, 0, 10000000, 0);
+MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
+                      "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
+                      SetClock, 0, -10000000000ll, 10000000000ll, 0);
+
+}  // namespace
+
+st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
+                                           MYSQL_SYSVAR(engine_lib_name),
+                                           MYSQL_SYSVAR(engine_lib_path),
+                                           MYSQL_SYSVAR(address),
+                                           MYSQL_SYSVAR(port),
+                                           MYSQL_SYSVAR(socket),
+                                           MYSQL_SYSVAR(threads),
+                                           MYSQL_SYSVAR(lock_wait_threads),
+                                           MYSQL_SYSVAR(wrlock_timeout),
+                                           MYSQL_SYSVAR(timeout),
+                                           MYSQL_SYSVAR(backlog),
+                                           MYSQL_SYSVAR(sndbuf),
+                                           MYSQL_SYSVAR(rcvbuf),
+                                           MYSQL_SYSVAR(r_batch_size),
+                                           MYSQL_SYSVAR(w_batch_size),
+                                           MYSQL_SYSVAR(enable_binlog),
+                                           MYSQL_SYSVAR(flush_all),
+                                           MYSQL_SYSVAR(item_size_max),
+                                           MYSQL_SYSVAR(reply_max_bytes),
+                                           MYSQL_SYSVAR(buffer_max_bytes),
+                                           MYSQL_SYSVAR(memory_max_bytes),
+                                           MYSQL_SYSVAR(connections_max),
+                                           MYSQL_SYSVAR(purge_rows_per_second),
+                                           MYSQL_SYSVAR(clock_offset),
+                                           nullptr};
+
+int InitMemcached(void*) {
+  const int failed = StartDaemon(&runtime, TakeVariables);
+  if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
+  SetMemcachedStatusSource(runtime.get());
+  return failed;
+}
+
+int DeinitMemcached(void*) {
+  SetMemcachedStatusSource(nullptr);
+  return StopDaemon(&runtime, "daemon_memcached has stopped");
+}
+
+}  // namespace rowsocket::plugin

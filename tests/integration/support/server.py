@@ -1,0 +1,265 @@
+"""Private servers for the tests: started, watched and stopped through scripts/server."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pymysql
+from pymysql.constants import CLIENT
+
+import hs
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
+SCRIPT = REPOSITORY / "scripts" / "server"
+START_TIMEOUT_S = 90
+
+
+def interrupt_on_signals():
+    """An end from outside (timeout, CI, a terminal that is closed) is an interrupt: the servers are
+    stopped then as well."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, signal.default_int_handler)
+
+
+def wait_until(condition, timeout_s=10.0, what="the condition", step_s=0.01):
+    """Polls until condition() is true and returns its value; TimeoutError after the deadline."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout_s} s: {what}; last value: {value!r}")
+        time.sleep(step_s)
+
+
+def cache_dir():
+    """Where scripts/bootstrap keeps what it made."""
+    if os.environ.get("ROWSOCKET_CACHE"):
+        return pathlib.Path(os.environ["ROWSOCKET_CACHE"]).absolute()
+    if os.geteuid() == 0:
+        return pathlib.Path("/var/cache/rowsocket")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home) / "rowsocket"
+
+
+def read_env(path):
+    """The NAME=VALUE lines of a file."""
+    pairs = (text.split("=", 1) for text in path.read_text().splitlines() if "=" in text)
+    return {name.strip(): value.strip().strip("'\"") for name, value in pairs}
+
+
+def run_packaged(sql, name):
+    """The statements of a script in packaging/, which have no semicolon within them."""
+    text = (REPOSITORY / "packaging" / name).read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    for statement in "\n".join(lines).split(";"):
+        if statement.strip():
+            sql.run(statement)
+
+
+def server_env():
+    """ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD."""
+    return read_env(cache_dir() / "current" / "env")
+
+
+class Sql:
+    """One SQL session with SET NAMES utf8mb4; autocommit on. Values are what the text protocol
+    carries, as bytes: nothing is converted."""
+
+    def __init__(self, path, database=None, **kwargs):
+        self.connection = pymysql.connect(
+            unix_socket=path, user=kwargs.pop("user", "root"), database=database,
+            charset="utf8mb4", autocommit=True, connect_timeout=20,
+            read_timeout=kwargs.pop("read_timeout", 60), write_timeout=60, conv={},
+            client_flag=CLIENT.FOUND_ROWS, **kwargs)
+        self.run("SET NAMES utf8mb4")
+
+    def run(self, query, *args):
+        """Executes and returns the number of rows affected (matched, for UPDATE). %s in the
+        query stand for args, as literals."""
+        with self.connection.cursor() as cursor:
+            return cursor.execute(self._with(query, args))
+
+    def rows(self, query, *args):
+        """All rows, as tuples of bytes and None."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(self._with(query, args))
+            return [tuple(map(self._bytes, row)) for row in cursor.fetchall()]
+
+    def row(self, query, *args):
+        """The only row."""
+        rows = self.rows(query, *args)
+        assert len(rows) == 1, (query, rows)
+        return rows[0]
+
+    def value(self, query, *args):
+        """The only cell."""
+        row = self.row(query, *args)
+        assert len(row) == 1, (query, row)
+        return row[0]
+
+    def error(self, query, *args):
+        """The number of the error with which the server refuses the query."""
+        try:
+            self.run(query, *args)
+        except pymysql.MySQLError as error:
+            return error.args[0]
+        raise AssertionError(f"not refused: {query}")
+
+    def status(self, name):
+        """One counter of SHOW GLOBAL STATUS."""
+        return int(self.rows("SHOW GLOBAL STATUS LIKE %s", name)[0][1])
+
+    def close(self):
+        try:
+            self.connection.close()
+        except pymysql.MySQLError:
+            pass
+
+    def _with(self, query, args):
+        return query % tuple(map(self.literal, args)) if args else query
+
+    def literal(self, value):
+        """A value as SQL text: bytes as x'..', text quoted."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, (bytes, bytearray)):
+            return f"x'{bytes(value).hex()}'"
+        if isinstance(value, str):
+            return "'" + self.connection.escape_string(value) + "'"
+        return str(value)
+
+    @staticmethod
+    def _bytes(value):
+        return value.encode("utf-8") if isinstance(value, str) else value
+
+
+class StartFailed(Exception):
+    """The server did not start; the text is the script's output and the log's end."""
+
+
+class Server:
+    """One private server. Its directory goes when it stops, unless keep is set. environment: what
+    its process has in its environment beside our own."""
+
+    def __init__(self, plugin, options=(), keep=False, directory=None, environment=None):
+        self.plugin = plugin
+        self.options = list(options)
+        self.environment = dict(environment or {})
+        self.keep = keep
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="rs-", dir=os.environ.get("TMPDIR", "/tmp")))
+        self.base.chmod(0o755)
+        self.directory = pathlib.Path(directory) if directory else self.base / "s"
+        self.env = {}
+        self.running = False
+        self.clients = []
+
+    def start(self, options=None):
+        """Starts, or starts again on the same data directory."""
+        if options is not None:
+            self.options = list(options)
+        command = [str(SCRIPT), "start", str(self.directory), "--plugin", self.plugin]
+        if self.options:
+            command += ["--", *self.options]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False,
+                              env={**os.environ, **self.environment})
+        if done.returncode != 0:
+            raise StartFailed(f"{done.stdout}{done.stderr}\n{self.log_tail()}")
+        self.env = read_env(self.directory / "env")
+        self.running = True
+        return self
+
+    def stop(self):
+        """An orderly shutdown."""
+        self.close_clients()
+        if not self.running:
+            return
+        self.running = False
+        subprocess.run([str(SCRIPT), "stop", str(self.directory)], capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=True)
+
+    def strike(self):
+        """SIGKILL, at this very moment; kill() clears up behind it."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    def kill(self):
+        """SIGKILL."""
+        self.running = False
+        subprocess.run([str(SCRIPT), "kill", str(self.directory)], capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False)
+        self.close_clients()
+
+    def remove(self):
+        """The end: stops and removes the directory."""
+        try:
+            if self.running and self.alive():
+                self.stop()
+            else:
+                self.kill()
+        except (subprocess.SubprocessError, OSError):
+            self.kill()
+        finally:
+            if not self.keep:
+                shutil.rmtree(self.base, ignore_errors=True)
+
+    @property
+    def pid(self):
+        return int(self.env["PID"])
+
+    def alive(self):
+        """Whether the process is there (and not a zombie)."""
+        try:
+            status = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return status.rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+
+    def answers(self):
+        """Whether both ports answer."""
+        for port in ("HS_PORT", "HS_PORT_WR"):
+            try:
+                with hs.Client(("127.0.0.1", int(self.env[port])), timeout_s=3) as client:
+                    client.request_raw(b"?")
+            except (OSError, hs.Closed):
+                return False
+        return True
+
+    # Connections: closed at the end of the test at the latest.
+
+    def sql(self, database=None, **kwargs):
+        return self._keep(Sql(self.env["SQL_SOCKET"], database, **kwargs))
+
+    def hs_rd(self, **kwargs):
+        """A client of the port that only reads."""
+        return self._keep(hs.Client(("127.0.0.1", int(self.env["HS_PORT"])), **kwargs))
+
+    def hs_wr(self, **kwargs):
+        """A client of the port that also writes."""
+        return self._keep(hs.Client(("127.0.0.1", int(self.env["HS_PORT_WR"])), **kwargs))
+
+    def connect(self, address, **kwargs):
+        return self._keep(hs.Client(address, **kwargs))
+
+    def _keep(self, client):
+        self.clients.append(client)
+        return client
+
+    def close_clients(self):
+        while self.clients:
+            self.clients.pop().close()
+
+    # The error log.
+
+    def log(self):
+        path = self.directory / "error.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def log_tail(self, lines=60):
+        return "\n".join(self.log().splitlines()[-lines:])

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "exec/commit_board.h"
 
 namespace rowsocket::plugin {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 
 namespace rowsocket::plugin {
 

@@ -6,7 +6,7 @@
 
 #include "engine/server/real.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -138,4 +138,4 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
   }
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

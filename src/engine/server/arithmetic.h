@@ -3,10 +3,10 @@
 // Threads: the session's; works on the table's current row.
 #pragma once
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "model/value.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 enum class Step : uint8_t {
   kApplied,    ///< The new value is in the field; or it was NULL and stays so.
@@ -17,4 +17,4 @@ enum class Step : uint8_t {
 /// Adds `operand` to the field, or subtracts it. NULL on either side changes nothing.
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -170,4 +170,4 @@ bool CellReader::SendDatetime(model::RowSink& sink) const {
   return sink.Cell({text, sizeof(text)});
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

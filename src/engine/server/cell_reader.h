@@ -9,11 +9,11 @@
 
 #include <cstdint>
 
+#include "api.h"
 #include "engine/server/cells.h"
-#include "engine/server/mariadb/api.h"
 #include "model/row_sink.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class CellReader {
  public:
@@ -40,4 +40,4 @@ class CellReader {
   Field* const field_;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

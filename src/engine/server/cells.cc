@@ -2,7 +2,7 @@
 
 #include "model/limits.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -76,4 +76,4 @@ bool StoreCell(THD* thd, Field* field, const model::Value& value) {
   return !thd->is_error();
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "model/row_sink.h"
 #include "model/value.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 /// Room that cells are converted in; reused from row to row.
 struct CellBuffers {
@@ -45,4 +45,4 @@ bool StoreCell(THD* thd, Field* field, const model::Value& value);
 /// The character set in which the wire's text is given to a column.
 CHARSET_INFO* WireCharset(const Field* field);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -8,7 +8,7 @@
 #include "engine/server/cells.h"
 #include "engine/server/real.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -394,4 +394,4 @@ void Constant::StoreFloatBound(Field* field, bool upper) {
   field->store(upper ? real_ + slack : real_ - slack);
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -16,12 +16,12 @@
 // Threads: the session's. Lifetime: keeps views of the request's value.
 #pragma once
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "model/limits.h"
 #include "model/request.h"
 #include "model/value.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class Constant {
  public:
@@ -101,4 +101,4 @@ class Constant {
   String converted_;  ///< kText in the column's character set; kImage
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -2,7 +2,7 @@
 
 #include "engine/server/index.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -105,4 +105,4 @@ IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& 
   return facts;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

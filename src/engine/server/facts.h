@@ -5,12 +5,12 @@
 
 #include <vector>
 
+#include "api.h"
 #include "engine/facts.h"
-#include "engine/server/mariadb/api.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 /// `key` is one of the table's keys, `fields` are numbers of its columns.
 IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& fields);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -6,7 +6,7 @@
 #include "engine/server/facts.h"
 #include "engine/server/merge_rules.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
@@ -58,7 +58,7 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 }  // namespace
 
-MariaIndex::~MariaIndex() {
+ServerIndex::~ServerIndex() {
   for (MY_BITMAP& read_set : read_sets_) {
     if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
   }
@@ -81,11 +81,11 @@ bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
                       [](const model::Value& value) { return value.is_null(); });
 }
 
-Outcome MariaIndex::ResolveForWrite(Tables& tables, OpenTable** open) {
+Outcome ServerIndex::ResolveForWrite(Tables& tables, OpenTable** open) {
   return Resolve(tables, Access::kWrite, open);
 }
 
-Outcome MariaIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
+Outcome ServerIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
   const auto slot = static_cast<size_t>(access);
   if (generations_[slot] == tables.generation()) {
     *open = opens_[slot];
@@ -110,7 +110,7 @@ Outcome MariaIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
   return {};
 }
 
-ErrorCode MariaIndex::LookUp(TABLE* table) {
+ErrorCode ServerIndex::LookUp(TABLE* table) {
   if (!LookUpKey(*table, names().index, &key_)) return ErrorCode::kIdxnum;
   if (!LookUpFields(*table, names().columns, &column_fields_) ||
       !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
@@ -122,7 +122,7 @@ ErrorCode MariaIndex::LookUp(TABLE* table) {
   return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
 }
 
-const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open) {
+const MergeRules& ServerIndex::merge_rules(Tables& tables, const OpenTable& open) {
   if (merge_rules_generation_ != tables.generation()) {
     merge_rules_ = FindMergeRules(open, *this);
     merge_rules_generation_ = tables.generation();
@@ -131,7 +131,7 @@ const MergeRules& MariaIndex::merge_rules(Tables& tables, const OpenTable& open)
 }
 
 // What an engine cannot do in index order is refused rather than answered wrongly.
-void MariaIndex::LookUpAnswers(const TABLE* table) {
+void ServerIndex::LookUpAnswers(const TABLE* table) {
   const KEY& key = table->key_info[key_];
   const ulong flags = table->file->index_flags(key_, 0, true);
   whole_key_parts_ = key.user_defined_key_parts;
@@ -153,7 +153,7 @@ void MariaIndex::LookUpAnswers(const TABLE* table) {
   }
 }
 
-bool MariaIndex::MakeReadSets(TABLE* table) {
+bool ServerIndex::MakeReadSets(TABLE* table) {
   MY_BITMAP* const previous = table->read_set;
   for (const bool reads_key : {false, true}) {
     MY_BITMAP& read_set = read_sets_[reads_key];
@@ -175,7 +175,7 @@ bool MariaIndex::MakeReadSets(TABLE* table) {
 
 /// Whether the index alone holds these columns as they are. Not for the clustered index, which is
 /// the table.
-bool MariaIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
+bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   const handler* file = table->file;
   if (table->part_info != nullptr || file->ht->db_type != DB_TYPE_INNODB) return false;
   if (file->pk_is_clustering_key(key_) || table->vfield != nullptr) return false;
@@ -185,7 +185,7 @@ bool MariaIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   return true;
 }
 
-int MariaIndex::Position(OpenTable& open, bool reads_key) {
+int ServerIndex::Position(OpenTable& open, bool reads_key) {
   // Other engines compare a row's key part by part to find the next one with the same key.
   reads_key = reads_key || !open.is_innodb;
   if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]
@@ -201,4 +201,4 @@ int MariaIndex::Position(OpenTable& open, bool reads_key) {
   return 0;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "api.h"
 #include "engine/server/cell_reader.h"
-#include "engine/server/mariadb/api.h"
 #include "engine/server/simple_key.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 /// Why the requests of an index are not merged into one change of a row, by what they do; see
 /// merge_rules.h.
@@ -28,12 +28,12 @@ struct MergeRules {
   NotMergeable Of(const model::Request& request) const;
 };
 
-class MariaIndex {
+class ServerIndex {
  public:
-  explicit MariaIndex(const Index& index) : index_(index), serial_(index.serial()) {}
-  ~MariaIndex();
-  MariaIndex(const MariaIndex&) = delete;
-  MariaIndex& operator=(const MariaIndex&) = delete;
+  explicit ServerIndex(const Index& index) : index_(index), serial_(index.serial()) {}
+  ~ServerIndex();
+  ServerIndex(const ServerIndex&) = delete;
+  ServerIndex& operator=(const ServerIndex&) = delete;
 
   /// Of the Index. Where its id has another one now, this state is of no use any more.
   uint64_t serial() const { return serial_; }
@@ -107,4 +107,4 @@ KeyParts UserKeyParts(const KEY& key);
 /// Whether these are values for all parts of a unique key, so that they name one row at most.
 bool NamesOneRow(const KEY& key, std::span<const model::Value> values);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

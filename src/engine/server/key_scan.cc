@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::CompareOp;
 using model::ErrorCode;
@@ -42,7 +42,7 @@ bool SortsByItsFront(const Field* field) {
 
 }  // namespace
 
-ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, MariaIndex& index, CompareOp op,
+ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, CompareOp op,
                            std::span<const model::Value> key) {
   thd_ = thd;
   open_ = &open;
@@ -286,4 +286,4 @@ bool KeyScan::Qualifies(int order) const {
   }
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -12,20 +12,20 @@
 #include <span>
 #include <vector>
 
+#include "api.h"
 #include "engine/server/constant.h"
 #include "engine/server/index.h"
-#include "engine/server/mariadb/api.h"
 #include "model/error.h"
 #include "model/limits.h"
 #include "model/request.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class KeyScan {
  public:
   /// REQUIRES: the handler of an instance that writes is initialized for the index (that of one
   /// that only reads need not be); 1 <= key.size() <= key parts.
-  model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, model::CompareOp op,
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, ServerIndex& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
   int First();
@@ -60,7 +60,7 @@ class KeyScan {
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;
-  MariaIndex* index_ = nullptr;
+  ServerIndex* index_ = nullptr;
   TABLE* table_ = nullptr;
   handler* file_ = nullptr;
   KEY* key_ = nullptr;
@@ -82,4 +82,4 @@ class KeyScan {
   std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

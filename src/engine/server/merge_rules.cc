@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/server/mariadb/statement.h"
+#include "statement.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::Modification;
 using model::Request;
@@ -161,7 +161,7 @@ NotMergeable MergeRules::Of(const Request& request) const {
   }
 }
 
-MergeRules FindMergeRules(const OpenTable& open, const MariaIndex& index) {
+MergeRules FindMergeRules(const OpenTable& open, const ServerIndex& index) {
   TABLE* table = open.table;
   THD* thd = table->in_use;
   const NotMergeable whole = OfTable(open);
@@ -180,4 +180,4 @@ MergeRules FindMergeRules(const OpenTable& open, const MariaIndex& index) {
   return rules;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

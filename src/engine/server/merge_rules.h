@@ -1,16 +1,16 @@
 // Which requests of an index may be merged into one change of a row (S7, S9 of engine/session.h):
 // those for which nothing but the values of the row decides what each of them answers and leaves.
 //
-// Threads: the session's. Lifetime: as what a MariaIndex has looked up.
+// Threads: the session's. Lifetime: as what a ServerIndex has looked up.
 #pragma once
 
+#include "api.h"
 #include "engine/server/index.h"
-#include "engine/server/mariadb/api.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
-MergeRules FindMergeRules(const OpenTable& open, const MariaIndex& index);
+MergeRules FindMergeRules(const OpenTable& open, const ServerIndex& index);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -2,14 +2,14 @@
 
 #include <cstring>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::Decision;
 using model::ErrorCode;
 using model::Modification;
 using model::Request;
 
-RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
+RowOpening MergedRow::Begin(ServerIndex& index, const Request& request) {
   if (!request.names_one_row()) return RowOpening::Not(NotMergeable::kRequest);
   OpenTable* open = nullptr;
   RowOpening opening;
@@ -25,7 +25,7 @@ RowOpening MergedRow::Begin(MariaIndex& index, const Request& request) {
   return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
 }
 
-RowOpening MergedRow::Open(OpenTable& open, MariaIndex& index, std::span<const model::Value> key) {
+RowOpening MergedRow::Open(OpenTable& open, ServerIndex& index, std::span<const model::Value> key) {
   open_ = &open;
   index_ = &index;
   inserted_ = false;
@@ -236,4 +236,4 @@ Outcome MergedRow::Close(Outcome outcome) {
   return outcome;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

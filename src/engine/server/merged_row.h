@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "engine/server/cells.h"
-#include "engine/server/mariadb/new_row.h"
-#include "engine/server/mariadb/statement.h"
 #include "engine/server/merge_rules.h"
 #include "engine/server/row_finder.h"
+#include "new_row.h"
+#include "statement.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class MergedRow {
  public:
   MergedRow(WorkerThd& thd, Tables& tables)
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
-  RowOpening Begin(MariaIndex& index, const model::Request& request);
+  RowOpening Begin(ServerIndex& index, const model::Request& request);
   bool is_open() const { return open_ != nullptr; }
   /// REQUIRES: is_open().
   NotMergeable Takes(const model::Request& request) const;
@@ -40,7 +40,7 @@ class MergedRow {
     unsigned current = 0;
   };
 
-  RowOpening Open(OpenTable& open, MariaIndex& index, std::span<const model::Value> key);
+  RowOpening Open(OpenTable& open, ServerIndex& index, std::span<const model::Value> key);
   Outcome Find(const model::Find& find, model::RowSink& sink);
   Outcome Modify(const model::Find& find);
   Outcome Edit(const model::Edit& edit);
@@ -63,7 +63,7 @@ class MergedRow {
   RowCells row_cells_;
 
   OpenTable* open_ = nullptr;
-  MariaIndex* index_ = nullptr;
+  ServerIndex* index_ = nullptr;
   bool existed_ = false;   ///< When it was read.
   bool exists_ = false;    ///< Now.
   bool inserted_ = false;  ///< The row now is one that an edit has inserted.
@@ -72,4 +72,4 @@ class MergedRow {
   std::vector<BlobBytes> blobs_;  ///< By opened column.
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

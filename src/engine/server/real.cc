@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -70,4 +70,4 @@ Real ReadReal(std::string_view text) {
   return real;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

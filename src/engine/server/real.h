@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 struct Real {
   double value = 0;
@@ -17,4 +17,4 @@ struct Real {
 
 Real ReadReal(std::string_view text);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

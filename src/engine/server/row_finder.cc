@@ -4,11 +4,11 @@
 
 #include "model/limits.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
-ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, MariaIndex& index,
+ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, ServerIndex& index,
                              const model::Find& find) {
   thd_ = thd;
   open_ = &open;
@@ -29,7 +29,7 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, MariaIndex& index,
   return scan_.Prepare(thd, open, index, find.op, in_key_);
 }
 
-ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
                                     const model::Find& find) {
   thd_ = thd;
   open_ = &open;
@@ -104,4 +104,4 @@ RowFinder::Verdict RowFinder::Judge() {
   return Verdict::kTake;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

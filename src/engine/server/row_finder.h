@@ -9,17 +9,17 @@
 
 #include "engine/server/key_scan.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class RowFinder {
  public:
   /// REQUIRES: as KeyScan::Prepare. Keeps `find`.
-  model::ErrorCode Prepare(THD* thd, OpenTable& open, MariaIndex& index, const model::Find& find);
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, ServerIndex& index, const model::Find& find);
 
   int Next();
 
   /// For a row that is in record[0] already: only the filters of `find`.
-  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, MariaIndex& index,
+  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
                                   const model::Find& find);
   bool Passes() { return Judge() == Verdict::kTake; }
 
@@ -38,7 +38,7 @@ class RowFinder {
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;
-  MariaIndex* index_ = nullptr;
+  ServerIndex* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
   std::deque<Constant> filters_;  ///< One a filter, and some of the requests before.
@@ -49,4 +49,4 @@ class RowFinder {
   bool started_ = false;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

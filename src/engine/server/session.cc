@@ -2,7 +2,7 @@
 
 #include "engine/server/facts.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
@@ -30,8 +30,8 @@ IndexNames Folded(IndexNames names) {
 
 }  // namespace
 
-MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
-                           IndexRegistry& indexes)
+ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
+                             IndexRegistry& indexes)
     : lock_wait_(lock_wait),
       user_(user),
       thd_(timeouts, user),
@@ -40,28 +40,28 @@ MariaSession::MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, Ses
       row_(thd_, tables_),
       indexes_(indexes) {}
 
-MariaSession::~MariaSession() {
+ServerSession::~ServerSession() {
   if (thd_.get() == nullptr) return;
   tables_.CloseAll();
   thd_.Destroy();
   my_thread_end();
 }
 
-bool MariaSession::Start() {
+bool ServerSession::Start() {
   if (my_thread_init()) return false;
   return thd_.Create();
 }
 
-bool MariaSession::ShouldStop() const { return ServerStopping(); }
+bool ServerSession::ShouldStop() const { return ServerStopping(); }
 
-void MariaSession::Describe(std::string_view text) {
+void ServerSession::Describe(std::string_view text) {
   description_ = std::string(user_.name) + ": ";
   description_.append(text);
   thd_.Describe(description_);
 }
 
 // After KILL a new THD takes over; what the clients opened is looked up again by its names.
-void MariaSession::Recover() {
+void ServerSession::Recover() {
   if (!thd_.killed() || ServerStopping()) return;
   if (!thd_.must_end()) {
     thd_.ForgetKillQuery();
@@ -75,7 +75,7 @@ void MariaSession::Recover() {
   thd_.Describe(description_);
 }
 
-Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
+Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Recover();
   std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
   OpenTable* open = nullptr;
@@ -87,9 +87,9 @@ Outcome MariaSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>*
   return outcome;
 }
 
-Outcome MariaSession::Inspect(Index& index, IndexFacts* facts) {
+Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
   Recover();
-  MariaIndex& state = StateOf(index);
+  ServerIndex& state = StateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);
   if (outcome.ok())
@@ -99,16 +99,16 @@ Outcome MariaSession::Inspect(Index& index, IndexFacts* facts) {
   return outcome;
 }
 
-MariaIndex& MariaSession::StateOf(const Index& index) {
+ServerIndex& ServerSession::StateOf(const Index& index) {
   if (index.id() >= states_.size()) states_.resize(index.id() + 1);
-  std::unique_ptr<MariaIndex>& state = states_[index.id()];
+  std::unique_ptr<ServerIndex>& state = states_[index.id()];
   if (state == nullptr || state->serial() != index.serial()) {
-    state = std::make_unique<MariaIndex>(index);
+    state = std::make_unique<ServerIndex>(index);
   }
   return *state;
 }
 
-void MariaSession::BeginTurn(bool writes) {
+void ServerSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
   must_flush_ = false;
@@ -133,8 +133,8 @@ void MariaSession::BeginTurn(bool writes) {
   thd->transaction->start_time.reset(thd);  // For mysql.transaction_registry.
 }
 
-Outcome MariaSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
-  MariaIndex& maria_index = StateOf(index);
+Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
+  ServerIndex& server_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
   if (thd_.killed()) {
@@ -142,9 +142,9 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request, model
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
   } else if (request.is_write()) {
-    outcome = writer_.Execute(maria_index, request, sink);
+    outcome = writer_.Execute(server_index, request, sink);
   } else {
-    outcome = Read(maria_index, request.find, sink);
+    outcome = Read(server_index, request.find, sink);
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
@@ -152,12 +152,12 @@ Outcome MariaSession::Execute(Index& index, const model::Request& request, model
   return outcome;
 }
 
-uint64_t MariaSession::RowsPassed() const {
+uint64_t ServerSession::RowsPassed() const {
   const system_status_var& counts = thd_.get()->status_var;
   return counts.ha_read_next_count + counts.ha_read_prev_count;
 }
 
-RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {
+RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
   RowOpening opening;
   opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
@@ -165,13 +165,13 @@ RowOpening MariaSession::BeginRow(Index& index, const model::Request& request) {
   return opening;
 }
 
-Outcome MariaSession::EndRow() {
+Outcome ServerSession::EndRow() {
   Outcome outcome = row_.End();
   Finish(&outcome);
   return outcome;
 }
 
-void MariaSession::Finish(Outcome* outcome) {
+void ServerSession::Finish(Outcome* outcome) {
   if (outcome->ok()) return;
   const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
   // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
@@ -191,7 +191,7 @@ void MariaSession::Finish(Outcome* outcome) {
   }
 }
 
-Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::RowSink& sink) {
+Outcome ServerSession::Read(ServerIndex& index, const model::Find& find, model::RowSink& sink) {
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForRead(tables_, &open);
   if (!outcome.ok()) return outcome;
@@ -205,8 +205,8 @@ Outcome MariaSession::Read(MariaIndex& index, const model::Find& find, model::Ro
   return outcome;
 }
 
-Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
-                               model::RowSink& sink) {
+Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
+                                model::RowSink& sink) {
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
   Outcome outcome;
@@ -227,7 +227,7 @@ Outcome MariaSession::SendRows(OpenTable& open, MariaIndex& index, const model::
 
 // With the binary log on, or several engines, the transaction is prepared, which flushes the
 // engine's log, and the binary log synced, before anybody sees it.
-bool MariaSession::IsSeenBeforeItIsFlushed() const {
+bool ServerSession::IsSeenBeforeItIsFlushed() const {
   if (!tables_.has_changed_rows()) return false;
   if (tables_.has_unlogged_rows()) return true;
   unsigned writers = 0;
@@ -240,7 +240,7 @@ bool MariaSession::IsSeenBeforeItIsFlushed() const {
 
 // The server's commit does not take it again, nor release it. Where it cannot be had the commit
 // tries once more, and fails.
-void MariaSession::TakeCommitLock() {
+void ServerSession::TakeCommitLock() {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
   MDL_REQUEST_INIT(&commit_lock_, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
@@ -248,14 +248,14 @@ void MariaSession::TakeCommitLock() {
   thd->backup_commit_lock = &commit_lock_;
 }
 
-void MariaSession::ReleaseCommitLock() {
+void ServerSession::ReleaseCommitLock() {
   THD* thd = thd_.get();
   if (thd->backup_commit_lock != &commit_lock_) return;
   thd->mdl_context.release_lock(commit_lock_.ticket);
   thd->backup_commit_lock = nullptr;
 }
 
-bool MariaSession::PrepareCommit() {
+bool ServerSession::PrepareCommit() {
   seal_ = writer_.Seal();
   if (!seal_.ok() || !IsSeenBeforeItIsFlushed()) return false;
   TakeCommitLock();
@@ -265,7 +265,7 @@ bool MariaSession::PrepareCommit() {
 // InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
 // flushes that as well; one that does not ("not applied", a key that is there already) has nothing
 // to flush of its own, and would answer too soon.
-void MariaSession::NoteSeen() {
+void ServerSession::NoteSeen() {
   seen_.clear();
   if (!must_flush_ || tables_.has_changed_rows()) return;
   for (Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
@@ -275,15 +275,15 @@ void MariaSession::NoteSeen() {
 }
 
 // Returns at once where all of the log is flushed already: when a stock is sold out nobody writes.
-void MariaSession::FlushSeen() {
+void ServerSession::FlushSeen() {
   for (handlerton* engine : seen_) engine->flush_logs(engine);
 }
 
 // KILL and shutdown end the wait for a semi-synchronous replica, and the commit says that all is
 // well: a client of SQL is not told so, because the server has shut its socket down.
-bool MariaSession::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
+bool ServerSession::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
 
-Outcome MariaSession::Commit() {
+Outcome ServerSession::Commit() {
   THD* thd = thd_.get();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
@@ -317,7 +317,7 @@ Outcome MariaSession::Commit() {
   return outcome;
 }
 
-void MariaSession::Rollback() {
+void ServerSession::Rollback() {
   THD* thd = thd_.get();
   row_.Abandon();
   writer_.Abandon();
@@ -330,7 +330,7 @@ void MariaSession::Rollback() {
   Recover();
 }
 
-void MariaSession::EndTurn() {
+void ServerSession::EndTurn() {
   thd_.RestoreLockWait();
   thd_.ClearStatement();
   tables_.EndTurn();
@@ -340,7 +340,7 @@ void MariaSession::EndTurn() {
 }
 
 // Plugins are loaded early; no table may be opened before the server has recovered and started.
-bool MariaSessionFactory::WaitUntilStarted() const {
+bool ServerSessionFactory::WaitUntilStarted() const {
   mysql_mutex_lock(&LOCK_server_started);
   while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
     timespec until;
@@ -351,23 +351,23 @@ bool MariaSessionFactory::WaitUntilStarted() const {
   return !ServerStopping() && !stopping_.load();
 }
 
-void MariaSession::ReleaseTables() {
+void ServerSession::ReleaseTables() {
   if (!tables_.empty()) tables_.CloseAll();
   states_.clear();  // Nor what was known of indexes that nobody may have open any more.
   thd_.ReleaseAuditPlugins();
   Recover();
 }
 
-std::unique_ptr<Session> MariaSessionFactory::Create(LockWait lock_wait) {
+std::unique_ptr<Session> ServerSessionFactory::Create(LockWait lock_wait) {
   if (!WaitUntilStarted()) return nullptr;
   WaitTimeouts timeouts;
   if (lock_wait == LockWait::kServer) {
     timeouts.table_lock_s = settings_.table_lock_wait_s;
     timeouts.waits_for_rows = true;
   }
-  auto session = std::make_unique<MariaSession>(lock_wait, timeouts, settings_.user, indexes_);
+  auto session = std::make_unique<ServerSession>(lock_wait, timeouts, settings_.user, indexes_);
   if (!session->Start()) return nullptr;
   return session;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

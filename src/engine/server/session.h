@@ -11,13 +11,13 @@
 #include "engine/server/writer.h"
 #include "engine/session.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
-class MariaSession final : public Session {
+class ServerSession final : public Session {
  public:
-  MariaSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
-               IndexRegistry& indexes);
-  ~MariaSession() override;
+  ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, SessionUser user,
+                IndexRegistry& indexes);
+  ~ServerSession() override;
 
   /// False when the server is shutting down.
   bool Start();
@@ -43,9 +43,9 @@ class MariaSession final : public Session {
 
  private:
   /// What this session knows of an index.
-  MariaIndex& StateOf(const Index& index);
-  Outcome Read(MariaIndex& index, const model::Find& find, model::RowSink& sink);
-  Outcome SendRows(OpenTable& open, MariaIndex& index, const model::Find& find,
+  ServerIndex& StateOf(const Index& index);
+  Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
+  Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
   bool IsSeenBeforeItIsFlushed() const;
@@ -73,7 +73,7 @@ class MariaSession final : public Session {
   std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
   std::string description_;
   IndexRegistry& indexes_;
-  std::vector<std::unique_ptr<MariaIndex>> states_;  ///< By the index's id.
+  std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.
 };
 
 struct SessionSettings {
@@ -81,9 +81,9 @@ struct SessionSettings {
   SessionUser user = {"handlersocket", /*shows_padding=*/true};
 };
 
-class MariaSessionFactory final : public SessionFactory {
+class ServerSessionFactory final : public SessionFactory {
  public:
-  MariaSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
+  ServerSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
       : settings_(settings), indexes_(indexes) {}
   std::unique_ptr<Session> Create(LockWait lock_wait) override;
   /// Threads that still wait for the server's start give up.
@@ -97,4 +97,4 @@ class MariaSessionFactory final : public SessionFactory {
   std::atomic<bool> stopping_{false};
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

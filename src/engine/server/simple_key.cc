@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -122,4 +122,4 @@ bool SimpleKey::WriteText(const Part& part, std::string_view text, uchar* to) {
   return true;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

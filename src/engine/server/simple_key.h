@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "model/value.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class SimpleKey {
  public:
@@ -46,4 +46,4 @@ class SimpleKey {
   std::vector<Part> parts_;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

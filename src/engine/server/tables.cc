@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "model/limits.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -432,4 +432,4 @@ void Tables::CloseAll() {
   ++generation_;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

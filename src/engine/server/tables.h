@@ -19,11 +19,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/server/mariadb/api.h"
-#include "engine/server/mariadb/worker_thd.h"
+#include "api.h"
 #include "engine/session.h"
+#include "worker_thd.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 enum class Access : uint8_t { kRead, kWrite };
 
@@ -138,4 +138,4 @@ class Tables {
   uint64_t statistics_flushed_s_ = 0;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::Decision;
 using model::ErrorCode;
@@ -34,7 +34,7 @@ Outcome CheckTable(const TABLE& table, const Request& request) {
 }
 
 /// Whether the key and these changes are all that a row of the table has.
-bool IsWhole(const TABLE& table, const MariaIndex& index,
+bool IsWhole(const TABLE& table, const ServerIndex& index,
              std::span<const model::CellChange> changes) {
   return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
 }
@@ -42,7 +42,7 @@ bool IsWhole(const TABLE& table, const MariaIndex& index,
 /// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes it behind
 /// the change of the row, and where it cannot have the lock for that it fails and leaves the row
 /// changed.
-bool MaySetAutoIncrement(const TABLE& table, const MariaIndex& index, const Request& request) {
+bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Request& request) {
   const Field* const field = table.found_next_number_field;
   if (field == nullptr) return false;
   const std::vector<uint>& columns = index.column_fields();
@@ -57,7 +57,7 @@ bool MaySetAutoIncrement(const TABLE& table, const MariaIndex& index, const Requ
 }  // namespace
 
 // Whether the engine takes back a change of one row that fails, whatever it has touched by then.
-Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Request& request) {
+Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || table.part_info != nullptr || open.tables.size() != 1 ||
       table.s->long_unique_table || table.s->period.unique_keys != 0 ||
@@ -82,14 +82,14 @@ Writer::Kind Writer::KindOf(const OpenTable& open, MariaIndex& index, const Requ
   return deletes ? Kind::kDelete : Kind::kUpdate;
 }
 
-bool Writer::Joins(const OpenTable& open, const MariaIndex& index, Kind kind,
+bool Writer::Joins(const OpenTable& open, const ServerIndex& index, Kind kind,
                    const Request& request) const {
   const OpenStatement& now = statement_open_;
   return kind != Kind::kAlone && now.open == &open && now.index == &index && now.kind == kind &&
          !now.spent && (kind != Kind::kInsert || now.values == request.insert.values.size());
 }
 
-Outcome Writer::Execute(MariaIndex& index, const Request& request, model::RowSink& sink) {
+Outcome Writer::Execute(ServerIndex& index, const Request& request, model::RowSink& sink) {
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
@@ -112,7 +112,7 @@ Outcome Writer::Execute(MariaIndex& index, const Request& request, model::RowSin
   return outcome;
 }
 
-Outcome Writer::Join(OpenTable& open, MariaIndex& index, const Request& request,
+Outcome Writer::Join(OpenTable& open, ServerIndex& index, const Request& request,
                      model::RowSink& sink) {
   THD* thd = thd_.get();
   statement_.SetCommand(SqlCommand(request));
@@ -158,7 +158,7 @@ void Writer::Abandon() {
   if (open != nullptr) statement_.End(*open, &outcome);
 }
 
-Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const Request& request,
+Outcome Writer::ExecuteStatement(OpenTable& open, ServerIndex& index, const Request& request,
                                  model::RowSink& sink) {
   switch (request.verb) {
     case Request::Verb::kInsert:
@@ -170,7 +170,7 @@ Outcome Writer::ExecuteStatement(OpenTable& open, MariaIndex& index, const Reque
   }
 }
 
-Outcome Writer::Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert) {
+Outcome Writer::Insert(OpenTable& open, ServerIndex& index, const model::Insert& insert) {
   TABLE* table = open.table;
   if (!new_row_.Insert(table, index, insert.values)) return statement_.ServerFailure();
   return WriteRow(table);
@@ -197,7 +197,7 @@ Outcome Writer::WriteRow(TABLE* table) {
   return outcome;
 }
 
-Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& find,
+Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& find,
                        model::RowSink& sink) {
   TABLE* table = open.table;
   if (find.modification == Modification::kDelete) {
@@ -211,7 +211,7 @@ Outcome Writer::Modify(OpenTable& open, MariaIndex& index, const model::Find& fi
   return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
 }
 
-Outcome Writer::FindAndModify(OpenTable& open, MariaIndex& index, const model::Find& find,
+Outcome Writer::FindAndModify(OpenTable& open, ServerIndex& index, const model::Find& find,
                               model::RowSink& sink) {
   // The values of key and filters are no values of the row: nothing about them is an error.
   thd_.SetStrict(false);
@@ -221,7 +221,7 @@ Outcome Writer::FindAndModify(OpenTable& open, MariaIndex& index, const model::F
                                  : ModifyAll(open, index, find, sink);
 }
 
-Outcome Writer::ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
+Outcome Writer::ModifyFirst(OpenTable& open, ServerIndex& index, const model::Find& find,
                             model::RowSink& sink) {
   Outcome outcome;
   const int error = finder_.Next();
@@ -235,7 +235,7 @@ Outcome Writer::ModifyFirst(OpenTable& open, MariaIndex& index, const model::Fin
 
 // First all rows are found (and locked), then changed: a change can move a row within the index
 // that is being read, and every row is to be changed once.
-Outcome Writer::ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
+Outcome Writer::ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
                           model::RowSink& sink) {
   handler* file = open.table->file;
   int error = CollectRows(open, find.has_in);
@@ -274,7 +274,7 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   }
 }
 
-Outcome Writer::ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
+Outcome Writer::ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                           model::RowSink& sink, bool* changed) {
   TABLE* table = open.table;
   if (find.wants_pre_images) {
@@ -314,7 +314,7 @@ Outcome Writer::DeleteRow(TABLE* table) {
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit) {
+Outcome Writer::Edit(OpenTable& open, ServerIndex& index, const model::Edit& edit) {
   if (!NamesOneRow(index.key_info(open), edit.key)) return Outcome::Fail(ErrorCode::kKpnum);
   Outcome outcome;
   bool again = true;
@@ -327,20 +327,21 @@ Outcome Writer::Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit
   return outcome;
 }
 
-void Writer::MarkForEdit(TABLE* table, MariaIndex& index) {
+void Writer::MarkForEdit(TABLE* table, ServerIndex& index) {
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   new_row_.PrepareUpdate(table, index);
 }
 
-Outcome Writer::PrepareEdit(TABLE* table, MariaIndex& index) {
+Outcome Writer::PrepareEdit(TABLE* table, ServerIndex& index) {
   MarkForEdit(table, index);
   if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again) {
+Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit& edit,
+                         bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_UPDATE);
   model::Find find;
@@ -373,7 +374,7 @@ Outcome Writer::EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& 
   return outcome;
 }
 
-Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_DELETE);
@@ -390,7 +391,7 @@ Outcome Writer::Renew(OpenTable& open, MariaIndex& index, const model::Edit& edi
   return outcome;
 }
 
-Outcome Writer::InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+Outcome Writer::InsertEdited(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_INSERT);
@@ -406,4 +407,4 @@ Outcome Writer::InsertEdited(OpenTable& open, MariaIndex& index, const model::Ed
   return outcome;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

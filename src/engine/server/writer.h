@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "engine/server/cells.h"
-#include "engine/server/mariadb/new_row.h"
-#include "engine/server/mariadb/statement.h"
 #include "engine/server/row_finder.h"
+#include "new_row.h"
+#include "statement.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 class Writer {
  public:
@@ -25,7 +25,7 @@ class Writer {
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
   /// REQUIRES: a turn that writes is open.
-  Outcome Execute(MariaIndex& index, const model::Request& request, model::RowSink& sink);
+  Outcome Execute(ServerIndex& index, const model::Request& request, model::RowSink& sink);
 
   /// Ends the statement that requests may have been left open. REQUIRED before a row, a commit.
   Outcome Seal();
@@ -37,47 +37,48 @@ class Writer {
   enum class Kind : uint8_t { kAlone, kUpdate, kDelete, kInsert, kEdit };
   struct OpenStatement {
     OpenTable* open = nullptr;  ///< Null: none.
-    const MariaIndex* index = nullptr;
+    const ServerIndex* index = nullptr;
     Kind kind = Kind::kAlone;
     size_t values = 0;      ///< kInsert: columns that are given.
     bool spent = false;     ///< Nothing may join it any more.
     bool has_half = false;  ///< A request has deleted its row, and is yet to insert it anew.
   };
 
-  static Kind KindOf(const OpenTable& open, MariaIndex& index, const model::Request& request);
-  bool Joins(const OpenTable& open, const MariaIndex& index, Kind kind,
+  static Kind KindOf(const OpenTable& open, ServerIndex& index, const model::Request& request);
+  bool Joins(const OpenTable& open, const ServerIndex& index, Kind kind,
              const model::Request& request) const;
-  Outcome Join(OpenTable& open, MariaIndex& index, const model::Request& request,
+  Outcome Join(OpenTable& open, ServerIndex& index, const model::Request& request,
                model::RowSink& sink);
-  Outcome FindAndModify(OpenTable& open, MariaIndex& index, const model::Find& find,
+  Outcome FindAndModify(OpenTable& open, ServerIndex& index, const model::Find& find,
                         model::RowSink& sink);
-  Outcome ExecuteStatement(OpenTable& open, MariaIndex& index, const model::Request& request,
+  Outcome ExecuteStatement(OpenTable& open, ServerIndex& index, const model::Request& request,
                            model::RowSink& sink);
-  Outcome Insert(OpenTable& open, MariaIndex& index, const model::Insert& insert);
+  Outcome Insert(OpenTable& open, ServerIndex& index, const model::Insert& insert);
   Outcome WriteRow(TABLE* table);
   static int CounterError(TABLE* table);
 
-  Outcome Modify(OpenTable& open, MariaIndex& index, const model::Find& find, model::RowSink& sink);
-  Outcome ModifyFirst(OpenTable& open, MariaIndex& index, const model::Find& find,
+  Outcome Modify(OpenTable& open, ServerIndex& index, const model::Find& find,
+                 model::RowSink& sink);
+  Outcome ModifyFirst(OpenTable& open, ServerIndex& index, const model::Find& find,
                       model::RowSink& sink);
-  Outcome ModifyAll(OpenTable& open, MariaIndex& index, const model::Find& find,
+  Outcome ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
   /// Changes the row in record[0]. `*changed` counts as the protocol counts.
-  Outcome ModifyRow(OpenTable& open, MariaIndex& index, const model::Find& find,
+  Outcome ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);
   Outcome DeleteRow(TABLE* table);
 
-  Outcome Edit(OpenTable& open, MariaIndex& index, const model::Edit& edit);
-  void MarkForEdit(TABLE* table, MariaIndex& index);
-  Outcome PrepareEdit(TABLE* table, MariaIndex& index);
+  Outcome Edit(OpenTable& open, ServerIndex& index, const model::Edit& edit);
+  void MarkForEdit(TABLE* table, ServerIndex& index);
+  Outcome PrepareEdit(TABLE* table, ServerIndex& index);
   /// One reading, decision and change. `*again`: the row has come into being meanwhile.
-  Outcome EditOnce(OpenTable& open, MariaIndex& index, const model::Edit& edit, bool* again);
-  Outcome InsertEdited(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+  Outcome EditOnce(OpenTable& open, ServerIndex& index, const model::Edit& edit, bool* again);
+  Outcome InsertEdited(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);
   /// A row that a foreign key keeps is only changed.
-  Outcome Renew(OpenTable& open, MariaIndex& index, const model::Edit& edit,
+  Outcome Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                 std::span<const model::CellChange> changes, bool* again);
 
   WorkerThd& thd_;
@@ -91,4 +92,4 @@ class Writer {
   OpenStatement statement_open_;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

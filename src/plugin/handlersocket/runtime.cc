@@ -1,6 +1,6 @@
 #include "plugin/handlersocket/runtime.h"
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "plugin/daemon.h"
 
 namespace rowsocket::plugin {
@@ -8,8 +8,8 @@ namespace rowsocket::plugin {
 Runtime::Runtime() = default;
 
 bool Runtime::Start(const Settings& settings, std::string* error) {
-  sessions_ = std::make_unique<engine::mariadb::MariaSessionFactory>(
-      engine::mariadb::SessionSettings{settings.wrlock_timeout_s}, Shared().indexes);
+  sessions_ = std::make_unique<engine::server::ServerSessionFactory>(
+      engine::server::SessionSettings{settings.wrlock_timeout_s}, Shared().indexes);
   lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                            settings.lock_wait_threads);
   const Port ports[] = {

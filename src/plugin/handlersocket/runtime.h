@@ -53,7 +53,7 @@ class Runtime {
   void WarnAboutOpenFiles(const Settings& settings);
 
   exec::StatRegistry stats_;
-  std::unique_ptr<engine::mariadb::MariaSessionFactory> sessions_;
+  std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;
   std::vector<std::unique_ptr<frontend::HandlerSocketSettings>> frontends_;
   std::vector<std::unique_ptr<exec::Service>> services_;

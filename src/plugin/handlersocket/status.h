@@ -3,7 +3,7 @@
 // Threads: any session's. Lifetime: the runtime is set while it runs.
 #pragma once
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "exec/stats.h"
 
 namespace rowsocket::plugin {

@@ -1,7 +1,7 @@
 // What the declaration of the daemon plugin `daemon_memcached` consists of.
 #pragma once
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 
 namespace rowsocket::plugin {
 

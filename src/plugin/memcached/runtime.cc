@@ -1,6 +1,6 @@
 #include "plugin/memcached/runtime.h"
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 #include "plugin/daemon.h"
 #include "plugin/memcached/options.h"
 
@@ -24,9 +24,8 @@ bool MemcachedRuntime::Start(MemcachedVariables variables, std::string* error) {
   if (!ApplyOptions(&variables, error) || !FindAddresses(variables, &addresses, error)) {
     return false;
   }
-  sessions_ = std::make_unique<engine::mariadb::MariaSessionFactory>(
-      engine::mariadb::SessionSettings{variables.wrlock_timeout_s, {"memcached"}},
-      Shared().indexes);
+  sessions_ = std::make_unique<engine::server::ServerSessionFactory>(
+      engine::server::SessionSettings{variables.wrlock_timeout_s, {"memcached"}}, Shared().indexes);
   lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                            variables.lock_wait_threads);
   MakeShared(variables, addresses);

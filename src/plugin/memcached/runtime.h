@@ -46,7 +46,7 @@ class MemcachedRuntime {
   void MakeShared(const MemcachedVariables& variables, const std::vector<net::Address>& addresses);
 
   exec::StatRegistry stats_;
-  std::unique_ptr<engine::mariadb::MariaSessionFactory> sessions_;
+  std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;
   std::unique_ptr<frontend::MemcachedShared> shared_;
   std::unique_ptr<frontend::MemcachedHousekeeper> housekeeper_;

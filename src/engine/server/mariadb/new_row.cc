@@ -1,10 +1,10 @@
-#include "engine/server/mariadb/new_row.h"
+#include "new_row.h"
 
 #include <algorithm>
 
 #include "engine/server/arithmetic.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::Modification;
 
@@ -53,21 +53,21 @@ bool NewRow::CompleteInsert(TABLE* table) {
            thd_.get()->is_error() || table->verify_constraints(false) != VIEW_CHECK_OK);
 }
 
-bool NewRow::Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values) {
+bool NewRow::Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values) {
   const std::vector<uint>& fields = index.column_fields();
   const size_t given = std::min(fields.size(), values.size());
   for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
   return PrepareInsert(table) && FillInsert(table, index, values);
 }
 
-bool NewRow::InsertAnother(TABLE* table, const MariaIndex& index,
+bool NewRow::InsertAnother(TABLE* table, const ServerIndex& index,
                            std::span<const model::Value> values) {
   restore_record(table, s->default_values);
   table->reset_default_fields();
   return FillInsert(table, index, values);
 }
 
-bool NewRow::FillInsert(TABLE* table, const MariaIndex& index,
+bool NewRow::FillInsert(TABLE* table, const ServerIndex& index,
                         std::span<const model::Value> values) {
   const std::vector<uint>& fields = index.column_fields();
   for (size_t i = 0; i < std::min(fields.size(), values.size()); ++i) {
@@ -76,7 +76,7 @@ bool NewRow::FillInsert(TABLE* table, const MariaIndex& index,
   return CompleteInsert(table);
 }
 
-bool NewRow::InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
+bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
                           std::span<const model::CellChange> changes) {
   const std::vector<uint>& fields = index.column_fields();
   const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
@@ -97,7 +97,7 @@ bool NewRow::InsertEdited(TABLE* table, const MariaIndex& index, const model::Ed
 
 // As in SQL a VIRTUAL column is computed only where something needs it: one whose expression fails
 // is no reason to refuse the row.
-void NewRow::PrepareUpdate(TABLE* table, const MariaIndex& index) {
+void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if ((*field)->vcol_info == nullptr) bitmap_set_bit(table->read_set, (*field)->field_index);
   }
@@ -108,13 +108,13 @@ void NewRow::PrepareUpdate(TABLE* table, const MariaIndex& index) {
   table->mark_columns_needed_for_update();
 }
 
-NewRow::Made NewRow::Modify(TABLE* table, const MariaIndex& index, const model::Find& find) {
+NewRow::Made NewRow::Modify(TABLE* table, const ServerIndex& index, const model::Find& find) {
   BeginUpdate(table);
   Made made = StoreNewValues(table, index, find);
   return made == Made::kChanged ? CompleteUpdate(table) : made;
 }
 
-NewRow::Made NewRow::Change(TABLE* table, const MariaIndex& index,
+NewRow::Made NewRow::Change(TABLE* table, const ServerIndex& index,
                             std::span<const model::CellChange> changes) {
   BeginUpdate(table);
   Made made = Made::kChanged;
@@ -147,7 +147,7 @@ NewRow::Made NewRow::CompleteUpdate(TABLE* table) {
   return table->verify_constraints(false) == VIEW_CHECK_OK ? Made::kChanged : Made::kRefused;
 }
 
-NewRow::Made NewRow::StoreNewValues(TABLE* table, const MariaIndex& index,
+NewRow::Made NewRow::StoreNewValues(TABLE* table, const ServerIndex& index,
                                     const model::Find& find) {
   const std::vector<uint>& fields = index.column_fields();
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -182,4 +182,4 @@ bool NewRow::StoreExactly(Field* field, const model::Value& value) {
   return stored.equal;
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -10,10 +10,10 @@
 
 #include "engine/server/cells.h"
 #include "engine/server/index.h"
-#include "engine/server/mariadb/worker_thd.h"
 #include "model/request.h"
+#include "worker_thd.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 /// In a column that generates its values 0 is a value like any other.
 class ExplicitZero {
@@ -42,31 +42,31 @@ class NewRow {
   explicit NewRow(WorkerThd& thd) : thd_(thd) {}
 
   /// Marks the columns that an update through this index reads and writes.
-  void PrepareUpdate(TABLE* table, const MariaIndex& index);
+  void PrepareUpdate(TABLE* table, const ServerIndex& index);
   /// What U, + or - make of the row.
-  Made Modify(TABLE* table, const MariaIndex& index, const model::Find& find);
+  Made Modify(TABLE* table, const ServerIndex& index, const model::Find& find);
   /// What an edit makes of it.
-  Made Change(TABLE* table, const MariaIndex& index, std::span<const model::CellChange> changes);
+  Made Change(TABLE* table, const ServerIndex& index, std::span<const model::CellChange> changes);
 
   /// A row of these values of the opened columns.
-  bool Insert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
+  bool Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
   /// The same after a first one of as many values, within one statement.
-  bool InsertAnother(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
+  bool InsertAnother(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
   /// A row with this key and these values of the opened columns.
-  bool InsertEdited(TABLE* table, const MariaIndex& index, const model::Edit& edit,
+  bool InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
 
  private:
   bool PrepareInsert(TABLE* table);
-  bool FillInsert(TABLE* table, const MariaIndex& index, std::span<const model::Value> values);
+  bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
   bool CompleteInsert(TABLE* table);
   void BeginUpdate(TABLE* table);
   Made CompleteUpdate(TABLE* table);
-  Made StoreNewValues(TABLE* table, const MariaIndex& index, const model::Find& find);
+  Made StoreNewValues(TABLE* table, const ServerIndex& index, const model::Find& find);
   bool StoreExactly(Field* field, const model::Value& value);
 
   WorkerThd& thd_;
   CellBuffers cells_;
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

@@ -1,8 +1,8 @@
-#include "engine/server/mariadb/statement.h"
+#include "statement.h"
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
@@ -127,4 +127,4 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   thd_.ClearStatement();
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

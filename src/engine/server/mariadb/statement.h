@@ -7,10 +7,10 @@
 // ServerFailure; a handler's numbers, by Failure.
 #pragma once
 
-#include "engine/server/mariadb/worker_thd.h"
 #include "engine/server/tables.h"
+#include "worker_thd.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 /// Triggers of a table are not run: whether there are any for this SQLCOM_ command.
 bool HasTriggers(const TABLE& table, int sql_command);
@@ -45,4 +45,4 @@ class Statement {
   bool had_changed_rows_ = false;  ///< The turn, before this statement.
 };
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

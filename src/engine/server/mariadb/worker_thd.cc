@@ -1,10 +1,10 @@
-#include "engine/server/mariadb/worker_thd.h"
+#include "worker_thd.h"
 
 #include <atomic>
 
-#include "engine/server/mariadb/api.h"
+#include "api.h"
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 namespace {
 
@@ -265,4 +265,4 @@ void WorkerThd::Interrupt() {
   if (thd_ != nullptr) thd_->awake(KILL_QUERY);
 }
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

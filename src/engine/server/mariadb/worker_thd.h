@@ -16,7 +16,7 @@
 class THD;
 class sys_var;
 
-namespace rowsocket::engine::mariadb {
+namespace rowsocket::engine::server {
 
 struct WaitTimeouts {
   /// Seconds for metadata and table locks; 0: do not wait.
@@ -96,4 +96,4 @@ bool ServerStopping();
 /// The engine or server number as clients of the protocol know it (1062 is 121, 1205 is 146 ...).
 model::Error EngineError(int number);
 
-}  // namespace rowsocket::engine::mariadb
+}  // namespace rowsocket::engine::server

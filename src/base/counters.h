@@ -27,6 +27,7 @@ class CounterBlock;
 template <typename E>
 class CounterRegistry {
  public:
+  using Counter = E;
   static constexpr size_t kCounters = static_cast<size_t>(E::kCount);
 
   CounterRegistry() = default;

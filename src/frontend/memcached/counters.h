@@ -9,36 +9,28 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/counter_info.h"
+
 namespace rowsocket::frontend {
 
+/// The counters of layer `frontend/memcached` in spec/counters.tsv.
 enum class MemcachedStat : uint8_t {
-  kCmdGet,  ///< Keys asked for, not commands.
-  kCmdSet,
-  kCmdTouch,
-  kCmdFlush,
-  kCmdMeta,
-  kGetHits,
-  kGetMisses,
-  kGetExpired,  ///< Misses of a row that has expired and is there still.
-  kDeleteHits,
-  kDeleteMisses,
-  kIncrHits,
-  kIncrMisses,
-  kDecrHits,
-  kDecrMisses,
-  kCasHits,
-  kCasMisses,
-  kCasBadval,
-  kTouchHits,
-  kTouchMisses,
-  kSets,         ///< set, add, replace, append, prepend and cas that stored something.
-  kPurged,       ///< Expired rows that were removed.
-  kErrors,       ///< Replies that are errors.
-  kReadsTimed,   ///< Of every kSampleEvery-th request the time from parsing it to its reply:
-  kReadMicros,   ///< their sum,
-  kWritesTimed,  ///< and those of writes, their commit included.
-  kWriteMicros,
+#define ROWSOCKET_COUNTER(constant, ...) constant,
+#include "frontend/memcached/counters.inc"
   kCount
+};
+
+/// By MemcachedStat.
+inline constexpr base::CounterInfo kMemcachedStatInfo[] = {
+#define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
+  {name, base::CounterType::type, plugins, stats},
+#include "frontend/memcached/counters.inc"
+};
+
+inline constexpr base::AverageInfo<MemcachedStat> kMemcachedAverages[] = {
+#define ROWSOCKET_AVERAGE(name, sum, count, plugins, stats) \
+  {name, MemcachedStat::sum, MemcachedStat::count, plugins, stats},
+#include "frontend/memcached/counters.inc"
 };
 
 /// Requests of which one is timed.
@@ -46,6 +38,7 @@ inline constexpr uint32_t kSampleEvery = 16;
 
 class MemcachedCounters {
  public:
+  using Counter = MemcachedStat;
   static constexpr size_t kCounters = static_cast<size_t>(MemcachedStat::kCount);
 
   void Add(MemcachedStat stat, uint64_t amount = 1) {
@@ -75,8 +68,5 @@ class MemcachedCounters {
 
   std::array<Padded, kParts> parts_;
 };
-
-/// Of a sum; 0 where nothing was counted.
-constexpr uint64_t Average(uint64_t sum, uint64_t count) { return count == 0 ? 0 : sum / count; }
 
 }  // namespace rowsocket::frontend

@@ -325,26 +325,26 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   const Command& command = work.command;
   const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
   counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
-  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kCmdMeta);
-  counters.Add(Stat::kGetExpired, IsGet(command.verb) ? tally.expired : 0);
+  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kMetaCommands);
+  counters.Add(Stat::kExpired, IsGet(command.verb) ? tally.expired : 0);
   if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
   switch (command.verb) {
     case Verb::kGat:
       // mg with T is a touch only if there was something to touch.
       if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
-        counters.Add(Stat::kCmdTouch, work.targets.size());
+        counters.Add(Stat::kTouches, work.targets.size());
         counters.Add(Stat::kTouchHits, tally.hits);
         counters.Add(Stat::kTouchMisses, tally.misses);
         break;
       }
       [[fallthrough]];
     case Verb::kGet:
-      counters.Add(Stat::kCmdGet, work.targets.size());
-      counters.Add(Stat::kGetHits, tally.hits);
-      counters.Add(Stat::kGetMisses, tally.misses);
+      counters.Add(Stat::kGets, work.targets.size());
+      counters.Add(Stat::kHits, tally.hits);
+      counters.Add(Stat::kMisses, tally.misses);
       break;
     case Verb::kTouch:
-      counters.Add(Stat::kCmdTouch);
+      counters.Add(Stat::kTouches);
       counters.Add(Stat::kTouchHits, tally.hits);
       counters.Add(Stat::kTouchMisses, tally.misses);
       break;
@@ -374,7 +374,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       counters.Add(Stat::kCasBadval, tally.bad_tokens);
       break;
     case Verb::kFlushAll:
-      counters.Add(Stat::kCmdFlush);
+      counters.Add(Stat::kFlushes);
       break;
     default:
       break;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "frontend/memcached/replies.h"
 #include "protocol/memcached/encoder.h"
@@ -32,37 +33,41 @@ class Writer {
   base::Buffer& out_;
 };
 
-/// Gauges are not reset.
-bool IsGauge(Stat stat) { return stat == Stat::kConnections; }
-
 /// Counters since the last `stats reset`.
 class Since {
  public:
   explicit Since(MemcachedShared& shared) : shared_(shared), lock_(shared.reset_mutex) {}
 
   uint64_t operator()(Stat stat) const {
-    const uint64_t sum = shared_.exec_stats.Sum(stat);
-    const auto at = static_cast<size_t>(stat);
-    return IsGauge(stat) || at >= shared_.exec_base.size() ? sum : sum - shared_.exec_base[at];
+    return Of(shared_.exec_stats, exec::kStatInfo, shared_.exec_base, stat);
   }
   uint64_t operator()(MemcachedStat stat) const {
-    const uint64_t sum = shared_.counters.Sum(stat);
-    const auto at = static_cast<size_t>(stat);
-    return at >= shared_.base.size() ? sum : sum - shared_.base[at];
+    return Of(shared_.counters, kMemcachedStatInfo, shared_.base, stat);
   }
 
   void Reset() {
-    shared_.exec_base.resize(static_cast<size_t>(Stat::kErrorsFirst));
-    for (size_t i = 0; i < shared_.exec_base.size(); ++i) {
-      shared_.exec_base[i] = shared_.exec_stats.Sum(static_cast<Stat>(i));
-    }
-    shared_.base.resize(MemcachedCounters::kCounters);
-    for (size_t i = 0; i < shared_.base.size(); ++i) {
-      shared_.base[i] = shared_.counters.Sum(static_cast<MemcachedStat>(i));
-    }
+    Remember(shared_.exec_stats, &shared_.exec_base);
+    Remember(shared_.counters, &shared_.base);
   }
 
  private:
+  using Base = std::vector<uint64_t>;
+
+  template <typename Counters, typename Infos, typename E>
+  static uint64_t Of(const Counters& counters, const Infos& infos, const Base& base, E stat) {
+    const uint64_t sum = counters.Sum(stat);
+    const auto at = static_cast<size_t>(stat);
+    const bool is_gauge = infos[at].type == base::CounterType::kGauge;
+    return is_gauge || at >= base.size() ? sum : sum - base[at];
+  }
+  template <typename Counters>
+  static void Remember(const Counters& counters, Base* base) {
+    base->resize(Counters::kCounters);
+    for (size_t i = 0; i < base->size(); ++i) {
+      (*base)[i] = counters.Sum(static_cast<typename Counters::Counter>(i));
+    }
+  }
+
   MemcachedShared& shared_;
   const std::lock_guard<std::mutex> lock_;
 };
@@ -87,49 +92,22 @@ void AddProcess(const MemcachedShared& shared, Writer& writer) {
   }
 }
 
+template <typename E, size_t kCount>
+void AddNamed(const base::CounterInfo (&infos)[kCount], const Since& since, Writer& writer) {
+  for (size_t i = 0; i < kCount; ++i) {
+    if (!infos[i].stats.empty()) writer.Add(infos[i].stats, since(static_cast<E>(i)));
+  }
+}
+
 void AddCounters(MemcachedShared& shared, Writer& writer) {
   const Since since(shared);
   writer.Add("max_connections", shared.settings.limits.connections_max);
-  writer.Add("curr_connections", since(Stat::kConnections));
-  writer.Add("total_connections", since(Stat::kConnectionsAccepted));
-  writer.Add("rejected_connections", since(Stat::kConnectionsRefused));
-  using Own = MemcachedStat;
-  struct Named {
-    const char* name;
-    Own stat;
-  };
-  static constexpr Named kNamed[] = {{"cmd_get", Own::kCmdGet},
-                                     {"cmd_set", Own::kCmdSet},
-                                     {"cmd_flush", Own::kCmdFlush},
-                                     {"cmd_touch", Own::kCmdTouch},
-                                     {"cmd_meta", Own::kCmdMeta},
-                                     {"get_hits", Own::kGetHits},
-                                     {"get_misses", Own::kGetMisses},
-                                     {"get_expired", Own::kGetExpired},
-                                     {"delete_misses", Own::kDeleteMisses},
-                                     {"delete_hits", Own::kDeleteHits},
-                                     {"incr_misses", Own::kIncrMisses},
-                                     {"incr_hits", Own::kIncrHits},
-                                     {"decr_misses", Own::kDecrMisses},
-                                     {"decr_hits", Own::kDecrHits},
-                                     {"cas_misses", Own::kCasMisses},
-                                     {"cas_hits", Own::kCasHits},
-                                     {"cas_badval", Own::kCasBadval},
-                                     {"touch_hits", Own::kTouchHits},
-                                     {"touch_misses", Own::kTouchMisses},
-                                     {"total_items", Own::kSets},
-                                     {"purged", Own::kPurged},
-                                     {"errors", Own::kErrors}};
-  for (const Named& each : kNamed) writer.Add(each.name, since(each.stat));
-  writer.Add("bytes_read", since(Stat::kBytesReceived));
-  writer.Add("bytes_written", since(Stat::kBytesSent));
-  writer.Add("batches", since(Stat::kBatches));
-  writer.Add("batch_requests", since(Stat::kBatchRequests));
-  writer.Add("commits", since(Stat::kCommits));
-  writer.Add("commit_failures", since(Stat::kCommitFailures));
-  writer.Add("lock_waits", since(Stat::kLockWaits));
-  writer.Add("get_latency_us", Average(since(Own::kReadMicros), since(Own::kReadsTimed)));
-  writer.Add("set_latency_us", Average(since(Own::kWriteMicros), since(Own::kWritesTimed)));
+  AddNamed<Stat>(exec::kStatInfo, since, writer);
+  AddNamed<MemcachedStat>(kMemcachedStatInfo, since, writer);
+  for (const auto& average : kMemcachedAverages) {
+    if (average.stats.empty()) continue;
+    writer.Add(average.stats, base::Average(since(average.sum), since(average.count)));
+  }
   writer.Add("threads", shared.settings.threads);
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "api.h"
-#include "exec/stats.h"
 
 namespace rowsocket::plugin {
 
@@ -12,9 +11,6 @@ class Runtime;
 
 /// Where the counters are read from; null when nothing runs.
 void SetStatusSource(const Runtime* runtime);
-
-/// What SHOW STATUS calls a counter, behind the plugin's name. REQUIRES: not that of an error.
-const char* CounterName(exec::Stat stat);
 
 /// For the plugin's declaration.
 extern st_mysql_show_var kStatusVariables[];

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+import mc
 from hs import OK, counted, refused
-from server import wait_until
+from server import REPOSITORY, wait_until
 
 
 @pytest.fixture
@@ -224,3 +225,26 @@ def test_status_can_be_read_while_work_is_done(table, sql, server, db):
         sql.rows("SHOW GLOBAL STATUS")
         sql.rows("SHOW FULL PROCESSLIST")
         assert [index.client.recv() for index in clients] == [counted(1)] * 3
+
+
+def spec_rows(table):
+    lines = (REPOSITORY / f"spec/{table}.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("plugin", ["handlersocket", "daemon_memcached"])
+def test_status_shows_the_counters_of_the_table(sql, plugin):
+    expected = [f"{plugin}_{name}" for name, _, _, _, plugins, _, _ in spec_rows("counters")
+                if plugin in plugins.split(",")]
+    if plugin == "handlersocket":
+        expected += [f"handlersocket_errors_{row[0]}" for row in spec_rows("errors")]
+    shown = [name.decode().lower() for name, _ in sql.rows("SHOW GLOBAL STATUS LIKE %s", f"{plugin}\\_%")]
+    assert sorted(shown) == sorted(expected)
+
+
+@pytest.mark.ours
+def test_memcacheds_stats_answer_the_counters_of_the_table(sql):
+    with mc.Client(("127.0.0.1", int(sql.value("SELECT @@daemon_memcached_port")))) as client:
+        answered = client.stats()
+    assert {row[5] for row in spec_rows("counters")} - {"-"} <= set(answered)

@@ -1,0 +1,76 @@
+// The rows that SHOW STATUS gets from one plugin: a session's own copy, as the server reads the
+// values after the function that made them has returned.
+//
+// Lifetime: until the next Clear. Trivially destructible: what a thread keeps of a library must not
+// outlive it.
+// Limits: kOwnMax counters of a protocol beside those of exec.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "api.h"
+#include "base/counter_info.h"
+#include "exec/stats.h"
+
+namespace rowsocket::plugin {
+
+class ShownCounters {
+ public:
+  static constexpr size_t kOwnMax = 64;
+
+  /// `plugin`: the name by which spec/counters.tsv says who shows a counter.
+  void Clear(const char* plugin) {
+    plugin_ = plugin;
+    count_ = 0;
+  }
+
+  /// Without a registry, as while the plugin does not run, all are 0.
+  void AddExec(const exec::StatRegistry* stats) { AddAll<exec::Stat>(exec::kStatInfo, stats); }
+
+  template <typename Counters, size_t kInfos, size_t kAverages>
+  void AddOwn(const base::CounterInfo (&infos)[kInfos],
+              const base::AverageInfo<typename Counters::Counter> (&averages)[kAverages],
+              const Counters* counters) {
+    static_assert(kInfos + kAverages <= kOwnMax, "raise kOwnMax");
+    AddAll<typename Counters::Counter>(infos, counters);
+    for (const auto& average : averages) {
+      if (!base::IsShownBy(average.plugins, plugin_)) continue;
+      Add(average.name, counters == nullptr ? 0
+                                            : base::Average(counters->Sum(average.sum),
+                                                            counters->Sum(average.count)));
+    }
+  }
+
+  void ShowIn(st_mysql_show_var* var) {
+    variables_[count_] = {nullptr, nullptr, SHOW_UNDEF};
+    var->type = SHOW_ARRAY;
+    var->value = variables_.data();
+  }
+
+ private:
+  static constexpr size_t kMax = static_cast<size_t>(exec::Stat::kCount) + kOwnMax;
+
+  template <typename E, typename Counters, size_t kInfos>
+  void AddAll(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {
+    for (size_t i = 0; i < kInfos; ++i) {
+      if (!base::IsShownBy(infos[i].plugins, plugin_)) continue;
+      Add(infos[i].name, counters == nullptr ? 0 : counters->Sum(static_cast<E>(i)));
+    }
+  }
+
+  void Add(const char* name, uint64_t value) {
+    values_[count_] = value;
+    variables_[count_] = {name, &values_[count_], SHOW_LONGLONG};
+    ++count_;
+  }
+
+  std::string_view plugin_;
+  size_t count_ = 0;
+  std::array<st_mysql_show_var, kMax + 1> variables_{};
+  std::array<ulonglong, kMax> values_{};
+};
+
+}  // namespace rowsocket::plugin

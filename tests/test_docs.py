@@ -46,7 +46,7 @@ def test_documents_say_what_the_code_says():
     run("scripts/check-docs")
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/OPERATIONS.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/INSTALL.md", "docs/OPERATIONS.md"])
 def test_each_command_is_run_somewhere(document):
     commands = blocks(document, "sh")
     assert commands and set(commands) <= set(RUN_BY)
@@ -147,7 +147,7 @@ def configuration(path, prefix):
 
 @pytest.mark.ours
 def test_install_and_load(tmp_path):
-    """cmake --install, a server with every line of rowsocket.cnf, and README's statements."""
+    """cmake --install, a server with every line of rowsocket.cnf, and INSTALL's statements."""
     run("cmake", "--install", "build", DESTDIR=str(tmp_path))
     library = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
     options = configuration(tmp_path / "etc/mysql/mariadb.conf.d/rowsocket.cnf",
@@ -159,7 +159,7 @@ def test_install_and_load(tmp_path):
         run("scripts/server", "start", directory, "--", *options, **env)
         run("scripts/server", "stop", directory)
         run("scripts/server", "start", directory, "--plugin", "none", **env)
-        for statement in blocks("README.md", "sql"):
+        for statement in blocks("docs/INSTALL.md", "sql"):
             run("scripts/server", "sql", directory, "--execute", statement)
         assert "handlersocket listens on" in (directory / "error.log").read_text()
     finally:

@@ -3,6 +3,8 @@
     perl   libhsclient and Net::HandlerSocket of the original, from the server's source
     node   node-handlersocket from npm
     java   hs4j from Maven Central
+    php    PHP and its memcached extension, from Debian
+    python pymemcache from PyPI
 None of them is part of this repository. Where the tool to fetch or run one is missing, the test
 is skipped and says so.
 """
@@ -13,6 +15,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -22,6 +25,9 @@ HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
 NODE_PACKAGE = "node-handlersocket@0.1.0"
 JARS = ["com.googlecode.hs4j:hs4j:0.1", "org.slf4j:slf4j-api:1.5.6", "org.slf4j:slf4j-nop:1.5.6"]
 PERL_PACKAGES = ["libdbi-perl", "libdbd-mysql-perl"]
+PHP_PACKAGES = ["php8.2-cli", "php8.2-common", "php8.2-memcached", "php8.2-igbinary", "php8.2-msgpack",
+                "libmemcached11", "libhashkit2", "libsodium23", "libargon2-1", "libedit2", "libxml2", "libicu72"]
+PYTHON_CLIENT = "pymemcache==4.0.0"
 
 
 def need(*programs):
@@ -126,3 +132,27 @@ def build_perl_library(folder):
     run("g++", "-shared", "-fPIC", "-O1", "-w", *flags, '-DXS_VERSION="0.01"', f"-I{HERE}", f"-I{perl}",
         f"-I{client}", folder / "HandlerSocket.cpp", *sorted(client.glob("*.cpp")),
         "-o", library / "HandlerSocket.so")
+
+
+def php():
+    """The command that runs PHP with its memcached extension, and its environment."""
+    need("apt-get", "dpkg")
+    with making("php") as (folder, empty):
+        if empty:
+            fetch("apt-get", "download", "-q", *PHP_PACKAGES, cwd=empty)
+            for package in empty.glob("*.deb"):
+                run("dpkg", "-x", package, empty / "root")
+    extensions = next(folder.glob("root/usr/lib/php/2*"))
+    command = [folder / "root/usr/bin/php8.2", "-n", "-d", f"extension_dir={extensions}"]
+    for name in ("igbinary", "msgpack", "memcached"):
+        command += ["-d", f"extension={name}.so"]
+    libraries = ":".join(map(str, folder.glob("root/usr/lib/*-linux-gnu")))
+    return command, {**os.environ, "LD_LIBRARY_PATH": libraries}
+
+
+def python_path():
+    """The environment in which Python finds pymemcache."""
+    with making("pymemcache") as (folder, empty):
+        if empty:
+            fetch(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", empty, PYTHON_CLIENT)
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}

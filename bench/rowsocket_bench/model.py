@@ -3,6 +3,9 @@
 import dataclasses
 
 
+SETTLE_S = 2.0  # What settling takes, for the estimate alone.
+
+
 @dataclasses.dataclass(frozen=True)
 class Load:
     """What the load generator is told: a workload and its options, as on its command line."""
@@ -73,6 +76,7 @@ class Case:
     rounds: int = 5
     seconds: float = 1.0
     warmup_s: float = 0.2
+    settle: bool = False    # ahead of each window no server has anything left to write
     special: str = ""       # measured by this function of special.py instead of by loads
     options: tuple = ()     # for special
 
@@ -80,7 +84,7 @@ class Case:
         if self.special:
             return dict(self.options).get("estimated_s", 20)
         sweep = sum(len(entry.loads) for entry in self.entries if len(entry.loads) > 1)
-        window_s = self.seconds + self.warmup_s + 0.3
+        window_s = self.seconds + self.warmup_s + (SETTLE_S if self.settle else 0) + 0.3
         return self.rounds * len(self.entries) * window_s + sweep * (window_s + 0.5) / 2
 
     def systems(self):

@@ -2,34 +2,35 @@
 
 import io
 import re
+import textwrap
 
 import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  after use(): no display is looked for
-from matplotlib.ticker import LogLocator  # noqa: E402
+from matplotlib.ticker import LogLocator, MaxNLocator  # noqa: E402
 
-from . import stats, tables  # noqa: E402
+from . import overview, stats, tables  # noqa: E402
 
-STYLE = {"svg.hashsalt": "rowsocket", "svg.fonttype": "none", "font.size": 9,
+STYLE = {"svg.hashsalt": "rowsocket", "svg.fonttype": "none", "font.size": 12,
          "font.family": "sans-serif", "axes.grid": True, "grid.alpha": 0.3,
-         "axes.spines.top": False, "axes.spines.right": False, "figure.figsize": (7, 3.8),
+         "axes.spines.top": False, "axes.spines.right": False, "figure.figsize": (6, 4.2),
          "figure.facecolor": "white"}
-COLOURS = {"ours": "#0b6e4f", "bundled": "#c8553d", "memcached": "#2f6690", "null server": "#999",
+COLORS = {"ours": "#0b6e4f", "bundled": "#c8553d", "memcached": "#2f6690", "null server": "#999",
            "SQL": "#7d5ba6"}
-MORE_COLOURS = ("#b08900", "#3d405b", "#e07a5f", "#81b29a", "#5f0f40")
-BARS = ("P0", "P1", "P2", "P3", "P4", "P7-64", "P7-256")
-BARS_FROM = 1000  # where bars on a logarithmic scale begin
+MORE_COLORS = ("#b08900", "#3d405b", "#e07a5f", "#81b29a", "#5f0f40")
+# What the document and the page show first.
+FIRST = ("hot", "finds", "updates", "cpu")
 MARKERS = "osv^Dxp*h"
 
 
-def colour(label, labels):
-    if label in COLOURS:
-        return COLOURS[label]
+def color(label, labels):
+    if label in COLORS:
+        return COLORS[label]
     if label.startswith("SQL") and sum(other.startswith("SQL") for other in labels) == 1:
-        return COLOURS["SQL"]
-    others = [other for other in labels if other not in COLOURS]
-    return MORE_COLOURS[others.index(label) % len(MORE_COLOURS)]
+        return COLORS["SQL"]
+    others = [other for other in labels if other not in COLORS]
+    return MORE_COLORS[others.index(label) % len(MORE_COLORS)]
 
 
 def svg(figure):
@@ -52,7 +53,7 @@ def lines(results, curve, metric, title, y_label, log=False):
         found = [(x, y) for x, y in found if y is not None]
         if len(found) < 2:
             continue
-        axes.plot(*zip(*found), label=label, color=colour(label, all_labels), linewidth=1.4,
+        axes.plot(*zip(*found), label=overview.name(label), color=color(label, all_labels), linewidth=1.4,
                   marker=MARKERS[number % len(MARKERS)], markersize=4)
         drawn += 1
     if not drawn:
@@ -60,77 +61,82 @@ def lines(results, curve, metric, title, y_label, log=False):
         return None
     axes.set_xscale("log")
     xs = [result.x for result in points]
-    axes.set_xticks(xs, [f"{x:,.0f}" for x in xs],
-                    rotation=45 if len(xs) > 8 else 0)
+    axes.set_xticks(xs, [f"{x:,.0f}" for x in xs], rotation=60 if len(xs) > 5 else 0)
     axes.set_xlabel(tables.curve_x(curve))
     finish(axes, title, y_label, log)
     return svg(figure)
 
 
 def finish(axes, title, y_label, log=False):
-    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_title(wrapped(title), loc="left", fontsize=13)
     axes.set_ylabel(y_label)
     if log:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
         axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.yaxis.set_major_formatter(plain_number)
     axes.minorticks_off()
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+    axes.legend(frameon=False, fontsize=11, loc="upper center", bbox_to_anchor=(0.45, -0.28), ncols=2)
 
 
-def bars(results, metric, title, y_label, second=None, log=False):
-    """Groups of bars, one per case; with `second` the part of it below is drawn darker."""
-    cases = [results[name] for name in BARS if name in results]
-    labels = list(dict.fromkeys(short(label) for result in cases for label in result.labels))
-    figure, axes = plt.subplots()
-    width = 0.8 / max(1, len(labels))
-    drawn = 0
-    for number, label in enumerate(labels):
-        xs, ys, parts = [], [], []
-        for position, result in enumerate(cases):
-            own = next((name for name in result.labels if short(name) == label), None)
-            y = stats.median(result.series(own, metric)) if own else None
-            if y is not None:
-                xs.append(position + (number - (len(labels) - 1) / 2) * width)
-                ys.append(y)
-                parts.append((stats.median(result.series(own, second)) or 0) if second else 0)
-        if xs:
-            drawn += 1
-            shade = colour(label, labels)
-            axes.bar(xs, ys, width * 0.92, color=shade, alpha=0.45 if second else 1,
-                     label=None if second else label)
-            if second:
-                axes.bar(xs, parts, width * 0.92, color=shade, label=label)
-    if not drawn:
-        plt.close(figure)
+def plain_number(value, _=None):
+    return f"{value:,.0f}" if value == 0 or abs(value) >= 1 else f"{value:g}"
+
+
+def wrapped(text):
+    """A title that a phone shows whole."""
+    return textwrap.fill(text, 48)
+
+
+def bars(results, cases, metric, title, unit, second=None):
+    """A panel for each case, a bar for each system, from zero; where a system has none it says why.
+    With `second` the part of the bar below it is drawn darker."""
+    cases = [(results[id_], words) for id_, words in cases if id_ in results]
+    panels_of = [(result, words, overview.systems_in(result, metric)) for result, words in cases]
+    heights = [len(systems) + 1.6 for _, _, systems in panels_of if systems]
+    if not heights:
         return None
-    axes.set_xticks(range(len(cases)), [f"{result.id}\n{shape(result)}" for result in cases])
-    axes.grid(axis="x", visible=False)
-    finish(axes, title, y_label, log)
-    if log:
-        axes.set_ylim(bottom=min(BARS_FROM, axes.get_ylim()[0]))
+    figure, panels = plt.subplots(len(heights), 1, figsize=(6, 0.6 + 0.42 * sum(heights)), squeeze=False,
+                                  height_ratios=heights)
+    for axes, (result, words, systems) in zip(panels[:, 0], panels_of):
+        most = max(overview.value(result, system, metric) or 0 for system in systems)
+        for position, system in enumerate(systems):
+            found = overview.value(result, system, metric)
+            if found is None:
+                axes.text(0, position, " " + overview.MISSING[result.id, system], va="center",
+                          fontsize=10, style="italic")
+                continue
+            axes.barh(position, found, 0.75, color=COLORS[system], alpha=0.45 if second else 1)
+            if second:
+                axes.barh(position, overview.value(result, system, second) or 0, 0.75, color=COLORS[system])
+            axes.text(found, position, f" {found:,.{0 if found >= 100 else 1}f}", va="center", fontsize=11)
+        axes.set_yticks(range(len(systems)), [overview.name(system) for system in systems])
+        axes.set_ylim(len(systems) - 0.5, -0.5)
+        axes.set_xlim(0, most * 1.25)
+        axes.xaxis.set_major_formatter(plain_number)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.grid(axis="y", visible=False)
+        axes.set_title(words, loc="left", fontsize=11)
+    panels[-1, 0].set_xlabel(unit)
+    figure.suptitle(wrapped(title), x=0.02, ha="left", fontsize=13)
+    figure.tight_layout()
     return svg(figure)
-
-
-def short(label):
-    """SQL as text and SQL prepared are one colour: no case has both."""
-    return "SQL" if label.startswith("SQL") else label
-
-
-def shape(result):
-    return result.loads.get("ours", "")
 
 
 def draw(results):
     """name: (title, SVG) of each plot that these results fill."""
     connections = "requests/s by connections, one in flight on each"
     wanted = {
-        "throughput": ("Requests/s of the canonical table",
-                       lambda t: bars(results, "rps", t, "requests/s", log=True)),
-        "cpu": ("Server CPU per request: whole bar; user mode: dark",
-                lambda t: bars(results, "total_us", t, "us", "user_us")),
+        "hot": ("One hot row, durable: " + connections,
+                lambda t: lines(results, "hot", "rps", t, "requests/s")),
+        "finds": ("Finds by primary key: requests/s",
+                  lambda t: bars(results, overview.FINDS, "rps", t, "requests/s")),
+        "updates": ("Durable updates of random rows, one in flight on each connection: requests/s",
+                    lambda t: bars(results, overview.UPDATES, "rps", t, "requests/s")),
+        "cpu": ("The server's CPU time for a request, user mode dark",
+                lambda t: bars(results, (overview.COSTS[0], overview.COSTS[3]), "total_us", t, "us",
+                               "user_us")),
         "connections": ("Finds: " + connections,
                         lambda t: lines(results, "connections", "rps", t, "requests/s")),
         "latency": ("Finds: latency p99 by connections", lambda t: lines(
@@ -139,8 +145,6 @@ def draw(results):
             results, "connections", "total_us", t, "us")),
         "rate": ("Finds at a fixed rate: latency p99", lambda t: lines(
             results, "rate", "p99_us", t, "us", log=True)),
-        "hot": ("One hot row, durable: " + connections,
-                lambda t: lines(results, "hot", "rps", t, "requests/s", log=True)),
         "hot-latency": ("One hot row: latency p99 by connections", lambda t: lines(
             results, "hot", "p99_us", t, "us", log=True)),
         "hot-batch": ("One hot row: requests per fsync", lambda t: lines(

@@ -1,5 +1,5 @@
-"""Writes results where people read them: a page of its own, docs/BENCHMARKS.md with its plots, and
-the section in README.md.
+"""Writes results where people read them: a page of its own, docs/BENCHMARKS.md with the figures that
+come first and its plots, docs/BENCHMARKS-FIGURES.md with all figures, and the section in README.md.
 """
 
 import base64
@@ -9,23 +9,24 @@ import re
 import shutil
 import textwrap
 
-from . import judge, plan as plans, plots, results as store, stats, tables
+from . import judge, overview, plan as plans, plots, results as store, stats, tables
 from .machine import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
+FIGURES = REPOSITORY / "docs/BENCHMARKS-FIGURES.md"
 BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
 RESULTS = REPOSITORY / "bench/results"
-# What README shows: the case, and the words for it.
+# What README shows: the case, the words for it, and the systems beside it.
 HIGHLIGHTS = (
-    ("P0", "finds, each system at its own best"), ("P1", "finds, 30 connections, 1 in flight"),
-    ("P3", "finds, 30 connections, 16 in flight"), ("P4", "the same on 10,000 hot rows"),
-    ("P7-64", "durable updates, 64 connections"), ("P7-256", "durable updates, 256 connections"),
-    ("P8-single", "durable inserts, 256 connections"),
-    ("H-256", "durable decrements of one row, 256 connections"),
-    ("H-1024", "the same, 1,024 connections"))
-CSS = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#222}
+    ("H-1024", "durable decrements of one row by 1,024 connections", ("SQL", "Redis, Lua", "bundled")),
+    ("P1", "finds by key, 30 connections, one request in flight on each",
+     ("SQL prepared", "memcached", "bundled")),
+    ("P3", "finds by key, 30 connections, 16 requests in flight on each", ("memcached", "bundled")))
+BESIDE_NAMES = {"SQL prepared": "SQL's (prepared)", "SQL": "SQL's", "memcached": "memcached's",
+                "bundled": "the bundled plugin's", "Redis, Lua": "Redis's (a script, `appendfsync always`)"}
+CSS = """body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
 td,th{border-bottom:1px solid #ddd;padding:.25em .7em;text-align:left;vertical-align:top}
 tr.miss{background:#fdf0ec}img{max-width:100%;margin:.5em 0}code{background:#f3f3f3}"""
@@ -75,17 +76,28 @@ def reached_line(results, never_run_count=0):
 
 
 def page(files):
-    """One HTML document with everything in it."""
+    """One HTML document with everything in it, the overview first."""
     runs, results = store.read(files)
-    parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Rowsocket: benchmark</title>"
+    drawn = plots.draw(results)
+    parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8>"
+             "<meta name=viewport content='width=device-width'><title>Rowsocket: benchmark</title>"
              f"<style>{CSS}</style><h1>Rowsocket: benchmark</h1>"]
+    parts += [picture(drawn, name) for name in plots.FIRST]
+    parts += [table.html() for table in overview.all_tables(results)]
+    parts.append(f"<h2>The runs</h2><p>{reached_line(results, never_run(results))}</p>")
     parts += [f"<p>{html.escape(line).replace('`', '')}</p>" for line in machine_lines(runs)]
-    parts.append(f"<p>{reached_line(results, never_run(results))}</p>")
-    for title, text in plots.draw(results).values():
-        data = base64.b64encode(text.encode()).decode()
-        parts.append(f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">')
+    parts.append("<h2>All plots and figures</h2>")
+    parts += [picture(drawn, name) for name in drawn if name not in plots.FIRST]
     parts += [table.html() for table in tables.all_tables(results)]
-    return "\n".join(parts) + "\n</html>\n"
+    return "\n".join(part for part in parts if part) + "\n</html>\n"
+
+
+def picture(drawn, name):
+    if name not in drawn:
+        return ""
+    title, text = drawn[name]
+    data = base64.b64encode(text.encode()).decode()
+    return f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def write_page(files, path):
@@ -104,15 +116,31 @@ def replace_marked(text, mark, inside):
     return pattern.sub(lambda found: f"{found[1]}\n{inside}\n{found[2]}", text)
 
 
-def document(files):
-    """What docs/BENCHMARKS.md says between its marks."""
+def image(drawn, name):
+    return f"![{drawn[name][0]}](benchmarks/{name}.svg)"
+
+
+def overview_part(files):
+    """What docs/BENCHMARKS.md begins with."""
     runs, results = store.read(files)
-    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
-             reached_line(results, never_run(results))]
     drawn = plots.draw(results)
+    made = overview.all_tables(results)
+    parts = [image(drawn, name) for name in plots.FIRST if name in drawn]
+    parts += [table.markdown().rstrip() for table in made]
+    parts.append("The runs that these figures are of (a later file decides where a case is in"
+                 " several):\n\n" + "\n".join(f"- {line}" for line in machine_lines(runs)))
     if drawn:
-        parts.append("All of it on one page: [docs/benchmarks/index.html](benchmarks/index.html).")
-    parts += [f"![{title}](benchmarks/{name}.svg)" for name, (title, _) in drawn.items()]
+        parts.append("All plots and tables on one page: [docs/benchmarks/index.html]"
+                     "(benchmarks/index.html).")
+    return "\n\n".join(parts) + "\n"
+
+
+def document(files):
+    """All figures: what docs/BENCHMARKS-FIGURES.md says."""
+    _, results = store.read(files)
+    drawn = plots.draw(results)
+    parts = [reached_line(results, never_run(results))]
+    parts += [image(drawn, name) for name in drawn if name not in plots.FIRST]
     parts += [table.markdown().rstrip() for table in tables.all_tables(results)]
     return "\n\n".join(parts) + "\n"
 
@@ -128,26 +156,27 @@ def beside(files):
 
 
 def readme(files):
-    """A line per kind of work: our requests/s and how many times the others' that is."""
-    runs, results = store.read(files)
-    run = runs[-1] if runs else None
-    rows = []
-    for name, words in HIGHLIGHTS:
+    """The few figures that matter, what they are beside others', and the run that they are of."""
+    _, results = store.read(files)
+    rows, runs = [], {}
+    for name, words, others in HIGHLIGHTS:
         result = results.get(name)
         ours = stats.median(result.series("ours", "rps")) if result else None
         if ours is None:
             continue
-        others = []
-        for label in result.labels:
+        beside_it = []
+        for label in others:
             ratio, _ = stats.ratio(result.series("ours", "rps"), result.series(label, "rps"))
-            if label != "ours" and ratio is not None:
-                others.append(f"{ratio:.2f} x {label}")
-        rows.append((words, f"{ours:,.0f}", ", ".join(others)))
-    table = tables.Table("", ("work", "requests/s", "which is"), rows)
-    head = textwrap.fill(
-        f"{run['cpu']}, {run['cores']} cores shared with the client, {run['rows']:,} rows, medians"
-        f" of runs in turns, commit `{run['commit']}`:", 100) + "\n\n" if run else ""
-    return head + table.markdown().split("\n", 2)[2]
+            if ratio is not None:
+                beside_it.append(f"{ratio:.1f} x {BESIDE_NAMES[label]}")
+        rows.append((words, f"{ours:,.0f}", ", ".join(beside_it)))
+        runs.setdefault((result.run.get("file"), result.run.get("commit")), result.run)
+    table = tables.Table("", ("work", "requests/s", "which is"), rows).markdown().split("\n", 2)[2]
+    sources = [f"`{run['file']}` (commit `{run['commit']}`, {run['cpu']}, {run['cores']} cores that"
+               f" server and load generator share, {run['rows']:,} rows)" for run in runs.values()]
+    return table + "\n" + textwrap.fill(
+        f"Medians of windows in turns; source: {', '.join(sources)} in"
+        " [bench/results](bench/results).", 105, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def publish_beside(files, say):
@@ -185,6 +214,7 @@ def publish(files, say):
     for name, (_, text) in drawn.items():
         (PLOTS / f"{name}.svg").write_text(text, encoding="utf-8")
     write_page(files, PLOTS / "index.html")
-    write_marked(DOCUMENT, "results", document(files), say)
+    write_marked(DOCUMENT, "overview", overview_part(files), say)
+    write_marked(FIGURES, "results", document(files), say)
     write_marked(README, "performance", readme(files), say)
     return 0

@@ -168,6 +168,8 @@ class Runner:
 
     def _window(self, case, entry, load):
         system = self.fleet.get(entry.system)
+        if case.settle:
+            self.fleet.settle()
         for statement in entry.before:
             system.run(statement)
         ledger = conserve.open_ledger(system, entry)

@@ -2,6 +2,7 @@
 needed. All MariaDB servers begin with the same data directory (dataset.py) and the same options.
 """
 
+import contextlib
 import os
 import random
 import shutil
@@ -15,6 +16,12 @@ from . import dataset
 from .machine import REPOSITORY, cache_dir, read_env
 
 START_TIMEOUT_S = 60
+SETTLE_TIMEOUT_S = 60
+SETTLED_BELOW = 500  # Dirty pages, and transactions in the history.
+SETTLE = ("SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 10000",
+          "SET GLOBAL innodb_max_dirty_pages_pct = 0")
+SETTLED = ("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT", "SET GLOBAL innodb_io_capacity = DEFAULT",
+           "SET GLOBAL innodb_io_capacity_max = DEFAULT")
 # What all MariaDB servers are started with; options of a system come after these.
 COMMON_OPTIONS = (
     "--innodb-log-file-size=1G",
@@ -123,6 +130,20 @@ class MariaDb:
                           self.run(f"SHOW GLOBAL STATUS LIKE '{pattern}'") if value.isdigit()})
         return found
 
+    def settle(self):
+        """Writes out all dirty pages and purges what updates left, so that the next window pays for
+        nothing that an earlier one did. Goes on after a time, whatever is left."""
+        for statement in SETTLE:
+            self.run(statement)
+        with contextlib.suppress(Unavailable):
+            wait_until(self._is_settled, "pages written, history purged", SETTLE_TIMEOUT_S)
+        for statement in SETTLED:
+            self.run(statement)
+
+    def _is_settled(self):
+        left = self.status("Innodb_buffer_pool_pages_dirty", "Innodb_history_list_length")
+        return max(left.values(), default=0) < SETTLED_BELOW
+
     def variables(self):
         names = ("innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index(_parts)?$)"
                  "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$|thread_handling"
@@ -202,6 +223,9 @@ class Process:
     def status(self, *_):
         return {}
 
+    def settle(self):
+        pass
+
     def variables(self):
         # Where it lay on this machine is nobody's business.
         return {"command": " ".join("DIR" if part == self.directory else str(part)
@@ -250,6 +274,11 @@ class Fleet:
         system = self.running.pop(name, None)
         if system:
             system.stop()
+
+    def settle(self):
+        """Of all that run: the pages of one are written by the disk of the others."""
+        for system in self.running.values():
+            system.settle()
 
     def keep_only(self, names):
         for name in set(self.running) - set(names):

@@ -118,11 +118,11 @@ def figures_table(title, chosen):
             series = {metric: result.series(label, metric) for metric in metrics}
             spread = stats.spread(result.series(label, "rps"))
             why = result.absent.get(label, "")
-            rows.append([result.id, label + (f" ({why})" if why else ""),
+            rows.append([result.id, result.title, label + (f" ({why})" if why else ""),
                          result.loads.get(label, "-"),
                          *(number(metric, stats.median(series[metric])) for metric in metrics),
                          "-" if spread is None else f"{spread:.0%}"])
-    head = ["", "system", "connections x depth",
+    head = ["", "work", "system", "connections x depth",
             *(" ".join(part for part in METRICS[metric][:2] if part) for metric in metrics),
             "spread"]
     return Table(title, tuple(head), rows, "Medians of the rounds. Spread: largest less smallest"

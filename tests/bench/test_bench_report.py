@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from rowsocket_bench import plan as plans, plots, publish, results, tables
+from rowsocket_bench import overview, plan as plans, plots, publish, results, tables
 
 RUN = {"time": "2026-11-21T20:00:00+00:00", "commit": "0123456789", "cpu": "Some CPU", "cores": 2,
        "memory_gib": 23.4, "kernel": "6.1", "rows": 1_000_000,
@@ -67,9 +67,10 @@ def test_each_target_has_its_line(found):
 
 def test_figures_stand_for_every_system(found):
     rows = [row for row in table(found, "Their figures").rows if row[0] == "P1"]
-    assert [row[1] for row in rows] == ["ours", "bundled", "memcached", "null server",
+    assert rows[0][1] == "finds, 30 connections x 1"
+    assert [row[2] for row in rows] == ["ours", "bundled", "memcached", "null server",
                                         "SQL prepared"]
-    assert rows[0][3] == "600,000"
+    assert rows[0][4] == "600,000"
 
 
 def test_the_curve_of_the_hot_row_shows_batches_and_fsyncs(found):
@@ -100,7 +101,7 @@ def test_the_table_of_2010_stands_beside(found):
 
 
 def test_every_plot_is_drawn_and_the_same_each_time(found, drawn):
-    assert set(drawn) == {"throughput", "cpu", "connections", "latency", "connections-cpu", "rate",
+    assert set(drawn) == {"finds", "updates", "cpu", "connections", "latency", "connections-cpu", "rate",
                           "hot", "hot-latency", "hot-batch", "memcached-mixed", "rows", "columns",
                           "values"}
     assert all(text.startswith("<svg") for _, text in drawn.values())
@@ -108,9 +109,36 @@ def test_every_plot_is_drawn_and_the_same_each_time(found, drawn):
     assert plots.draw(few)["hot"] == drawn["hot"]
 
 
+def test_bars_begin_at_zero_and_say_why_one_is_missing(drawn):
+    for name in ("finds", "updates", "cpu"):
+        assert "log" not in drawn[name][0] and ">0<" in drawn[name][1]
+    assert "one statement at a time on a connection" in drawn["finds"][1]
+    assert "it keeps nothing on disk" in drawn["updates"][1]
+
+
+def test_the_overview_begins_with_the_hot_row_and_names_what_is_slower(whole, found, tmp_path):
+    made = overview.all_tables(found)
+    assert [table.title.split(":")[0] for table in made] == [
+        "One hot row, durable decrements", "Finds by primary key", "What a request costs"]
+    writer = results.Writer(shutil.copy(whole, tmp_path))
+    case = next(case for case in plans.cases_of(plans.Plan(), "canonical") if case.id == "P8-bulk")
+    writer.case(case)
+    for label, rows_s in (("ours", 80), ("bundled", 100), ("SQL, 1,000 rows", 50)):
+        writer.write("sample", case=case.id, label=label, round=0, load="1 x 1000",
+                     values={"rps": rows_s, "rows_s": rows_s})
+    writer.write("done", case=case.id)
+    slower = overview.slower_table(results.read([writer.path])[1])
+    assert slower.rows == [[case.title, "bundled plugin", "80", "100", "0.80"]]
+
+
+def test_figures_of_the_readme_name_their_run(whole):
+    text = publish.readme([whole])
+    assert "3.0 x memcached's" in text and "`run.jsonl` (commit `0123456789`" in text.replace("\n", " ")
+
+
 def test_the_page_needs_nothing_else(whole, draws_nothing_twice):
     page = publish.page([whole])
-    assert page.count("data:image/svg+xml;base64,") == 13
+    assert page.count("data:image/svg+xml;base64,") == 14
     assert not re.search(r'(src|href)=(?!"data:)', page)
     assert "Some CPU" in page and "0123456789" in page
 
@@ -144,31 +172,34 @@ def test_documents_count_the_targets_that_were_never_run(tmp_path):
 def test_documents_are_written_between_their_marks(whole, tmp_path, monkeypatch,
                                                    draws_nothing_twice):
     document, readme = tmp_path / "docs/BENCHMARKS.md", tmp_path / "README.md"
+    figures = tmp_path / "docs/BENCHMARKS-FIGURES.md"
     beside = tmp_path / "docs/BENCHMARKS-BESIDE.md"
     document.parent.mkdir()
-    document.write_text("method\n<!-- results: by a program -->\nbefore it\n<!-- results: end -->"
+    document.write_text("begin\n<!-- overview: by a program -->\nbefore it\n<!-- overview: end -->"
                         "\nend\n")
+    figures.write_text("begin\n<!-- results: by it -->\nbefore it\n<!-- results: end -->\nend\n")
     beside.write_text("<!-- another machine: by it -->\nbefore it\n<!-- another machine: end -->\n")
     readme.write_text("a\n<!-- performance: by it -->\nbefore it\n<!-- performance: end -->\nz\n")
-    for name, value in (("DOCUMENT", document), ("README", readme), ("BESIDE", beside),
+    for name, value in (("DOCUMENT", document), ("FIGURES", figures), ("README", readme), ("BESIDE", beside),
                         ("REPOSITORY", tmp_path), ("PLOTS", tmp_path / "docs/benchmarks"),
                         ("RESULTS", tmp_path)):
         monkeypatch.setattr(publish, name, value)
     said = []
     publish.publish([whole], said.append)
-    first = document.read_text(), readme.read_text()
-    assert first[0].startswith("method\n") and first[0].endswith("end\n")
+    first = document.read_text(), readme.read_text(), figures.read_text()
+    assert first[0].startswith("begin\n") and first[0].endswith("end\n")
+    assert first[2].startswith("begin\n") and first[2].endswith("end\n")
     assert "before it" not in "".join(first)
-    assert "1.50 x bundled" in first[1] and first[1].endswith("z\n")
-    for name in re.findall(r"\]\((benchmarks/[^)]+)\)", first[0]):
+    assert "1.5 x the bundled plugin's" in first[1] and first[1].endswith("z\n")
+    for name in re.findall(r"\]\((benchmarks/[^)]+)\)", first[0] + first[2]):
         assert (tmp_path / "docs" / name).exists(), name
     publish.publish([whole], said.append)
-    assert (document.read_text(), readme.read_text()) == first
+    assert (document.read_text(), readme.read_text(), figures.read_text()) == first
     assert (tmp_path / "run.jsonl").read_bytes() == whole.read_bytes()
     publish.publish_beside([whole], said.append)
     assert "was to be reached" in beside.read_text() and "before it" not in beside.read_text()
     assert "figures" not in beside.read_text() and "![" not in beside.read_text()
-    assert (document.read_text(), readme.read_text()) == first
+    assert (document.read_text(), readme.read_text(), figures.read_text()) == first
     results.Writer(tmp_path / "quick.jsonl").write("run", **RUN, quick=True)
     with pytest.raises(ValueError, match="quick"):
         publish.publish([tmp_path / "quick.jsonl"], said.append)

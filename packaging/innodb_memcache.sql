@@ -39,7 +39,7 @@ INSERT IGNORE INTO cache_policies
 INSERT IGNORE INTO config_options VALUES ('separator', '|'), ('table_map_delimiter', '.');
 
 -- Byte-exact keys of up to 250 bytes, values of up to 1 MB (and more, if daemon_memcached_item_size_max
--- says so). `cas` moves with every change, whoever makes it. `expires`: seconds since 1970; NULL: never.
+-- says so). `cas` moves with every change, also by SQL. `expires`: seconds since 1970; NULL: never.
 CREATE TABLE IF NOT EXISTS demo (
   id VARBINARY(250) NOT NULL PRIMARY KEY,
   value MEDIUMBLOB NOT NULL,

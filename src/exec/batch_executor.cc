@@ -1,8 +1,7 @@
 #include "exec/batch_executor.h"
 
-#include <cerrno>
 #include <chrono>
-#include <system_error>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -24,13 +23,9 @@ BatchExecutor::BatchExecutor(engine::SessionFactory& sessions, StatRegistry& sta
     : sessions_(sessions), wake_(std::move(wake)), stats_(stats) {}
 
 bool BatchExecutor::Start() {
-  try {
-    thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error& error) {
-    errno = error.code().value();  // The process may not be allowed any more threads.
-    return false;
-  }
-  return true;
+  return thread_.Start(sessions_, engine::LockWait::kNever, [this](engine::Session* session) {
+    if (session != nullptr) Main(*session);
+  });
 }
 
 void BatchExecutor::Stop() {
@@ -40,17 +35,7 @@ void BatchExecutor::Stop() {
     stopping_ = true;
     work_.notify_one();
   }
-  thread_.join();
-}
-
-void BatchExecutor::Interrupt() {
-  const std::lock_guard lock(session_mutex_);
-  if (session_ != nullptr) session_->Interrupt();
-}
-
-void BatchExecutor::SetSession(engine::Session* session) {
-  const std::lock_guard lock(session_mutex_);
-  session_ = session;
+  thread_.Join();
 }
 
 void BatchExecutor::Publish(Batch& batch) {
@@ -70,17 +55,13 @@ Batch* BatchExecutor::TakeDone() {
   return std::exchange(first_done_, nullptr);
 }
 
-void BatchExecutor::Main() {
-  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
-  if (session == nullptr) return;
-  SetSession(session.get());
-  Describe(*session, 0);
-  while (Batch* batch = Next(*session)) {
-    Describe(*session, batch->turn.size());
-    batch->turn.Run(*session);
+void BatchExecutor::Main(engine::Session& session) {
+  Describe(session, 0);
+  while (Batch* batch = Next(session)) {
+    Describe(session, batch->turn.size());
+    batch->turn.Run(session);
     Done(*batch);
   }
-  SetSession(nullptr);
 }
 
 // Null: the executor is to end.

@@ -4,13 +4,12 @@
 // collects the next batch. No timer decides how large a batch becomes: whatever has come by the
 // time the one before is done is the next one (a natural group commit).
 //
-// Flow:   worker: Publish(batch)   executor: takes it, Turn::Run, wakes the worker   worker:
-// TakeDone
-//                 TakeBack()       before the executor has taken it: to put more into it
-// Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread, Interrupt from
-// any.
-//          A batch and all that its items point to is the executor's from the moment it takes it
-//          until TakeDone has returned it.
+// Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
+//         -> worker: TakeDone
+//         worker: TakeBack()        before the executor has taken it, to put more into it
+// Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread. A batch and all
+//          that its items point to is the executor's from the moment it takes it until TakeDone
+//          has returned it.
 // Lifetime: batches are the worker's and outlive Stop.
 // Limits: one batch is executed, one is published. Errors: those of Turn.
 #pragma once
@@ -19,11 +18,9 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <string>
-#include <thread>
 
 #include "base/arena.h"
-#include "engine/session.h"
+#include "exec/session_thread.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
 
@@ -49,8 +46,8 @@ class BatchExecutor {
   bool Start();
   /// Ends with the batch under way; what is published then stays for TakeBack.
   void Stop();
-  /// Makes a wait of the batch under way end soon.
-  void Interrupt();
+  /// For SessionThread::AwaitEnd, which makes a wait of the batch under way end soon.
+  SessionThread& thread() { return thread_; }
 
   /// REQUIRES: nothing is published.
   void Publish(Batch& batch);
@@ -63,8 +60,7 @@ class BatchExecutor {
   StatBlock& stats() { return stats_; }
 
  private:
-  void Main();
-  void SetSession(engine::Session* session);
+  void Main(engine::Session& session);
   Batch* Next(engine::Session& session);
   void Done(Batch& batch);
   void Describe(engine::Session& session, size_t requests);
@@ -72,11 +68,6 @@ class BatchExecutor {
   engine::SessionFactory& sessions_;
   const std::function<void()> wake_;
   StatBlock stats_;
-  std::thread thread_;
-
-  std::mutex session_mutex_;
-  engine::Session* session_ = nullptr;
-
   std::mutex mutex_;
   std::condition_variable work_;
   Batch* published_ = nullptr;
@@ -86,6 +77,7 @@ class BatchExecutor {
   bool stopping_ = false;
 
   int64_t described_ms_ = 0;
+  SessionThread thread_;
 };
 
 }  // namespace rowsocket::exec

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <system_error>
 
 #include "exec/engine_errors.h"
 #include "model/limits.h"
@@ -13,8 +12,6 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::seconds kIdleThreadLife{1};
-/// How often Stop interrupts the sessions that have not ended.
-constexpr std::chrono::milliseconds kInterruptEvery{20};
 
 void AppendNumber(uint64_t number, std::string& out) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -90,47 +87,38 @@ void WaitLane::Forget(WaitGroup& group) {
 
 // The process may not be allowed any more threads.
 void WaitLane::AddThread() {
-  Thread& thread = threads_.emplace_back();
-  try {
-    thread.thread = std::thread([this, &thread] { Main(thread); });
+  SessionThread& thread = threads_.emplace_back();
+  const auto main = [this](engine::Session* session) { Main(session); };
+  if (thread.Start(sessions_, engine::LockWait::kServer, main))
     ++serving_;
-  } catch (const std::system_error&) {
+  else
     threads_.pop_back();
-  }
 }
 
 void WaitLane::Reap() {
-  for (auto it = threads_.begin(); it != threads_.end();) {
-    if (it->finished) {
-      it->thread.join();
-      it = threads_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  threads_.remove_if([](const SessionThread& thread) { return thread.HasEnded(); });
 }
 
-// A session may forget an interrupt that comes between two of its calls, so one is not enough.
 void WaitLane::Stop() {
-  std::unique_lock lock(mutex_);
-  stopping_ = true;
-  for (auto& [row, group] : rows_) group->jobs.clear();
-  rows_.clear();
-  queued_.clear();
-  work_.notify_all();
-  stops_.notify_all();
-  for (Reap(); !threads_.empty(); Reap()) {
-    for (Thread& thread : threads_) {
-      if (thread.session != nullptr) thread.session->Interrupt();
-    }
-    finished_.wait_for(lock, kInterruptEvery);
+  std::vector<SessionThread*> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [row, group] : rows_) group->jobs.clear();
+    rows_.clear();
+    queued_.clear();
+    work_.notify_all();
+    stops_.notify_all();
+    for (SessionThread& thread : threads_) threads.push_back(&thread);
   }
+  SessionThread::AwaitEnd(threads, SessionThread::Clock::now());
+  const std::lock_guard lock(mutex_);
+  threads_.clear();
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
-bool WaitLane::NextGroup(Thread& self, Groups& taken, WaitJobs& jobs) {
+bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
   std::unique_lock lock(mutex_);
-  engine::Session* const session = self.session;
   if (queued_.empty() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
     lock.unlock();
@@ -145,7 +133,6 @@ bool WaitLane::NextGroup(Thread& self, Groups& taken, WaitJobs& jobs) {
     --idle_;
   }
   if (!can_serve || stopping_ || queued_.empty()) {
-    self.session = nullptr;
     --serving_;
     return false;
   }
@@ -194,31 +181,20 @@ void WaitLane::GiveBack(WaitJobs& jobs) {
   }
 }
 
-void WaitLane::Main(Thread& self) {
-  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
-  {
-    std::lock_guard lock(mutex_);
-    self.session = session.get();
+void WaitLane::Main(engine::Session* session) {
+  StatBlock stats(stats_);
+  Turn turn(stats, commits_, Turn::Waits::kTogether);
+  Groups taken;
+  for (WaitJobs jobs; NextGroup(session, taken, jobs); jobs.clear()) {
+    session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
+                      (jobs.size() == 1 ? " request" : " requests"));
+    // A thread that waits for this group must not hold the tables of the one before: DDL that waits
+    // for those tables, and whoever waits behind it, could be what is waited for.
+    if (session->HoldsTables()) session->ReleaseTables();
+    Run(*session, turn, jobs);
+    EndGroup(taken, jobs);
+    GiveBack(jobs);
   }
-  {
-    StatBlock stats(stats_);
-    Turn turn(stats, commits_, Turn::Waits::kTogether);
-    Groups taken;
-    for (WaitJobs jobs; NextGroup(self, taken, jobs); jobs.clear()) {
-      session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
-                        (jobs.size() == 1 ? " request" : " requests"));
-      // Who waits for this group must not wait with the tables of the one before: DDL that waits
-      // for these, and whoever waits behind it, could be what is waited for.
-      if (session->HoldsTables()) session->ReleaseTables();
-      Run(*session, turn, jobs);
-      EndGroup(taken, jobs);
-      GiveBack(jobs);
-    }
-  }
-  session.reset();
-  std::lock_guard lock(mutex_);
-  self.finished = true;
-  finished_.notify_all();
 }
 
 }  // namespace rowsocket::exec

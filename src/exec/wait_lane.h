@@ -10,11 +10,11 @@
 // stay with the lane for as long as its load lasts. Who meets a lock again after that is executed
 // here: it is part of the next group. All else is a group of its own.
 //
-// Flow:   worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs) (mailbox +
-// wake) Threads: Submit, Cancel and Stop from any thread; a job is the lane's between Submit and
-// Done. Limits: threads_max threads; groups beyond wait in the order they came. One job a
-// connection;
-//         kTurnRequestsMax in a turn.
+// Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
+// Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
+//          Done.
+// Limits:  threads_max threads; groups beyond wait in the order they came. One job a connection;
+//          kTurnRequestsMax in a turn.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
 //         group when its wait does: at most twice the server's timeout after the job came.
 #pragma once
@@ -27,7 +27,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -35,6 +34,7 @@
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
+#include "exec/session_thread.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
 #include "net/gated_output.h"
@@ -105,17 +105,12 @@ class WaitLane {
 
  private:
   using Groups = std::list<WaitGroup>;
-  struct Thread {
-    std::thread thread;
-    engine::Session* session = nullptr;
-    bool finished = false;
-  };
 
   // Threads and groups (wait_lane.cc).
   bool Join(std::unique_ptr<WaitJob>& job);
   void AddThread();
-  void Main(Thread& self);
-  bool NextGroup(Thread& self, Groups& taken, WaitJobs& jobs);
+  void Main(engine::Session* session);
+  bool NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
   void EndGroup(Groups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
   void Forget(WaitGroup& group);
@@ -134,12 +129,11 @@ class WaitLane {
 
   std::mutex mutex_;
   std::condition_variable work_;
-  std::condition_variable stops_;     ///< Not work_: who pauses would take a wake-up from the idle.
-  std::condition_variable finished_;  ///< Some thread has.
-  Groups queued_;                     ///< That no thread has taken up.
+  std::condition_variable stops_;  ///< Not work_: who pauses would take a wake-up from the idle.
+  Groups queued_;                  ///< That no thread has taken up.
   /// The groups of rows, also those under way, whose names these are.
   std::unordered_map<std::string_view, WaitGroup*> rows_;
-  std::list<Thread> threads_;
+  std::list<SessionThread> threads_;
   unsigned serving_ = 0;  ///< Threads that will look at queued_ again.
   unsigned idle_ = 0;     ///< Of these, those that wait for a group.
   bool stopping_ = false;

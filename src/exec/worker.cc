@@ -1,9 +1,7 @@
 #include "exec/worker.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
-#include <system_error>
 
 #include "base/clock.h"
 #include "exec/worker_client.h"
@@ -20,8 +18,6 @@ constexpr int kTickMs = 200;
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
-/// And how often they are then.
-constexpr std::chrono::milliseconds kInterruptEvery{20};
 
 }  // namespace
 
@@ -44,37 +40,22 @@ bool Worker::Start() {
     MakeBatches();
     if (!executor_->Start()) return false;
   }
-  try {
-    thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error& error) {
-    errno = error.code().value();  // The process may not be allowed any more threads.
-    return false;
-  }
-  return true;
+  return thread_.Start(*context_.sessions, engine::LockWait::kNever,
+                       [this](engine::Session* session) { Main(session); });
 }
 
 void Worker::AskToStop() {
-  if (!stopping_.exchange(true)) {
-    std::lock_guard lock(session_mutex_);
-    interrupt_from_ = std::chrono::steady_clock::now() + kStopPatience;
-  }
+  if (!stopping_.exchange(true)) interrupt_from_ = SessionThread::Clock::now() + kStopPatience;
   loop_.Wake();
 }
 
 void Worker::Stop() {
   if (!thread_.joinable()) return;
   AskToStop();
-  {
-    std::unique_lock lock(session_mutex_);
-    const auto has_ended = [this] { return has_ended_; };
-    ended_.wait_until(lock, interrupt_from_, has_ended);
-    // A session may forget an interrupt that comes between two of its calls, so one is not enough.
-    for (; !has_ended(); ended_.wait_for(lock, kInterruptEvery, has_ended)) {
-      if (session_ != nullptr) session_->Interrupt();
-      if (executor_ != nullptr) executor_->Interrupt();
-    }
-  }
-  thread_.join();
+  std::vector<SessionThread*> threads{&thread_};
+  if (executor_ != nullptr) threads.push_back(&executor_->thread());
+  SessionThread::AwaitEnd(threads, interrupt_from_);
+  thread_.Join();
 }
 
 void Worker::Adopt(net::UniqueFd fd) {
@@ -94,11 +75,10 @@ void Worker::Done(WaitJobs jobs) {
   loop_.Wake();
 }
 
-void Worker::Main() {
+void Worker::Main(engine::Session* session) {
   stats_ = std::make_unique<StatBlock>(*context_.stats);
   turn_ = std::make_unique<Turn>(*stats_, *context_.commits);
-  std::unique_ptr<engine::Session> session = context_.sessions->Create(engine::LockWait::kNever);
-  SetSession(session.get());
+  session_ = session;
   load_.run_time.Open();
   if (session != nullptr) {
     Listen();
@@ -110,17 +90,9 @@ void Worker::Main() {
   TakeHeld();
   CloseAll();
   context_.commits->Forget(*this);
-  SetSession(nullptr);
-  session.reset();
+  session_ = nullptr;
   turn_.reset();
   stats_.reset();
-}
-
-void Worker::SetSession(engine::Session* session) {
-  std::lock_guard lock(session_mutex_);
-  session_ = session;
-  has_ended_ = session == nullptr;
-  ended_.notify_all();
 }
 
 void Worker::Loop(engine::Session& session) {

@@ -11,14 +11,13 @@
 // a batch, or its finds may have seen what is not durable yet: then nothing is received from it,
 // parsed or sent, and what happens on its socket is looked at when it is back.
 //
-// Threads: Start, Stop, Adopt, GiveAway, Done from any thread; all else on the worker's own.
-// Lifetime: connections die with the worker. Limits: model::Limits.
+// Threads: Start, AskToStop and Stop from the service's; Adopt, GiveAway and Done from any; all
+// else on the worker's own. Lifetime: connections die with the worker. Limits: model::Limits.
 // Errors: a failed request touches its own connection only (invariant I7).
 #pragma once
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -26,16 +25,15 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/arena.h"
-#include "engine/session.h"
 #include "exec/batch_executor.h"
 #include "exec/commit_board.h"
 #include "exec/crew.h"
 #include "exec/frontend.h"
+#include "exec/session_thread.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
 #include "exec/wait_lane.h"
@@ -102,8 +100,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   enum class Parsed : uint8_t { kMore, kEnd, kWrite };
 
   // The thread (worker.cc).
-  void Main();
-  void SetSession(engine::Session* session);
+  void Main(engine::Session* session);
   void Loop(engine::Session& session);
   void HandleEvents(int timeout_ms);
   std::span<const net::Event> WaitForEvents(int timeout_ms);
@@ -180,7 +177,6 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   WorkerContext context_;
   net::EventLoop loop_;
   net::ConnectionContext connection_context_;
-  std::thread thread_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> connections_{0};
   WorkerLoad load_;
@@ -189,11 +185,8 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   std::unique_ptr<StatBlock> stats_;
   std::unique_ptr<Turn> turn_;
 
-  std::mutex session_mutex_;
-  std::condition_variable ended_;
-  engine::Session* session_ = nullptr;  ///< Null when there is nothing to interrupt.
-  bool has_ended_ = false;
-  std::chrono::steady_clock::time_point interrupt_from_;
+  engine::Session* session_ = nullptr;
+  SessionThread::Clock::time_point interrupt_from_;  ///< Of the thread that stops the worker.
 
   std::mutex inbox_mutex_;
   std::vector<net::UniqueFd> inbox_connections_;
@@ -231,6 +224,7 @@ class Worker final : public WaitJobOwner, private CommitBoard::Watcher {
   int64_t accept_again_ms_ = 0;
   int64_t logged_ms_ = -3'600'000;
   int64_t described_ms_ = 0;
+  SessionThread thread_;
 };
 
 }  // namespace rowsocket::exec

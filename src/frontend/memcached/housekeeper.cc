@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 
 #include "frontend/memcached/flush.h"
 
@@ -13,9 +12,6 @@ using engine::Outcome;
 
 namespace {
 
-/// How often Stop interrupts what is under way.
-constexpr std::chrono::milliseconds kInterruptEvery{20};
-
 bool EndTurn(engine::Session& session, const Outcome& outcome) {
   if (outcome.ok()) return session.Commit().ok();
   session.Rollback();
@@ -25,44 +21,27 @@ bool EndTurn(engine::Session& session, const Outcome& outcome) {
 }  // namespace
 
 bool MemcachedHousekeeper::Start() {
-  try {
-    thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
+  return thread_.Start(sessions_, engine::LockWait::kNever, [this](engine::Session* session) {
+    if (session != nullptr) Loop(*session);
+    AwaitFlush();
+  });
 }
 
-// A session may forget an interrupt that comes between two of its calls, so one is not enough.
 void MemcachedHousekeeper::Stop() {
   if (!thread_.joinable()) return AwaitFlush();
   {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
     wake_.notify_all();
-    const auto has_ended = [this] { return has_ended_; };
-    for (; !has_ended_; ended_.wait_for(lock, kInterruptEvery, has_ended)) {
-      if (session_ != nullptr) session_->Interrupt();
-      if (flush_.session != nullptr) flush_.session->Interrupt();
-    }
   }
-  thread_.join();
-}
-
-void MemcachedHousekeeper::Main() {
-  const std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kNever);
-  if (session != nullptr) Loop(*session);
-  AwaitFlush();
-  std::lock_guard lock(mutex_);
-  session_ = nullptr;
-  has_ended_ = true;
-  ended_.notify_all();
+  exec::SessionThread* const threads[] = {&thread_, &flush_.thread};
+  exec::SessionThread::AwaitEnd(threads, exec::SessionThread::Clock::now());
+  thread_.Join();
 }
 
 void MemcachedHousekeeper::Loop(engine::Session& session) {
   session.Describe("mode=housekeeping");
   std::unique_lock lock(mutex_);
-  session_ = &session;
   while (!stopping_ && !session.ShouldStop()) {
     lock.unlock();
     const bool has_more = RunOnce(session);
@@ -102,46 +81,29 @@ void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
   if (flush_.thread.joinable()) return;  // In a later round.
   flush_.container = container;
   flush_.at_ms = at_ms;
-  flush_.has_ended = flush_.flushed = false;
-  try {
-    flush_.thread = std::thread([this, container] { Flush(container); });
-  } catch (const std::system_error&) {
+  flush_.flushed = false;
+  const auto flush = [this, container](engine::Session* session) {
+    if (session != nullptr && !stopping_) Flush(*session, *container);
+  };
+  if (!flush_.thread.Start(sessions_, engine::LockWait::kServer, flush))
     upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
-  }
 }
 
 // It waits for a row that is locked, as long as any request does, and the purge goes on.
-void MemcachedHousekeeper::Flush(const ContainerPtr& container) {
-  std::unique_ptr<engine::Session> session = sessions_.Create(engine::LockWait::kServer);
-  bool flushed = false;
-  if (session != nullptr && !stopping_) {
-    {
-      std::lock_guard lock(mutex_);
-      flush_.session = session.get();
-    }
-    session->Describe("mode=housekeeping, flush_all");
-    session->BeginTurn(true);
-    flushed = EndTurn(*session, DeleteAllRows(*container, *session));
-  }
-  std::lock_guard lock(mutex_);
-  flush_.session = nullptr;
-  flush_.flushed = flushed;
-  flush_.has_ended = true;
+void MemcachedHousekeeper::Flush(engine::Session& session, const Container& container) {
+  session.Describe("mode=housekeeping, flush_all");
+  session.BeginTurn(true);
+  flush_.flushed = EndTurn(session, DeleteAllRows(container, session));
 }
 
 void MemcachedHousekeeper::TakeFlush() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!flush_.has_ended) return;
-  }
-  AwaitFlush();
+  if (flush_.thread.HasEnded()) AwaitFlush();
 }
 
 // Unless another has taken its place meanwhile. One that failed is tried again.
 void MemcachedHousekeeper::AwaitFlush() {
   if (!flush_.thread.joinable()) return;
-  flush_.thread.join();
-  flush_.has_ended = false;
+  flush_.thread.Join();
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
   } else {

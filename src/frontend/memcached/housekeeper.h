@@ -14,9 +14,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
-#include "engine/session.h"
+#include "exec/session_thread.h"
 #include "frontend/memcached/purge.h"
 #include "frontend/memcached/shared.h"
 
@@ -43,10 +42,9 @@ class MemcachedHousekeeper {
  private:
   using ContainerPtr = std::shared_ptr<const containers::Container>;
 
-  void Main();
   void Loop(engine::Session& session);
   void FlushDue(const ContainerPtr& container);
-  void Flush(const ContainerPtr& container);
+  void Flush(engine::Session& session, const containers::Container& container);
   void TakeFlush();
   bool Purge(engine::Session& session, const containers::Container& container);
 
@@ -63,22 +61,17 @@ class MemcachedHousekeeper {
 
   /// The flush that is under way, on a thread of its own: it may wait for a row.
   struct FlushUnderWay {
-    std::thread thread;
+    exec::SessionThread thread;
     ContainerPtr container;
     int64_t at_ms = 0;
-    engine::Session* session = nullptr;  ///< Under the mutex, as what follows.
-    bool has_ended = false;
-    bool flushed = false;
+    bool flushed = false;  ///< Its thread's, until that has ended.
   };
   FlushUnderWay flush_;
 
-  std::thread thread_;
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< For its sleep.
   std::condition_variable wake_;
-  std::condition_variable ended_;
-  engine::Session* session_ = nullptr;
-  bool has_ended_ = false;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.
+  exec::SessionThread thread_;
 };
 
 }  // namespace rowsocket::frontend

@@ -1,0 +1,81 @@
+#include "exec/session_thread.h"
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace rowsocket::exec {
+
+namespace {
+
+constexpr std::chrono::milliseconds kInterruptEvery{20};
+
+}  // namespace
+
+bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body) {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = false;
+  }
+  try {
+    thread_ = std::thread(
+        [this, &sessions, lock_wait, body = std::move(body)] { Main(sessions, lock_wait, body); });
+  } catch (const std::system_error& error) {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    errno = error.code().value();  // The process may not be allowed any more threads.
+    return false;
+  }
+  return true;
+}
+
+void SessionThread::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock_wait,
+                         const Body& body) {
+  std::unique_ptr<engine::Session> session = sessions.Create(lock_wait);
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = session.get();
+  }
+  body(session.get());
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = nullptr;
+  }
+  session.reset();
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+bool SessionThread::HasEnded() const {
+  const std::lock_guard lock(mutex_);
+  return has_ended_;
+}
+
+void SessionThread::Interrupt() {
+  const std::lock_guard lock(mutex_);
+  if (session_ != nullptr) session_->Interrupt();
+}
+
+bool SessionThread::HasEndedBy(Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_until(lock, until, [this] { return has_ended_; });
+}
+
+void SessionThread::AwaitEnd(std::span<SessionThread* const> threads,
+                             Clock::time_point interrupt_from) {
+  Clock::time_point until = interrupt_from;
+  for (SessionThread* const thread : threads) {
+    while (!thread->HasEndedBy(until)) {
+      for (SessionThread* const each : threads) each->Interrupt();
+      until = Clock::now() + kInterruptEvery;
+    }
+  }
+}
+
+}  // namespace rowsocket::exec

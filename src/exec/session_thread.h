@@ -1,0 +1,62 @@
+// A thread with an engine session of its own: workers, batch executors, lane threads, housekeepers.
+//
+// Flow: Start -> on the thread: SessionFactory::Create, `body(session)`, the session is destroyed
+//       -> Join. A thread that ended may be started again.
+// Stopping: the owner tells its body to end in a way of its own, then calls AwaitEnd: statements
+// that take long are interrupted, again and again, because a session may forget an interrupt that
+// comes between two of its calls.
+//
+// Threads: Start, Join and the destructor from the owner's; all else from any, also beside these.
+// Errors: Start returns false where no thread can be had; errno says why.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <thread>
+
+#include "engine/session.h"
+
+namespace rowsocket::exec {
+
+class SessionThread {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The session is null when the server is shutting down.
+  using Body = std::function<void(engine::Session*)>;
+
+  SessionThread() = default;
+  /// REQUIRES: the body has ended, or ends without being told to.
+  ~SessionThread() { Join(); }
+  SessionThread(const SessionThread&) = delete;
+  SessionThread& operator=(const SessionThread&) = delete;
+
+  /// REQUIRES: it was never started, or is joined.
+  bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body);
+  /// Started, and not joined yet.
+  bool joinable() const { return thread_.joinable(); }
+  void Join();
+
+  /// Whether the body, and the session with it, has ended; also of a thread that was never started.
+  bool HasEnded() const;
+  /// Makes a wait inside the session end soon.
+  void Interrupt();
+  /// Returns when all of `threads` have ended. Those that have not by `interrupt_from` are
+  /// interrupted from then on.
+  static void AwaitEnd(std::span<SessionThread* const> threads, Clock::time_point interrupt_from);
+
+ private:
+  void Main(engine::SessionFactory& sessions, engine::LockWait lock_wait, const Body& body);
+  bool HasEndedBy(Clock::time_point until);
+
+  std::thread thread_;
+
+  mutable std::mutex mutex_;  ///< What follows.
+  std::condition_variable ended_;
+  engine::Session* session_ = nullptr;  ///< Null when there is nothing to interrupt.
+  bool has_ended_ = true;
+};
+
+}  // namespace rowsocket::exec

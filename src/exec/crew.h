@@ -36,6 +36,16 @@ struct WorkerLoad {
   std::atomic<uint64_t> active{0};
   RunTime run_time;
 
+  /// One more connection has asked for something in this period. The worker's.
+  void CountActive(uint32_t period) {
+    const uint64_t before = active.load(std::memory_order_relaxed);
+    const uint64_t count = before >> 32 == period ? (before & UINT32_MAX) + 1 : 1;
+    active.store(uint64_t{period} << 32 | count, std::memory_order_relaxed);
+  }
+  /// The worker's.
+  void CountRequests(size_t count) {
+    requests.store(requests.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
   /// About: the worker may fall asleep or wake up meanwhile.
   int64_t SleptUs(int64_t now_us) const {
     const int64_t from_us = asleep_from_us.load(std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 #include "exec/worker.h"
 
-#include <algorithm>
-#include <iterator>
+#include <chrono>
+#include <string>
+#include <utility>
 
 #include "base/clock.h"
-#include "exec/worker_client.h"
 
 namespace rowsocket::exec {
 
@@ -18,178 +18,182 @@ constexpr int kTickMs = 200;
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
+/// An order to give connections away has no limit.
+constexpr uint32_t kAll = UINT32_MAX;
 
 }  // namespace
 
-Worker::Worker(const WorkerContext& context) : context_(context) {
-  connection_context_.buffered_bytes_max = context_.limits.buffered_bytes_max;
-  connection_context_.budget = context_.budget;
-  idle_.SetTimeout(int64_t{context_.limits.idle_timeout_s} * 1000);
-  unauthenticated_.SetTimeout(int64_t{context_.limits.auth_timeout_s} * 1000);
-  events_.resize(kEventsMax);
+Worker::Worker(const WorkerContext& context)
+    : core_(context),
+      held_(*context.commits, core_.loop),
+      clients_(core_, held_),
+      acceptor_(core_, clients_),
+      waits_(core_, clients_, held_, /*owner=*/*this),
+      reader_(core_.context),
+      inbox_(core_.loop),
+      turn_(core_.stats, *context.commits),
+      events_(kEventsMax) {
+  if (context.writes) batches_ = std::make_unique<BatchCollector>(core_, clients_, waits_, reader_);
 }
 
-Worker::~Worker() {
-  Stop();
-  for (Client* client : orphans_) delete client;
-}
+Worker::~Worker() { Stop(); }
 
 bool Worker::Start() {
-  if (!loop_.Open()) return false;
-  if (context_.writes) {
-    MakeBatches();
-    if (!executor_->Start()) return false;
-  }
-  return thread_.Start(*context_.sessions, engine::LockWait::kNever,
+  if (!core_.loop.Open()) return false;
+  if (batches_ != nullptr && !batches_->Start()) return false;
+  return thread_.Start(*core_.context.sessions, engine::LockWait::kNever,
                        [this](engine::Session* session) { Main(session); });
 }
 
 void Worker::AskToStop() {
   if (!stopping_.exchange(true)) interrupt_from_ = SessionThread::Clock::now() + kStopPatience;
-  loop_.Wake();
+  core_.loop.Wake();
 }
 
 void Worker::Stop() {
   if (!thread_.joinable()) return;
   AskToStop();
   std::vector<SessionThread*> threads{&thread_};
-  if (executor_ != nullptr) threads.push_back(&executor_->thread());
+  if (batches_ != nullptr) threads.push_back(&batches_->thread());
   SessionThread::AwaitEnd(threads, interrupt_from_);
   thread_.Join();
 }
 
 void Worker::Adopt(net::UniqueFd fd) {
-  connections_.fetch_add(1, std::memory_order_relaxed);
-  {
-    std::lock_guard lock(inbox_mutex_);
-    inbox_connections_.push_back(std::move(fd));
-  }
-  loop_.Wake();
+  clients_.Expect();
+  inbox_.Put(std::move(fd));
 }
 
-void Worker::Done(WaitJobs jobs) {
-  {
-    std::lock_guard lock(inbox_mutex_);
-    std::move(jobs.begin(), jobs.end(), std::back_inserter(inbox_jobs_));
-  }
-  loop_.Wake();
+void Worker::Done(WaitJobs jobs) { inbox_.Put(std::move(jobs)); }
+
+// Orders come seldom, and one that crosses another is repaired by the next.
+void Worker::GiveAway(Worker* target, uint32_t count) {
+  give_to_.store(target, std::memory_order_relaxed);
+  give_.store(count, std::memory_order_release);
 }
 
 void Worker::Main(engine::Session* session) {
-  stats_ = std::make_unique<StatBlock>(*context_.stats);
-  turn_ = std::make_unique<Turn>(*stats_, *context_.commits);
-  session_ = session;
-  load_.run_time.Open();
+  core_.load.run_time.Open();
   if (session != nullptr) {
-    Listen();
+    acceptor_.Listen();
     Loop(*session);
-    for (net::Listener& listener : *context_.listeners) loop_.Remove(listener.fd());
+    acceptor_.StopListening();
   }
-  if (executor_ != nullptr) executor_->Stop();
-  TakeDoneBatches();
+  if (batches_ != nullptr) batches_->Stop();
   TakeHeld();
-  CloseAll();
-  context_.commits->Forget(*this);
-  session_ = nullptr;
-  turn_.reset();
-  stats_.reset();
+  held_.Close();
+  clients_.CloseAll();
 }
 
 void Worker::Loop(engine::Session& session) {
   DescribeTo(session);
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
-    const int timeout_ms = !ready_.empty() || gathers_ ? 0
-                           : session.HoldsTables()     ? kReleaseTablesMs
-                                                       : kTickMs;
+    const bool gathers = batches_ != nullptr && batches_->gathers();
+    const int timeout_ms = !clients_.ready().empty() || gathers ? 0
+                           : session.HoldsTables()              ? kReleaseTablesMs
+                                                                : kTickMs;
     HandleEvents(timeout_ms);
-    const int64_t polled_ms = now_ms_;
-    TakeInbox();
-    TakeDoneBatches();
+    const int64_t polled_ms = core_.clock.now_ms;
+    TakeInbox(session);
+    if (batches_ != nullptr) batches_->TakeDone();
     TakeHeld();
-    if (!ready_.empty())
+    if (!clients_.ready().empty())
       RunTurn(session);
-    else if (gathers_)
-      EndGather(session);
+    else if (gathers)
+      batches_->EndGather(session);
     ReleaseIdleTables(session);
-    CloseExpired(polled_ms);
-    FreeRetired();
+    clients_.CloseExpired(polled_ms);
+    clients_.FreeRetired();
     DescribeTo(session);
-    context_.crew->Look(now_ms_);
+    core_.context.crew->Look(core_.clock.now_ms);
   }
 }
 
 // By the time since a request was executed, whatever else keeps the loop awake.
 void Worker::ReleaseIdleTables(engine::Session& session) {
-  const bool is_idle = base::CoarseNowMs() - worked_ms_ >= kReleaseTablesMs;
+  const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= kReleaseTablesMs;
   if (is_idle && session.HoldsTables()) session.ReleaseTables();
 }
 
 std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
-  if (!context_.crew->is_elastic() || timeout_ms == 0) return loop_.Wait(events_, timeout_ms);
-  load_.asleep_from_us.store(base::NowUs(), std::memory_order_relaxed);
-  const std::span<const net::Event> events = loop_.Wait(events_, timeout_ms);
-  const int64_t slept_us = load_.SleptUs(base::NowUs());
-  load_.asleep_from_us.store(0, std::memory_order_relaxed);
-  load_.slept_us.store(slept_us, std::memory_order_relaxed);
+  if (!core_.context.crew->is_elastic() || timeout_ms == 0)
+    return core_.loop.Wait(events_, timeout_ms);
+  WorkerLoad& load = core_.load;
+  load.asleep_from_us.store(base::NowUs(), std::memory_order_relaxed);
+  const std::span<const net::Event> events = core_.loop.Wait(events_, timeout_ms);
+  const int64_t slept_us = load.SleptUs(base::NowUs());
+  load.asleep_from_us.store(0, std::memory_order_relaxed);
+  load.slept_us.store(slept_us, std::memory_order_relaxed);
   return events;
 }
 
 void Worker::HandleEvents(int timeout_ms) {
   const std::span<const net::Event> events = WaitForEvents(timeout_ms);
-  now_ms_ = base::CoarseNowMs();
+  core_.clock.BeginRound();
   for (const net::Event& event : events) {
-    auto* listener = static_cast<net::Listener*>(event.tag());
-    const net::Listener* first = context_.listeners->data();
-    if (listener >= first && listener < first + context_.listeners->size()) {
-      Accept(*listener);
+    if (net::Listener* const listener = acceptor_.ListenerOf(event.tag()); listener != nullptr) {
+      acceptor_.Accept(*listener);
       continue;
     }
     Client& client = *static_cast<Client*>(event.tag());
-    if (client.retired) continue;
-    if (client.in_batch) {
-      // Told of once: also what is not wanted at the moment, because the lane has a request.
-      constexpr uint32_t kReceive = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-      client.can_receive = client.can_receive || (event.ready() & kReceive) != 0;
-      client.connection.OnEvents(event.ready());
-      client.connection.Quieten(loop_);
-      continue;
-    }
-    const net::Connection::Ready ready = client.connection.OnEvents(event.ready());
-    if (ready.send) SendTo(client);
-    if (client.connection.state() == net::Connection::State::kBroken) {
-      Retire(client);
-    } else if (ready.receive && !GiveIfAsked(client)) {
-      client.can_receive = true;
-      MarkReady(client);
-    }
+    if (!client.retired) HandleEvent(client, event.ready());
   }
 }
 
-void Worker::TakeInbox() {
-  std::vector<net::UniqueFd> connections;
-  std::vector<std::unique_ptr<Client>> clients;
-  WaitJobs jobs;
-  {
-    std::lock_guard lock(inbox_mutex_);
-    connections.swap(inbox_connections_);
-    clients.swap(inbox_clients_);
-    jobs.swap(inbox_jobs_);
+void Worker::HandleEvent(Client& client, uint32_t ready) {
+  if (!client.may_send()) {
+    // Told of once: also what is not wanted at the moment, because the lane has a request.
+    constexpr uint32_t kReceive = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+    client.can_receive = client.can_receive || (ready & kReceive) != 0;
+    client.connection.OnEvents(ready);
+    client.connection.Quieten(core_.loop);
+    return;
   }
-  for (net::UniqueFd& fd : connections) AddClient(std::move(fd));
-  for (auto& client : clients) AddMoved(std::move(client));
-  for (auto& job : jobs) FinishWait(*job);
-  if (!accepts_ && base::CoarseNowMs() >= accept_again_ms_) {
-    accepts_ = true;
-    Listen();
+  const net::Connection::Ready may = client.connection.OnEvents(ready);
+  if (may.send) clients_.Send(client);
+  if (client.connection.state() == net::Connection::State::kBroken) {
+    clients_.Retire(client);
+  } else if (may.receive && !GiveIfAsked(client)) {
+    client.can_receive = true;
+    clients_.MarkReady(client);
   }
+}
+
+// A connection moves when it has sent something and before that has been received: nothing of it is
+// under way then, so its requests stay in their order. The target counts it before this worker no
+// longer does, so that the limit of connections holds meanwhile.
+bool Worker::GiveIfAsked(Client& client) {
+  const uint32_t count = give_.load(std::memory_order_acquire);
+  if (count == 0 || !clients_.MayMove(client)) return false;
+  Worker* const target = give_to_.load(std::memory_order_relaxed);
+  if (target == nullptr || target == this) return false;
+  if (count != kAll) give_.store(count - 1, std::memory_order_relaxed);
+  target->clients_.Expect();
+  std::unique_ptr<Client> moved = clients_.Release(client);
+  core_.stats.Add(Stat::kConnectionsMoved);
+  moved->connection.MoveTo(target->clients_.connection_context());
+  target->inbox_.Put(std::move(moved));
+  return true;
+}
+
+void Worker::TakeInbox(engine::Session& session) {
+  Inbox::Mail mail = inbox_.Take();
+  for (net::UniqueFd& fd : mail.connections) clients_.Add(std::move(fd));
+  for (auto& client : mail.clients) clients_.AddMoved(std::move(client));
+  for (auto& job : mail.jobs) waits_.Finish(*job, session);
+  acceptor_.Resume();
+}
+
+void Worker::TakeHeld() {
+  while (Client* const client = held_.Next()) clients_.ComeBack(*client);
 }
 
 void Worker::DescribeTo(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
   described_ms_ = now_ms;
-  connection_context_.buffers.Trim();
-  session.Describe(context_.name + ", " + std::to_string(clients_.size()) + " conns, " +
+  clients_.connection_context().buffers.Trim();
+  session.Describe(core_.context.name + ", " + std::to_string(clients_.size()) + " conns, " +
                    std::to_string(in_turn_.size()) + " active");
   in_turn_.clear();
 }

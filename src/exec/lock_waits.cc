@@ -1,32 +1,48 @@
-// How a worker's connections get through a lock wait.
-#include <algorithm>
-#include <new>
+#include "exec/lock_waits.h"
 
-#include "exec/worker_client.h"
+#include <new>
+#include <utility>
 
 namespace rowsocket::exec {
 
-void Worker::StartWait(Client& client) {
+void LockWaits::ConsumeInput(Client& client) {
+  TurnItem* stopped_at = client.turn.stopped_at;
+  base::Buffer& in = client.connection.in();
+  if (stopped_at == nullptr) {
+    in.Consume(client.parsed);
+    if (!client.closes) return;
+    client.has_more = false;
+    client.connection.Finish();
+    return;
+  }
+  in.Consume(stopped_at->input_begin);
+  client.frontend->Rewind();
+  client.has_more = true;
+  if (stopped_at->waits) Start(client);
+  client.turn.stopped_at = nullptr;
+}
+
+void LockWaits::Start(Client& client) {
   std::unique_ptr<WaitJob> job;
   try {
-    job = MakeWait(client);
+    job = MakeJob(client);
   } catch (const std::bad_alloc&) {
-    return Lose(client, Loss::kMemory);
+    return clients_.Lose(client, Loss::kMemory);
   }
   if (job == nullptr) return;
-  client.waits = true;
+  client.away = Away::kInLane;
   client.job = job.get();
   client.connection.SetInputHeld(true);
-  stats_->Add(Stat::kLockWaits);
-  context_.lane->Submit(std::move(job));
+  core_.stats.Add(Stat::kLockWaits);
+  core_.context.lane->Submit(std::move(job));
 }
 
 // The job gets a copy of the request's bytes: the turn's arena is reused before it is done. Null if
 // there is nothing to wait for any more.
-std::unique_ptr<WaitJob> Worker::MakeWait(Client& client) {
+std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   const TurnItem& item = *client.turn.stopped_at;
   auto job = std::make_unique<WaitJob>();
-  job->owner = this;
+  job->owner = &owner_;
   job->client = &client;
   job->frontend = client.frontend.get();
   job->was_handed_back = client.was_handed_back;
@@ -44,33 +60,19 @@ std::unique_ptr<WaitJob> Worker::MakeWait(Client& client) {
   return means_the_same ? std::move(job) : nullptr;
 }
 
-// The lane does not look who commits beside it.
-void Worker::HoldIfUndurable(Client& client, const WaitJob& job) {
-  TurnItem item;
-  item.client = &client.turn;
-  item.item = job.item;
-  if (item.is_write()) return;
-  const uint64_t commit = context_.commits->MarkUndurable({&item, 1}, *session_, *this);
-  if (commit != 0) Hold(client, commit);
-}
-
-void Worker::FinishWait(WaitJob& job) {
+void LockWaits::Finish(WaitJob& job, engine::Session& session) {
   Client& client = *static_cast<Client*>(job.client);
-  client.waits = false;
-  if (client.retired) {
-    // One that was retired in this round is in retired_ still, and freed with the others.
-    if (std::erase(orphans_, &client) != 0) delete &client;
-    return;
-  }
-  if (job.loss != Loss::kNone) return Lose(client, job.loss);
+  client.away = client.is_held() ? Away::kHeld : Away::kNo;
+  if (client.retired) return clients_.FreeOrphan(client);
+  if (job.loss != Loss::kNone) return clients_.Lose(client, job.loss);
   try {
-    TakeAnswer(client, job);
+    TakeAnswer(client, job, session);
   } catch (const std::bad_alloc&) {
-    Lose(client, Loss::kMemory);
+    clients_.Lose(client, Loss::kMemory);
   }
 }
 
-void Worker::TakeAnswer(Client& client, WaitJob& job) {
+void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& session) {
   client.connection.SetInputHeld(false);
   client.was_handed_back = job.is_handed_back;
   const bool is_open = job.item.kind == Item::Kind::kOpen;
@@ -80,7 +82,7 @@ void Worker::TakeAnswer(Client& client, WaitJob& job) {
     net::GatedOutput& out = client.connection.out();
     if (is_open) {
       client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
-      CountAnswer(job.item, job.outcome.error, 0, *stats_);
+      CountAnswer(job.item, job.outcome.error, 0, core_.stats);
       client.frontend->Finished(job.item, job.outcome.error);
     } else {
       out.bytes().Append(job.reply());
@@ -89,8 +91,18 @@ void Worker::TakeAnswer(Client& client, WaitJob& job) {
     client.connection.in().Consume(job.line.size());
   }
   client.has_more = true;
-  if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job);
-  if (!client.in_batch) SendTo(client);
+  if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job, session);
+  if (!client.is_held()) clients_.Send(client);
+}
+
+// The lane does not look who commits beside it.
+void LockWaits::HoldIfUndurable(Client& client, const WaitJob& job, engine::Session& session) {
+  TurnItem item;
+  item.client = &client.turn;
+  item.item = job.item;
+  if (item.is_write()) return;
+  const uint64_t commit = held_.MarkUndurable({&item, 1}, session);
+  if (commit != 0) held_.Hold(client, commit);
 }
 
 }  // namespace rowsocket::exec

@@ -1,0 +1,68 @@
+#include "exec/acceptor.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+constexpr unsigned kAcceptsPerEventMax = 64;
+/// How long a listener rests when the process has no file descriptor left.
+constexpr int64_t kAcceptPauseMs = 100;
+
+}  // namespace
+
+void Acceptor::Listen() {
+  for (net::Listener& each : *core_.context.listeners) {
+    if (!core_.loop.AddShared(each.fd(), &each)) return Pause(WhyNotWatched(errno).c_str());
+  }
+}
+
+void Acceptor::StopListening() {
+  for (net::Listener& each : *core_.context.listeners) core_.loop.Remove(each.fd());
+}
+
+void Acceptor::Resume() {
+  if (accepts_ || base::CoarseNowMs() < accept_again_ms_) return;
+  accepts_ = true;
+  Listen();
+}
+
+void Acceptor::Accept(net::Listener& listener) {
+  using Status = net::Listener::AcceptStatus;
+  const WorkerContext& context = core_.context;
+  for (unsigned i = 0; i < kAcceptsPerEventMax; ++i) {
+    net::Listener::Accepted accepted = listener.Accept();
+    if (accepted.status == Status::kTransient) continue;
+    if (accepted.status == Status::kNone) return;
+    if (accepted.status != Status::kAccepted) {
+      Pause(accepted.status == Status::kOutOfFds ? "no file descriptor left; raise open_files_limit"
+                                                 : strerror(accepted.error));
+      return;
+    }
+    // The kernel gives the lowest number that is free.
+    if (accepted.fd.get() >= context.limits.descriptors_max) {
+      clients_.Refuse(
+          "all of the file descriptors for connections are in use; raise open_files_limit");
+    } else if (context.assign(std::move(accepted.fd))) {
+      core_.stats.Add(Stat::kConnectionsAccepted);
+    } else {
+      clients_.Refuse((context.connections_variable + " are open").c_str());
+    }
+  }
+}
+
+// The listeners stay readable: watching them would only spin until there is room again.
+void Acceptor::Pause(const char* why) {
+  clients_.Refuse(why);
+  if (!accepts_) return;
+  StopListening();
+  accepts_ = false;
+  accept_again_ms_ = base::CoarseNowMs() + kAcceptPauseMs;
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,43 @@
+// Takes new connections from the listeners of a port, on behalf of one of its workers.
+//
+// Flow: Listen -> the loop says that a listener is ready: Accept -> WorkerContext::assign
+// Threads: the worker's.
+// Errors: where the process has no file descriptor left, or the kernel refuses to watch another
+// socket, the listeners rest for a moment.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/client_table.h"
+#include "exec/worker_context.h"
+#include "net/listener.h"
+
+namespace rowsocket::exec {
+
+class Acceptor {
+ public:
+  Acceptor(WorkerCore& core, ClientTable& clients) : core_(core), clients_(clients) {}
+
+  void Listen();
+  void StopListening();
+  /// Listens again when it has rested for long enough.
+  void Resume();
+  /// The listener that an event is about; null when it is about a connection.
+  net::Listener* ListenerOf(void* tag) const {
+    auto* const listener = static_cast<net::Listener*>(tag);
+    std::vector<net::Listener>& all = *core_.context.listeners;
+    return listener >= all.data() && listener < all.data() + all.size() ? listener : nullptr;
+  }
+  void Accept(net::Listener& listener);
+
+ private:
+  void Pause(const char* why);
+
+  WorkerCore& core_;
+  ClientTable& clients_;
+  bool accepts_ = true;
+  int64_t accept_again_ms_ = 0;
+};
+
+}  // namespace rowsocket::exec

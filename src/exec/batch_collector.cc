@@ -1,0 +1,218 @@
+#include "exec/batch_collector.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// Less than handing a batch over and back costs: commits that flush nothing, because nothing was
+/// changed or the server is told to flush later.
+constexpr std::chrono::microseconds kCheapCommit{50};
+/// So many batches without a find between them, and the next is taken to have none beside it.
+constexpr uint32_t kQuietBatches = 32;
+/// What the first find after that may have to wait for. Commits that take longer, because of a
+/// replica or a backup, are not waited for by the worker.
+constexpr std::chrono::milliseconds kShortCommit{5};
+
+/// A batch of fewer requests takes those in that are sent while it is put together: later each
+/// would cost a larger part of a flush than looking once more does.
+constexpr size_t kGatherBelow = 128;
+/// How often a worker looks for more before it runs a batch. Somebody new comes each time, or it
+/// does not look again.
+constexpr uint32_t kGatherRoundsMax = 8;
+
+bool IsFull(const Batch& batch) {
+  return batch.turn.size() >= model::kTurnRequestsMax ||
+         batch.arena.allocated_bytes() >= model::kTurnArenaBytesMax;
+}
+
+}  // namespace
+
+BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits& waits,
+                               const ItemReader& reader)
+    : core_(core),
+      clients_(clients),
+      waits_(waits),
+      reader_(reader),
+      executor_(*core.context.sessions, *core.context.stats, [&core] { core.loop.Wake(); }) {
+  for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
+    batches_.push_back(std::make_unique<ClientBatch>(executor_.stats(), *core_.context.commits));
+    free_.push_back(batches_.back().get());
+  }
+}
+
+void BatchCollector::Stop() {
+  executor_.Stop();
+  TakeDone();
+  waiting_.clear();
+}
+
+// Null when there is no room in it; then a batch that is full or done is on its way.
+BatchCollector::ClientBatch* BatchCollector::Collecting() {
+  if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_.TakeBack());
+  if (collecting_ == nullptr && !free_.empty()) {
+    collecting_ = free_.back();
+    free_.pop_back();
+    collecting_->arena.Reset();
+  }
+  return collecting_ != nullptr && !IsFull(*collecting_) ? collecting_ : nullptr;
+}
+
+// A connection that keeps many requests in flight gets no more of a batch than all others together
+// have of late, so that it at most doubles what a batch takes.
+uint32_t BatchCollector::Share() const {
+  return others_ == 0 ? model::kBatchRequestsAloneMax
+                      : std::clamp(others_, model::kBatchRequestsShareMin,
+                                   model::kTurnRequestsPerConnectionMax);
+}
+
+bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds) {
+  ClientBatch* batch = Collecting();
+  if (batch == nullptr) return false;
+  const ItemReader::Place place{batch->turn, batch->arena, /*takes_writes=*/true};
+  const size_t first = batch->turn.size();
+  const uint32_t share = Share();
+  client.has_more = false;
+  for (uint32_t count = 0;; ++count) {
+    client.has_more = count == share || IsFull(*batch);
+    if (client.has_more) break;
+    if (reader_.ReadOne(client, session, place) == ItemReader::Parsed::kEnd) break;
+  }
+  const auto count = static_cast<uint32_t>(batch->turn.size() - first);
+  if (count == 0) return true;
+  const std::vector<TurnItem>& items = batch->turn.items();
+  client.writes = std::any_of(items.begin() + static_cast<ptrdiff_t>(first), items.end(),
+                              [](const TurnItem& item) { return item.is_write(); });
+  if (!client.writes) {
+    // The views of these items stay valid: a batch is not used anew before the next round.
+    batch->turn.MoveTo(finds, first);
+    return true;
+  }
+  client.away = Away::kInBatch;
+  batch->clients.push_back(&client);
+  batch->largest = std::max(batch->largest, count);
+  const bool is_time = batch->clients.size() % model::kPublishEvery == 0;
+  if (is_time && !commits_are_cheap_ && !IsQuiet()) Publish();
+  return true;
+}
+
+void BatchCollector::Await(Client& client) {
+  client.away = Away::kAwaitsBatch;
+  waiting_.push_back(&client);
+}
+
+void BatchCollector::DropAllOf(const TurnClient& client) {
+  if (collecting_ != nullptr) collecting_->turn.DropAllOf(client);
+}
+
+void BatchCollector::Publish() {
+  gathers_ = false;
+  gather_rounds_ = 0;
+  ClientBatch* batch = std::exchange(collecting_, nullptr);
+  if (batch == nullptr) return;
+  if (!batch->turn.empty()) return executor_.Publish(*batch);
+  // It had finds only, which are in the turn now; their values may have filled its arena.
+  free_.push_back(batch);
+  EndAwait();
+}
+
+// In front of all others: else those whose batch is done could fill the next one again and again.
+void BatchCollector::EndAwait() {
+  if (waiting_.empty()) return;
+  std::vector<Client*>& ready = clients_.ready();
+  std::vector<Client*> others;
+  others.swap(ready);
+  for (uint32_t i = 0; i < model::kTurnRequestsMax && !waiting_.empty(); ++i) {
+    Client* client = waiting_.front();
+    waiting_.pop_front();
+    client->away = Away::kNo;
+    clients_.ComeBack(*client);
+  }
+  ready.insert(ready.end(), others.begin(), others.end());
+}
+
+// Nobody has read of late: so nobody would be served while the executor commits.
+bool BatchCollector::IsQuiet() const { return batches_without_finds_ >= kQuietBatches; }
+
+// Nobody has to wait meanwhile, or not for long, and two changes of threads are saved.
+bool BatchCollector::RunsHere() const {
+  return collecting_ != nullptr && !collecting_->turn.empty() &&
+         (clients_.size() == 1 || commits_are_cheap_ || IsQuiet()) &&
+         free_.size() + 1 == batches_.size();
+}
+
+// While the requests of some were received and parsed, others have sent theirs: they would wait for
+// this flush and then need one of their own. Who pipelines has more to send, too; looking at that
+// would cost two changes of what is waited for on each connection.
+bool BatchCollector::GathersMore() {
+  return !commits_are_cheap_ && collecting_->largest == 1 &&
+         collecting_->clients.size() < std::min(clients_.size(), kGatherBelow) &&
+         ++gather_rounds_ <= kGatherRoundsMax;
+}
+
+void BatchCollector::GatherOrRun(engine::Session& session) {
+  gathers_ = GathersMore();
+  if (!gathers_) RunHere(session);
+}
+
+void BatchCollector::EndGather(engine::Session& session) {
+  gathers_ = false;
+  if (RunsHere())
+    RunHere(session);
+  else
+    Publish();
+}
+
+void BatchCollector::RunHere(engine::Session& session) {
+  gather_rounds_ = 0;
+  ClientBatch& batch = *std::exchange(collecting_, nullptr);
+  batch.turn.Run(session);
+  core_.clock.HasWorked();
+  Finish(batch);
+}
+
+void BatchCollector::TakeDone() {
+  for (Batch* batch = executor_.TakeDone(); batch != nullptr;) {
+    Batch* const next = batch->next_done;
+    Finish(static_cast<ClientBatch&>(*batch));
+    batch = next;
+  }
+}
+
+void BatchCollector::Finish(ClientBatch& batch) {
+  if (batch.turn.is_full()) {
+    std::stable_partition(batch.clients.begin(), batch.clients.end(),
+                          [](const Client* client) { return client->is_left(); });
+  }
+  for (Client* client : batch.clients) {
+    client->away = Away::kNo;
+    if (client->turn.loss != Loss::kNone) {
+      clients_.Lose(*client, client->turn.loss);
+      continue;
+    }
+    waits_.ConsumeInput(*client);
+    if (!client->retired) clients_.ComeBack(*client);
+  }
+  NoteCommit(batch);
+  core_.load.CountRequests(batch.turn.size());
+  batch.clients.clear();
+  batch.largest = 0;
+  batch.turn.Clear();
+  free_.push_back(&batch);
+  EndAwait();
+}
+
+void BatchCollector::NoteCommit(const ClientBatch& batch) {
+  const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
+  others_ = std::max(others, others_ - (others_ + 7) / 8);
+  const std::chrono::nanoseconds time = batch.turn.commit_time();
+  if (time == Turn::kNoCommit) return;
+  commits_are_cheap_ = time < kCheapCommit;
+  batches_without_finds_ =
+      time < kShortCommit ? std::min(batches_without_finds_ + 1, kQuietBatches) : 0;
+}
+
+}  // namespace rowsocket::exec

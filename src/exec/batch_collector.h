@@ -1,0 +1,94 @@
+// Which connections of a worker write together: collects batches, has them executed, takes them
+// back.
+//
+// Flow of a round: TakeDone -> Parse of each connection that writes -> Publish, to the executor
+//                                                                   `-> RunHere, in the worker
+// As long as the executor has not taken the batch that is published, the worker takes that back in
+// the next round and puts more into it. docs/concurrency.md says when a batch is run in the worker
+// itself, and how large a part of it one connection gets.
+//
+// Threads: the worker's; see BatchExecutor.
+// Limits: kBatchesMax batches of kTurnRequestsMax items; connections for which there is no room
+// wait, in the order they came.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "exec/batch_executor.h"
+#include "exec/client_table.h"
+#include "exec/item_reader.h"
+#include "exec/lock_waits.h"
+#include "exec/worker_context.h"
+
+namespace rowsocket::exec {
+
+class BatchCollector {
+ public:
+  BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits& waits,
+                 const ItemReader& reader);
+
+  /// False when no thread can be had for the executor: errno says why.
+  bool Start() { return executor_.Start(); }
+  /// Ends the executor, and takes back what that has done. Clients that wait are not served.
+  void Stop();
+  SessionThread& thread() { return executor_.thread(); }
+
+  /// Reads items of the client into the batch; those of a client that only finds go to `finds`.
+  /// False when there is no room in a batch.
+  bool Parse(Client& client, engine::Session& session, Turn& finds);
+  /// The client is away until there is room.
+  void Await(Client& client);
+  /// Items of a client that is lost.
+  void DropAllOf(const TurnClient& client);
+
+  /// Whether the batch is to be run by the worker, and not by the executor.
+  bool RunsHere() const;
+  void RunHere(engine::Session& session);
+  void Publish();
+  /// Runs the batch here, or waits a moment for clients that have sent something meanwhile.
+  void GatherOrRun(engine::Session& session);
+  /// Such a wait is under way.
+  bool gathers() const { return gathers_; }
+  /// Nobody new has come.
+  void EndGather(engine::Session& session);
+  void TakeDone();
+  /// Clients have read beside the batches.
+  void NoteFinds() { batches_without_finds_ = 0; }
+
+ private:
+  struct ClientBatch : Batch {
+    using Batch::Batch;
+
+    std::vector<Client*> clients;
+    uint32_t largest = 0;  ///< Requests of the client that has most.
+  };
+
+  ClientBatch* Collecting();
+  uint32_t Share() const;
+  bool IsQuiet() const;
+  bool GathersMore();
+  void EndAwait();
+  void Finish(ClientBatch& batch);
+  void NoteCommit(const ClientBatch& batch);
+
+  WorkerCore& core_;
+  ClientTable& clients_;
+  LockWaits& waits_;
+  const ItemReader& reader_;
+  BatchExecutor executor_;
+  std::vector<std::unique_ptr<ClientBatch>> batches_;
+  std::vector<ClientBatch*> free_;
+  ClientBatch* collecting_ = nullptr;
+  std::deque<Client*> waiting_;  ///< They write, and there is no room in a batch.
+  uint32_t others_ = 0;          ///< Requests beside the busiest client's: of late, at most.
+
+  bool commits_are_cheap_ = false;      ///< The last one was.
+  bool gathers_ = false;                ///< A batch could run here, and waits for more clients.
+  uint32_t gather_rounds_ = 0;          ///< Of that batch.
+  uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
+};
+
+}  // namespace rowsocket::exec

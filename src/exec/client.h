@@ -1,0 +1,61 @@
+// A connection, as the parts of its worker see it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "exec/frontend.h"
+#include "exec/turn.h"
+#include "net/connection.h"
+#include "net/idle_list.h"
+
+namespace rowsocket::exec {
+
+struct WaitJob;
+
+/// Why a worker leaves a connection alone: nothing is received from it or parsed until it is back.
+/// What happens on its socket meanwhile is noted.
+///
+///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane -> kNo
+///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
+enum class Away : uint8_t {
+  kNo,
+  kAwaitsBatch,  ///< Its next request writes, and no batch has room.
+  kInBatch,      ///< Its items are in a batch.
+  kHeld,         ///< Its finds may have seen what is being committed: its replies wait for the end.
+  kInLane,       ///< The lane has its request; replies to earlier requests may leave.
+  kHeldInLane,   ///< The lane has its request, and replies to earlier requests are held.
+};
+
+struct Client : net::IdleLink {
+  Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
+      : connection(std::move(fd), context), frontend(std::move(made)) {}
+
+  net::Connection connection;
+  std::unique_ptr<Frontend> frontend;
+  TurnClient turn;
+  size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.
+  size_t place = 0;       ///< In the table of connections.
+  bool is_ready = false;  ///< Is in ClientTable::ready.
+  bool can_receive = false;
+  bool has_more = false;         ///< The input may hold further complete requests.
+  bool has_requests = false;     ///< Requests of this connection are in the turn.
+  bool writes = false;           ///< What it sent last did: its next requests go into a batch.
+  bool closes = false;           ///< The last item of this turn ends the connection.
+  bool was_handed_back = false;  ///< By the lane, without an outcome, when it was there last.
+  bool retired = false;
+  Away away = Away::kNo;
+  uint32_t active_in = 0;  ///< The last period in which it asked for something (Crew).
+  WaitJob* job = nullptr;  ///< While it is in the lane; the lane's, or in the inbox.
+
+  bool is_away() const { return away != Away::kNo; }
+  bool is_in_lane() const { return away == Away::kInLane || away == Away::kHeldInLane; }
+  bool is_held() const { return away == Away::kHeld || away == Away::kHeldInLane; }
+  /// Whether replies may leave that stand in front of what it is away for.
+  bool may_send() const { return away == Away::kNo || away == Away::kInLane; }
+  /// A full turn has executed none of its items.
+  bool is_left() const { return turn.stopped() && turn.stopped_at->input_begin == 0; }
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,207 @@
+#include "exec/client_table.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// How often the log says that connections are refused or lost.
+constexpr int64_t kLogMs = 60'000;
+
+}  // namespace
+
+std::string WhyNotWatched(int error) {
+  return error == ENOSPC ? "the user's limit of watched descriptors is reached; raise "
+                           "fs.epoll.max_user_watches (sysctl)"
+                         : std::string("cannot watch a socket: ") + strerror(error);
+}
+
+ClientTable::ClientTable(WorkerCore& core, HeldReplies& held) : core_(core), held_(held) {
+  const model::Limits& limits = core_.context.limits;
+  connection_context_.buffered_bytes_max = limits.buffered_bytes_max;
+  connection_context_.budget = core_.context.budget;
+  idle_.SetTimeout(int64_t{limits.idle_timeout_s} * 1000);
+  unauthenticated_.SetTimeout(int64_t{limits.auth_timeout_s} * 1000);
+}
+
+ClientTable::~ClientTable() {
+  for (Client* client : orphans_) delete client;
+}
+
+void ClientTable::Add(net::UniqueFd fd) {
+  auto client =
+      std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
+  client->turn.frontend = client->frontend.get();
+  client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
+  if (!client->connection.UpdateInterest(core_.loop, client.get())) {
+    Refuse(WhyNotWatched(errno).c_str());
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  core_.stats.Add(Stat::kConnections);
+  unauthenticated_.Insert(*client, core_.clock.now_ms);
+  Touch(*client);
+  Remember(std::move(client));
+}
+
+void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
+  Client& client = *moved;
+  Remember(std::move(moved));
+  Touch(client);
+  if (!client.connection.UpdateInterest(core_.loop, &client)) {
+    Refuse(WhyNotWatched(errno).c_str());
+    Retire(client);
+    return;
+  }
+  client.can_receive = true;
+  MarkReady(client);
+}
+
+// The deadline to authenticate goes on where it began.
+bool ClientTable::MayMove(const Client& client) const {
+  return !client.is_ready && !client.is_away() && !client.has_more && !client.retired &&
+         !has_deadline(client);
+}
+
+std::unique_ptr<Client> ClientTable::Release(Client& client) {
+  client.connection.Suspend(core_.loop);
+  client.Unlink();
+  Forget(client);
+  return std::unique_ptr<Client>(&client);
+}
+
+void ClientTable::Remember(std::unique_ptr<Client> client) {
+  client->place = clients_.size();
+  clients_.push_back(client.release());
+}
+
+void ClientTable::Forget(Client& client) {
+  clients_[client.place] = clients_.back();
+  clients_[client.place]->place = client.place;
+  clients_.pop_back();
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ClientTable::CountActive(Client& client) {
+  const uint32_t period = core_.context.crew->period();
+  if (client.active_in == period) return;
+  client.active_in = period;
+  core_.load.CountActive(period);
+}
+
+void ClientTable::Send(Client& client) {
+  const net::Connection::Sent sent = client.connection.Send();
+  if (sent.bytes != 0) {
+    core_.stats.Add(Stat::kBytesSent, sent.bytes);
+    Touch(client);
+  }
+  using State = net::Connection::State;
+  const bool asks = client.has_more || client.can_receive;
+  if (asks && client.connection.accepts_work()) MarkReady(client);
+  const bool has_work = client.is_ready || client.is_away() || client.has_more;
+  if (client.connection.state() == State::kBroken || (client.connection.finished() && !has_work)) {
+    Retire(client);
+    return;
+  }
+  if (!has_work) client.connection.Settle();
+  if (!client.connection.CountBuffers()) return Lose(client, Loss::kBuffers);
+  if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
+}
+
+void ClientTable::ComeBack(Client& client) {
+  if (client.can_receive) MarkReady(client);
+  Send(client);
+  if (!client.retired) Touch(client);
+}
+
+void ClientTable::Retire(Client& client) {
+  if (client.retired) return;
+  client.retired = true;
+  if (client.is_held()) held_.Drop(client);
+  if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.away = Away::kNo;
+  client.Unlink();
+  core_.loop.Remove(client.connection.fd());
+  Forget(client);
+  core_.stats.Subtract(Stat::kConnections);
+  retired_.push_back(&client);
+}
+
+void ClientTable::Lose(Client& client, Loss loss) {
+  Retire(client);
+  core_.stats.Add(Stat::kConnectionsLost);
+  if (MayLog()) core_.context.log(WhyLost(loss));
+}
+
+void ClientTable::Refuse(const char* why) {
+  core_.stats.Add(Stat::kConnectionsRefused);
+  if (MayLog()) core_.context.log(std::string("cannot accept connections: ") + why);
+}
+
+std::string ClientTable::WhyLost(Loss loss) const {
+  if (loss == Loss::kMemory) {
+    return "out of memory: connections are closed; give the server more, or lower the limits of "
+           "their number and of the bytes of a request";
+  }
+  if (loss == Loss::kBuffers) {
+    return "replies that clients do not take, and requests that do not end, hold more memory "
+           "than " +
+           core_.context.memory_variable +
+           " allows: connections with a large part in it are closed";
+  }
+  return "a commit was decided and could not be ended (KILL or shutdown while it waited for a "
+         "replica, or a binary log that cannot go on): whether it stays is not known, and its "
+         "connections are closed";
+}
+
+bool ClientTable::MayLog() {
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - logged_ms_ < kLogMs) return false;
+  logged_ms_ = now_ms;
+  return true;
+}
+
+void ClientTable::CloseExpired(int64_t polled_ms) {
+  for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
+    while (Client* client = list->Expired(polled_ms)) {
+      const bool has_asked = list == &idle_ && client->is_ready;
+      // A lock wait has a timeout of its own, a batch comes to its end.
+      if (client->is_away() || has_asked) {
+        list->Insert(*client, core_.clock.now_ms);
+        continue;
+      }
+      core_.stats.Add(Stat::kConnectionsTimedOut);
+      Retire(*client);
+    }
+  }
+}
+
+void ClientTable::CloseAll() {
+  while (!clients_.empty()) Retire(*clients_.back());
+  FreeRetired();
+}
+
+// A lane that has begun with the request of a connection still reads what it asked for.
+void ClientTable::FreeRetired() {
+  if (retired_.empty()) return;
+  std::erase_if(ready_, [](const Client* client) { return client->retired; });
+  for (Client* client : retired_) {
+    if (client->is_in_lane())
+      orphans_.push_back(client);
+    else
+      delete client;
+  }
+  retired_.clear();
+}
+
+// One that was retired in this round is in retired_ still, and freed with the others.
+void ClientTable::FreeOrphan(Client& client) {
+  if (std::erase(orphans_, &client) != 0) delete &client;
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,108 @@
+// The connections of a worker: which there are, which have something to do, how they go.
+//
+// Flow:   Add | AddMoved -> { MarkReady -> the worker takes `ready` -> Send } -> Retire ->
+// FreeRetired
+//                                                                             `-> Release: it moves
+// A connection is closed with Retire, at any time, and freed with FreeRetired, when nothing of the
+// round names it any more. One whose request the lane has is freed when the lane has given that
+// back.
+//
+// Threads: the worker's; Expect and count from any.
+// Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
+// Errors: what cannot be served is closed, counted, and told to the log once a minute.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/client.h"
+#include "exec/held_replies.h"
+#include "exec/worker_context.h"
+#include "net/connection.h"
+#include "net/idle_list.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::exec {
+
+/// For the log: what `error` of the event loop means, and what helps.
+std::string WhyNotWatched(int error);
+
+class ClientTable {
+ public:
+  ClientTable(WorkerCore& core, HeldReplies& held);
+  ~ClientTable();
+  ClientTable(const ClientTable&) = delete;
+  ClientTable& operator=(const ClientTable&) = delete;
+
+  size_t size() const { return clients_.size(); }
+  /// Those that are on their way here included.
+  uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+  /// One is on its way here: Add or AddMoved is called next.
+  void Expect() { count_.fetch_add(1, std::memory_order_relaxed); }
+  void Add(net::UniqueFd fd);
+  void AddMoved(std::unique_ptr<Client> moved);
+  /// Nothing of the client is under way: it may move to another worker.
+  bool MayMove(const Client& client) const;
+  /// Takes the client out, for another worker that expects it.
+  std::unique_ptr<Client> Release(Client& client);
+  net::ConnectionContext& connection_context() { return connection_context_; }
+
+  /// The clients that have, or may have, requests for the next turn.
+  std::vector<Client*>& ready() { return ready_; }
+  void MarkReady(Client& client) {
+    if (client.is_ready || client.is_away() || client.retired) return;
+    client.is_ready = true;
+    ready_.push_back(&client);
+    if (core_.context.crew->is_elastic()) CountActive(client);
+  }
+  /// The client has just done something.
+  void Touch(Client& client) {
+    if (has_deadline(client)) return;
+    idle_.Touch(client, core_.clock.now_ms);
+  }
+  /// Sends what may leave, and sees to what the client wants next.
+  void Send(Client& client);
+  /// It was away, and is no more.
+  void ComeBack(Client& client);
+
+  void Retire(Client& client);
+  /// Retires the client without an answer, and tells the log why.
+  void Lose(Client& client, Loss loss);
+  /// A connection could not be taken.
+  void Refuse(const char* why);
+  /// `polled_ms`: when sockets were looked at. What came while the worker was in a turn is no
+  /// silence.
+  void CloseExpired(int64_t polled_ms);
+  void CloseAll();
+  void FreeRetired();
+  /// The lane has given back the request of a client that was retired meanwhile.
+  void FreeOrphan(Client& client);
+
+ private:
+  /// Until it has authenticated, a connection has a deadline that nothing it does puts off.
+  bool has_deadline(const Client& client) const {
+    return unauthenticated_.timeout_ms() != 0 && !client.frontend->authenticated();
+  }
+  void Remember(std::unique_ptr<Client> client);
+  void Forget(Client& client);
+  void CountActive(Client& client);
+  std::string WhyLost(Loss loss) const;
+  bool MayLog();
+
+  WorkerCore& core_;
+  HeldReplies& held_;
+  net::ConnectionContext connection_context_;
+  std::atomic<uint32_t> count_{0};
+  std::vector<Client*> clients_;  ///< All, each knowing its place.
+  std::vector<Client*> ready_;
+  std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.
+  std::vector<Client*> orphans_;  ///< Closed, but the lane has their request.
+  net::IdleList<Client> idle_{0};
+  net::IdleList<Client> unauthenticated_{0};
+  int64_t logged_ms_ = -3'600'000;
+};
+
+}  // namespace rowsocket::exec

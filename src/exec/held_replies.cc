@@ -1,0 +1,30 @@
+#include "exec/held_replies.h"
+
+namespace rowsocket::exec {
+
+// A client that is held already has had another find executed by the lane: the later commit is
+// waited for.
+void HeldReplies::Hold(Client& client, uint64_t commit) {
+  if (client.is_held()) Drop(client);
+  client.away = client.is_in_lane() ? Away::kHeldInLane : Away::kHeld;
+  held_.emplace_back(commit, &client);
+}
+
+Client* HeldReplies::Next() {
+  if (held_.empty() || !commits_.HasEnded(held_.front().first)) return nullptr;
+  Client* const client = held_.front().second;
+  held_.pop_front();
+  client->away = client->is_in_lane() ? Away::kInLane : Away::kNo;
+  return client;
+}
+
+void HeldReplies::Drop(const Client& client) {
+  std::erase_if(held_, [&client](const auto& each) { return each.second == &client; });
+}
+
+void HeldReplies::Close() {
+  held_.clear();
+  commits_.Forget(*this);
+}
+
+}  // namespace rowsocket::exec

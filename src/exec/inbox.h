@@ -1,0 +1,66 @@
+// What other threads hand to a worker: new connections, those of other workers, finished lock
+// waits.
+//
+// Flow: any thread: Put -> the worker wakes up, Take.
+// Threads: Put from any, Take from the worker's.
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "exec/client.h"
+#include "exec/wait_lane.h"
+#include "net/event_loop.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::exec {
+
+class Inbox {
+ public:
+  struct Mail {
+    std::vector<net::UniqueFd> connections;
+    std::vector<std::unique_ptr<Client>> clients;
+    WaitJobs jobs;
+  };
+
+  explicit Inbox(net::EventLoop& loop) : loop_(loop) {}
+
+  void Put(net::UniqueFd connection) {
+    {
+      const std::lock_guard lock(mutex_);
+      mail_.connections.push_back(std::move(connection));
+    }
+    loop_.Wake();
+  }
+  void Put(std::unique_ptr<Client> client) {
+    {
+      const std::lock_guard lock(mutex_);
+      mail_.clients.push_back(std::move(client));
+    }
+    loop_.Wake();
+  }
+  void Put(WaitJobs jobs) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::move(jobs.begin(), jobs.end(), std::back_inserter(mail_.jobs));
+    }
+    loop_.Wake();
+  }
+
+  Mail Take() {
+    Mail mail;
+    const std::lock_guard lock(mutex_);
+    std::swap(mail, mail_);
+    return mail;
+  }
+
+ private:
+  net::EventLoop& loop_;
+  std::mutex mutex_;
+  Mail mail_;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,66 @@
+#include "exec/item_reader.h"
+
+#include <memory>
+#include <utility>
+
+namespace rowsocket::exec {
+
+ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
+                                       const Place& place) const {
+  TurnItem& item = place.turn.Add(client.turn);
+  item.input_begin = client.parsed;
+  const Frontend::Step step =
+      client.frontend->Parse(client.connection.in().view().substr(client.parsed),
+                             client.has_requests, place.arena, &item.item);
+  const bool is_misplaced =
+      !place.takes_writes && step.parsed == Frontend::Parsed::kItem && item.is_write();
+  if (step.parsed == Frontend::Parsed::kLater || is_misplaced) {
+    place.turn.DropLast();
+    client.frontend->Rewind();
+    client.has_more = true;
+    return is_misplaced ? Parsed::kWrite : Parsed::kEnd;
+  }
+  client.parsed += step.consumed;
+  if (step.parsed == Frontend::Parsed::kNeedMore) {
+    place.turn.DropLast();
+    return Parsed::kEnd;
+  }
+  item.input_end = client.parsed;
+  bool goes_on = true;
+  if (item.is_silent_open()) {
+    goes_on = OpenSilently(client, session, place);
+  } else {
+    client.has_requests =
+        client.has_requests || item.item.kind == Item::Kind::kRequest || item.item.is_large;
+    if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
+    client.closes = item.item.closes;
+    goes_on = goes_on && !client.closes;
+    place.turn.Added();
+  }
+  return goes_on ? Parsed::kMore : Parsed::kEnd;
+}
+
+bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
+  std::shared_ptr<engine::Index> index;
+  const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+  if (!outcome.busy) client.frontend->Opened(item.item, outcome, std::move(index));
+  return !outcome.busy;
+}
+
+// What is at the front of the input is parsed again, at once or after the lane has waited.
+bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Place& place) const {
+  TurnItem& item = place.turn.items().back();
+  if (item.item.names == nullptr) {
+    context_.prepare(session, true);
+  } else {
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+    if (outcome.busy) return false;
+    client.frontend->Opened(item.item, outcome, std::move(index));
+  }
+  place.turn.DropLast();
+  client.frontend->Rewind();
+  return true;
+}
+
+}  // namespace rowsocket::exec

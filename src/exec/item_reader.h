@@ -1,0 +1,41 @@
+// Makes items of what connections have sent, and opens the indexes that the items name.
+//
+// Threads: the worker's.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "exec/client.h"
+#include "exec/turn.h"
+#include "exec/worker_context.h"
+
+namespace rowsocket::exec {
+
+class ItemReader {
+ public:
+  /// Where items go: the turn of the finds, or a batch.
+  struct Place {
+    Turn& turn;
+    base::Arena& arena;
+    bool takes_writes;
+  };
+  enum class Parsed : uint8_t {
+    kMore,   ///< The next item can be read.
+    kEnd,    ///< Nothing more of this client can be taken now.
+    kWrite,  ///< The next item writes, and the place does not take it.
+  };
+
+  explicit ItemReader(const WorkerContext& context) : context_(context) {}
+
+  /// Takes one item off the client's input, into `place`.
+  Parsed ReadOne(Client& client, engine::Session& session, const Place& place) const;
+
+ private:
+  static bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
+  bool OpenSilently(Client& client, engine::Session& session, const Place& place) const;
+
+  const WorkerContext& context_;
+};
+
+}  // namespace rowsocket::exec

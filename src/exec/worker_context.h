@@ -1,0 +1,66 @@
+// What all workers of one port share, and what the parts of one worker share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/session.h"
+#include "exec/commit_board.h"
+#include "exec/crew.h"
+#include "exec/frontend.h"
+#include "exec/stats.h"
+#include "exec/wait_lane.h"
+#include "model/limits.h"
+#include "net/buffer_budget.h"
+#include "net/event_loop.h"
+#include "net/listener.h"
+#include "net/unique_fd.h"
+
+namespace rowsocket::exec {
+
+/// What all workers of one port share.
+struct WorkerContext {
+  engine::SessionFactory* sessions = nullptr;
+  StatRegistry* stats = nullptr;
+  WaitLane* lane = nullptr;
+  CommitBoard* commits = nullptr;  ///< Also of all other ports.
+  std::function<std::unique_ptr<Frontend>()> make_frontend;
+  std::vector<net::Listener>* listeners = nullptr;
+  Crew* crew = nullptr;
+  /// Gives a new connection to the emptiest worker; false when there are too many.
+  std::function<bool(net::UniqueFd)> assign;
+  std::function<void(const std::string&)> log;
+  model::Limits limits;
+  std::string name;                  ///< For the process list: "mode=rd".
+  std::string connections_variable;  ///< Says how many may be open: for messages.
+  std::string memory_variable;       ///< Says what they may hold in buffers: for messages.
+  net::BufferBudget* budget = nullptr;
+  bool writes = false;                                      ///< The frontends let writes through.
+  std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
+};
+
+/// When things happen on a worker, as far as it looks at the clock: once a round, and once a turn.
+struct RoundClock {
+  int64_t now_ms = 0;     ///< When this round began, or its turn ended.
+  int64_t worked_ms = 0;  ///< When a turn last executed something.
+
+  void BeginRound() { now_ms = base::CoarseNowMs(); }
+  void HasWorked() { worked_ms = now_ms = base::CoarseNowMs(); }
+};
+
+/// What the parts of one worker share; the worker's.
+struct WorkerCore {
+  explicit WorkerCore(const WorkerContext& shared) : context(shared), stats(*context.stats) {}
+
+  const WorkerContext context;
+  net::EventLoop loop;
+  WorkerLoad load;
+  RoundClock clock;
+  StatBlock stats;
+};
+
+}  // namespace rowsocket::exec

@@ -19,10 +19,10 @@
 //       server is configured, and so is what it has seen of other sessions, unless all that it has
 //       executed were relaxed writes; when it returns an error no change is there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
-//       `busy` and nothing was changed by that statement.
+//       kBusy and nothing was changed by that statement.
 //   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
-//   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back; the caller
-//       calls Rollback and may run the turn again.
+//   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back, however the
+//       call itself has ended; the caller calls Rollback and may run the turn again.
 //   S7  The requests of a row answer and leave behind what they would have one by one, in this
 //   order:
 //       each sees the row as those before it left it (absent, perhaps), sends its own before-image,
@@ -52,40 +52,56 @@
 namespace rowsocket::engine {
 
 enum class LockWait : uint8_t {
-  kNever,   ///< A lock that is held elsewhere answers `busy` at once.
+  kNever,   ///< A lock that is held elsewhere answers kBusy at once.
   kServer,  ///< Wait as the server's own sessions do, up to their timeouts.
 };
 
+/// How a call has ended, and the facts about it that do not depend on that.
 struct Outcome {
-  model::Error error;
-  /// Another session holds a lock that this statement needs. The error says what a wait that ran
-  /// out of time would have answered.
-  bool busy = false;
-  /// If it has waited, it was not for the row that the request names, which may well be free.
+  enum class Result : uint8_t {
+    kDone,
+    kFailed,  ///< For `error`, which is the answer.
+    /// Another session holds a lock that this statement needs. `error` is what a wait that ran out
+    /// of time would have answered. With LockWait::kNever only.
+    kBusy,
+    /// What this session holds stands in somebody's way (a DDL statement that it would deadlock
+    /// with, an old version of the table): give the tables back, and try again a moment later. With
+    /// LockWait::kServer only; where locks are not waited for the result is kBusy.
+    kGivesWay,
+    kDeadlock,  ///< A deadlock was ended by this turn's rollback; it may well succeed when run
+                ///< again.
+    kTooLarge,  ///< For one transaction; the requests may well succeed in transactions of their
+                ///< own.
+    /// Of a Commit: its changes are there, and may be gone after a failover. No client is told that
+    /// it has succeeded, nor that it has not.
+    kUnknown,
+  };
+  Result result = Result::kDone;
+  model::Error error;             ///< Why it is not done.
+  bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
+  bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
+  /// A wait that ended was not for the row that the request names, which may well be free.
   bool own_wait = false;
-  /// What this session holds stands in somebody's way (a DDL statement that it would deadlock with,
-  /// an old version of the table): give the tables back, and try again a moment later.
-  bool back_off = false;
-  bool transaction_lost = false;
-  /// With transaction_lost: the turn was too large for one transaction; its requests may well
-  /// succeed in transactions of their own.
-  bool too_large = false;
-  /// The engine cannot take this statement back: it stands, whatever becomes of the turn.
-  bool permanent = false;
-  /// Of a Commit: its changes are there, and may be gone after a failover. No client is told that
-  /// it has succeeded, nor that it has not.
-  bool unknown = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
   uint64_t rows_passed = 0;    ///< Rows that were read behind another one, sent or not.
 
-  bool ok() const { return error.ok(); }
-  static Outcome Fail(model::ErrorCode code) {
+  bool ok() const { return result == Result::kDone; }
+  /// Its request is answered as far as the engine is concerned: it neither waits for a lock nor has
+  /// to run again with its turn.
+  bool is_answer() const { return result != Result::kBusy && !transaction_lost; }
+  static Outcome Make(Result result, model::Error error) {
     Outcome outcome;
-    outcome.error.code = code;
+    outcome.result = result;
+    outcome.error = error;
     return outcome;
   }
+  /// Done when `error` says that nothing is wrong.
+  static Outcome Of(model::Error error) {
+    return Make(error.ok() ? Result::kDone : Result::kFailed, error);
+  }
+  static Outcome Fail(model::ErrorCode code) { return Of({code, 0}); }
 };
 
 /// Why requests for one row are executed one by one and not as one change of the row.
@@ -109,7 +125,7 @@ enum class NotMergeable : uint8_t {
 /// What BeginRow did.
 struct RowOpening {
   NotMergeable reason = NotMergeable::kNone;
-  Outcome outcome;  ///< Without a reason: busy, a lost transaction or an error, as of Execute.
+  Outcome outcome;  ///< Without a reason: as that of Execute.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
   static RowOpening Not(NotMergeable reason) {

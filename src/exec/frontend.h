@@ -80,8 +80,8 @@ class Frontend {
   virtual void Opened(Item& item, const engine::Outcome& outcome,
                       std::shared_ptr<engine::Index> index) = 0;
 
-  /// Executes a kRequest item on `session` and appends its reply, unless the outcome is busy or
-  /// its transaction is lost: then nothing is appended.
+  /// Executes a kRequest item on `session` and appends its reply if Outcome::is_answer(), else
+  /// nothing.
   virtual engine::Outcome Execute(const Item& item, engine::Session& session,
                                   base::Buffer& out) const = 0;
   /// Whether a kRequest item that finds may have been about a row that `writes` has.

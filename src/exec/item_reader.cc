@@ -43,8 +43,9 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
   std::shared_ptr<engine::Index> index;
   const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
-  if (!outcome.busy) client.frontend->Opened(item.item, outcome, std::move(index));
-  return !outcome.busy;
+  if (outcome.result != engine::Outcome::Result::kBusy)
+    client.frontend->Opened(item.item, outcome, std::move(index));
+  return outcome.result != engine::Outcome::Result::kBusy;
 }
 
 // What is at the front of the input is parsed again, at once or after the lane has waited.
@@ -55,7 +56,7 @@ bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Pl
   } else {
     std::shared_ptr<engine::Index> index;
     const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
-    if (outcome.busy) return false;
+    if (outcome.result == engine::Outcome::Result::kBusy) return false;
     client.frontend->Opened(item.item, outcome, std::move(index));
   }
   place.turn.DropLast();

@@ -8,6 +8,8 @@
 
 namespace rowsocket::exec {
 
+using Result = engine::Outcome::Result;
+
 namespace {
 
 Stat VerbStat(const model::Request& request) {
@@ -104,7 +106,7 @@ void Turn::RunAll(engine::Session& session) {
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     const bool merged = merges_;
     StartAnew();
-    if (RunOnce(session, items_, writes_) != Result::kLost) return;
+    if (RunOnce(session, items_, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (too_large_) break;
     if (merges_ == merged) ++attempt;
@@ -121,7 +123,7 @@ void Turn::StartAnew() {
 
 // The replies of a read-only turn are released as well only when it has ended, so that a lost
 // transaction can be run again.
-Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
+Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
   if (writes) Hold(items);
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
@@ -129,24 +131,27 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     Drop(items);
     // What waits is found out again, now that other requests may be in other places.
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
-    return Result::kLost;
+    return Transaction::kLost;
   }
   // Not if all of them wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });
   const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
-  if (wrote && commit.unknown) {
+  const bool is_unknown = commit.result == Result::kUnknown;
+  if (wrote && is_unknown) {
     LoseClients(items, Loss::kUnknown);
-    return Result::kCommitted;
+    return Transaction::kCommitted;
   }
-  if (commit.too_large && items.size() > 1) {
+  if (commit.result == Result::kTooLarge && items.size() > 1) {
     too_large_ = true;
     Drop(items);
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
-    return Result::kLost;
+    return Transaction::kLost;
   }
-  if (commit.ok()) {
+  // Of a turn that has changed nothing there is nothing to be unknown.
+  const bool is_committed = commit.ok() || is_unknown;
+  if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
     stats_.Add(Stat::kMergedRequests, merged_requests_);
@@ -156,7 +161,7 @@ Turn::Result Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, 
     AnswerAll(items, commit.error);
   }
   Finish(items);
-  return commit.ok() ? Result::kCommitted : Result::kFailed;
+  return is_committed ? Transaction::kCommitted : Transaction::kFailed;
 }
 
 engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const TurnItem> items) {
@@ -234,15 +239,16 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     OnLost(item, outcome, alone);
     return false;
   }
-  if (outcome.busy && !IsBeforePermanent(item)) {
+  const bool is_busy = outcome.result == Result::kBusy;
+  if (is_busy && !IsBeforePermanent(item)) {
     item.waits = true;
     client.stopped_at = &item;
     return true;
   }
-  if (outcome.busy) client.frontend->ReplyError(item.item, outcome.error, out);
+  if (is_busy) client.frontend->ReplyError(item.item, outcome.error, out);
   item.answer = outcome.error;
   item.rows = outcome.rows;
-  item.gives_way = outcome.back_off;
+  item.gives_way = outcome.result == Result::kGivesWay;
   NoteReply(out.size() - reply_begin);
   NoteTime(item, outcome);
   EndWaits(item, outcome);
@@ -277,12 +283,12 @@ void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
 // A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would
 // only repeat: that item gets its answer now, the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
-  item.gives_way = outcome.back_off;
-  if (outcome.busy && !IsBeforePermanent(item)) {
+  item.gives_way = outcome.result == Result::kGivesWay;
+  if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
     item.waits = true;
-  } else if (outcome.too_large && !alone) {
+  } else if (outcome.result == Result::kTooLarge && !alone) {
     too_large_ = true;
-  } else if (outcome.error != kDeadlock) {
+  } else if (outcome.result != Result::kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
     EndWaits(item, outcome);
@@ -293,7 +299,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
 void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !EndsWait(answer)) return;
-  if (outcome.back_off || outcome.own_wait) return;
+  if (outcome.result == Result::kGivesWay || outcome.own_wait) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
     if (each->fixed || (merges_ && each->is_done)) continue;
@@ -341,7 +347,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   const std::span<TurnItem> one(&item, 1);
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
     // A find in it as well: in a turn that only reads nobody would wait for what it has seen.
-    if (RunOnce(session, one, writes_) != Result::kLost) return;
+    if (RunOnce(session, one, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
   }
   if (item.waits) item.client->stopped_at = &item;

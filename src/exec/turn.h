@@ -44,7 +44,7 @@ enum class Loss : uint8_t {
   kNone,
   kMemory,   ///< It ran out; nothing was changed, unless it was during the commit.
   kBuffers,  ///< The port's connections hold too much, this one as well; what was answered stays.
-  kUnknown,  ///< Whether what the turn has changed stays is not known (Outcome::unknown).
+  kUnknown,  ///< Whether what the turn has changed stays is not known (engine::Outcome::Result).
 };
 
 /// What a turn knows of a connection.
@@ -75,7 +75,7 @@ struct TurnItem {
   uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
   bool is_done = false;    ///< Executed, before its turn perhaps.
-  bool gives_way = false;  ///< Its session is in somebody's way (Outcome::back_off).
+  bool gives_way = false;  ///< Its session is in somebody's way (engine::Outcome::Result).
   engine::NotMergeable unmerged = engine::NotMergeable::kNone;  ///< Why it was executed by itself.
 
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
@@ -132,12 +132,13 @@ class Turn {
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
  private:
-  enum class Result : uint8_t { kCommitted, kFailed, kLost };
+  /// What has become of a transaction.
+  enum class Transaction : uint8_t { kCommitted, kFailed, kLost };
 
   void RunAll(engine::Session& session);
   void Lose(engine::Session& session);
   static void LoseClients(std::span<TurnItem> items, Loss loss);
-  Result RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
+  Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   /// False: the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);

@@ -78,7 +78,8 @@ class TurnFixture : public ::testing::Test {
   void Open(Peer& peer, TurnItem& item) {
     std::shared_ptr<engine::Index> index;
     const Outcome outcome = session_.OpenIndex(*item.item.names, &index);
-    if (!outcome.busy) peer.frontend.Opened(item.item, outcome, std::move(index));
+    const bool is_busy = outcome.result == Outcome::Result::kBusy;
+    if (!is_busy) peer.frontend.Opened(item.item, outcome, std::move(index));
   }
 
   /// Runs the turn. Until its transaction is over, nothing may leave (I4).

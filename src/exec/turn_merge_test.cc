@@ -189,7 +189,7 @@ TEST_F(TurnMergeTest, RowThatCannotBeWrittenIsDoneAgainOneByOne) {
   Peer& two = ConnectBuyer();
   SetHook([](const Call& call) {
     Outcome outcome;
-    if (call.kind == Call::Kind::kEndRow) outcome.error = Error::Engine(5);
+    if (call.kind == Call::Kind::kEndRow) outcome = Outcome::Of(Error::Engine(5));
     return outcome;
   });
   Send(one, Take("1") + Take("1"));
@@ -206,9 +206,7 @@ TEST_F(TurnMergeTest, RowThatCannotBeWrittenIsDoneAgainOneByOne) {
 TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBeenMerged) {
   Peer& one = ConnectBuyer();
   Peer& two = ConnectBuyer();
-  Outcome too_large;
-  too_large.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
-  too_large.transaction_lost = too_large.too_large = true;
+  const Outcome too_large = engine::fake::TooLarge();
   store_.SetHook(FailKey("2", 1, too_large));
   Send(one, Take("1") + Take("2") + Get("1"));
   Send(two, Take("1"));
@@ -268,22 +266,19 @@ class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInt
     const bool may_fail = call.kind == Call::Kind::kExecute || call.kind == Call::Kind::kBeginRow ||
                           call.kind == Call::Kind::kEndRow || call.kind == Call::Kind::kCommit;
     if (!may_fail || Random(rarity) != 0) return {};
-    Outcome outcome;
-    outcome.error = Error::Engine(5);
-    if (call.kind == Call::Kind::kCommit) return outcome;
+    const Error error = Error::Engine(5);
+    if (call.kind == Call::Kind::kCommit) return Outcome::Of(error);
     switch (Random(call.kind == Call::Kind::kEndRow ? 3 : 5)) {
       case 0:
         return engine::fake::KilledTurn();
       case 1:
         return engine::fake::Deadlock();
       case 2:
-        return outcome;
+        return Outcome::Of(error);
       case 3:
-        outcome.busy = true;
-        return outcome;
+        return Outcome::Make(Outcome::Result::kBusy, error);
       default:
-        outcome.transaction_lost = outcome.too_large = true;
-        return outcome;
+        return engine::fake::TooLarge();
     }
   }
 

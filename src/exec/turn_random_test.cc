@@ -22,9 +22,9 @@ class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<
   /// Fails about one call of `rarity`.
   Outcome FailSometimes(const Call& call, unsigned rarity) {
     if (Random(rarity) != 0) return {};
-    Outcome outcome;
-    outcome.error = Error::Engine(5);
-    if (call.kind == Call::Kind::kCommit) return outcome;
+    const Error error = Error::Engine(5);
+    if (call.kind == Call::Kind::kCommit) return Outcome::Of(error);
+    Outcome busy = Outcome::Make(Outcome::Result::kBusy, error);
     if (call.kind != Call::Kind::kExecute) return {};
     switch (Random(6)) {
       case 0:
@@ -32,14 +32,12 @@ class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<
       case 1:
         return engine::fake::KilledTurn();
       case 2:
-        outcome.busy = true;
-        return outcome;
+        return busy;
       case 3:
-        outcome.busy = outcome.transaction_lost = true;
-        return outcome;
+        busy.transaction_lost = true;
+        return busy;
       case 4:
-        outcome.transaction_lost = outcome.too_large = true;
-        return outcome;
+        return engine::fake::TooLarge();
       default:
         return engine::fake::Deadlock();
     }

@@ -7,6 +7,7 @@ namespace rowsocket::exec {
 namespace {
 
 using engine::NotMergeable;
+using Result = engine::Outcome::Result;
 
 /// It is the table that cannot be merged, not what the request does to it.
 bool ConcernsTable(NotMergeable reason) {
@@ -47,13 +48,14 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     OnLost(first, opening.outcome, false);
     return false;
   }
-  if (opening.outcome.busy) {
+  if (opening.outcome.result == Result::kBusy) {
     StopRow(first, opening.outcome.error);
     return !first.fixed || ExecuteItem(session, first, false);
   }
   const model::Error error = opening.outcome.error;
   const bool is_killed = error.code == model::ErrorCode::kKilled;
-  if (is_killed || (waits_ == Waits::kTogether && !opening.outcome.back_off && EndsWait(error))) {
+  const bool gives_way = opening.outcome.result == Result::kGivesWay;
+  if (is_killed || (waits_ == Waits::kTogether && !gives_way && EndsWait(error))) {
     first.fixed = true;
     first.answer = error;
     EndWaits(first, opening.outcome);

@@ -13,18 +13,11 @@ class TurnStopTest : public TurnFixture {
  protected:
   /// A lock that is held elsewhere, of an engine that gives the whole transaction up for it.
   static Outcome BusyAndLost() {
-    Outcome outcome;
-    outcome.error = Error::Engine(146);
-    outcome.busy = true;
+    Outcome outcome = Busy();
     outcome.transaction_lost = true;
     return outcome;
   }
-  static Outcome Busy() {
-    Outcome outcome;
-    outcome.error = Error::Engine(146);
-    outcome.busy = true;
-    return outcome;
-  }
+  static Outcome Busy() { return Outcome::Make(Outcome::Result::kBusy, Error::Engine(146)); }
   void ExpectWaitsAt(const Peer& peer, size_t item) {
     ASSERT_TRUE(peer.client.stopped());
     EXPECT_EQ(&turn_.items()[item], peer.client.stopped_at);

@@ -234,11 +234,7 @@ TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
     store_.SetHook([kind, statements = std::make_shared<unsigned>(0)](const Call& call) {
       if (call.kind == Call::Kind::kBeginTurn) *statements = 0;
       if (call.kind == Call::Kind::kExecute) ++*statements;
-      Outcome outcome;
-      if (call.kind != kind || *statements < 3) return outcome;
-      outcome.error = Error::Engine(1197);  // ER_TRANS_CACHE_FULL
-      outcome.transaction_lost = outcome.too_large = true;
-      return outcome;
+      return call.kind == kind && *statements >= 3 ? engine::fake::TooLarge() : Outcome();
     });
     Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
     Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
@@ -255,9 +251,7 @@ TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
 TEST_F(TurnTest, RequestThatIsTooLargeForATransactionFailsAlone) {
   Peer& one = Connect();
   Peer& two = Connect();
-  Outcome too_large;
-  too_large.error = Error::Engine(1197);
-  too_large.transaction_lost = too_large.too_large = true;
+  const Outcome too_large = engine::fake::TooLarge();
   store_.SetHook(FailAlways("2", too_large));
   Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
   Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");

@@ -94,9 +94,8 @@ class WaitLaneTest : public ::testing::Test {
   }
   /// What the session holds is in the way of a DDL statement.
   static engine::Outcome BackOff() {
-    engine::Outcome outcome = engine::Outcome::Fail(model::ErrorCode::kLockTables);
-    outcome.back_off = true;
-    return outcome;
+    return engine::Outcome::Make(engine::Outcome::Result::kGivesWay,
+                                 {model::ErrorCode::kLockTables});
   }
   void Submit(const std::string& line) { lane_->Submit(Job(line)); }
   static std::string Increment(const std::string& key) {

@@ -16,7 +16,9 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
       Open(session, *left.front());
     else
       RunTurn(session, turn, left);
-    std::erase_if(left, [](const WaitJob* job) { return !job->outcome.back_off; });
+    std::erase_if(left, [](const WaitJob* job) {
+      return job->outcome.result != engine::Outcome::Result::kGivesWay;
+    });
     if (left.empty()) return;
     if (!Pause(session)) break;
   }
@@ -50,16 +52,14 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*>
   turn.Run(session);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const TurnItem& item = turn.items()[i];
-    jobs[i]->outcome = engine::Outcome();
-    jobs[i]->outcome.error = item.answer;
-    jobs[i]->outcome.back_off = item.gives_way;
+    jobs[i]->outcome = engine::Outcome::Of(item.answer);
+    if (item.gives_way) jobs[i]->outcome.result = engine::Outcome::Result::kGivesWay;
     jobs[i]->loss = jobs[i]->turn.loss;
   }
 }
 
 void WaitLane::Fail(WaitJob& job, model::Error error) {
-  job.outcome = engine::Outcome();
-  job.outcome.error = error;
+  job.outcome = engine::Outcome::Of(error);
   if (job.item.kind == Item::Kind::kOpen) return;
   job.frontend->ReplyError(job.item, error, job.out.bytes());
   StatBlock stats(stats_);

@@ -82,7 +82,7 @@ TEST_F(WorkerMemoryTest, CommitOfWhichTheEndIsUnknownIsNotAnswered) {
   LineClient client = server_.ConnectAndOpen(), waits = server_.ConnectAndOpen();
   server_.store.SetHook([](const Call& call) {
     Outcome outcome;
-    outcome.unknown = call.kind == Call::Kind::kCommit;
+    if (call.kind == Call::Kind::kCommit) outcome.result = Outcome::Result::kUnknown;
     return outcome;
   });
   EXPECT_EQ("(end)", client.Ask(Change(2, 21)));

@@ -17,11 +17,7 @@ constexpr int kOutOfRange = 1264;  // ER_WARN_DATA_OUT_OF_RANGE
 
 }  // namespace
 
-Outcome FailEngine(int number) {
-  Outcome outcome;
-  outcome.error = Error::Engine(number);
-  return outcome;
-}
+Outcome FailEngine(int number) { return Outcome::Of(Error::Engine(number)); }
 
 bool Push(const Row& row, const std::vector<uint32_t>& columns, model::RowSink& sink) {
   for (const uint32_t column : columns) {
@@ -118,8 +114,9 @@ Outcome FindOnRow(const Resolved& resolved, const model::Find& find, model::RowS
     return outcome;
   }
   bool counts = false;
-  outcome.error = ModifyRow(find, resolved.columns, sink, row, &counts);
-  outcome.rows = outcome.ok() && counts;
+  const Error error = ModifyRow(find, resolved.columns, sink, row, &counts);
+  if (!error.ok()) return Outcome::Of(error);
+  outcome.rows = counts;
   return outcome;
 }
 

@@ -101,8 +101,9 @@ TEST_F(FakeRow, S8RowIsLockedAndWrittenOnce) {
   user.session.BeginTurn(true);
   other.session.BeginTurn(true);
   ASSERT_TRUE(user.session.BeginRow(*user.index, Increment("1", "1").Get()).opened());
-  EXPECT_TRUE(other.session.BeginRow(*other.index, Increment("1", "1").Get()).outcome.busy);
-  EXPECT_TRUE(other.Do(Increment("1", "1")).busy);
+  EXPECT_EQ(Outcome::Result::kBusy,
+            other.session.BeginRow(*other.index, Increment("1", "1").Get()).outcome.result);
+  EXPECT_EQ(Outcome::Result::kBusy, other.Do(Increment("1", "1")).result);
   EXPECT_TRUE(user.Do(Increment("1", "1")).ok());
   EXPECT_TRUE(user.session.EndRow().ok());
   EXPECT_TRUE(user.session.Commit().ok());

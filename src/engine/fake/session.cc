@@ -42,7 +42,7 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   outcome = PassTable(names.db + "." + names.table);
   if (!outcome.ok()) return outcome;
   Resolved resolved;
-  outcome.error.code = store_.Resolve(names, &resolved);
+  outcome = Outcome::Fail(store_.Resolve(names, &resolved));
   if (!outcome.ok()) return outcome;
   HoldTables(true);
   *index = store_.indexes_.Get(names);
@@ -53,7 +53,7 @@ Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
   Outcome outcome = PassTable(index.names().db + "." + index.names().table);
   if (!outcome.ok()) return outcome;
   Resolved resolved;
-  outcome.error.code = store_.Resolve(index.names(), &resolved);
+  outcome = Outcome::Fail(store_.Resolve(index.names(), &resolved));
   if (outcome.ok()) *facts = FactsOf(resolved.table->definition, *resolved.index, resolved.columns);
   return outcome;
 }
@@ -102,14 +102,15 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
       outcome = Edit(resolved, request.edit);
       break;
   }
-  if (resolved.table->definition.permanent && !outcome.busy) MakePermanent(resolved, &outcome);
+  const bool is_busy = outcome.result == Outcome::Result::kBusy;
+  if (resolved.table->definition.permanent && !is_busy) MakePermanent(resolved, &outcome);
   return outcome;
 }
 
 Outcome Session::Resolve(const IndexNames& names, Resolved* resolved) {
   Outcome outcome = PassTable(names.db + "." + names.table);
   if (!outcome.ok()) return outcome;
-  outcome.error.code = store_.Resolve(names, resolved);
+  outcome = Outcome::Fail(store_.Resolve(names, resolved));
   if (outcome.ok()) HoldTables(true);
   return outcome;
 }
@@ -146,8 +147,8 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
   for (const Row& row : rows) {
     std::optional<Row> changed = row;
     bool counts = false;
-    outcome.error = ModifyRow(find, resolved.columns, sink, &changed, &counts);
-    if (!outcome.ok()) return outcome;
+    const Error error = ModifyRow(find, resolved.columns, sink, &changed, &counts);
+    if (!error.ok()) return Outcome::Of(error);
     if (!counts) continue;
     ++outcome.rows;
     const Row key = PrimaryKey(definition, row);
@@ -218,8 +219,8 @@ Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
   const TableDefinition& definition = resolved.table->definition;
   const std::optional<Row> before = row;
   bool counts = false;
-  outcome.error = EditRow(edit, definition, resolved.columns, &row, &counts);
-  if (!outcome.ok()) return outcome;
+  const Error error = EditRow(edit, definition, resolved.columns, &row, &counts);
+  if (!error.ok()) return Outcome::Of(error);
   outcome.rows = counts;
   Changes& changes = changes_[resolved.table];
   if (before) changes[PrimaryKey(definition, *before)] = std::nullopt;
@@ -326,9 +327,9 @@ Outcome Session::NotGranted(Locks::Granted granted) {
     store_.locks_.ForgetInterrupt(owner_);
     return Killed();
   }
-  Outcome outcome = FailEngine(kLockWaitTimeout);
-  outcome.busy = granted == Locks::Granted::kHeld;
-  return outcome;
+  const bool is_held = granted == Locks::Granted::kHeld;
+  return Outcome::Make(is_held ? Outcome::Result::kBusy : Outcome::Result::kFailed,
+                       Error::Engine(kLockWaitTimeout));
 }
 
 std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,

@@ -4,7 +4,7 @@
 //   S1  A turn reads the rows that were committed when it began, with its own changes on top.
 //   S2  A statement collects its changes apart and adds them to the turn's only when it succeeds.
 //   S3  Commit puts all changes of the turn into the store at once, or, when a hook fails it, none.
-//   S4  With kNever a row or table that somebody else holds is `busy` (DelayRow aside, which is
+//   S4  With kNever a row or table that somebody else holds is kBusy (DelayRow aside, which is
 //       there to make a session stand still).
 //   S5  Row locks end with the turn. That tables are held is only counted: nobody waits for it.
 //   S6  A hook that loses the transaction rolls the turn back here; only Rollback may follow.

@@ -118,7 +118,7 @@ TEST_F(FakeSession, S4NeverWaitsForARow) {
   user.session.BeginTurn(true);
   const Outcome outcome =
       user.Do(Command::Modify(Modification::kDelete, "1", "", CompareOp::kGe, 9));
-  EXPECT_TRUE(outcome.busy);
+  EXPECT_EQ(Outcome::Result::kBusy, outcome.result);
   EXPECT_EQ(Error::Engine(146), outcome.error);
   EXPECT_EQ("1,10,2,20,10,5,", user.SeeAll());  // Nothing was changed, and reads do not mind.
   held.reset();
@@ -131,9 +131,10 @@ TEST_F(FakeSession, S4NeverWaitsForATable) {
   User user(store_, LockWait::kNever);
   auto held = store_.LockTable(kTable);
   std::shared_ptr<engine::Index> index;
-  EXPECT_TRUE(user.session.OpenIndex({"test", "t", "", {}, {}}, &index).busy);
+  EXPECT_EQ(Outcome::Result::kBusy,
+            user.session.OpenIndex({"test", "t", "", {}, {}}, &index).result);
   user.session.BeginTurn(false);
-  EXPECT_TRUE(user.Do(Command::Find(CompareOp::kEq, "1")).busy);
+  EXPECT_EQ(Outcome::Result::kBusy, user.Do(Command::Find(CompareOp::kEq, "1")).result);
   held.reset();
   EXPECT_TRUE(user.Do(Command::Find(CompareOp::kEq, "1")).ok());
   EXPECT_TRUE(user.session.Commit().ok());
@@ -145,7 +146,7 @@ TEST_F(FakeSession, TwoSessionsDoNotInsertTheSameKey) {
   one.session.BeginTurn(true);
   two.session.BeginTurn(true);
   EXPECT_TRUE(one.Do(Command::Insert({"5", "1"})).ok());
-  EXPECT_TRUE(two.Do(Command::Insert({"5", "2"})).busy);
+  EXPECT_EQ(Outcome::Result::kBusy, two.Do(Command::Insert({"5", "2"})).result);
   EXPECT_TRUE(one.session.Commit().ok());
   EXPECT_EQ(Error::Engine(121), two.Do(Command::Insert({"5", "2"})).error);
   EXPECT_TRUE(two.session.Commit().ok());
@@ -172,7 +173,7 @@ TEST_F(FakeSession, ServerWaitEndsByItsTimeout) {
   user.session.BeginTurn(true);
   const Outcome outcome = user.Do(Command::Modify(Modification::kDelete, "2", ""));
   EXPECT_EQ(Error::Engine(146), outcome.error);
-  EXPECT_FALSE(outcome.busy);
+  EXPECT_EQ(Outcome::Result::kFailed, outcome.result);
   EXPECT_TRUE(user.session.Commit().ok());
 }
 

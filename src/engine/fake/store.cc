@@ -11,6 +11,8 @@ namespace {
 
 /// The storage engine's number for a deadlock (HA_ERR_LOCK_DEADLOCK).
 constexpr int kDeadlock = 149;
+/// The server's number for max_binlog_cache_size (ER_TRANS_CACHE_FULL).
+constexpr int kCacheFull = 1197;
 /// How long an outsider waits for a lock; far longer than anything in a test takes.
 constexpr int64_t kHoldingWaitMs = 20'000;
 
@@ -39,8 +41,13 @@ bool FindColumns(const TableDefinition& table, const std::vector<std::string>& n
 }  // namespace
 
 Outcome Deadlock() {
-  Outcome outcome;
-  outcome.error = model::Error::Engine(kDeadlock);
+  Outcome outcome = Outcome::Make(Outcome::Result::kDeadlock, model::Error::Engine(kDeadlock));
+  outcome.transaction_lost = true;
+  return outcome;
+}
+
+Outcome TooLarge() {
+  Outcome outcome = Outcome::Make(Outcome::Result::kTooLarge, model::Error::Engine(kCacheFull));
   outcome.transaction_lost = true;
   return outcome;
 }
@@ -65,7 +72,7 @@ Hook DeadlockAt(std::vector<uint64_t> statements) {
 Hook FailCommits(uint64_t count, model::Error error) {
   return [count, error](const Call& call) {
     Outcome outcome;
-    if (call.kind == Call::Kind::kCommit && call.number <= count) outcome.error = error;
+    if (call.kind == Call::Kind::kCommit && call.number <= count) outcome = Outcome::Of(error);
     return outcome;
   };
 }

@@ -51,6 +51,8 @@ using Hook = std::function<Outcome(const Call&)>;
 
 /// The statement's transaction is lost to a deadlock (149).
 Outcome Deadlock();
+/// The turn does not fit into one transaction (1197, ER_TRANS_CACHE_FULL).
+Outcome TooLarge();
 /// KILL QUERY ended the statement.
 Outcome Killed();
 /// KILL ended the session's connection, and with it the turn.

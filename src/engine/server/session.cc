@@ -148,7 +148,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
-  must_flush_ = must_flush_ || !(request.relaxed || outcome.busy);
+  must_flush_ = must_flush_ || !(request.relaxed || outcome.result == Outcome::Result::kBusy);
   return outcome;
 }
 
@@ -172,15 +172,17 @@ Outcome ServerSession::EndRow() {
 }
 
 void ServerSession::Finish(Outcome* outcome) {
+  using Result = Outcome::Result;
   if (outcome->ok()) return;
-  const bool waits_for_row = outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+  Result& result = outcome->result;
+  if (outcome->error == model::Error::Engine(HA_ERR_LOCK_DEADLOCK)) result = Result::kDeadlock;
+  if (outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT)) result = Result::kBusy;
   // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
-  const bool is_newer = outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED);
-  outcome->back_off = outcome->back_off || is_newer;
+  if (outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED)) result = Result::kGivesWay;
   if (lock_wait_ == LockWait::kNever) {
-    outcome->busy = outcome->busy || outcome->back_off || waits_for_row;
-  } else {
-    outcome->busy = false;  // It has waited.
+    if (result == Result::kGivesWay) result = Result::kBusy;
+  } else if (result == Result::kBusy) {
+    result = Result::kFailed;  // It has waited.
   }
   if (outcome->error.code == ErrorCode::kKilled) {
     // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
@@ -215,8 +217,7 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
     if (error == HA_ERR_END_OF_FILE) return outcome;
     if (error != 0) {
       tables_.LetGo();
-      outcome.error = thd_.killed() ? model::Error{ErrorCode::kKilled, 0} : EngineError(error);
-      return outcome;
+      return thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : Outcome::Of(EngineError(error));
     }
     for (const CellReader& reader : index.readers()) {
       if (!reader.Send(cells_, sink)) return Outcome::Fail(ErrorCode::kResultsize);
@@ -288,6 +289,7 @@ Outcome ServerSession::Commit() {
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
   bool failed = !outcome.ok() || trans_commit_stmt(thd);
+  bool is_unknown = false;
   if (writes_ && !failed) {
     thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
     NoteSeen();
@@ -303,15 +305,16 @@ Outcome ServerSession::Commit() {
     // Where no engine was rolled back it had been decided: the binary log could not be rotated,
     // say.
     const bool stays = failed && thd->status_var.ha_rollback_count == rollbacks_before;
-    outcome.unknown = stays || (!failed && WasCutOff());
+    is_unknown = stays || (!failed && WasCutOff());
   }
   if (failed) {
-    if (outcome.ok()) outcome.error = thd_.TakeError();
-    if (outcome.ok()) outcome.error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+    if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
+    if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
     if (writes_) trans_rollback(thd);
     tables_.LetGo();
     tables_.EndScans();
   }
+  if (is_unknown) outcome.result = Outcome::Result::kUnknown;
   ReleaseCommitLock();
   EndTurn();
   return outcome;

@@ -91,11 +91,11 @@ Outcome Tables::LockFailure() {
   THD* thd = thd_.get();
   Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
   if (thd->killed != NOT_KILLED) {
-    outcome.error.code = ErrorCode::kKilled;
+    outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (thd->is_error()) {
     const uint number = thd->get_stmt_da()->sql_errno();
-    outcome.back_off = number == ER_LOCK_DEADLOCK;
-    outcome.busy = number == ER_LOCK_WAIT_TIMEOUT;
+    if (number == ER_LOCK_DEADLOCK) outcome.result = Outcome::Result::kGivesWay;
+    if (number == ER_LOCK_WAIT_TIMEOUT) outcome.result = Outcome::Result::kBusy;
   }
   thd_.ClearStatement();
   return outcome;
@@ -162,10 +162,8 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
   if (open_table(thd, &list, &context)) {
     const bool retry = context.can_recover_from_failed_open() && !thd->killed;
     if (retry && thd->open_tables == nullptr && !context.recover_from_failed_open()) {
-      Outcome again = Outcome::Fail(ErrorCode::kLockTables);
-      again.back_off = true;
       thd_.ClearStatement();
-      return again;
+      return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
     }
     const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
     if (for_foreign_key && (number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE)) {
@@ -176,13 +174,12 @@ Outcome Tables::OpenOne(OpenTable* open, std::string_view db, std::string_view n
       return {};
     }
     Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
-    if (number == ER_WRONG_OBJECT) outcome.error.code = ErrorCode::kView;
-    if (number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK || retry) {
-      outcome = Outcome::Fail(ErrorCode::kLockTables);
-      outcome.busy = number == ER_LOCK_WAIT_TIMEOUT;
-      outcome.back_off = !outcome.busy;
-    }
-    if (thd->killed) outcome.error.code = ErrorCode::kKilled;
+    if (number == ER_WRONG_OBJECT) outcome = Outcome::Fail(ErrorCode::kView);
+    if (number == ER_LOCK_WAIT_TIMEOUT)
+      outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
+    else if (number == ER_LOCK_DEADLOCK || retry)
+      outcome = Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
+    if (thd->killed) outcome = Outcome::Fail(ErrorCode::kKilled);
     thd_.ClearStatement();
     return outcome;
   }
@@ -294,10 +291,8 @@ Outcome Tables::TakeLock(OpenTable& open) {
     if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
     if (ReferencesChanged(open)) {
       out_of_date_ = true;
-      Outcome outcome = Outcome::Fail(ErrorCode::kLockTables);
-      outcome.back_off = true;
       thd_.ClearStatement();
-      return outcome;
+      return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
     }
   }
   locked_.reserve(locked_.size() + 1);

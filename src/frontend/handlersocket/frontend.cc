@@ -210,7 +210,7 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
   const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
   const engine::Outcome outcome =
       tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
-  const bool unanswered = !outcome.ok() && !outcome.busy && !outcome.transaction_lost;
+  const bool unanswered = !outcome.ok() && outcome.is_answer();
   if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
   return outcome;
 }
@@ -240,7 +240,7 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
     return outcome;
   }
   rows.Cancel();
-  if (outcome.busy || outcome.transaction_lost) return outcome;
+  if (!outcome.is_answer()) return outcome;
   if (!outcome.ok()) {
     handlersocket::AppendError(outcome.error, &out);
   } else if (request.verb == model::Request::Verb::kFind) {

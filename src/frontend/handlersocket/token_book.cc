@@ -204,7 +204,9 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   const std::string created_s = std::to_string(now_s);
   Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
   engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
-  if (kept.ok() && keeper.came_too_late()) kept.error = exec::kDeadlock;
+  if (kept.ok() && keeper.came_too_late()) {
+    kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, exec::kDeadlock);
+  }
   if (!kept.ok()) return kept;
   // What cannot be removed now will be later; nothing is left of a statement that failed (S2).
   // Whoever waits here keeps others from the row of the request.

@@ -22,7 +22,7 @@ namespace {
 /// The engine does not do it, now or later: a foreign key refers to the row, for instance. A lock
 /// that is waited for, in vain perhaps, is another matter: others wait behind this request.
 bool IsRefused(const Outcome& outcome) {
-  return !outcome.ok() && !outcome.busy && !outcome.back_off && !outcome.transaction_lost &&
+  return outcome.result == Outcome::Result::kFailed && !outcome.transaction_lost &&
          !exec::EndsWait(outcome.error);
 }
 

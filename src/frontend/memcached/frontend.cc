@@ -236,13 +236,12 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
   // It cannot be given again, since its data is not kept: it does not wait for a lock.
-  if (outcome.busy && work.command.error == memcached::Error::kTooLarge) {
-    outcome.busy = outcome.back_off = false;
+  const bool is_busy = outcome.result == Outcome::Result::kBusy;
+  if (is_busy && work.command.error == memcached::Error::kTooLarge) {
+    outcome.result = Outcome::Result::kFailed;
     outcome.error = exec::kLockWaitTimeout;
   }
-  if (!outcome.busy && !outcome.transaction_lost) {
-    AppendEngineError(work.command, outcome.error, out);
-  }
+  if (outcome.is_answer()) AppendEngineError(work.command, outcome.error, out);
   return outcome;
 }
 

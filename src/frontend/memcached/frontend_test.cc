@@ -324,7 +324,7 @@ TEST_F(MemcachedTest, AHeldRowIsBusyAndNoMiss) {
   Item item;
   frontend_->Parse("incr a 1\r\n", false, arena, &item);
   session_.BeginTurn(true);
-  EXPECT_TRUE(frontend_->Execute(item, session_, out).busy);
+  EXPECT_EQ(engine::Outcome::Result::kBusy, frontend_->Execute(item, session_, out).result);
   EXPECT_TRUE(out.empty());
   session_.Rollback();
   frontend_->ReplyError(item, model::Error::Engine(146), out);

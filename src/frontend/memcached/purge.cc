@@ -48,7 +48,7 @@ bool MayDelete(const FoundKey& row, int64_t now_ms) {
 /// Whether other rows would fail like this one. What is not known for that is taken for the row's
 /// own: then the round costs one failure a row, and no row keeps those behind it from going.
 bool IsOfTheTable(const Outcome& failed) {
-  if (failed.back_off || failed.error.code != model::ErrorCode::kEngine) return true;
+  if (failed.error.code != model::ErrorCode::kEngine) return true;
   static constexpr int kNumbers[] = {
       28,  135, 136,  189,  1021, 1114,       // full
       148, 165, 1036, 1290, 1792,             // read only
@@ -101,14 +101,15 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
-      return {0, false, one.too_large};
+      return {0, false, one.result == Outcome::Result::kTooLarge};
     }
     (*is_gone)[i] = one.ok();
     if (one.ok()) deletion.rows += one.rows;
     deletion.is_whole = one.ok() || !IsOfTheTable(one);
   }
   const Outcome commit = session.Commit();
-  return commit.ok() ? deletion : Deletion{0, false, commit.too_large};
+  if (commit.ok()) return deletion;
+  return {0, false, commit.result == Outcome::Result::kTooLarge};
 }
 
 }  // namespace

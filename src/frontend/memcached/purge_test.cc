@@ -43,7 +43,8 @@ class PurgeTest : public MemcachedTest {
         return outcome;
       }
       ++edits_;
-      if (first.empty() || engine::fake::FirstValue(*call.request) == first) outcome.error = error;
+      if (first.empty() || engine::fake::FirstValue(*call.request) == first)
+        outcome = engine::Outcome::Of(error);
       return outcome;
     });
   }
@@ -126,8 +127,7 @@ TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
       return outcome;
     }
     if (++in_turn > 10 || engine::fake::FirstValue(*call.request) == "large") {
-      outcome.error = model::Error::Engine(1197);
-      outcome.too_large = outcome.transaction_lost = true;
+      outcome = engine::fake::TooLarge();
     }
     return outcome;
   });

@@ -33,19 +33,10 @@ bool Statement::LostEvents(const Outcome& outcome) {
 }
 
 Outcome Statement::Failure(int handler_error) {
-  Outcome outcome;
-  outcome.error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
-  if (outcome.error.ok()) outcome.error = model::Error::Engine(HA_ERR_GENERIC);
-  if (thd_.killed()) outcome.error = model::Error{ErrorCode::kKilled, 0};
-  return outcome;
-}
-
-/// The statement itself went well, and is gone with the transaction: it may run again.
-Outcome Statement::LostTransaction() {
-  Outcome outcome;
-  outcome.error = model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
-  outcome.transaction_lost = true;
-  return outcome;
+  model::Error error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
+  if (error.ok()) error = model::Error::Engine(HA_ERR_GENERIC);
+  if (thd_.killed()) error = {ErrorCode::kKilled};
+  return Outcome::Of(error);
 }
 
 Outcome Statement::Begin(OpenTable& open, int sql_command) {
@@ -107,9 +98,14 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->auto_increment_field_not_null = false;
   FlushRowEvents(open, outcome);
   if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
-  outcome->too_large = LostEvents(*outcome);
-  outcome->transaction_lost = thd->transaction_rollback_request || outcome->too_large;
-  if (outcome->transaction_lost && outcome->ok()) *outcome = LostTransaction();
+  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
+  // The statement itself may have gone well, and is gone with the transaction: it may run again.
+  if (thd->transaction_rollback_request && outcome->ok()) {
+    *outcome =
+        Outcome::Make(Outcome::Result::kDeadlock, model::Error::Engine(HA_ERR_LOCK_DEADLOCK));
+  }
+  outcome->transaction_lost =
+      thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
   if (!outcome->ok()) {
     trans_rollback_stmt(thd);
     // As between statements of SQL. Else a handler that has marked the transaction as one that

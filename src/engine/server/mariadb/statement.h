@@ -38,7 +38,6 @@ class Statement {
 
  private:
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
-  static Outcome LostTransaction();
 
   WorkerThd& thd_;
   Tables& tables_;

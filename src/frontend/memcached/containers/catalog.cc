@@ -95,16 +95,17 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
     const engine::Outcome outcome =
         MakeContainer(session, definition, made->config.options, std::move(state),
                       is_defined_the_same ? before.get() : nullptr, &container);
+    const bool is_busy = outcome.result == engine::Outcome::Result::kBusy;
     const bool is_as_before =
         is_defined_the_same &&
-        (outcome.busy ||
+        (is_busy ||
          (before->problem == container->problem && before->pin == container->pin &&
           before->separator == container->separator && before->relaxed == container->relaxed));
     if (is_as_before) {
       container = before;
     } else {
       has_changed = true;
-      if (outcome.busy) {
+      if (is_busy) {
         auto locked = std::make_shared<Container>(*container);
         locked->problem = "its table is locked at the moment";
         container = std::move(locked);

@@ -119,7 +119,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   std::shared_ptr<engine::Index> containers, policies, options;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
-  if (opened.busy) return opened;
+  if (opened.result == Outcome::Result::kBusy) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
@@ -130,7 +130,8 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   // The other two may be missing: then everything is as it is by default.
   for (auto& [table, index] :
        {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options)}) {
-    if (Outcome outcome = Open(session, *table, index); outcome.busy) return outcome;
+    const Outcome outcome = Open(session, *table, index);
+    if (outcome.result == Outcome::Result::kBusy) return outcome;
   }
   session.BeginTurn(false);
   std::vector<Row> container_rows, policy_rows, option_rows;

@@ -96,7 +96,7 @@ class Maker {
       return {};
     }
     const Outcome outcome = Open(columns, &rows_);
-    if (outcome.ok() || outcome.busy) return outcome;
+    if (outcome.ok() || outcome.result == Outcome::Result::kBusy) return outcome;
     Explain(outcome.error, columns);
     return {};
   }
@@ -330,12 +330,13 @@ Outcome MakeContainer(engine::Session& session, const Definition& definition,
   container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
                        options.relaxed.end();
   const Outcome outcome = Maker(session, definition, before, container.get()).Make();
-  if (!outcome.ok() && !outcome.busy && container->usable()) {
+  const bool is_busy = outcome.result == Outcome::Result::kBusy;
+  if (!outcome.ok() && !is_busy && container->usable()) {
     container->problem =
         "its table cannot be opened: " + std::string(model::Name(outcome.error.code));
   }
   *made = std::move(container);
-  return outcome.busy ? outcome : Outcome();
+  return is_busy ? outcome : Outcome();
 }
 
 }  // namespace rowsocket::containers

@@ -116,9 +116,6 @@ enum class NotMergeable : uint8_t {
   kForeignKey,  ///< Changes a column of a foreign key, or deletes a row that others may refer to.
   kGenerated,   ///< A generated column depends on what is changed.
   kCheck,       ///< The table has CHECK constraints.
-  // Not for a session to say:
-  kToken,  ///< Carries a token, which has a row of its own to be written with it.
-  kRerun,  ///< Was merged in a batch that could not be written and ran again, one by one.
   kCount
 };
 

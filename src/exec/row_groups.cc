@@ -29,7 +29,7 @@ bool RowGroups::Link(std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     item.row = RowGroup::kNone;
     item.next_in_row = nullptr;
-    if (item.is_write_alone()) item.unmerged = engine::NotMergeable::kToken;
+    if (item.is_write_alone()) item.ran_alone = RanAlone::kToken;
     if (NamesOneRow(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->row != RowGroup::kNone && NameTheSame(*previous, item);

@@ -17,11 +17,12 @@ namespace rowsocket::exec {
 struct ServiceSettings {
   std::string name;  ///< For the process list.
   unsigned workers = 1;
-  std::string workers_variable = "handlersocket_threads";              ///< For messages.
-  std::string connections_variable = "handlersocket_connections_max";  ///< The same.
-  std::string memory_variable = "handlersocket_memory_max_bytes";      ///< The same.
-  bool elastic = false;  ///< Workers rest where fewer of them do as well: see Crew.
-  bool writes = false;   ///< The frontends let writes through.
+  // The names of the variables that messages tell the server's owner to change:
+  std::string workers_variable;      ///< How many workers there are.
+  std::string connections_variable;  ///< How many connections may be open.
+  std::string memory_variable;       ///< What connections may hold in buffers.
+  bool elastic = false;              ///< Workers rest where fewer of them do as well: see Crew.
+  bool writes = false;               ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
   /// Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;

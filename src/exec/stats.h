@@ -1,13 +1,14 @@
 // What is counted, for SHOW GLOBAL STATUS and `stats`; one block of counters a thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 
 #include "base/counter_info.h"
 #include "base/counters.h"
-#include "engine/session.h"
+#include "exec/ran_alone.h"
 #include "model/error.h"
 
 namespace rowsocket::exec {
@@ -21,14 +22,16 @@ enum class Stat : uint8_t {
   kCount
 };
 
-/// By Stat. The counter of ErrorCode::kNone, which nothing counts, is shown by no plugin.
+/// By Stat. Nothing counts ErrorCode::kNone, nor the causes behind kEngine, which count as kEngine:
+/// no plugin shows their counters.
 inline constexpr base::CounterInfo kStatInfo[] = {
 #define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
   {name, base::CounterType::type, plugins, stats},
 #include "exec/counters.inc"
     {"errors_none", base::CounterType::kCounter, "", ""},
-#define ROWSOCKET_ERROR(constant, name, ...) \
-  {"errors_" name, base::CounterType::kCounter, "handlersocket", ""},
+#define ROWSOCKET_ERROR(constant, name, ...)    \
+  {"errors_" name, base::CounterType::kCounter, \
+   model::ErrorCode::constant <= model::ErrorCode::kEngine ? "handlersocket" : "", ""},
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };
@@ -37,14 +40,18 @@ static_assert(std::size(kStatInfo) == static_cast<size_t>(Stat::kCount));
 using StatRegistry = base::CounterRegistry<Stat>;
 using StatBlock = base::CounterBlock<Stat>;
 
+/// The causes behind kEngine are the engine's, too, and are counted as such.
 constexpr Stat ErrorStat(model::ErrorCode code) {
-  return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) + static_cast<unsigned>(code));
+  return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) +
+                           static_cast<unsigned>(std::min(code, model::ErrorCode::kEngine)));
 }
 
-/// REQUIRES: a reason, not kNone.
-constexpr Stat UnmergedStat(engine::NotMergeable reason) {
+/// REQUIRES: a reason, not kNot.
+constexpr Stat UnmergedStat(RanAlone ran_alone) {
+  if (ran_alone == RanAlone::kToken) return Stat::kUnmergedToken;
+  if (ran_alone == RanAlone::kRerun) return Stat::kUnmergedRerun;
   using Reason = engine::NotMergeable;
-  switch (reason) {
+  switch (static_cast<Reason>(ran_alone)) {
     case Reason::kEngine:
       return Stat::kUnmergedEngine;
     case Reason::kTable:
@@ -61,10 +68,6 @@ constexpr Stat UnmergedStat(engine::NotMergeable reason) {
       return Stat::kUnmergedGenerated;
     case Reason::kCheck:
       return Stat::kUnmergedCheck;
-    case Reason::kToken:
-      return Stat::kUnmergedToken;
-    case Reason::kRerun:
-      return Stat::kUnmergedRerun;
     case Reason::kRequest:
     case Reason::kNone:
     case Reason::kCount:

@@ -76,6 +76,9 @@ class TestService {
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     frontend.writable = true;
     settings.name = "test";
+    settings.workers_variable = "handlersocket_threads";
+    settings.connections_variable = "handlersocket_connections_max";
+    settings.memory_variable = "handlersocket_memory_max_bytes";
     settings.writes = true;
     settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
     settings.limits.auth_timeout_s = 0;

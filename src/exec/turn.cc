@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/clock.h"
-#include "exec/engine_errors.h"
 
 namespace rowsocket::exec {
 
@@ -192,7 +191,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   }
   for (TurnItem& item : items) {
     item.is_done = false;
-    if (!item.is_write_alone()) item.unmerged = engine::NotMergeable::kNone;
+    if (!item.is_write_alone()) item.ran_alone = RanAlone::kNot;
   }
   for (TurnItem& item : items) {
     if (item.is_done || item.client->stopped()) continue;
@@ -298,7 +297,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
 // Else each of them would begin to wait when the one before has given up.
 void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
-  if (waits_ == Waits::kNever || !EndsWait(answer)) return;
+  if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;
   if (outcome.result == Result::kGivesWay || outcome.own_wait) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
@@ -351,7 +350,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
     stats_.Add(Stat::kBatchRetries);
   }
   if (item.waits) item.client->stopped_at = &item;
-  AnswerAll(one, kDeadlock);
+  AnswerAll(one, {model::ErrorCode::kDeadlock});
   Finish(one);
 }
 
@@ -382,7 +381,7 @@ void Turn::FinishItem(const TurnItem& item) {
   const bool is_request = item.item.kind == Item::Kind::kRequest;
   const model::Error& answer = is_request ? item.answer : item.item.error;
   CountAnswer(item.item, answer, item.rows, stats_);
-  if (item.unmerged != engine::NotMergeable::kNone) stats_.Add(UnmergedStat(item.unmerged));
+  if (item.ran_alone != RanAlone::kNot) stats_.Add(UnmergedStat(item.ran_alone));
   item.client->frontend->Finished(item.item, answer);
 }
 

@@ -76,7 +76,7 @@ struct TurnItem {
   TurnItem* next_in_row = nullptr;
   bool is_done = false;    ///< Executed, before its turn perhaps.
   bool gives_way = false;  ///< Its session is in somebody's way (engine::Outcome::Result).
-  engine::NotMergeable unmerged = engine::NotMergeable::kNone;  ///< Why it was executed by itself.
+  RanAlone ran_alone = RanAlone::kNot;
 
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
   /// Names a row and has a token: whatever else there is for the row, it runs by itself.

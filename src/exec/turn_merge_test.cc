@@ -7,7 +7,6 @@
 namespace rowsocket::exec {
 namespace {
 
-using engine::NotMergeable;
 using model::Error;
 
 class TurnMergeTest : public TurnFixture {
@@ -29,7 +28,7 @@ class TurnMergeTest : public TurnFixture {
     return peer;
   }
   uint64_t Rows() const { return store_.calls(Call::Kind::kBeginRow); }
-  uint64_t Unmerged(NotMergeable reason) const { return Stat(UnmergedStat(reason)); }
+  uint64_t Unmerged(RanAlone reason) const { return Stat(UnmergedStat(reason)); }
 };
 
 TEST_F(TurnMergeTest, RequestsOfManyConnectionsAreOneChangeWithItsOwnAnswerEach) {
@@ -169,7 +168,7 @@ TEST_F(TurnMergeTest, WhatCannotBeMergedRunsOneByOneAndIsCounted) {
   EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
   EXPECT_EQ("1,13;", store_.Dump("test.p"));
   EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
-  EXPECT_EQ(3u, Unmerged(NotMergeable::kEngine));
+  EXPECT_EQ(3u, Unmerged(Because(engine::NotMergeable::kEngine)));
 }
 
 TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsBehindIt) {
@@ -200,7 +199,7 @@ TEST_F(TurnMergeTest, RowThatCannotBeWrittenIsDoneAgainOneByOne) {
   EXPECT_EQ("1,7;2,20;3,30;", store_.Dump(kTable));
   EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
   EXPECT_EQ(3u, Stat(Stat::kIncrements));
-  EXPECT_EQ(3u, Unmerged(NotMergeable::kRerun));
+  EXPECT_EQ(3u, Unmerged(RanAlone::kRerun));
 }
 
 TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBeenMerged) {
@@ -214,7 +213,7 @@ TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBe
   EXPECT_EQ("0\t1\t10\n0\t1\t20\n0\t1\t9\n", one.TakeReplies());
   EXPECT_EQ("0\t1\t9\n", two.TakeReplies());
   EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
-  EXPECT_EQ(2u, Unmerged(NotMergeable::kRerun));
+  EXPECT_EQ(2u, Unmerged(RanAlone::kRerun));
 }
 
 TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
@@ -238,7 +237,7 @@ TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
   EXPECT_EQ(3u, Stat(Stat::kBatchRetries));
   // The second attempt merges as well, unless it was the row that could not be written.
   EXPECT_EQ(6u, Stat(Stat::kMergedRequests));
-  EXPECT_EQ(3u, Unmerged(NotMergeable::kRerun));
+  EXPECT_EQ(3u, Unmerged(RanAlone::kRerun));
 }
 
 /// Random requests for few rows with random failures: what the answers say adds up to the rows.

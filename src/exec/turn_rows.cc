@@ -1,5 +1,4 @@
 // How the requests of a batch that name the same row are executed on one copy of it.
-#include "exec/engine_errors.h"
 #include "exec/turn.h"
 
 namespace rowsocket::exec {
@@ -34,13 +33,13 @@ bool Turn::IsNext(const TurnItem& item) const {
 bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   RowGroup& row = rows_.at(first.row);
   if (row.reason != NotMergeable::kNone) {
-    first.unmerged = row.reason;
+    first.ran_alone = Because(row.reason);
     return ExecuteItem(session, first, false);
   }
   const engine::RowOpening opening = session.BeginRow(*first.item.index, first.item.request);
   if (opening.opened()) return ExecuteOnRow(session, first);
   if (opening.reason != NotMergeable::kNone) {
-    first.unmerged = opening.reason;
+    first.ran_alone = Because(opening.reason);
     if (ConcernsTable(opening.reason)) row.reason = opening.reason;
     return ExecuteItem(session, first, false);
   }
@@ -55,7 +54,7 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   const model::Error error = opening.outcome.error;
   const bool is_killed = error.code == model::ErrorCode::kKilled;
   const bool gives_way = opening.outcome.result == Result::kGivesWay;
-  if (is_killed || (waits_ == Waits::kTogether && !gives_way && EndsWait(error))) {
+  if (is_killed || (waits_ == Waits::kTogether && !gives_way && model::EndsWait(error))) {
     first.fixed = true;
     first.answer = error;
     EndWaits(first, opening.outcome);
@@ -71,7 +70,7 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
     if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
     if (item != &first) {
       const NotMergeable reason = session.RowTakes(item->item.request);
-      if (item->is_write()) item->unmerged = reason;
+      if (item->is_write()) item->ran_alone = Because(reason);
       if (reason != NotMergeable::kNone) continue;
     }
     if (!ExecuteItem(session, *item, false)) return false;
@@ -98,7 +97,7 @@ void Turn::StopMerging() {
   merges_ = false;
   for (TurnItem& item : items_) {
     if (item.row == RowGroup::kNone || !item.is_write() || item.fixed) continue;
-    if (rows_.at(item.row).writes > 1) item.unmerged = NotMergeable::kRerun;
+    if (rows_.at(item.row).writes > 1) item.ran_alone = RanAlone::kRerun;
   }
 }
 

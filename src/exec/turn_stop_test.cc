@@ -17,7 +17,9 @@ class TurnStopTest : public TurnFixture {
     outcome.transaction_lost = true;
     return outcome;
   }
-  static Outcome Busy() { return Outcome::Make(Outcome::Result::kBusy, Error::Engine(146)); }
+  static Outcome Busy() {
+    return Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
+  }
   void ExpectWaitsAt(const Peer& peer, size_t item) {
     ASSERT_TRUE(peer.client.stopped());
     EXPECT_EQ(&turn_.items()[item], peer.client.stopped_at);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <iterator>
 
-#include "exec/engine_errors.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
@@ -42,7 +41,7 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
     Reap();
     if (Join(job)) return;
   }
-  Fail(*job, kLockWaitTimeout);
+  Fail(*job, {model::ErrorCode::kLockWait});
   WaitJobs failed;
   failed.push_back(std::move(job));
   GiveBack(failed);

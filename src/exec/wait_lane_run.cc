@@ -1,7 +1,6 @@
 // How a thread of the wait lane gets a group's requests executed.
 #include <chrono>
 
-#include "exec/engine_errors.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
 

@@ -1,4 +1,6 @@
-// The errors that a request can be answered with: one table, spec/errors.tsv, in check order.
+// Why a request fails: the causes, by names that belong to no protocol. Each protocol has its own
+// table of what it answers to a cause (spec/errors.tsv for HandlerSocket, replies.cc for
+// memcached).
 //
 // Flow: a parser collects the wrongs it sees in an ErrorSet, the frontend adds those that only it
 // knows (unauth, stmtnum, readonly ...) and answers First(), which is the one that the protocol
@@ -14,6 +16,7 @@
 
 namespace rowsocket::model {
 
+/// In the order of spec/errors.tsv, in which wrongs of one request are checked.
 enum class ErrorCode : uint8_t {
   kNone,
 #define ROWSOCKET_ERROR(constant, name, code, text) constant,
@@ -22,36 +25,21 @@ enum class ErrorCode : uint8_t {
 };
 
 namespace internal {
-struct ErrorRow {
-  std::string_view name;
-  uint8_t code;
-  std::string_view text;
-};
-inline constexpr ErrorRow kErrorRows[] = {
-    {"none", 0, ""},
-#define ROWSOCKET_ERROR(constant, name, code, text) {name, code, text},
+inline constexpr std::string_view kErrorNames[] = {
+    "none",
+#define ROWSOCKET_ERROR(constant, name, code, text) name,
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };
 }  // namespace internal
 
 /// The number of values of ErrorCode, kNone included: the size of a table by code.
-inline constexpr size_t kErrorCodes = std::size(internal::kErrorRows);
+inline constexpr size_t kErrorCodes = std::size(internal::kErrorNames);
 static_assert(kErrorCodes <= 64, "ErrorSet keeps one bit an error");
-
-/// The code that a reply begins with: 0 for kNone.
-constexpr unsigned CodeDigit(ErrorCode code) {
-  return internal::kErrorRows[static_cast<size_t>(code)].code;
-}
-
-/// The word that a reply carries; empty for kNone, and for kEngine, whose text is its number.
-constexpr std::string_view Text(ErrorCode code) {
-  return internal::kErrorRows[static_cast<size_t>(code)].text;
-}
 
 /// The name in spec/errors.tsv, for counters, logs and tests.
 constexpr std::string_view Name(ErrorCode code) {
-  return internal::kErrorRows[static_cast<size_t>(code)].name;
+  return internal::kErrorNames[static_cast<size_t>(code)];
 }
 
 /// What went wrong with one request, or nothing.
@@ -63,6 +51,13 @@ struct Error {
   static constexpr Error Engine(int number) { return {ErrorCode::kEngine, number}; }
   friend constexpr bool operator==(const Error&, const Error&) = default;
 };
+
+/// KILL, or a wait for a row or a table that took too long: whoever waits for the same thing has
+/// the same answer.
+constexpr bool EndsWait(const Error& error) {
+  return error.code == ErrorCode::kLockWait || error.code == ErrorCode::kLockTables ||
+         error.code == ErrorCode::kKilled;
+}
 
 /// Several wrongs of one request.
 class ErrorSet {

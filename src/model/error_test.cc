@@ -5,18 +5,17 @@
 namespace rowsocket::model {
 namespace {
 
-TEST(Error, TextsAndDigitsAreThoseOfTheProtocol) {
-  EXPECT_EQ(Text(ErrorCode::kCmd), "cmd");
-  EXPECT_EQ(CodeDigit(ErrorCode::kCmd), 2u);
-  EXPECT_EQ(Text(ErrorCode::kUnauth), "unauth");
-  EXPECT_EQ(CodeDigit(ErrorCode::kUnauth), 3u);
-  EXPECT_EQ(Text(ErrorCode::kOpenTable), "open_table");
-  EXPECT_EQ(CodeDigit(ErrorCode::kOpenTable), 1u);
-  EXPECT_EQ(Text(ErrorCode::kValuesCount), "valueslen");
+TEST(Error, NamesAreThoseOfTheTable) {
+  EXPECT_EQ(Name(ErrorCode::kNone), "none");
   EXPECT_EQ(Name(ErrorCode::kValuesCount), "values_count");
-  EXPECT_EQ(CodeDigit(ErrorCode::kNone), 0u);
-  EXPECT_EQ(Text(ErrorCode::kEngine), "");
-  EXPECT_EQ(CodeDigit(ErrorCode::kEngine), 1u);
+}
+
+TEST(Error, EndOfAWaitIsTheSameForAllWhoWait) {
+  for (const ErrorCode code : {ErrorCode::kLockWait, ErrorCode::kLockTables, ErrorCode::kKilled}) {
+    EXPECT_TRUE(EndsWait({code})) << Name(code);
+  }
+  EXPECT_FALSE(EndsWait({ErrorCode::kDeadlock}));
+  EXPECT_FALSE(EndsWait(Error::Engine(121)));
 }
 
 TEST(Error, OkUnlessACodeIsSet) {
@@ -49,11 +48,12 @@ TEST(ErrorSet, OrderOfTheTable) {
                              ErrorCode::kFilterfld, ErrorCode::kOp,          ErrorCode::kKlen,
                              ErrorCode::kReadonly,  ErrorCode::kModop,       ErrorCode::kLockTables,
                              ErrorCode::kKpnum,     ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
-                             ErrorCode::kEngine};
+                             ErrorCode::kEngine,    ErrorCode::kLockWait,    ErrorCode::kDeadlock,
+                             ErrorCode::kInternal};
   for (size_t i = 1; i < std::size(order); ++i) {
     EXPECT_LT(order[i - 1], order[i]) << Name(order[i]);
   }
-  EXPECT_EQ(static_cast<size_t>(ErrorCode::kEngine) + 1, kErrorCodes);
+  EXPECT_EQ(static_cast<size_t>(ErrorCode::kInternal) + 1, kErrorCodes);
 }
 
 }  // namespace

@@ -10,8 +10,7 @@ using model::ErrorCode;
 
 namespace {
 
-constexpr int kDuplicateKey = 121;     // HA_ERR_FOUND_DUPP_KEY
-constexpr int kLockWaitTimeout = 146;  // HA_ERR_LOCK_WAIT_TIMEOUT
+constexpr int kDuplicateKey = 121;  // HA_ERR_FOUND_DUPP_KEY
 
 bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& texts) {
   return std::equal(key.begin(), key.end(), texts.begin(), texts.end(),
@@ -329,7 +328,7 @@ Outcome Session::NotGranted(Locks::Granted granted) {
   }
   const bool is_held = granted == Locks::Granted::kHeld;
   return Outcome::Make(is_held ? Outcome::Result::kBusy : Outcome::Result::kFailed,
-                       Error::Engine(kLockWaitTimeout));
+                       {ErrorCode::kLockWait});
 }
 
 std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,

@@ -119,7 +119,7 @@ TEST_F(FakeSession, S4NeverWaitsForARow) {
   const Outcome outcome =
       user.Do(Command::Modify(Modification::kDelete, "1", "", CompareOp::kGe, 9));
   EXPECT_EQ(Outcome::Result::kBusy, outcome.result);
-  EXPECT_EQ(Error::Engine(146), outcome.error);
+  EXPECT_EQ(ErrorCode::kLockWait, outcome.error.code);
   EXPECT_EQ("1,10,2,20,10,5,", user.SeeAll());  // Nothing was changed, and reads do not mind.
   held.reset();
   EXPECT_TRUE(user.Do(Command::Modify(Modification::kDelete, "2", "")).ok());
@@ -172,7 +172,7 @@ TEST_F(FakeSession, ServerWaitEndsByItsTimeout) {
   auto held = store_.LockRow(kTable, {"2"});
   user.session.BeginTurn(true);
   const Outcome outcome = user.Do(Command::Modify(Modification::kDelete, "2", ""));
-  EXPECT_EQ(Error::Engine(146), outcome.error);
+  EXPECT_EQ(ErrorCode::kLockWait, outcome.error.code);
   EXPECT_EQ(Outcome::Result::kFailed, outcome.result);
   EXPECT_TRUE(user.session.Commit().ok());
 }
@@ -229,7 +229,7 @@ TEST_F(FakeSession, S6DeadlockRollsTheTurnBack) {
   EXPECT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
   const Outcome outcome = user.Do(Command::Insert({"4", "40"}));
   EXPECT_TRUE(outcome.transaction_lost);
-  EXPECT_EQ(Error::Engine(149), outcome.error);
+  EXPECT_EQ(ErrorCode::kDeadlock, outcome.error.code);
   EXPECT_NE(nullptr, store_.LockRow(kTable, {"3"}));  // Its locks are gone already.
   user.session.Rollback();
   user.session.BeginTurn(true);

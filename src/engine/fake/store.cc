@@ -9,8 +9,6 @@ using model::ErrorCode;
 
 namespace {
 
-/// The storage engine's number for a deadlock (HA_ERR_LOCK_DEADLOCK).
-constexpr int kDeadlock = 149;
 /// The server's number for max_binlog_cache_size (ER_TRANS_CACHE_FULL).
 constexpr int kCacheFull = 1197;
 /// How long an outsider waits for a lock; far longer than anything in a test takes.
@@ -41,7 +39,7 @@ bool FindColumns(const TableDefinition& table, const std::vector<std::string>& n
 }  // namespace
 
 Outcome Deadlock() {
-  Outcome outcome = Outcome::Make(Outcome::Result::kDeadlock, model::Error::Engine(kDeadlock));
+  Outcome outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   outcome.transaction_lost = true;
   return outcome;
 }

@@ -49,7 +49,7 @@ struct Call {
 /// once, and may block.
 using Hook = std::function<Outcome(const Call&)>;
 
-/// The statement's transaction is lost to a deadlock (149).
+/// The statement's transaction is lost to a deadlock.
 Outcome Deadlock();
 /// The turn does not fit into one transaction (1197, ER_TRANS_CACHE_FULL).
 Outcome TooLarge();

@@ -175,8 +175,8 @@ void ServerSession::Finish(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok()) return;
   Result& result = outcome->result;
-  if (outcome->error == model::Error::Engine(HA_ERR_LOCK_DEADLOCK)) result = Result::kDeadlock;
-  if (outcome->error == model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT)) result = Result::kBusy;
+  if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
+  if (outcome->error.code == ErrorCode::kLockWait) result = Result::kBusy;
   // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
   if (outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED)) result = Result::kGivesWay;
   if (lock_wait_ == LockWait::kNever) {

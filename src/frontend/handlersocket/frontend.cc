@@ -13,7 +13,6 @@ using handlersocket::Command;
 using model::ErrorCode;
 
 namespace {
-constexpr int kUnknownError = 168;  // HA_ERR_GENERIC
 /// The id of indexes that the table of tokens is reached by: none that a client can name.
 constexpr uint32_t kTokenIndexId = UINT32_MAX;
 /// Whoever has no access is refused whatever values he sends.
@@ -262,7 +261,7 @@ void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
 
 void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
   // Never a success by mistake.
-  if (error.ok()) error = model::Error::Engine(kUnknownError);
+  if (error.ok()) error.code = ErrorCode::kInternal;
   handlersocket::AppendError(error, &out);
 }
 

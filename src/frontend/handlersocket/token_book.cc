@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "exec/engine_errors.h"
 #include "exec/write_set.h"
 #include "model/limits.h"
 
@@ -205,7 +204,7 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
   engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
   if (kept.ok() && keeper.came_too_late()) {
-    kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, exec::kDeadlock);
+    kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
   if (!kept.ok()) return kept;
   // What cannot be removed now will be later; nothing is left of a statement that failed (S2).

@@ -1,6 +1,5 @@
 #include "frontend/memcached/edits.h"
 
-#include "exec/engine_errors.h"
 #include "frontend/memcached/editor.h"
 #include "frontend/memcached/reads.h"
 #include "frontend/memcached/statements.h"
@@ -23,7 +22,7 @@ namespace {
 /// that is waited for, in vain perhaps, is another matter: others wait behind this request.
 bool IsRefused(const Outcome& outcome) {
   return outcome.result == Outcome::Result::kFailed && !outcome.transaction_lost &&
-         !exec::EndsWait(outcome.error);
+         !model::EndsWait(outcome.error);
 }
 
 // The mark has moved on if the request is run again, but its row is as it was.

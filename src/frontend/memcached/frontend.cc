@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exec/engine_errors.h"
 #include "exec/write_set.h"
 #include "frontend/memcached/containers/codec.h"
 #include "frontend/memcached/edits.h"
@@ -239,7 +238,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   const bool is_busy = outcome.result == Outcome::Result::kBusy;
   if (is_busy && work.command.error == memcached::Error::kTooLarge) {
     outcome.result = Outcome::Result::kFailed;
-    outcome.error = exec::kLockWaitTimeout;
+    outcome.error = {model::ErrorCode::kLockWait};
   }
   if (outcome.is_answer()) AppendEngineError(work.command, outcome.error, out);
   return outcome;

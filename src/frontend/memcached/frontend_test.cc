@@ -327,7 +327,7 @@ TEST_F(MemcachedTest, AHeldRowIsBusyAndNoMiss) {
   EXPECT_EQ(engine::Outcome::Result::kBusy, frontend_->Execute(item, session_, out).result);
   EXPECT_TRUE(out.empty());
   session_.Rollback();
-  frontend_->ReplyError(item, model::Error::Engine(146), out);
+  frontend_->ReplyError(item, {model::ErrorCode::kLockWait}, out);
   EXPECT_EQ("SERVER_ERROR lock wait timeout, innodb_lock_wait_timeout has passed (146)\r\n",
             out.view());
 }

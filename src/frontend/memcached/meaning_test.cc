@@ -237,7 +237,7 @@ TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
   frontend_->Parse("set a 0 0 1\r\n2\r\n", false, arena, &item);
   for (int run = 0; run < 3; ++run) Execute(item, out);
   EXPECT_EQ(1u, counters.writes);
-  frontend_->Finished(item, model::Error::Engine(149));
+  frontend_->Finished(item, {model::ErrorCode::kDeadlock});
   EXPECT_EQ(1u, counters.writes);
   EXPECT_EQ(1u, counters.errors);
   Ask("get a b\r\n");

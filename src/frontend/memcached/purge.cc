@@ -48,7 +48,13 @@ bool MayDelete(const FoundKey& row, int64_t now_ms) {
 /// Whether other rows would fail like this one. What is not known for that is taken for the row's
 /// own: then the round costs one failure a row, and no row keeps those behind it from going.
 bool IsOfTheTable(const Outcome& failed) {
-  if (failed.error.code != model::ErrorCode::kEngine) return true;
+  using model::ErrorCode;
+  const ErrorCode code = failed.error.code;
+  if (code == ErrorCode::kLockWait || code == ErrorCode::kDeadlock ||
+      code == ErrorCode::kInternal) {
+    return false;
+  }
+  if (code != ErrorCode::kEngine) return true;
   static constexpr int kNumbers[] = {
       28,  135, 136,  189,  1021, 1114,       // full
       148, 165, 1036, 1290, 1792,             // read only

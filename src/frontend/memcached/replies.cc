@@ -21,10 +21,6 @@ const char* TextOfNumber(int number) {
       return "the disk or the table is full";
     case 121:
       return "another row has this value in a unique index";
-    case 146:
-      return "lock wait timeout, innodb_lock_wait_timeout has passed";
-    case 149:
-      return "deadlock";
     case 151:
       return "a foreign key has no such parent row";
     case 152:
@@ -55,9 +51,8 @@ const char* TextOfNumber(int number) {
 }
 
 BinaryStatus StatusOf(const model::Error& error) {
-  if (error.code == ErrorCode::kLockTables) return BinaryStatus::kTemporaryFailure;
-  const bool passes =
-      error.code == ErrorCode::kEngine && (error.number == 146 || error.number == 149);
+  const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
+                      error.code == ErrorCode::kDeadlock;
   return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
 }
 
@@ -88,6 +83,12 @@ std::string Explain(const model::Error& error) {
       return "the table has triggers";
     case ErrorCode::kVersioned:
       return "the table is versioned";
+    case ErrorCode::kLockWait:
+      return "lock wait timeout, innodb_lock_wait_timeout has passed (146)";
+    case ErrorCode::kDeadlock:
+      return "deadlock (149)";
+    case ErrorCode::kInternal:
+      return "error 168";
     case ErrorCode::kEngine:
       break;
     default:

@@ -82,6 +82,8 @@ bool Runtime::StartPort(const Port& port, const Settings& settings, std::string*
   service_settings.name = port.name;
   service_settings.workers = port.threads;
   service_settings.workers_variable = port.threads_variable;
+  service_settings.connections_variable = "handlersocket_connections_max";
+  service_settings.memory_variable = "handlersocket_memory_max_bytes";
   service_settings.elastic = true;
   service_settings.writes = port.writable;
   service_settings.addresses = addresses;

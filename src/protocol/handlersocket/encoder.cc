@@ -3,6 +3,7 @@
 #include <cassert>
 #include <charconv>
 
+#include "protocol/handlersocket/errors.h"
 #include "protocol/handlersocket/escape.h"
 
 namespace rowsocket::handlersocket {
@@ -32,12 +33,12 @@ void AppendCount(uint64_t count, base::Buffer* out) {
 
 void AppendError(model::Error error, base::Buffer* out) {
   assert(!error.ok());
-  AppendDecimal(model::CodeDigit(error.code), out);
+  AppendDecimal(CodeDigit(error.code), out);
   out->Append("\t1\t");
   if (error.code == model::ErrorCode::kEngine) {
     AppendDecimal(error.number, out);
   } else {
-    out->Append(model::Text(error.code));
+    out->Append(Text(error.code));
   }
   out->Append('\n');
 }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "protocol/handlersocket/errors.h"
+
 namespace rowsocket::handlersocket {
 namespace {
 
@@ -31,6 +33,21 @@ TEST(Encoder, Errors) {
   AppendError(Error::Engine(121), &out);
   AppendError(Error::Engine(-1), &out);
   EXPECT_EQ(out.view(), "2\t1\tcmd\n3\t1\tunauth\n1\t1\topen_table\n1\t1\t121\n1\t1\t-1\n");
+}
+
+TEST(Encoder, CausesThatCallersTellApartHaveTheNumbersOfTheStorageEngine) {
+  base::Buffer out;
+  AppendError({ErrorCode::kLockWait}, &out);
+  AppendError({ErrorCode::kDeadlock}, &out);
+  AppendError({ErrorCode::kInternal}, &out);
+  EXPECT_EQ(out.view(), "1\t1\t146\n1\t1\t149\n1\t1\t168\n");
+}
+
+TEST(Encoder, WordsAreThoseOfTheTable) {
+  EXPECT_EQ(Text(ErrorCode::kValuesCount), "valueslen");
+  EXPECT_EQ(CodeDigit(ErrorCode::kNone), 0u);
+  EXPECT_EQ(Text(ErrorCode::kEngine), "");
+  EXPECT_EQ(CodeDigit(ErrorCode::kEngine), 1u);
 }
 
 TEST(Encoder, EveryErrorIsOneLineOfThreeTokens) {

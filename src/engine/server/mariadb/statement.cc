@@ -34,7 +34,7 @@ bool Statement::LostEvents(const Outcome& outcome) {
 
 Outcome Statement::Failure(int handler_error) {
   model::Error error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
-  if (error.ok()) error = model::Error::Engine(HA_ERR_GENERIC);
+  if (error.ok()) error = {ErrorCode::kInternal};
   if (thd_.killed()) error = {ErrorCode::kKilled};
   return Outcome::Of(error);
 }
@@ -101,8 +101,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
   // The statement itself may have gone well, and is gone with the transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
-    *outcome =
-        Outcome::Make(Outcome::Result::kDeadlock, model::Error::Engine(HA_ERR_LOCK_DEADLOCK));
+    *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
   outcome->transaction_lost =
       thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;

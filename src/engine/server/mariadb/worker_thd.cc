@@ -31,9 +31,13 @@ model::Error EngineError(int number) {
     case ER_DUP_KEY:
       return model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
     case ER_LOCK_WAIT_TIMEOUT:
-      return model::Error::Engine(HA_ERR_LOCK_WAIT_TIMEOUT);
+    case HA_ERR_LOCK_WAIT_TIMEOUT:
+      return {model::ErrorCode::kLockWait};
     case ER_LOCK_DEADLOCK:
-      return model::Error::Engine(HA_ERR_LOCK_DEADLOCK);
+    case HA_ERR_LOCK_DEADLOCK:
+      return {model::ErrorCode::kDeadlock};
+    case HA_ERR_GENERIC:
+      return {model::ErrorCode::kInternal};
     case ER_ROW_IS_REFERENCED:
     case ER_ROW_IS_REFERENCED_2:
       return model::Error::Engine(HA_ERR_ROW_IS_REFERENCED);

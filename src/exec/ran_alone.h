@@ -1,0 +1,21 @@
+// Why a request for a row that several requests of a batch share was executed by itself: the
+// engine's reason, or one that only the executor knows.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/session.h"
+
+namespace rowsocket::exec {
+
+/// The values of engine::NotMergeable, then the executor's own.
+enum class RanAlone : uint8_t {
+  kNot,  ///< It was merged with others, or its row was not shared.
+  kToken = static_cast<uint8_t>(engine::NotMergeable::kCount),  ///< Its token has a row as well.
+  kRerun,  ///< It was merged in a batch that could not be written and ran again, one by one.
+  kCount
+};
+
+constexpr RanAlone Because(engine::NotMergeable reason) { return static_cast<RanAlone>(reason); }
+
+}  // namespace rowsocket::exec

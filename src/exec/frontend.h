@@ -1,15 +1,14 @@
 // What a protocol is to the executor: bytes in, items of work out, replies back.
 //
 // Flow for one connection, within a turn:
-//   { Parse } -> for each item: Open (P) | Execute (requests) | Reply (all else)
-// A kOpen item of which Parse consumed nothing is a silent open: the frontend needs an index for
-// what stands at the front of the input. Opened tells it the outcome, nothing is answered, and the
-// same input is parsed again; Parse must then come to something else, whatever the outcome was.
-// Without names it is what the port's frontends share that may be out of date
-// (ServiceSettings::prepare). Threads: the worker's; Execute, ReplyError and Finished of an item
-// that waits run on a lane's thread, and change nothing that input_bytes_max and authenticated look
-// at, which is all that the worker asks meanwhile. Lifetime: items hold views of the input and of
-// the arena (invariant I2).
+//   { Parse } -> for each item: Opened (kOpen) | Execute (kRequest) | Reply (kReply)
+// For a kSilentOpen or kRefresh item Parse consumes no input: the frontend lacks something for the
+// request at the front of the input. The worker gets it, answers nothing, and parses the same input
+// again; Parse must then come to something else, whatever the outcome was.
+// Threads: the worker's; Execute, ReplyError and Finished of an item that waits run on a lane's
+// thread, and change nothing that input_bytes_max and authenticated look at, which is all that the
+// worker asks meanwhile.
+// Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 
 #include <memory>
@@ -18,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "engine/session.h"
+#include "exec/row_name.h"
 #include "model/error.h"
 #include "model/request.h"
 
@@ -25,29 +25,40 @@ namespace rowsocket::exec {
 
 class WriteSet;
 
-/// One thing that a client asked for.
+/// What a frontend keeps with an item, from Parse to its reply: for requests that are more than an
+/// engine's request, such as a get of several keys. In the arena of Parse.
+struct ItemDetail {};
+
+/// One thing that a client asked for, or what its frontend needs first.
 struct Item {
   enum class Kind : uint8_t {
-    kReply,    ///< Known without the engine: `error`, or success when that is empty.
-    kOpen,     ///< `names` are to be looked up and become the connection's `index_id`.
+    kReply,       ///< Known without the engine: `error`, or success when that is empty.
+    kOpen,        ///< `names` are to be looked up and become the connection's `index_id`.
+    kSilentOpen,  ///< `names` are to be looked up for the frontend; the client gets no answer.
+    kRefresh,  ///< What the port's frontends share may be out of date (ServiceSettings::prepare).
     kRequest,  ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
   model::Error error;
   uint32_t index_id = 0;
-  const engine::IndexNames* names = nullptr;  ///< kOpen; the frontend's, until its next Parse.
+  const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;
-  /// The frontend's own, in the arena of Parse: for items that are more than one request, such as a
-  /// get of several keys. A kRequest item that writes is `request` on `index`, once, and nothing
-  /// else, unless it stands alone.
-  const void* detail = nullptr;
+  /// The frontend's own; may be null. A kRequest item that writes is `request` on `index`, once,
+  /// and nothing else, unless it stands alone.
+  ItemDetail* detail = nullptr;
   /// Executing it is more than `request`: a turn must not make it part of a row (S7).
   bool stands_alone = false;
   /// A kReply whose reply may be large. It has changed nothing yet, and waits for room as a request
   /// does.
   bool is_large = false;
   bool closes = false;  ///< Once it is answered the connection ends; what is behind it is dropped.
+
+  bool opens() const { return kind == Kind::kOpen || kind == Kind::kSilentOpen; }
+  /// It is no request of the client: it has neither input nor a reply.
+  bool is_silent() const { return kind == Kind::kSilentOpen || kind == Kind::kRefresh; }
+  /// Of a kRequest.
+  RowName row() const { return {*index, request}; }
 };
 
 class Frontend {
@@ -76,7 +87,7 @@ class Frontend {
   /// Whether the client may send requests at all yet.
   virtual bool authenticated() const = 0;
 
-  /// The outcome of a kOpen item; turns it into a kReply item, unless it is a silent one.
+  /// The outcome of a kOpen or kSilentOpen item; turns a kOpen item into a kReply item.
   virtual void Opened(Item& item, const engine::Outcome& outcome,
                       std::shared_ptr<engine::Index> index) = 0;
 

@@ -27,7 +27,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
   }
   item.input_end = client.parsed;
   bool goes_on = true;
-  if (item.is_silent_open()) {
+  if (item.item.is_silent()) {
     goes_on = OpenSilently(client, session, place);
   } else {
     client.has_requests =
@@ -51,7 +51,7 @@ bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& 
 // What is at the front of the input is parsed again, at once or after the lane has waited.
 bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Place& place) const {
   TurnItem& item = place.turn.items().back();
-  if (item.item.names == nullptr) {
+  if (item.item.kind == Item::Kind::kRefresh) {
     context_.prepare(session, true);
   } else {
     std::shared_ptr<engine::Index> index;

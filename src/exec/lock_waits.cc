@@ -47,7 +47,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   job->frontend = client.frontend.get();
   job->was_handed_back = client.was_handed_back;
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
-  if (item.is_silent_open()) {
+  if (item.item.kind == Item::Kind::kSilentOpen) {
     job->item = item.item;
   } else {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
@@ -55,8 +55,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   client.frontend->Rewind();
   job->row = WaitLane::RowOf(job->item);
   // What it means may have changed meanwhile: then it is parsed anew, with the input.
-  const bool means_the_same = job->item.kind == Item::Kind::kRequest ||
-                              (job->item.kind == Item::Kind::kOpen && job->item.names != nullptr);
+  const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;
 }
 
@@ -75,8 +74,9 @@ void LockWaits::Finish(WaitJob& job, engine::Session& session) {
 void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& session) {
   client.connection.SetInputHeld(false);
   client.was_handed_back = job.is_handed_back;
-  const bool is_open = job.item.kind == Item::Kind::kOpen;
-  if (is_open && job.line.empty() && !job.outcome.ok()) {
+  const bool is_open = job.item.opens();
+  const bool is_silent = job.item.kind == Item::Kind::kSilentOpen;
+  if (is_silent && !job.outcome.ok()) {
     client.frontend->Opened(job.item, job.outcome, nullptr);
   } else if (!job.is_handed_back && (!is_open || !job.outcome.ok())) {
     net::GatedOutput& out = client.connection.out();

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "exec/row_key.h"
+#include "exec/row_name.h"
 #include "exec/turn.h"
 
 namespace rowsocket::exec {
@@ -10,13 +10,9 @@ namespace rowsocket::exec {
 namespace {
 
 // With details of the frontend's own a find may be several requests.
-bool NamesOneRow(const TurnItem& item) {
+bool MayJoin(const TurnItem& item) {
   return item.item.kind == Item::Kind::kRequest && !item.item.stands_alone &&
-         item.item.request.names_one_row() && (item.is_write() || item.item.detail == nullptr);
-}
-
-bool NameTheSame(const TurnItem& a, const TurnItem& b) {
-  return a.item.index == b.item.index && SameKey(a.item.request.key(), b.item.request.key());
+         item.item.row().is_row() && (item.is_write() || item.item.detail == nullptr);
 }
 
 }  // namespace
@@ -30,9 +26,10 @@ bool RowGroups::Link(std::span<TurnItem> items) {
     item.row = RowGroup::kNone;
     item.next_in_row = nullptr;
     if (item.is_write_alone()) item.ran_alone = RanAlone::kToken;
-    if (NamesOneRow(item)) {
+    if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
-                             previous->row != RowGroup::kNone && NameTheSame(*previous, item);
+                             previous->row != RowGroup::kNone &&
+                             previous->item.row() == item.item.row();
       if (is_behind)
         item.row = previous->row;
       else if (item.item.request.is_write())
@@ -50,7 +47,8 @@ bool RowGroups::Link(std::span<TurnItem> items) {
 }
 
 uint32_t RowGroups::FindOrAdd(TurnItem& item) {
-  const uint64_t hash = HashKey(item.item.index->serial(), item.item.request.key());
+  const RowName name = item.item.row();
+  const uint64_t hash = name.Hash();
   const size_t mask = slots_.size() - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     Slot& slot = slots_[i];
@@ -60,7 +58,7 @@ uint32_t RowGroups::FindOrAdd(TurnItem& item) {
       return slot.row;
     }
     const RowGroup& row = rows_[slot.row];
-    if (row.hash == hash && NameTheSame(*row.first, item)) return slot.row;
+    if (row.hash == hash && row.first->item.row() == name) return slot.row;
   }
 }
 

@@ -14,7 +14,7 @@ class Getter final : public Frontend {
     const size_t end = input.find('\n');
     if (end == std::string_view::npos) return {Parsed::kNeedMore, 0};
     if (index_ == nullptr && failure_.ok()) {
-      item->kind = Item::Kind::kOpen;
+      item->kind = Item::Kind::kSilentOpen;
       item->names = &names_;
       return {Parsed::kItem, 0};
     }
@@ -39,7 +39,7 @@ class Getter final : public Frontend {
     const size_t reply_begin = out.size();
     Values values(out);
     engine::Outcome outcome;
-    for (const model::Value& key : *static_cast<const std::span<model::Value>*>(item.detail)) {
+    for (const model::Value& key : static_cast<const Keys*>(item.detail)->values) {
       model::Request request;
       request.find.key = {&key, 1};
       request.find.key_parts_given = 1;
@@ -75,16 +75,20 @@ class Getter final : public Frontend {
     base::Buffer& out_;
   };
 
-  static const void* Split(std::string_view line, base::Arena& arena) {
+  struct Keys : ItemDetail {
+    std::span<model::Value> values;
+  };
+
+  static Keys* Split(std::string_view line, base::Arena& arena) {
     const auto count = static_cast<size_t>(std::count(line.begin(), line.end(), ' ')) + 1;
-    std::span<std::span<model::Value>> keys = arena.Allocate<std::span<model::Value>>(1);
-    keys[0] = arena.Allocate<model::Value>(count);
-    for (model::Value& key : keys[0]) {
+    Keys& keys = arena.Allocate<Keys>(1)[0];
+    keys.values = arena.Allocate<model::Value>(count);
+    for (model::Value& key : keys.values) {
       const size_t end = std::min(line.find(' '), line.size());
       key = model::Value(line.substr(0, end));
       line.remove_prefix(std::min(end + 1, line.size()));
     }
-    return keys.data();
+    return &keys;
   }
 
   engine::IndexNames names_{"test", "t", "", {"v"}, {}};

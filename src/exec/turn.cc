@@ -217,7 +217,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     return true;
   }
   // An item that opens has met a lock when its names were looked up, or it would be a kReply.
-  if (item.item.kind == Item::Kind::kOpen) item.waits = true;
+  if (item.item.opens()) item.waits = true;
   if (item.waits || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
     return true;

@@ -82,9 +82,8 @@ struct TurnItem {
   /// Names a row and has a token: whatever else there is for the row, it runs by itself.
   bool is_write_alone() const {
     return is_write() && item.stands_alone && item.request.verb == model::Request::Verb::kFind &&
-           item.request.names_one_row();
+           item.row().is_row();
   }
-  bool is_silent_open() const { return item.kind == Item::Kind::kOpen && input_begin == input_end; }
   /// Neither is its client stopped at it, nor at one before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };

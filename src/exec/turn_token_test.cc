@@ -30,7 +30,7 @@ class TurnTokenTest : public TurnFixture {
       Item item;
       peer.frontend.Parse(line, false, arena_, &item);
       peer.frontend.Rewind();
-      if (item.kind != Item::Kind::kOpen) break;
+      if (!item.opens()) break;
       std::shared_ptr<engine::Index> index;
       const Outcome outcome = session_.OpenIndex(*item.names, &index);
       peer.frontend.Opened(item, outcome, std::move(index));

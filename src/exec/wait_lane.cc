@@ -12,25 +12,17 @@ namespace {
 
 constexpr std::chrono::seconds kIdleThreadLife{1};
 
-void AppendNumber(uint64_t number, std::string& out) {
-  out.append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-
 }  // namespace
 
 // The index and the text of the key. One that stands alone may wait for something else as well, its
 // token: those that do not must not wait for that.
 std::string WaitLane::RowOf(const Item& item) {
   std::string name;
-  const bool is_row = item.kind == Item::Kind::kRequest && item.request.is_write() &&
-                      item.request.names_one_row() && !item.request.key().empty();
+  const bool is_row =
+      item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
   if (!is_row) return name;
-  AppendNumber(item.index->serial(), name);
-  AppendNumber(item.stands_alone, name);
-  for (const model::Value& value : item.request.key()) {
-    AppendNumber(value.is_null() ? UINT64_MAX : value.text().size(), name);
-    name += value.text();
-  }
+  name.append(1, item.stands_alone ? 'a' : ' ');
+  item.row().AppendTo(&name);
   return name;
 }
 

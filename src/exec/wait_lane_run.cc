@@ -11,7 +11,7 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
   std::vector<WaitJob*> left;
   for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
   for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
-    if (left.front()->item.kind == Item::Kind::kOpen)
+    if (left.front()->item.opens())
       Open(session, *left.front());
     else
       RunTurn(session, turn, left);
@@ -22,7 +22,7 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
     if (!Pause(session)) break;
   }
   // Their answer is that they could not be executed.
-  if (left.front()->item.kind != Item::Kind::kOpen) turn.FinishThoseThatGiveWay();
+  if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay();
 }
 
 // False when the lane stops.
@@ -59,7 +59,7 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*>
 
 void WaitLane::Fail(WaitJob& job, model::Error error) {
   job.outcome = engine::Outcome::Of(error);
-  if (job.item.kind == Item::Kind::kOpen) return;
+  if (job.item.opens()) return;
   job.frontend->ReplyError(job.item, error, job.out.bytes());
   StatBlock stats(stats_);
   CountAnswer(job.item, error, 0, stats);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exec/row_key.h"
+#include "exec/row_name.h"
 
 namespace rowsocket::exec {
 
@@ -14,9 +14,7 @@ uint64_t TableHash(const engine::Index& index) {
   return HashText(HashText(0, index.names().db), index.names().table);
 }
 
-uint64_t Shape(const engine::Index& index, const model::Request& request) {
-  return HashText(request.key().size(), index.names().index);
-}
+uint64_t Shape(const RowName& row) { return HashText(row.key().size(), row.index().names().index); }
 
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 bool IsLetter(char byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
@@ -68,9 +66,9 @@ bool AddText(std::string_view text, uint64_t* hash) {
 }
 
 /// False when the key may be that of any row.
-bool AddKey(const model::Request& request, uint64_t* hash) {
-  if (!request.names_one_row() || request.key().empty()) return false;
-  for (const model::Value& value : request.key()) {
+bool AddKey(const RowName& row, uint64_t* hash) {
+  if (!row.is_row()) return false;
+  for (const model::Value& value : row.key()) {
     if (value.is_null() || !AddText(value.text(), hash)) return false;
   }
   return true;
@@ -177,23 +175,24 @@ void WriteSet::AddAnyRow(const engine::Index& index) {
 void WriteSet::Add(const engine::Index& index, const model::Request& request,
                    const KeyPlaces& key) {
   uint64_t hash = TableHash(index);
-  const uint64_t shape = Shape(index, request);
+  const RowName row(index, request);
+  const uint64_t shape = Shape(row);
   Table& table = FindOrAdd(hash, shape);
   any_table_ = any_table_ || key.MayCascade(request);
   const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
-  const bool names_row = key.is_text_by_text && AddKey(request, &hash);
+  const bool names_row = key.is_text_by_text && AddKey(row, &hash);
   if (table.shape != shape || moves || !names_row)
     table.any_row = true;
   else
     bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
 }
 
-bool WriteSet::MayConcern(const engine::Index& index, const model::Request& find) const {
+bool WriteSet::MayConcern(const RowName& row) const {
   if (any_table_) return true;
-  uint64_t hash = TableHash(index);
+  uint64_t hash = TableHash(row.index());
   const Table* table = Find(hash);
   if (table == nullptr) return false;
-  if (table->any_row || table->shape != Shape(index, find) || !AddKey(find, &hash)) return true;
+  if (table->any_row || table->shape != Shape(row) || !AddKey(row, &hash)) return true;
   return (bits_[hash % kBits / 64] >> (hash % 64) & 1) != 0;
 }
 

@@ -25,6 +25,7 @@
 
 #include "engine/facts.h"
 #include "engine/index.h"
+#include "exec/row_name.h"
 #include "model/request.h"
 
 namespace rowsocket::exec {
@@ -55,7 +56,8 @@ class WriteSet {
   void Add(const engine::Index& index, const model::Request& request, const KeyPlaces& key);
   /// All rows of the table.
   void AddAnyRow(const engine::Index& index);
-  bool MayConcern(const engine::Index& index, const model::Request& find) const;
+  /// Whether a find of the row, or of several rows of its index, may have seen a change.
+  bool MayConcern(const RowName& row) const;
 
  private:
   struct Table {

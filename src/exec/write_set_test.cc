@@ -47,7 +47,7 @@ class WriteSetTest : public ::testing::Test {
     writes_.Add(index, change.request, key_);
   }
   bool Concerns(const engine::Index& index, std::vector<const char*> key) {
-    return writes_.MayConcern(index, Key(std::move(key)).request);
+    return writes_.MayConcern(RowName(index, Key(std::move(key)).request));
   }
 
   const engine::Index table_{{"db", "t", "", {"v"}, {}}, 0, 1};
@@ -97,7 +97,7 @@ TEST_F(WriteSetTest, OtherIndexesKeyPartsAndRangesAreConcerned) {
   EXPECT_FALSE(Concerns(table_, {"5", "12"}));
   Key range({"13", "5"});
   range.request.find.op = model::CompareOp::kGe;
-  EXPECT_TRUE(writes_.MayConcern(table_, range.request));
+  EXPECT_TRUE(writes_.MayConcern(RowName(table_, range.request)));
 }
 
 TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {

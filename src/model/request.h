@@ -68,11 +68,22 @@ struct CellChange {
 /// out, so an editor keeps nothing that the next call does not overwrite.
 class RowEditor {
  public:
-  virtual ~RowEditor() = default;
   /// `row`: the opened columns as a find sends them, valid during the call; empty: there is no such
   /// row. `*changes`, with kStore and kRenew: each column at most once.
   virtual Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) = 0;
+
+ protected:
+  ~RowEditor() = default;
 };
+
+/// Leaves every row as it is: for a request that is made before its editor is.
+class RowKeeper final : public RowEditor {
+ public:
+  Decision Decide(std::span<const Value>, std::span<const CellChange>*) override {
+    return Decision::kKeep;
+  }
+};
+inline constinit RowKeeper row_keeper;
 
 /// One row, by every part of a unique key, read, decided about and changed under one lock.
 ///
@@ -84,8 +95,9 @@ class RowEditor {
 /// kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot be may be
 /// deleted; one that a foreign key keeps has the listed columns set.
 struct Edit {
-  std::span<const Value> key;   ///< One value a key part, all of them; not NULL.
-  RowEditor* editor = nullptr;  ///< The caller's, for as long as the request may be run again.
+  std::span<const Value> key;  ///< One value a key part, all of them; not NULL.
+  /// The caller's, for as long as the request may be run again; never null.
+  RowEditor* editor = &row_keeper;
 };
 
 /// What is to be executed on one opened index.

@@ -13,8 +13,6 @@ using handlersocket::Command;
 using model::ErrorCode;
 
 namespace {
-/// The id of indexes that the table of tokens is reached by: none that a client can name.
-constexpr uint32_t kTokenIndexId = UINT32_MAX;
 /// Whoever has no access is refused whatever values he sends.
 constexpr model::Limits kNoValues = [] {
   model::Limits limits;
@@ -129,7 +127,7 @@ void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
 
 void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
                            std::shared_ptr<engine::Index> index) {
-  if (item.index_id == kTokenIndexId) {
+  if (item.kind == Item::Kind::kSilentOpen) {
     tokens_failed_ = !outcome.ok() || !tokens_->Opened(std::move(index));
     return;
   }
@@ -196,9 +194,8 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
     item->error.code = ErrorCode::kTokenTable;
     return true;
   }
-  item->kind = Item::Kind::kOpen;
+  item->kind = Item::Kind::kSilentOpen;
   item->names = to_open;
-  item->index_id = kTokenIndexId;
   return false;
 }
 
@@ -216,7 +213,7 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
 
 bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   // With a token it is about another table as well.
-  return item.detail != nullptr || writes.MayConcern(*item.index, item.request);
+  return item.detail != nullptr || writes.MayConcern(item.row());
 }
 
 void HandlerSocket::AddWrites(const Item&, exec::WriteSet& writes) const {

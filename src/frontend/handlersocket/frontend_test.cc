@@ -40,7 +40,7 @@ class HandlerSocketTest : public ::testing::Test {
     const exec::Frontend::Step step = frontend_->Parse(line, false, arena, &item);
     EXPECT_EQ(Parsed::kItem, step.parsed) << line;
     EXPECT_EQ(line.size(), step.consumed);
-    if (item.kind == Item::Kind::kOpen) {
+    if (item.opens()) {
       std::shared_ptr<engine::Index> index;
       const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
       frontend_->Opened(item, outcome, std::move(index));

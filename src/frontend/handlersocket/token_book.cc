@@ -132,8 +132,8 @@ bool TokenBook::Opened(std::shared_ptr<engine::Index> index) {
   return false;
 }
 
-const TokenedRequest* TokenBook::Describe(Value token, std::string_view line,
-                                          const engine::Index& index, base::Arena& arena) {
+TokenedRequest* TokenBook::Describe(Value token, std::string_view line, const engine::Index& index,
+                                    base::Arena& arena) {
   const engine::IndexNames& names = index.names();
   std::string text;
   // Either name is the primary key's.

@@ -20,11 +20,8 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "engine/session.h"
+#include "exec/frontend.h"
 #include "model/value.h"
-
-namespace rowsocket::exec {
-class WriteSet;
-}
 
 namespace rowsocket::frontend {
 
@@ -36,7 +33,7 @@ struct TokenSettings {
 };
 
 /// What a request with a token is known by; in the arena of its turn.
-struct TokenedRequest {
+struct TokenedRequest : exec::ItemDetail {
   model::Value token;
   std::string_view text;  ///< The same for the same request on the same columns, else another.
 };
@@ -51,8 +48,8 @@ class TokenBook {
   bool Opened(std::shared_ptr<engine::Index> index);
 
   /// Makes what Execute needs. `line` is the request without its token.
-  static const TokenedRequest* Describe(model::Value token, std::string_view line,
-                                        const engine::Index& index, base::Arena& arena);
+  static TokenedRequest* Describe(model::Value token, std::string_view line,
+                                  const engine::Index& index, base::Arena& arena);
 
   /// Appends the kept answer, or calls `execute` and keeps what it appends when it succeeds.
   /// Nothing is appended when the outcome is not ok, but by `execute`.

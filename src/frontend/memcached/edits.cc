@@ -199,8 +199,8 @@ model::Request EditRequest(const Work& work) {
   return request;
 }
 
-Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& session,
-                    base::Buffer& out) {
+Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
+                    engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
   Outcome all;
   for (Target& target : work.targets) {
@@ -211,11 +211,11 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& sessio
     }
     Editor editor(shared, work, target);
     model::NoRows none;
-    model::Request request;
-    request.verb = model::Request::Verb::kEdit;
-    request.edit.key = target.parts;
     request.edit.editor = &editor;
-    request.relaxed = target.container->relaxed;
+    if (work.targets.size() > 1) {
+      request.edit.key = target.parts;
+      request.relaxed = target.container->relaxed;
+    }
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     // To clean up is done as well as can be: the row stays, and is absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);

@@ -16,11 +16,12 @@ namespace rowsocket::frontend {
 /// Whether the command is executed as an edit.
 bool IsEdit(const memcached::Command& command);
 
-/// The request of an edit by which the executor knows that it writes, and which row. Of several
-/// keys (gat) it names none.
+/// The request of an edit, by which the executor knows that it writes, and which row. Its editor
+/// keeps every row; ExecuteEdit puts in the one that decides. Of several keys (gat) it names none.
 model::Request EditRequest(const Work& work);
 
-engine::Outcome ExecuteEdit(MemcachedShared& shared, Work& work, engine::Session& session,
-                            base::Buffer& out);
+/// `request`: that of EditRequest.
+engine::Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
+                            engine::Session& session, base::Buffer& out);
 
 }  // namespace rowsocket::frontend

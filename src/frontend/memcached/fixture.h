@@ -102,7 +102,7 @@ class MemcachedTest : public ::testing::Test {
       base::Buffer out;
       Item item;
       const exec::Frontend::Step step = frontend_->Parse(input, false, arena, &item);
-      if (item.kind == Item::Kind::kOpen) {
+      if (item.kind == Item::Kind::kRefresh) {
         EXPECT_EQ(0u, step.consumed);
         frontend_->Rewind();
         shared_->catalog.RefreshNow(session_);

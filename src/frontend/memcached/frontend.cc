@@ -22,7 +22,7 @@ using Wrong = Target::Wrong;
 
 namespace {
 
-Work& WorkOf(const Item& item) { return *static_cast<Work*>(const_cast<void*>(item.detail)); }
+Work& WorkOf(const Item& item) { return *static_cast<Work*>(item.detail); }
 
 std::string_view Copy(std::string_view text, base::Arena& arena) {
   const std::span<char> bytes = arena.Allocate<char>(text.size());
@@ -92,7 +92,7 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
     if (AsksForContainer(work) && !has_refreshed_) {
       if (behind_requests) return {Parsed::kLater, 0};
       has_refreshed_ = true;
-      item->kind = Item::Kind::kOpen;
+      item->kind = Item::Kind::kRefresh;
       return {Parsed::kItem, 0};
     }
     work.switches = IsGet(work.command.verb) && work.targets.size() == 1 &&
@@ -229,9 +229,10 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   const size_t begin = out.size();
   work.tally = {};
   const bool is_flush = work.command.verb == Verb::kFlushAll;
-  Outcome outcome = is_flush                  ? ExecuteFlush(shared_, work, session, out)
-                    : item.request.is_write() ? ExecuteEdit(shared_, work, session, out)
-                                              : ExecuteGet(shared_, work, session, out);
+  Outcome outcome = is_flush ? ExecuteFlush(shared_, work, session, out)
+                    : item.request.is_write()
+                        ? ExecuteEdit(shared_, work, item.request, session, out)
+                        : ExecuteGet(shared_, work, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
   // It cannot be given again, since its data is not kept: it does not wait for a lock.
@@ -247,11 +248,8 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
 bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   const std::span<const Target> targets = WorkOf(item).targets;
   return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
-    if (target.wrong != Wrong::kNothing) return false;
-    model::Request request;
-    request.find.key = target.parts;
-    request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
-    return writes.MayConcern(*target.container->reads, request);
+    return target.wrong == Wrong::kNothing &&
+           writes.MayConcern({*target.container->reads, target.parts});
   });
 }
 
@@ -310,7 +308,7 @@ void Memcached::CountTime(const Item& item, const Work& work) {
 }
 
 void Memcached::Finished(const Item& item, const model::Error& answer) {
-  if (item.kind == Item::Kind::kOpen) return;
+  if (item.kind == Item::Kind::kRefresh) return;
   Work& work = WorkOf(item);
   if (work.is_nothing) return;
   if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||

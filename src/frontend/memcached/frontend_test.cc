@@ -275,7 +275,7 @@ TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
   frontend_->Parse("get @@pairs\r\n", false, arena, &name);
   Define({{"new", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
   frontend_->Parse("get @@new.k\r\n", false, arena, &other);
-  ASSERT_EQ(Item::Kind::kOpen, other.kind);
+  ASSERT_EQ(Item::Kind::kRefresh, other.kind);
   frontend_->Rewind();
   shared_->catalog.RefreshNow(session_);
   other = {};
@@ -314,6 +314,18 @@ TEST_F(MemcachedTest, ATokenOfTheContentIsOfWhatTheColumnsHold) {
   const std::string stored = Ask("ms a 1 c\r\n5\r\n");
   EXPECT_EQ(executed + 3, store_.calls(engine::fake::Call::Kind::kExecute));
   EXPECT_EQ("HD c" + Token("a") + "\r\n", stored);
+}
+
+TEST_F(MemcachedTest, TheRequestOfAnItemByItselfLeavesItsRowAsItIs) {
+  Set("a", "1", "0");
+  base::Arena arena;
+  Item item;
+  frontend_->Parse("set a 0 0 1\r\n2\r\n", false, arena, &item);
+  session_.BeginTurn(true);
+  model::NoRows none;
+  EXPECT_TRUE(session_.Execute(*item.index, item.request, none).ok());
+  EXPECT_TRUE(session_.Commit().ok());
+  EXPECT_EQ("VALUE a 0 1\r\n1\r\nEND\r\n", Ask("get a\r\n"));
 }
 
 TEST_F(MemcachedTest, AHeldRowIsBusyAndNoMiss) {

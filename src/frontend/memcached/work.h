@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "exec/frontend.h"
 #include "frontend/memcached/containers/catalog.h"
 #include "frontend/memcached/counters.h"
 #include "frontend/memcached/marks.h"
@@ -25,7 +26,7 @@ struct Tally {
   bool failed = false;
 };
 
-struct Work {
+struct Work : exec::ItemDetail {
   memcached::Command command;
   /// One a key. Of a request: a kReply item may outlive the snapshot that its containers are of.
   std::span<Target> targets;

@@ -404,6 +404,7 @@ TEST_F(MemcachedTest, StatsCountAndAreReset) {
   EXPECT_EQ("RESET\r\n", Ask("stats reset\r\n"));
   EXPECT_NE(std::string::npos, Ask("stats\r\n").find("STAT cmd_get 0\r\n"));
   EXPECT_EQ("END\r\n", Ask("stats items\r\n"));
+  EXPECT_EQ("STAT sizes_status disabled\r\nEND\r\n", Ask("stats sizes\r\n"));
 }
 
 TEST_F(MemcachedTest, StatsIgnoresWordsThatItDoesNotNeed) {

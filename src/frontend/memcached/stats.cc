@@ -187,9 +187,12 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
       out.Append(dump);
   } else if (what == "detail") {
     return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
-  } else if (what != "items" && what != "slabs" && what != "sizes" && what != "conns" &&
+  } else if (what == "sizes") {
+    // memcached answers this where it does not track sizes, which is its default.
+    writer.Add("sizes_status", "disabled");
+  } else if (what != "items" && what != "slabs" && what != "conns" &&
              (what != "cachedump" || mode.empty())) {
-    // Those belong to memcached's memory, of which there is none: they are known, and empty.
+    // These groups describe memcached's own memory. There is none here, so they are empty.
     return memcached::AppendError(work.command, memcached::Error::kNoSuchStats, &out);
   }
   writer.End();

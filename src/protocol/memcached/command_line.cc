@@ -64,7 +64,7 @@ void ParseStore(const Tokens& tokens, Verb verb, bool with_cas, base::Arena& are
   if (!data->follows) return;
   command->quiet = tokens.last == "noreply";
   SetKey(tokens[1], arena, command);
-  if (!ParseUnsigned32(tokens[2], &command->client_flags) ||
+  if (!ParseClientFlags(tokens[2], &command->client_flags) ||
       !ParseSigned(tokens[3], &command->exptime)) {
     SetError(Error::kBadFormat, command);
   }

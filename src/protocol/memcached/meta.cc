@@ -164,7 +164,7 @@ bool FlagParser::ParseNumberFlag(char letter, std::string_view token) {
       ParseSeconds(token, &meta.recache_s);
       return true;
     case 'F':
-      if (!ParseUnsigned32(token, &command_->client_flags)) Fail(Error::kBadFormat);
+      if (!ParseClientFlags(token, &command_->client_flags)) Fail(Error::kBadFormat);
       return true;
     case 'C':
       command_->compares_cas = true;

@@ -52,6 +52,14 @@ inline bool ParseUnsigned32(std::string_view text, uint32_t* number) {
   return true;
 }
 
+/// Client flags: a number of 64 bits, of which the lower 32 are kept, as memcached keeps them.
+inline bool ParseClientFlags(std::string_view text, uint32_t* flags) {
+  uint64_t wide = 0;
+  if (!ParseUnsigned(text, &wide)) return false;
+  *flags = static_cast<uint32_t>(wide);
+  return true;
+}
+
 /// REQUIRES: sizeof(T) bytes from `bytes` on.
 template <typename T>
 T LoadBigEndian(const char* bytes) {

@@ -214,6 +214,12 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   }
   std::string why = Explain(target, *snapshot_);
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
+  const int64_t now_ms = shared_.NowMs();
+  const bool is_delayed = command.exptime > 0 && ExpiryOf(command.exptime, now_ms) > now_ms;
+  const std::string_view no_house = shared_.WhyNoHousekeeping();
+  if (why.empty() && is_delayed && !no_house.empty()) {
+    why = "no delayed flush is carried out: " + std::string(no_house);
+  }
   if (!why.empty()) {
     work->refusal = Copy(why, arena);
     return;

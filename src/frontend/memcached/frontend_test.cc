@@ -379,6 +379,41 @@ TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
   EXPECT_EQ(1u, store_.RowCount("test.demo"));
 }
 
+TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
+  std::string_view why = "a source";
+  settings_.keeps_no_house = [&why] { return why; };
+  Connect();
+  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  Set("a", "1", "10");
+  MoveClock(11);
+  EXPECT_FALSE(housekeeper.RunOnce(session_));
+  EXPECT_EQ("END\r\n", Ask("get a\r\n"));
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+  why = {};
+  housekeeper.RunOnce(session_);
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
+}
+
+TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
+  std::string_view why;
+  settings_.keeps_no_house = [&why] { return why; };
+  Connect();
+  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  Set("a", "1", "0");
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  why = "a source";
+  EXPECT_EQ("SERVER_ERROR no delayed flush is carried out: a source\r\n", Ask("flush_all 10\r\n"));
+  MoveClock(11);
+  housekeeper.RunOnce(session_);
+  why = {};
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+  why = "a source";
+  EXPECT_EQ("OK\r\n", Ask("flush_all\r\n"));
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
+}
+
 TEST_F(MemcachedTest, ThePurgeRemovesWhatHasExpiredAndCounts) {
   MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
   for (int i = 0; i < 30; ++i) Set("e" + std::to_string(i), "1", "10");

@@ -61,9 +61,14 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
   TakeFlush();
+  const std::string_view no_house = shared_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) continue;
+    if (!no_house.empty()) {
+      DropDueFlush(*container, no_house);
+      continue;
+    }
     FlushDue(container);
     if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {
       has_more = Purge(session, *container) || has_more;
@@ -87,6 +92,17 @@ void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
   };
   if (!flush_.thread.Start(sessions_, engine::LockWait::kServer, flush))
     upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
+}
+
+// The server has become a replica since the flush was asked for. A flush that were kept for a later
+// failover would delete what has been written meanwhile.
+void MemcachedHousekeeper::DropDueFlush(const Container& container, std::string_view why) {
+  int64_t at_ms = container.state->flush_at_ms.load();
+  if (at_ms == 0) return;
+  if (shared_.NowMs() < at_ms) return shared_.FlushIsDueAt(at_ms);
+  if (!container.state->flush_at_ms.compare_exchange_strong(at_ms, 0)) return;
+  shared_.log("the delayed flush_all of container " + container.name() +
+              " is dropped: " + std::string(why));
 }
 
 // It waits for a row that is locked, as long as any request does, and the purge goes on.

@@ -3,7 +3,8 @@
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
 // when a flush is due. Each round removes a chunk of each container (memcached_purge.h), in a
 // transaction of its own, so that other writers and replicas are not held up. A purge passes over a
-// row that is locked; a flush waits for it, as one that is due at once does. Threads: Start and
+// row that is locked; a flush waits for it, as one that is due at once does. A replica removes
+// nothing by itself: it waits for the changes of its source. Threads: Start and
 // Stop from the owner's. Limits: rows_per_second rows of one container. Errors: what fails is tried
 // again later.
 #pragma once
@@ -44,6 +45,7 @@ class MemcachedHousekeeper {
 
   void Loop(engine::Session& session);
   void FlushDue(const ContainerPtr& container);
+  void DropDueFlush(const containers::Container& container, std::string_view why);
   void Flush(engine::Session& session, const containers::Container& container);
   void TakeFlush();
   bool Purge(engine::Session& session, const containers::Container& container);

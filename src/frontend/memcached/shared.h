@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exec/stats.h"
@@ -32,12 +33,15 @@ struct MemcachedSettings {
   unsigned backlog = 0;
   /// Seconds that the server's time zone is ahead of UTC, then. Null: none.
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
+  /// Why the housekeeper may change nothing now, with the variable to set; empty: it may. Null: it
+  /// always may.
+  std::function<std::string_view()> keeps_no_house;
 };
 
 struct MemcachedShared {
   MemcachedShared(MemcachedSettings given, const exec::StatRegistry& stats,
                   std::function<void(const std::string&)> log)
-      : settings(std::move(given)), catalog(std::move(log)), exec_stats(stats) {}
+      : settings(std::move(given)), log(std::move(log)), catalog(this->log), exec_stats(stats) {}
 
   /// The clock that expiry goes by.
   int64_t NowMs() const { return WallClockMs() + clock_offset_ms.load(std::memory_order_relaxed); }
@@ -54,7 +58,14 @@ struct MemcachedShared {
     }
   }
 
+  /// Why the housekeeper may change nothing now, because what it changed by itself would be this
+  /// server's alone; empty: it may.
+  std::string_view WhyNoHousekeeping() const {
+    return settings.keeps_no_house != nullptr ? settings.keeps_no_house() : std::string_view();
+  }
+
   const MemcachedSettings settings;
+  const std::function<void(const std::string&)> log;
   containers::Catalog catalog;
   MemcachedMarks marks;
   MemcachedCounters counters;

@@ -22,7 +22,7 @@ char* socket_path;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
-my_bool enable_binlog, flush_all;
+my_bool enable_binlog, flush_all, housekeeping_on_replica;
 longlong clock_offset_s;
 
 std::unique_ptr<MemcachedRuntime> runtime;
@@ -40,6 +40,7 @@ MemcachedVariables TakeVariables() {
   variables.wrlock_timeout_s = wrlock_timeout_s;
   variables.purge_rows_per_second = purge_rows_per_second;
   variables.may_flush = flush_all;
+  variables.keeps_house_on_replica = &housekeeping_on_replica;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
@@ -127,6 +128,10 @@ MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connec
 MYSQL_SYSVAR_UINT(purge_rows_per_second, purge_rows_per_second, PLUGIN_VAR_READONLY,
                   "Expired rows of a container that are removed in a second; 0: none", nullptr,
                   nullptr, 1000, 0, 10000000, 0);
+MYSQL_SYSVAR_BOOL(housekeeping_on_replica, housekeeping_on_replica, PLUGIN_VAR_OPCMDARG,
+                  "Remove expired rows and carry out delayed flushes also while this server has a "
+                  "replication source, whose changes conflict with these",
+                  nullptr, nullptr, FALSE);
 MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
                       "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
                       SetClock, 0, -10000000000ll, 10000000000ll, 0);
@@ -156,6 +161,7 @@ st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
                                            MYSQL_SYSVAR(memory_max_bytes),
                                            MYSQL_SYSVAR(connections_max),
                                            MYSQL_SYSVAR(purge_rows_per_second),
+                                           MYSQL_SYSVAR(housekeeping_on_replica),
                                            MYSQL_SYSVAR(clock_offset),
                                            nullptr};
 

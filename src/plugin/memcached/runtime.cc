@@ -3,6 +3,7 @@
 #include "api.h"
 #include "plugin/daemon.h"
 #include "plugin/memcached/options.h"
+#include "replication.h"
 
 namespace rowsocket::plugin {
 
@@ -138,6 +139,14 @@ void MemcachedRuntime::MakeShared(const MemcachedVariables& variables,
   settings.address = variables.address;
   settings.backlog = static_cast<unsigned>(variables.listen.backlog);
   settings.utc_offset_s = UtcOffsetSeconds;
+  settings.keeps_no_house = [keeps_house = variables.keeps_house_on_replica]() -> std::string_view {
+    if (engine::server::IsGaleraNode()) {
+      return "this server is a node of a Galera cluster, to which the change would not be passed "
+             "(wsrep_on)";
+    }
+    if (*keeps_house || !engine::server::HasReplicationSource()) return {};
+    return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
+  };
   for (const net::Address& address : addresses) {
     if (address.kind == net::Address::Kind::kTcp) settings.port = address.port;
   }

@@ -39,10 +39,13 @@
 #include <transaction.h>
 #include <log.h>
 #include <mysqld.h>
+#include <rpl_mi.h>
 #include <semisync_master.h>
 #include <set_var.h>
+#include <slave.h>
 #include <sql_audit.h>
 #include <partition_info.h>
+#include <ha_partition.h>
 // clang-format on
 #pragma GCC diagnostic pop
 

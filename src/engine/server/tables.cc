@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "model/limits.h"
+#include "replication.h"
 
 namespace rowsocket::engine::server {
 
@@ -289,6 +290,8 @@ Outcome Tables::TakeLock(OpenTable& open) {
     if (!outcome.ok()) return outcome;
     // After the backup lock, which SET GLOBAL read_only waits for.
     if (opt_readonly) return Outcome::Fail(ErrorCode::kLockTables);
+    // The write would be this node's alone, and the nodes would differ in silence.
+    if (IsGaleraNode()) return Outcome::Fail(ErrorCode::kGalera);
     if (ReferencesChanged(open)) {
       out_of_date_ = true;
       thd_.ClearStatement();

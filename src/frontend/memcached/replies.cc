@@ -79,6 +79,9 @@ std::string Explain(const model::Error& error) {
       return "the request was killed";
     case ErrorCode::kResultsize:
       return "the reply is larger than daemon_memcached_reply_max_bytes";
+    case ErrorCode::kGalera:
+      return "the server is a node of a Galera cluster, to which the write would not be passed "
+             "(wsrep_on)";
     case ErrorCode::kTrigger:
       return "the table has triggers";
     case ErrorCode::kVersioned:

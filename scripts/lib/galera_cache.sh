@@ -1,0 +1,32 @@
+# shellcheck shell=bash disable=SC2154 # reads what lib.sh sets
+# Obtains what nodes of a Galera cluster need beside the server: Debian's Galera provider, unpacked
+# into the cache, and rsync, with which a new node copies the data of another one. Sourced by
+# cluster, after lib.sh, packages.sh and private_apt.sh.
+#
+# $cache_dir/galera/root/usr/lib/galera/libgalera_smm.so
+
+galera_provider() { echo "$cache_dir/galera/root/usr/lib/galera/libgalera_smm.so"; }
+
+unpack_galera() {
+  rm -rf "$cache_dir/galera.partial" &&
+    mkdir -p "$cache_dir/galera.partial" &&
+    (cd "$cache_dir/galera.partial" && private_apt apt-get download galera-4 &&
+      dpkg -x galera-4_*.deb root && rm -f galera-4_*.deb) &&
+    chmod -R a+rX "$cache_dir/galera.partial" &&
+    mv -T "$cache_dir/galera.partial" "$cache_dir/galera"
+}
+
+# Another process may make it at the same time: the second one finds it there.
+make_galera_cache() {
+  [[ ! -r $(galera_provider) ]] || return 0
+  mkdir -p "$cache_dir"
+  exec 9>"$cache_dir/lock"
+  flock 9
+  if [[ ! -r $(galera_provider) ]]; then
+    prepare_private_apt
+    run_step "downloading Galera's provider" "$apt_dir/log" unpack_galera ||
+      die "the package galera-4 cannot be had; is the network up?"
+    rm -rf "$apt_dir"
+  fi
+  exec 9>&-
+}

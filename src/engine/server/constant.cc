@@ -56,6 +56,11 @@ bool IsDuration(enum_field_types type) {
   return type == MYSQL_TYPE_TIME || type == MYSQL_TYPE_TIME2;
 }
 
+/// SQL takes a text of zeros for the zero date, however many they are.
+bool IsZeros(std::string_view text) {
+  return !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
+}
+
 /// A row may hold a date that may not be written any more. As in SQL, what it is compared with may
 /// be any; but for columns of TIME, which hold none.
 class AnyDate {
@@ -197,6 +202,9 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
   never_equal_ = failed || item.null_value || (refused != 0 && refused != kStoredWithNote);
+  // Not of a TIMESTAMP, whose 0 is no date, as in SQL.
+  const bool has_zero_date = !is_duration_ && field->type() != MYSQL_TYPE_TIMESTAMP;
+  if (has_zero_date && packed_time_ == 0 && IsZeros(text_)) never_equal_ = false;
 }
 
 bool Constant::StoredNear(Field* field) {

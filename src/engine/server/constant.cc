@@ -85,6 +85,7 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
   thd_ = thd;
   Shrink();
   never_equal_ = false;
+  has_foreign_characters_ = false;
   negative_ = false;
   if (value.is_null()) {
     kind_ = Kind::kNull;
@@ -182,7 +183,7 @@ void Constant::PrepareText(Field* field) {
   }
   uint errors = 0;
   converted_.copy(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci, charset, &errors);
-  never_equal_ = errors != 0;
+  never_equal_ = has_foreign_characters_ = errors != 0;
 }
 
 // As SQL compares: a text that is no time is the zero date; one that no column holds (2024-13-01)

@@ -5,7 +5,8 @@
 //   DECIMAL          exactly
 //   DOUBLE           by value
 //   FLOAT            equal when the column shows the same number as the text, else by value
-//   text             by the column's collation, in the column's character set
+//   text             by the column's collation, in the column's character set; what that does not
+//                    have equals nothing, and is refused in a range
 //   bytes, BIT       by bytes; BIT after leading zero bytes
 //   times            as points in time; a text that is none orders as the zero date
 //   ENUM, SET        equal by label; order by index number
@@ -55,6 +56,9 @@ class Constant {
   /// FLOAT only: the bounds of all columns that could compare equal.
   void StoreFloatBound(Field* field, bool upper);
   bool is_float() const { return kind_ == Kind::kFloat; }
+  /// A text with characters that the column's character set does not have: SQL refuses to order by
+  /// it, and it equals nothing.
+  bool has_foreign_characters() const { return has_foreign_characters_; }
   /// No column can hold it.
   bool never_equal() const { return never_equal_; }
 
@@ -91,6 +95,7 @@ class Constant {
   Kind kind_ = Kind::kNothing;
   bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
   bool never_equal_ = false;  ///< No column can hold it: it only orders.
+  bool has_foreign_characters_ = false;
   bool is_duration_ = false;  ///< kTime: a TIME, not a date.
   THD* thd_ = nullptr;
   std::string_view text_;

@@ -67,9 +67,10 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
   }
   if (user_parts.is_hash) return PrepareHash(user_parts, key);
   if (!index.CanAnswer(op, parts_count_)) return ErrorCode::kIndexop;
-  if (!PrepareParts(key)) {
-    nothing_ = true;
-  } else if (op == CompareOp::kEq) {
+  nothing_ = !PrepareParts(key);
+  if (op != CompareOp::kEq && HasForeignCharacters()) return ErrorCode::kCharset;
+  if (nothing_) return ErrorCode::kNone;
+  if (op == CompareOp::kEq) {
     PrepareEqual();
   } else {
     PrepareRange();
@@ -103,12 +104,19 @@ bool KeyScan::IsSingleRow() const {
 // Prefix parts and FLOATs are never decided by their key image alone.
 bool KeyScan::PrepareParts(std::span<const model::Value> key) {
   for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].constant.Shrink();
+  bool stored = true;
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     part.constant.Prepare(thd_, part.field, key[i]);
-    if (!part.constant.StoreInto(part.field)) return false;
+    stored = part.constant.StoreInto(part.field) && stored;
   }
-  return true;
+  return stored;
+}
+
+/// REQUIRES: PrepareParts.
+bool KeyScan::HasForeignCharacters() const {
+  return std::any_of(parts_.begin(), parts_.begin() + parts_count_,
+                     [](const Part& part) { return part.constant.has_foreign_characters(); });
 }
 
 /// REQUIRES: PrepareParts. False: the column cannot hold the value of one of the parts.

@@ -45,6 +45,7 @@ class KeyScan {
   bool PrepareSimple(std::span<const model::Value> key);
   bool IsSingleRow() const;
   bool PrepareParts(std::span<const model::Value> key);
+  bool HasForeignCharacters() const;
   bool CanBeEqual();
   void PrepareEqual();
   void PrepareRange();

@@ -21,12 +21,24 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, ServerIndex& index,
   if (find.key_parts_given > parts.count) return ErrorCode::kKpnum;
   const ErrorCode error = PrepareFilters();
   if (error != ErrorCode::kNone) return error;
-  if (!find.has_in) return scan_.Prepare(thd, open, index, find.op, find.key);
+  const ErrorCode wrong = PrepareScan();
+  return wrong == ErrorCode::kNone ? CheckFilters() : wrong;
+}
+
+// An IN list is prepared before any row is read, so that an index that cannot answer, or a value
+// that has no place in the order, says so first. Of a list for `=` one value tells.
+ErrorCode RowFinder::PrepareScan() {
+  const model::Find& find = *find_;
+  if (!find.has_in) return scan_.Prepare(thd_, *open_, *index_, find.op, find.key);
   if (find.in_part >= find.key.size()) return ErrorCode::kKpnum;
   in_key_.assign(find.key.begin(), find.key.end());
-  // Prepared once here so that an index that cannot answer says so before any row is read.
-  in_key_[find.in_part] = find.in_values[0];
-  return scan_.Prepare(thd, open, index, find.op, in_key_);
+  const size_t values = find.op == model::CompareOp::kEq ? 1 : find.in_values.size();
+  for (size_t i = 0; i < values; ++i) {
+    in_key_[find.in_part] = find.in_values[i];
+    const ErrorCode wrong = scan_.Prepare(thd_, *open_, *index_, find.op, in_key_);
+    if (wrong != ErrorCode::kNone) return wrong;
+  }
+  return ErrorCode::kNone;
 }
 
 ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
@@ -35,7 +47,8 @@ ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, ServerIndex& inde
   open_ = &open;
   index_ = &index;
   find_ = &find;
-  return PrepareFilters();
+  const ErrorCode wrong = PrepareFilters();
+  return wrong == ErrorCode::kNone ? CheckFilters() : wrong;
 }
 
 ErrorCode RowFinder::PrepareFilters() {
@@ -47,6 +60,17 @@ ErrorCode RowFinder::PrepareFilters() {
     Field* field = open_->table->field[index_->filter_fields()[filters[i].column]];
     if ((field->flags & BLOB_FLAG) && !filters[i].value.is_null()) return ErrorCode::kFilterblob;
     filters_[i].Prepare(thd_, field, filters[i].value);
+  }
+  return ErrorCode::kNone;
+}
+
+/// What is wrong with a filter's value, once its column is right. REQUIRES: PrepareFilters.
+ErrorCode RowFinder::CheckFilters() const {
+  const auto& filters = find_->filters;
+  for (size_t i = 0; i < filters.size(); ++i) {
+    const model::CompareOp op = filters[i].op;
+    const bool is_range = op != model::CompareOp::kEq && op != model::CompareOp::kNe;
+    if (is_range && filters_[i].has_foreign_characters()) return ErrorCode::kCharset;
   }
   return ErrorCode::kNone;
 }

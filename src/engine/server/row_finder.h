@@ -32,6 +32,8 @@ class RowFinder {
   enum class Verdict : uint8_t { kTake, kSkip, kStop };
 
   model::ErrorCode PrepareFilters();
+  model::ErrorCode CheckFilters() const;
+  model::ErrorCode PrepareScan();
   int NextCandidate();
   int NextOfInList();
   Verdict Judge();

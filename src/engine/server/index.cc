@@ -135,17 +135,16 @@ void ServerIndex::LookUpAnswers(const TABLE* table) {
   const KEY& key = table->key_info[key_];
   const ulong flags = table->file->index_flags(key_, 0, true);
   whole_key_parts_ = key.user_defined_key_parts;
-  // The rows of the partitions are merged by key image, which a virtual column lacks there.
-  bool merges = true;
+  merges_partitions_ = false;
   for (uint i = 0; i < key.user_defined_key_parts && table->part_info != nullptr; ++i) {
-    merges = merges && key.key_part[i].field->stored_in_db();
+    merges_partitions_ = merges_partitions_ || !key.key_part[i].field->stored_in_db();
   }
-  const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE) && merges;
+  const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE);
   for (const bool whole_key : {false, true}) {
     const auto set = [&](model::CompareOp op, bool can) {
       answers_[whole_key][static_cast<size_t>(op)] = can;
     };
-    set(model::CompareOp::kEq, whole_key || (!(flags & HA_ONLY_WHOLE_INDEX) && merges));
+    set(model::CompareOp::kEq, whole_key || !(flags & HA_ONLY_WHOLE_INDEX));
     set(model::CompareOp::kGt, ordered);
     set(model::CompareOp::kGe, ordered);
     set(model::CompareOp::kLt, ordered && (flags & HA_READ_PREV));

@@ -63,6 +63,9 @@ class ServerIndex {
     return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
   }
 
+  /// The rows of several partitions come in order only through PartitionMerge.
+  bool merges_partitions() const { return merges_partitions_; }
+
   /// Makes the handler of the instance that finds use ready to be read through this index, unless
   /// it is. `reads_key`: the rows' key parts are looked at, also where they are no opened columns.
   int Position(OpenTable& open, bool reads_key);
@@ -90,6 +93,7 @@ class ServerIndex {
   std::vector<CellReader> readers_;
   SimpleKey simple_key_;
   uint whole_key_parts_ = 0;
+  bool merges_partitions_ = false;
   bool answers_[2][6] = {};  ///< By whether the whole key is given, and CompareOp.
   // What a find reads: opened columns and filter columns; in the second one key parts as well.
   MY_BITMAP read_sets_[2] = {};

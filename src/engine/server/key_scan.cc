@@ -51,7 +51,7 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
   file_ = table_->file;
   key_ = &table_->key_info[index.key()];
   op_ = op;
-  nothing_ = checks_rows_ = same_key_ = single_row_ = false;
+  nothing_ = checks_rows_ = same_key_ = single_row_ = merges_ = false;
   stop_parts_ = 0;
   descending_ = op == CompareOp::kLt || op == CompareOp::kLe;
   parts_count_ = static_cast<uint>(key.size());
@@ -75,6 +75,8 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
   } else {
     PrepareRange();
   }
+  merges_ = index.merges_partitions() && !single_row_;
+  if (merges_) merge_.Begin(table_, index.key(), descending_);
   return ErrorCode::kNone;
 }
 
@@ -82,6 +84,7 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
 // with rows equal to the key as well.
 bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
   if (op_ != CompareOp::kEq && table_->part_info != nullptr) return false;
+  if (index_->merges_partitions()) return false;
   key_image_.resize(SimpleKey::kBytesMax);
   key_length_ = index_->simple_key().Write(key, key_image_.data());
   if (key_length_ == 0 || !index_->CanAnswer(op_, parts_count_)) return false;
@@ -144,9 +147,15 @@ void KeyScan::PrepareEqual() {
     nothing_ = !MakeKey(i + 1);
     return;
   }
-  flag_ = HA_READ_KEY_EXACT;
-  same_key_ = true;
   single_row_ = IsSingleRow();
+  if (index_->merges_partitions() && !single_row_) {
+    checks_rows_ = true;
+    stop_parts_ = parts_count_;
+    flag_ = HA_READ_KEY_OR_NEXT;
+  } else {
+    flag_ = HA_READ_KEY_EXACT;
+    same_key_ = true;
+  }
   nothing_ = !MakeKey(parts_count_);
 }
 
@@ -216,12 +225,20 @@ void KeyScan::StoreHash(Field* hash) {
   thd_->restore_active_arena(table_->expr_arena, &backup);
 }
 
+void KeyScan::StorePosition() {
+  if (merges_)
+    merge_.StorePosition();
+  else
+    file_->position(table_->record[0]);
+}
+
 int KeyScan::First() {
   if (nothing_) return HA_ERR_KEY_NOT_FOUND;
   if (open_->access == Access::kRead) {
     const int error = index_->Position(*open_, checks_rows_);
     if (error != 0) return error;
   }
+  if (merges_) return SkipUnqualified(merge_.First(key_image_.data(), key_map_, flag_));
   if (key_map_ == 0) {
     return SkipUnqualified(descending_ ? file_->ha_index_last(table_->record[0])
                                        : file_->ha_index_first(table_->record[0]));
@@ -237,6 +254,7 @@ int KeyScan::Next() {
 
 int KeyScan::Advance() {
   if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+  if (merges_) return merge_.Next();
   if (same_key_) {
     return file_->ha_index_next_same(table_->record[0], key_image_.data(), key_length_);
   }

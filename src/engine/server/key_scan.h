@@ -18,6 +18,7 @@
 #include "model/error.h"
 #include "model/limits.h"
 #include "model/request.h"
+#include "partition_merge.h"
 
 namespace rowsocket::engine::server {
 
@@ -33,6 +34,10 @@ class KeyScan {
 
   /// At most one row can come: `=` with all parts of a unique key.
   bool is_single_row() const { return single_row_; }
+  /// The handler does not know which row was read last: it is changed by its position only.
+  bool merges_partitions() const { return merges_; }
+  /// The position of the row in record[0], to handler::ref.
+  void StorePosition();
 
  private:
   struct Part {
@@ -76,10 +81,12 @@ class KeyScan {
   uint stop_parts_ = 0;
   bool same_key_ = false;  ///< Next is "the next row with this key image".
   bool single_row_ = false;
+  bool merges_ = false;  ///< By merge_.
   bool descending_ = false;
   ha_rkey_function flag_ = HA_READ_KEY_EXACT;
   key_part_map key_map_ = 0;
   uint key_length_ = 0;
+  PartitionMerge merge_;
   std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
 };
 

@@ -25,8 +25,11 @@ class RowFinder {
 
   /// No second row can come, so that the first may be changed at once.
   bool is_single_row() const {
-    return !find_->has_in && (find_->limit == 1 || scan_.is_single_row());
+    return !find_->has_in && !scan_.merges_partitions() &&
+           (find_->limit == 1 || scan_.is_single_row());
   }
+  /// The position of the row in record[0], to handler::ref.
+  void StorePosition() { scan_.StorePosition(); }
 
  private:
   enum class Verdict : uint8_t { kTake, kSkip, kStop };

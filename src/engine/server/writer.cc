@@ -267,7 +267,7 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return 0;
     if (error != 0) return error;
-    file->position(open.table->record[0]);
+    finder_.StorePosition();
     const std::string_view position(reinterpret_cast<const char*>(file->ref), file->ref_length);
     if (may_repeat && !seen.emplace(position).second) continue;
     positions_.insert(positions_.end(), file->ref, file->ref + file->ref_length);

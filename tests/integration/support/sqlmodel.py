@@ -153,12 +153,7 @@ class Model:
     @staticmethod
     def may_refuse(request):
         opened = request.open
-        if request.op == "=":  # Several rows of partitions merged over a virtual column: unsorted.
-            return opened.table.partition and any(
-                part.column.generated and part.column.stored == "VIRTUAL"
-                for part in opened.index.parts)
-        return (opened.index.hashed or opened.table.partition
-                or opened.table.engine != "InnoDB")
+        return request.op != "=" and (opened.index.hashed or opened.table.engine != "InnoDB")
 
     # Inserts.
 

@@ -1,0 +1,53 @@
+// Reads an index of a partitioned table in order, partition by partition, as the server's own
+// merging does; but with virtual columns in the index, which the server computes only in a row that
+// is read into record[0], so that it merges rows by what its other buffers happen to hold.
+//
+// Flow: Begin, First, then Next until one returns an error number. The row is in record[0].
+// Threads: the session's. Lifetime: of a scan; the partitions' cursors belong to the table's
+// handler, which is initialized for the index before First and ends them itself.
+// Errors: the handler's HA_ERR_ numbers.
+#pragma once
+
+#include <vector>
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+class PartitionMerge {
+ public:
+  void Begin(TABLE* table, uint key, bool descending);
+
+  /// `key_map` 0: from the end of the index that comes first.
+  int First(const uchar* key_image, key_part_map key_map, ha_rkey_function flag);
+  int Next();
+
+  /// The position of the row in record[0], to handler::ref: handler::position() would name the
+  /// partition that the server itself has read last.
+  void StorePosition();
+
+ private:
+  /// The next row of one partition.
+  struct Candidate {
+    uint partition = 0;
+    std::vector<uchar> row;
+    std::vector<uchar> key;  ///< Key image of the index, and of a clustered primary key behind it.
+  };
+
+  handler* Child(uint partition) const;
+  void Fill(Candidate* candidate);
+  int Show();
+  int Compare(const Candidate& left, const Candidate& right) const;
+  /// Order of a heap whose front is the row that comes first.
+  bool IsBehind(const Candidate& left, const Candidate& right) const {
+    const int order = Compare(left, right);
+    return descending_ ? order < 0 : order > 0;
+  }
+
+  TABLE* table_ = nullptr;
+  const KEY* keys_[2] = {nullptr, nullptr};  ///< The index; the clustered primary key, if any.
+  bool descending_ = false;
+  std::vector<Candidate> heap_;
+};
+
+}  // namespace rowsocket::engine::server

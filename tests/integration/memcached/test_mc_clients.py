@@ -16,6 +16,11 @@ CLIENTS = {
     "memjs": (mc_clients.memjs, 11),
     "gomemcache": (mc_clients.gomemcache, 16),
     "spymemcached": (mc_clients.spymemcached, 14),
+    "php": (functools.partial(mc_clients.php, "text"), 13),
+    "php, binary": (functools.partial(mc_clients.php, "binary"), 13),
+    "pylibmc": (functools.partial(mc_clients.pylibmc, "pylibmc"), 12),
+    "pylibmc, binary": (functools.partial(mc_clients.pylibmc, "pylibmc-binary"), 12),
+    "dalli": (mc_clients.dalli, 12),
 }
 
 

@@ -4,6 +4,7 @@
     node     memjs (binary)
     go       gomemcache (text)
     java     spymemcached (binary)
+    debian   PHP's extension memcached and pylibmc (text and binary each), Ruby's dalli (binary)
 Each plays a round of its own (thirdparty/) and prints what it was told.
 """
 
@@ -13,12 +14,14 @@ import shutil
 import sys
 
 import third_party
-from third_party import HERE, fetch, making, need, run
+from third_party import HERE, debian_packages, fetch, libraries_of, making, need, run
 
 PYTHON_PACKAGES = ["python-memcached==1.62", "python-binary-memcached==0.33.0", "six==1.17.0",
                    "uhashring==2.4"]
 NODE_PACKAGE = "memjs@1.3.2"
 GO_MODULE = "github.com/bradfitz/gomemcache@v0.0.0-20250403215159-8d39553ac7cf"
+PYLIBMC_PACKAGES = ["python3-pylibmc", "libmemcached11", "libhashkit2", "libsasl2-2"]
+RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-dalli", "libyaml-0-2"]
 JAR = "net.spy:spymemcached:2.12.3"
 
 
@@ -71,3 +74,24 @@ def spymemcached(port):
     printed = run("java", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8",
                   "-Djava.util.logging.config.file=/dev/null", "-cp", f"{jars}:{folder}", "PlaySpy", port)
     return dict(line.split("\t", 1) for line in printed.splitlines() if "\t" in line)
+
+
+def php(dialect, port):
+    command, environment = third_party.php()
+    return lines(run(*command, HERE / "play_memcached.php", dialect, port, env=environment))
+
+
+def pylibmc(dialect, port):
+    root = debian_packages("pylibmc", PYLIBMC_PACKAGES)
+    environment = {**os.environ, "PYTHONPATH": str(root / "usr/lib/python3/dist-packages"),
+                   "LD_LIBRARY_PATH": libraries_of(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    return lines(run("/usr/bin/python3", HERE / "play_memcached.py", dialect, port, env=environment))
+
+
+def dalli(port):
+    root = debian_packages("ruby", RUBY_PACKAGES)
+    folders = [root / "usr/lib/ruby/3.1.0", next(root.glob("usr/lib/*-linux-gnu/ruby/3.1.0")),
+               *root.glob("usr/share/rubygems-integration/all/gems/dalli*/lib"), root / "usr/lib/ruby/vendor_ruby"]
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries_of(root), "RUBYLIB": ":".join(map(str, folders)),
+                   "LANG": "C.UTF-8"}
+    return lines(run(root / "usr/bin/ruby3.1", "--disable-gems", HERE / "play_dalli.rb", port, env=environment))

@@ -134,20 +134,29 @@ def build_perl_library(folder):
         "-o", library / "HandlerSocket.so")
 
 
-def php():
-    """The command that runs PHP with its memcached extension, and its environment."""
+def debian_packages(name, packages):
+    """The folder into which these packages are unpacked; nothing is installed."""
     need("apt-get", "dpkg")
-    with making("php") as (folder, empty):
+    with making(name) as (folder, empty):
         if empty:
-            fetch("apt-get", "download", "-q", *PHP_PACKAGES, cwd=empty)
+            fetch("apt-get", "download", "-q", *packages, cwd=empty)
             for package in empty.glob("*.deb"):
                 run("dpkg", "-x", package, empty / "root")
-    extensions = next(folder.glob("root/usr/lib/php/2*"))
-    command = [folder / "root/usr/bin/php8.2", "-n", "-d", f"extension_dir={extensions}"]
+    return folder / "root"
+
+
+def php():
+    """The command that runs PHP with its memcached extension, and its environment."""
+    root = debian_packages("php", PHP_PACKAGES)
+    extensions = next(root.glob("usr/lib/php/2*"))
+    command = [root / "usr/bin/php8.2", "-n", "-d", f"extension_dir={extensions}"]
     for name in ("igbinary", "msgpack", "memcached"):
         command += ["-d", f"extension={name}.so"]
-    libraries = ":".join(map(str, folder.glob("root/usr/lib/*-linux-gnu")))
-    return command, {**os.environ, "LD_LIBRARY_PATH": libraries}
+    return command, {**os.environ, "LD_LIBRARY_PATH": libraries_of(root)}
+
+
+def libraries_of(root):
+    return ":".join(map(str, root.glob("usr/lib/*-linux-gnu")))
 
 
 def python_path():

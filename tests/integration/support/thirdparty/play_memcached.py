@@ -1,6 +1,7 @@
-"""Plays a round through python-memcached (text) or python-binary-memcached; prints JSON lines.
+"""Plays a round through python-memcached (text), python-binary-memcached or pylibmc (either); prints
+JSON lines.
 
-usage: play_memcached.py memcache|bmemcached PORT
+usage: play_memcached.py memcache|bmemcached|pylibmc|pylibmc-binary PORT
 """
 import json
 import sys
@@ -59,4 +60,32 @@ def binary(port):
     client.disconnect_all()
 
 
-{"memcache": text, "bmemcached": binary}[sys.argv[1]](sys.argv[2])
+def outcome(call, *arguments):
+    """What pylibmc answers in one dialect it raises in the other."""
+    try:
+        return call(*arguments)
+    except Exception as error:  # pylint: disable=broad-except
+        return type(error).__name__
+
+
+def libmemcached(port, is_binary=False):
+    import pylibmc
+    client = pylibmc.Client([f"127.0.0.1:{port}"], binary=is_binary, behaviors={"cas": True})
+    say("set", client.set("k", ODD), client.get("k"))
+    say("miss", client.get("nothing"))
+    say("number", client.set("n", 41), client.get("n"), client.incr("n", 1), client.decr("n", 40))
+    say("add", client.add("a", "one"), client.add("a", "two"), client.get("a"))
+    say("replace", client.replace("a", "three"), outcome(client.replace, "nothing", "x"), client.get("a"))
+    say("append", client.append("a", "!"), client.prepend("a", ">"), client.get("a"))
+    say("object", client.set("o", {"list": [1, 2.5, None]}), client.get("o"))
+    say("multi", client.set_multi({f"m{i}": f"value {i}" for i in range(100)}),
+        client.get_multi([f"m{i}" for i in range(0, 130, 10)]))
+    value, token = client.gets("a")
+    say("cas", value, client.cas("a", "four", token), client.get("a"))
+    say("touch", client.touch("a", 100), outcome(client.touch, "nothing", 100))
+    say("large", client.set("big", "x" * 500000), len(client.get("big") or ""))
+    say("delete", client.delete("k"), client.get("k"), outcome(client.delete, "k"), client.delete_multi(["m1", "m2"]))
+
+
+{"memcache": text, "bmemcached": binary, "pylibmc": libmemcached,
+ "pylibmc-binary": lambda port: libmemcached(port, True)}[sys.argv[1]](sys.argv[2])

@@ -1,51 +1,126 @@
 #include "plugin/daemon.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <limits>
-#include <thread>
+#include <utility>
+#include <vector>
 
-#include "base/printable.h"
+#include "exec/commit_board.h"
+#include "plugin/host.h"
 
 namespace rowsocket::plugin {
 
-unsigned RunningVersion() {
-  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
-  // and the server's own check of the interface version has to do.
-  if (using_custom_server_version) return MYSQL_VERSION_ID;
-  char* end = server_version;
-  const unsigned long major = std::strtoul(end, &end, 10);
-  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
-  const unsigned long patch = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
-  return static_cast<unsigned>(major * 10000 + minor * 100 + patch);
-}
+namespace {
 
-bool FitsTheServer() {
-  if (RunningVersion() == MYSQL_VERSION_ID) return true;
-  sql_print_error(
-      "rowsocket: this rowsocket.so was built for MariaDB %s and cannot run in "
-      "MariaDB %s: build it against that version's source (scripts/build)",
-      MYSQL_SERVER_VERSION, server_version);
-  return false;
-}
+/// A row may be written through one plugin while it is read through the other.
+struct SharedByPlugins {
+  engine::IndexRegistry indexes;
+  exec::CommitBoard commits;
+};
 
 SharedByPlugins& Shared() {
   static SharedByPlugins shared;
   return shared;
 }
 
-int DescriptorsForConnections() {
-  constexpr ulong kOthers = 1024;
-  const ulong sql = max_connections + tc_size + kOthers;
-  const ulong half = open_files_limit / 2;
-  const ulong left = open_files_limit > sql ? open_files_limit - sql : 0;
-  return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
+thread_local ShownCounters shown;
+
+}  // namespace
+
+class Daemon::Running {
+ public:
+  explicit Running(const Descriptor& descriptor)
+      : name_(descriptor.name), protocol_(descriptor.make_protocol()) {}
+  ~Running() { Stop(); }
+
+  bool Start(std::string* error) {
+    DaemonSettings settings;
+    if (!protocol_->Configure(stats_, &settings, error)) return false;
+    sessions_ =
+        std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
+    lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
+                                             settings.lock_wait_threads);
+    for (const Port& port : settings.ports) {
+      if (!StartPort(port, error)) return false;
+    }
+    return protocol_->StartHousekeeper(*sessions_, error);
+  }
+
+  void Stop() {
+    if (sessions_ != nullptr) sessions_->Stop();
+    for (auto& service : services_) service->AskToStop();
+    protocol_->StopHousekeeper();
+    if (lane_ != nullptr) lane_->Stop();
+    for (auto& service : services_) service->Stop();
+    services_.clear();
+    lane_.reset();
+  }
+
+  const exec::StatRegistry& stats() const { return stats_; }
+  const Protocol& protocol() const { return *protocol_; }
+
+ private:
+  bool StartPort(const Port& port, std::string* error) {
+    exec::ServiceSettings settings = port.service;
+    settings.limits.descriptors_max = DescriptorsForConnections();
+    // The service is kept before it starts: when its start fails some of its workers run, and until
+    // Stop these wait for the server's start, which comes after the plugin's.
+    services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
+                                                        Shared().commits, port.make_frontend, Log));
+    if (!services_.back()->Start(error)) return false;
+    for (const net::Address& address : settings.addresses) {
+      sql_print_information("rowsocket: %s listens on %s%s, %u threads", name_,
+                            net::ToText(address).c_str(), port.note.c_str(), settings.workers);
+    }
+    return true;
+  }
+
+  const char* const name_;
+  exec::StatRegistry stats_;
+  const std::unique_ptr<Protocol> protocol_;
+  std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
+  std::unique_ptr<exec::WaitLane> lane_;
+  std::vector<std::unique_ptr<exec::Service>> services_;
+};
+
+Daemon::Daemon(const Descriptor& descriptor) : descriptor_(descriptor) {}
+Daemon::~Daemon() = default;
+
+int Daemon::Init() {
+  std::string error = WhyItDoesNotFit();
+  if (error.empty() && opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
+  std::unique_ptr<Running> starting;
+  if (error.empty()) {
+    starting = std::make_unique<Running>(descriptor_);
+    if (!starting->Start(&error)) starting.reset();
+  }
+  if (starting == nullptr) {
+    ReportFailure(descriptor_.name, error);
+    return 1;
+  }
+  const std::lock_guard lock(mutex_);
+  running_ = std::move(starting);
+  return 0;
 }
 
-void Log(const std::string& text) {
-  sql_print_warning("rowsocket: %s", base::Printable(text).c_str());
+int Daemon::Deinit() {
+  std::unique_ptr<Running> stopping;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping = std::move(running_);
+  }
+  if (stopping == nullptr) return 0;
+  stopping.reset();
+  sql_print_information("rowsocket: %s has stopped", descriptor_.name);
+  return 0;
 }
 
-unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
+void Daemon::Show(st_mysql_show_var* var) {
+  const std::lock_guard lock(mutex_);
+  shown.Clear(descriptor_.name);
+  shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);
+  if (descriptor_.show_own != nullptr) {
+    descriptor_.show_own(running_ != nullptr ? &running_->protocol() : nullptr, &shown);
+  }
+  shown.ShowIn(var);
+}
 
 }  // namespace rowsocket::plugin

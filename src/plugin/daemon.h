@@ -1,71 +1,39 @@
-// What the two daemon plugins of this library have in common: whether they fit the server, their
-// start and stop, and what their variables are declared with.
+// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of it. The one
+// composition root of the library: here sessions, lane, ports and frontends are put together.
 //
-// Threads: the server's plugin code calls from one thread at a time.
-// Errors: a start that fails writes the reason to the server's log.
+// Flow: the server calls Init and Deinit; Init makes the protocol of the descriptor and a Running
+//       of what the protocol wants.
+// Threads: Init and Deinit from the server's plugin code, one after the other; Show from any.
+// Errors: a start that fails is reported to the server's log and to the client that asked for it.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "api.h"
-#include "exec/commit_board.h"
+#include "plugin/protocol.h"
 
 namespace rowsocket::plugin {
 
-/// The running server's version as MYSQL_VERSION_ID has it: 101118 for 10.11.18.
-unsigned RunningVersion();
+class Daemon {
+ public:
+  explicit Daemon(const Descriptor& descriptor);
+  ~Daemon();
 
-/// Refuses, with both names, a server of another version than this library was built for.
-bool FitsTheServer();
+  /// 0, but 1 where it cannot start. Where the server only installs its tables nothing runs.
+  int Init();
+  int Deinit();
+  void Show(st_mysql_show_var* var);
 
-/// One for each core, so that a turn has the requests of many connections; two on a single core, so
-/// that one that waits for the disk does not keep all others out.
-unsigned ReadersForThisMachine();
+  const Descriptor& descriptor() const { return descriptor_; }
 
-/// Of open_files_limit, what is left when SQL has what it may need: so many connections and open
-/// tables, and some logs. At least half.
-int DescriptorsForConnections();
+ private:
+  class Running;
 
-/// A warning in the server's log. What came from a table or from the wire has no control characters
-/// there.
-void Log(const std::string& text);
-
-inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
-
-/// A row may be written through one plugin while it is read through the other.
-struct SharedByPlugins {
-  engine::IndexRegistry indexes;
-  exec::CommitBoard commits;
+  const Descriptor& descriptor_;
+  std::mutex mutex_;  ///< Guards the pointer: SHOW STATUS may come while the plugin stops.
+  std::unique_ptr<Running> running_;
 };
-SharedByPlugins& Shared();
-
-/// The text of a variable that may not be set.
-inline std::string Text(const char* value) { return value != nullptr ? value : ""; }
-
-/// Makes and starts a runtime of what `take_variables()` returns; 0 and no runtime where the server
-/// only installs its tables, 1 where it cannot start.
-template <typename Runtime, typename TakeVariables>
-int StartDaemon(std::unique_ptr<Runtime>* runtime, TakeVariables take_variables) {
-  if (!FitsTheServer()) return 1;
-  if (opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
-  std::string error;
-  auto starting = std::make_unique<Runtime>();
-  if (!starting->Start(take_variables(), &error)) {
-    sql_print_error("rowsocket: %s", error.c_str());
-    return 1;
-  }
-  *runtime = std::move(starting);
-  return 0;
-}
-
-template <typename Runtime>
-int StopDaemon(std::unique_ptr<Runtime>* runtime, const char* farewell) {
-  if (*runtime == nullptr) return 0;
-  (*runtime)->Stop();
-  runtime->reset();
-  sql_print_information("rowsocket: %s", farewell);
-  return 0;
-}
 
 }  // namespace rowsocket::plugin

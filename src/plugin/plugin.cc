@@ -1,40 +1,12 @@
-// The declaration of both daemon plugins of this library; of `handlersocket` also its system
-// variables, start and stop (those of `daemon_memcached` are in memcached/plugin.cc).
-//
-// The names of the variables are the original's; those that the original does not have are marked
-// so in docs/CONFIGURATION.md.
-#include "plugin/memcached/plugin.h"
-
-#include <memory>
-#include <string>
-#include <utility>
-
+// The declaration of the plugins of this library: one for each protocol's descriptor.
+#include "api.h"
 #include "plugin/daemon.h"
-#include "plugin/handlersocket/runtime.h"
-#include "plugin/handlersocket/status.h"
+#include "plugin/handlersocket/variables.h"
+#include "plugin/host.h"
+#include "plugin/memcached/variables.h"
 
 namespace rowsocket::plugin {
 namespace {
-
-char* address;
-char* port;
-char* port_wr;
-char* socket_path;
-char* socket_path_wr;
-char* plain_secret;
-char* plain_secret_wr;
-unsigned threads, threads_wr, lock_wait_threads;
-unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
-unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
-unsigned token_ttl_s;
-my_bool tokens;
-unsigned index_ids_max, values_max, connections_max;
-unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
-
-/// As many as the original has, for rows that come from the disk: all but one rest (adr/0012).
-constexpr unsigned kReadersMin = 16;
-
-std::unique_ptr<Runtime> runtime;
 
 /// A daemon plugin is accepted by the exact version it was compiled for, and refused without
 /// telling which that is. This claims to fit and lets Init refuse with both names.
@@ -42,210 +14,54 @@ struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersion() << 8)} {}
 } daemon_info;
 
-/// SHOW VARIABLES shows what the variable points to, and may do so right now: after the secret is
-/// taken, a mask.
-std::string TakeSecret(char** variable) {
-  const std::string secret = Text(*variable);
-  if (secret.empty()) return secret;
-  char* const mask = my_strdup(PSI_NOT_INSTRUMENTED, "********", MYF(MY_WME));
-  mysql_mutex_lock(&LOCK_global_system_variables);
-  char* const given = std::exchange(*variable, mask);
-  mysql_mutex_unlock(&LOCK_global_system_variables);
-  explicit_bzero(given, secret.size());
-  my_free(given);
-  return secret;
-}
+Daemon handlersocket(kHandlerSocket);
+Daemon memcached(kMemcached);
 
-Settings TakeSettings() {
-  // SHOW VARIABLES then shows what it came to.
-  if (threads == 0) threads = std::max(kReadersMin, ReadersForThisMachine());
-  Settings settings;
-  settings.address = Text(address);
-  settings.port = Text(port);
-  settings.port_wr = Text(port_wr);
-  settings.socket = Text(socket_path);
-  settings.socket_wr = Text(socket_path_wr);
-  settings.secret = TakeSecret(&plain_secret);
-  settings.secret_wr = TakeSecret(&plain_secret_wr);
-  settings.threads = threads;
-  settings.threads_wr = threads_wr;
-  settings.lock_wait_threads = lock_wait_threads;
-  settings.wrlock_timeout_s = wrlock_timeout_s;
-  settings.listen.backlog = static_cast<int>(backlog);
-  settings.listen.send_buffer_bytes = static_cast<int>(sndbuf);
-  settings.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
-  settings.tokens.enabled = tokens;
-  settings.tokens.ttl_s = token_ttl_s;
-  settings.limits.line_bytes_max = line_max_bytes;
-  settings.limits.index_ids_max = index_ids_max;
-  settings.limits.values_max = values_max;
-  settings.limits.reply_bytes_max = reply_max_bytes;
-  settings.limits.connections_max = connections_max;
-  settings.limits.buffered_bytes_max = buffer_max_bytes;
-  settings.limits.memory_bytes_max = memory_max_bytes;
-  settings.limits.idle_timeout_s = timeout_s;
-  settings.limits.auth_timeout_s = auth_timeout_s;
-  return settings;
-}
-
+/// The functions that the server calls have no argument that would tell the daemon.
+template <Daemon& daemon>
 int Init(void*) {
-  const int failed = StartDaemon(&runtime, TakeSettings);
-  SetStatusSource(runtime.get());
-  return failed;
+  return daemon.Init();
 }
 
+template <Daemon& daemon>
 int Deinit(void*) {
-  SetStatusSource(nullptr);
-  return StopDaemon(&runtime, "handlersocket has stopped");
+  return daemon.Deinit();
 }
 
-MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
-                 "Addresses to listen on, separated by commas; default 127.0.0.1. \"/\": the port "
-                 "is the path of a UNIX socket",
-                 nullptr, nullptr, nullptr);
-MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port for reading; not set: no such port", nullptr,
-                 nullptr, nullptr);
-MYSQL_SYSVAR_STR(port_wr, port_wr, kReadOnlyString,
-                 "Port for reading and writing; not set: no such port", nullptr, nullptr, nullptr);
-MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket for reading", nullptr,
-                 nullptr, nullptr);
-MYSQL_SYSVAR_STR(socket_wr, socket_path_wr, kReadOnlyString,
-                 "Path of a UNIX socket for reading and writing", nullptr, nullptr, nullptr);
-MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
-                 "Secret that clients of the reading port must send; never shown", nullptr, nullptr,
-                 nullptr);
-MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
-                 "Secret that clients of the writing port must send; never shown", nullptr, nullptr,
-                 nullptr);
-MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
-                  "Threads of the reading port; 0: one for each core, at least 16", nullptr,
-                  nullptr, 0, 0, 3000, 0);
-MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
-                  nullptr, nullptr, 1, 1, 3000, 0);
-MYSQL_SYSVAR_UINT(
-    lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
-    "Threads that wait for other sessions' locks: one for each row that is waited for", nullptr,
-    nullptr, 64, 1, 3000, 0);
-MYSQL_SYSVAR_UINT(timeout, timeout_s, PLUGIN_VAR_READONLY,
-                  "Seconds after which an idle connection is closed; 0: never", nullptr, nullptr,
-                  300, 0, 86400, 0);
-MYSQL_SYSVAR_UINT(auth_timeout, auth_timeout_s, PLUGIN_VAR_READONLY,
-                  "Seconds in which a client must authenticate where a secret is set; 0: no limit",
-                  nullptr, nullptr, 10, 0, 86400, 0);
-MYSQL_SYSVAR_UINT(wrlock_timeout, wrlock_timeout_s, PLUGIN_VAR_READONLY,
-                  "Seconds that a request waits for a table that is locked (DDL, LOCK TABLES, "
-                  "FLUSH TABLES WITH READ LOCK)",
-                  nullptr, nullptr, 12, 0, 3600, 0);
-MYSQL_SYSVAR_UINT(backlog, backlog, PLUGIN_VAR_READONLY, "Backlog of the listening sockets",
-                  nullptr, nullptr, 32768, 5, 1000000, 0);
-MYSQL_SYSVAR_UINT(sndbuf, sndbuf, PLUGIN_VAR_READONLY,
-                  "SO_SNDBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
-                  0, 16777216, 0);
-MYSQL_SYSVAR_UINT(rcvbuf, rcvbuf, PLUGIN_VAR_READONLY,
-                  "SO_RCVBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
-                  0, 16777216, 0);
-MYSQL_SYSVAR_UINT(readsize, readsize, PLUGIN_VAR_READONLY,
-                  "Accepted for old configurations: the size of a read follows what arrives",
-                  nullptr, nullptr, 0, 0, 16777216, 0);
-MYSQL_SYSVAR_UINT(accept_balance, accept_balance, PLUGIN_VAR_READONLY,
-                  "Accepted for old configurations: connections are always balanced", nullptr,
-                  nullptr, 0, 0, 10000, 0);
-MYSQL_SYSVAR_UINT(epoll, epoll_unused, PLUGIN_VAR_READONLY,
-                  "Accepted for old configurations: epoll is always used", nullptr, nullptr, 1, 0,
-                  1, 0);
-MYSQL_SYSVAR_UINT(verbose, verbose, 0, "Accepted for old configurations", nullptr, nullptr, 10, 0,
-                  10000, 0);
-MYSQL_SYSVAR_ULONGLONG(line_max_bytes, line_max_bytes, PLUGIN_VAR_READONLY,
-                       "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024, 1ull << 30,
-                       0);
-MYSQL_SYSVAR_BOOL(
-    tokens, tokens, PLUGIN_VAR_READONLY,
-    "Understand T <token> in front of a request, which then takes effect once however "
-    "often it is sent; needs the table of rowsocket_tokens.sql",
-    nullptr, nullptr, 0);
-MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
-                  "Seconds for which a token and its answer are kept", nullptr, nullptr, 86400, 1,
-                  1u << 30, 0);
-MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
-                  "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
-MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
-                  nullptr, 10000, 32, 1u << 24, 0);
-MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY, "Bytes of one reply",
-                       nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
-MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections of one port",
-                  nullptr, nullptr, 65536, 1, 1u << 20, 0);
-MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
-                       "Unsent bytes after which a connection is paused", nullptr, nullptr,
-                       1ull << 20, 4096, 1ull << 30, 0);
-MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
-                       "Bytes that the connections of one port may hold in unfinished requests and "
-                       "unsent replies, all together",
-                       nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
+template <Daemon& daemon>
+int Show(MYSQL_THD, st_mysql_show_var* var, void*, system_status_var*, enum_var_type) {
+  daemon.Show(var);
+  return 0;
+}
 
-st_mysql_sys_var* plugin_variables[] = {MYSQL_SYSVAR(address),
-                                        MYSQL_SYSVAR(port),
-                                        MYSQL_SYSVAR(port_wr),
-                                        MYSQL_SYSVAR(socket),
-                                        MYSQL_SYSVAR(socket_wr),
-                                        MYSQL_SYSVAR(plain_secret),
-                                        MYSQL_SYSVAR(plain_secret_wr),
-                                        MYSQL_SYSVAR(threads),
-                                        MYSQL_SYSVAR(threads_wr),
-                                        MYSQL_SYSVAR(lock_wait_threads),
-                                        MYSQL_SYSVAR(timeout),
-                                        MYSQL_SYSVAR(auth_timeout),
-                                        MYSQL_SYSVAR(wrlock_timeout),
-                                        MYSQL_SYSVAR(backlog),
-                                        MYSQL_SYSVAR(sndbuf),
-                                        MYSQL_SYSVAR(rcvbuf),
-                                        MYSQL_SYSVAR(readsize),
-                                        MYSQL_SYSVAR(accept_balance),
-                                        MYSQL_SYSVAR(epoll),
-                                        MYSQL_SYSVAR(verbose),
-                                        MYSQL_SYSVAR(line_max_bytes),
-                                        MYSQL_SYSVAR(tokens),
-                                        MYSQL_SYSVAR(token_ttl),
-                                        MYSQL_SYSVAR(index_ids_max),
-                                        MYSQL_SYSVAR(values_max),
-                                        MYSQL_SYSVAR(reply_max_bytes),
-                                        MYSQL_SYSVAR(connections_max),
-                                        MYSQL_SYSVAR(buffer_max_bytes),
-                                        MYSQL_SYSVAR(memory_max_bytes),
-                                        nullptr};
+template <Daemon& daemon>
+st_maria_plugin Declaration() {
+  const Descriptor& descriptor = daemon.descriptor();
+  static st_mysql_show_var status[] = {
+      {descriptor.status_name, reinterpret_cast<void*>(&Show<daemon>), SHOW_FUNC},
+      {nullptr, nullptr, SHOW_UNDEF},
+  };
+  return {
+      MYSQL_DAEMON_PLUGIN,
+      &daemon_info,
+      descriptor.name,
+      "Rowsocket",
+      descriptor.description,
+      PLUGIN_LICENSE_GPL,
+      Init<daemon>,
+      Deinit<daemon>,
+      0x0100,
+      status,
+      descriptor.variables,
+      "0.1.0",
+      MariaDB_PLUGIN_MATURITY_GAMMA,
+  };
+}
 
 }  // namespace
-
 }  // namespace rowsocket::plugin
 
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
 
-maria_declare_plugin(rowsocket){
-    MYSQL_DAEMON_PLUGIN,
-    &daemon_info,
-    "handlersocket",
-    "Rowsocket",
-    "Rows over the HandlerSocket protocol, straight from the storage engine",
-    PLUGIN_LICENSE_GPL,
-    Init,
-    Deinit,
-    0x0100,
-    kStatusVariables,
-    plugin_variables,
-    "0.1.0",
-    MariaDB_PLUGIN_MATURITY_GAMMA,
-},
-    {
-        MYSQL_DAEMON_PLUGIN,
-        &daemon_info,
-        "daemon_memcached",
-        "Rowsocket",
-        "Rows over the memcached protocol, straight from the storage engine",
-        PLUGIN_LICENSE_GPL,
-        InitMemcached,
-        DeinitMemcached,
-        0x0100,
-        kMemcachedStatusVariables,
-        memcached_variables,
-        "0.1.0",
-        MariaDB_PLUGIN_MATURITY_GAMMA,
-    } maria_declare_plugin_end;
+maria_declare_plugin(rowsocket) Declaration<handlersocket>(), Declaration<memcached>()
+                                                                  maria_declare_plugin_end;

@@ -45,6 +45,7 @@ class MemcachedTest : public ::testing::Test {
     Define({demo, pairs, broken});
     settings_.may_flush = true;
     settings_.version = "1.6.45";
+    settings_.clock_offset_ms = &clock_offset_ms_;
     Connect();
   }
 
@@ -140,12 +141,13 @@ class MemcachedTest : public ::testing::Test {
     const size_t end = reply.find("\r\n");
     return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);
   }
-  void MoveClock(int64_t seconds) { shared_->clock_offset_ms += seconds * 1000; }
+  void MoveClock(int64_t seconds) { clock_offset_ms_ += seconds * 1000; }
 
   engine::fake::Store store_;
   engine::fake::SessionFactory sessions_{store_};
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   exec::StatRegistry exec_stats_;
+  std::atomic<int64_t> clock_offset_ms_{0};
   MemcachedSettings settings_;
   std::unique_ptr<MemcachedShared> shared_;
   std::unique_ptr<Memcached> frontend_;

@@ -36,6 +36,8 @@ struct MemcachedSettings {
   /// Why the housekeeper may change nothing now, with the variable to set; empty: it may. Null: it
   /// always may.
   std::function<std::string_view()> keeps_no_house;
+  /// For tests of expiry: what the clock is ahead. Null: nothing.
+  const std::atomic<int64_t>* clock_offset_ms = nullptr;
 };
 
 struct MemcachedShared {
@@ -44,7 +46,10 @@ struct MemcachedShared {
       : settings(std::move(given)), log(std::move(log)), catalog(this->log), exec_stats(stats) {}
 
   /// The clock that expiry goes by.
-  int64_t NowMs() const { return WallClockMs() + clock_offset_ms.load(std::memory_order_relaxed); }
+  int64_t NowMs() const {
+    const std::atomic<int64_t>* ahead = settings.clock_offset_ms;
+    return WallClockMs() + (ahead != nullptr ? ahead->load(std::memory_order_relaxed) : 0);
+  }
   /// A token that is later than `old`: microseconds of the server's time of day, as the column has
   /// them. Behind the largest it is the clock's again, or no item could be changed any more.
   uint64_t NextToken(uint64_t old, uint64_t largest) const;
@@ -73,7 +78,6 @@ struct MemcachedShared {
   const exec::StatRegistry& exec_stats;
   const int64_t started_ms = WallClockMs();
   std::atomic<int64_t> next_flush_ms{kNever};           ///< The earliest that is to come.
-  std::atomic<int64_t> clock_offset_ms{0};              ///< For tests of expiry.
   std::atomic<uint64_t> next_serial{1};                 ///< Of requests that may win a mark.
   mutable std::atomic<int64_t> utc_offset_s{0};         ///< As of utc_offset_minute.
   mutable std::atomic<int64_t> utc_offset_at_max_s{0};  ///< When TIMESTAMP ends; as of the same.

@@ -1,13 +1,11 @@
-// The daemon plugin `daemon_memcached`: its system variables, start and stop. Variables that
-// MySQL's plugin of that name does not have are marked so in docs/MEMCACHED.md.
-#include "plugin/memcached/plugin.h"
+#include "plugin/memcached/variables.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
-#include "plugin/daemon.h"
-#include "plugin/memcached/runtime.h"
-#include "plugin/memcached/status.h"
+#include "plugin/host.h"
+#include "plugin/memcached/protocol.h"
 
 namespace rowsocket::plugin {
 
@@ -25,12 +23,15 @@ unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_
 my_bool enable_binlog, flush_all, housekeeping_on_replica;
 longlong clock_offset_s;
 
-std::unique_ptr<MemcachedRuntime> runtime;
+/// What clock_offset_s is, for the threads that ask for the time.
+std::atomic<int64_t> clock_offset_ms{0};
 
 MemcachedVariables TakeVariables() {
   // SHOW VARIABLES then shows what it came to.
   if (threads == 0) threads = ReadersForThisMachine();
+  clock_offset_ms.store(clock_offset_s * 1000);
   MemcachedVariables variables;
+  variables.clock_offset_ms = &clock_offset_ms;
   variables.option = Text(option);
   variables.address = Text(address);
   variables.port = Text(port);
@@ -56,7 +57,7 @@ MemcachedVariables TakeVariables() {
 void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
   clock_offset_s = *static_cast<const longlong*>(save);
   *static_cast<longlong*>(target) = clock_offset_s;
-  if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
+  clock_offset_ms.store(clock_offset_s * 1000);
 }
 
 MYSQL_SYSVAR_STR(option, option, kReadOnlyString,
@@ -136,45 +137,50 @@ MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
                       "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
                       SetClock, 0, -10000000000ll, 10000000000ll, 0);
 
+st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(option),
+                                MYSQL_SYSVAR(engine_lib_name),
+                                MYSQL_SYSVAR(engine_lib_path),
+                                MYSQL_SYSVAR(address),
+                                MYSQL_SYSVAR(port),
+                                MYSQL_SYSVAR(socket),
+                                MYSQL_SYSVAR(threads),
+                                MYSQL_SYSVAR(lock_wait_threads),
+                                MYSQL_SYSVAR(wrlock_timeout),
+                                MYSQL_SYSVAR(timeout),
+                                MYSQL_SYSVAR(backlog),
+                                MYSQL_SYSVAR(sndbuf),
+                                MYSQL_SYSVAR(rcvbuf),
+                                MYSQL_SYSVAR(r_batch_size),
+                                MYSQL_SYSVAR(w_batch_size),
+                                MYSQL_SYSVAR(enable_binlog),
+                                MYSQL_SYSVAR(flush_all),
+                                MYSQL_SYSVAR(item_size_max),
+                                MYSQL_SYSVAR(reply_max_bytes),
+                                MYSQL_SYSVAR(buffer_max_bytes),
+                                MYSQL_SYSVAR(memory_max_bytes),
+                                MYSQL_SYSVAR(connections_max),
+                                MYSQL_SYSVAR(purge_rows_per_second),
+                                MYSQL_SYSVAR(housekeeping_on_replica),
+                                MYSQL_SYSVAR(clock_offset),
+                                nullptr};
+
+std::unique_ptr<Protocol> Make() { return std::make_unique<MemcachedProtocol>(TakeVariables()); }
+
+void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
+  const auto* memcached = static_cast<const MemcachedProtocol*>(protocol);
+  shown->AddOwn(frontend::kMemcachedStatInfo, frontend::kMemcachedAverages,
+                memcached != nullptr ? &memcached->counters() : nullptr);
+}
+
 }  // namespace
 
-st_mysql_sys_var* memcached_variables[] = {MYSQL_SYSVAR(option),
-                                           MYSQL_SYSVAR(engine_lib_name),
-                                           MYSQL_SYSVAR(engine_lib_path),
-                                           MYSQL_SYSVAR(address),
-                                           MYSQL_SYSVAR(port),
-                                           MYSQL_SYSVAR(socket),
-                                           MYSQL_SYSVAR(threads),
-                                           MYSQL_SYSVAR(lock_wait_threads),
-                                           MYSQL_SYSVAR(wrlock_timeout),
-                                           MYSQL_SYSVAR(timeout),
-                                           MYSQL_SYSVAR(backlog),
-                                           MYSQL_SYSVAR(sndbuf),
-                                           MYSQL_SYSVAR(rcvbuf),
-                                           MYSQL_SYSVAR(r_batch_size),
-                                           MYSQL_SYSVAR(w_batch_size),
-                                           MYSQL_SYSVAR(enable_binlog),
-                                           MYSQL_SYSVAR(flush_all),
-                                           MYSQL_SYSVAR(item_size_max),
-                                           MYSQL_SYSVAR(reply_max_bytes),
-                                           MYSQL_SYSVAR(buffer_max_bytes),
-                                           MYSQL_SYSVAR(memory_max_bytes),
-                                           MYSQL_SYSVAR(connections_max),
-                                           MYSQL_SYSVAR(purge_rows_per_second),
-                                           MYSQL_SYSVAR(housekeeping_on_replica),
-                                           MYSQL_SYSVAR(clock_offset),
-                                           nullptr};
-
-int InitMemcached(void*) {
-  const int failed = StartDaemon(&runtime, TakeVariables);
-  if (runtime != nullptr) runtime->shared().clock_offset_ms.store(clock_offset_s * 1000);
-  SetMemcachedStatusSource(runtime.get());
-  return failed;
-}
-
-int DeinitMemcached(void*) {
-  SetMemcachedStatusSource(nullptr);
-  return StopDaemon(&runtime, "daemon_memcached has stopped");
-}
+constinit const Descriptor kMemcached = {
+    "daemon_memcached",
+    "Daemon_memcached",
+    "Rows over the memcached protocol, straight from the storage engine",
+    sys_vars,
+    Make,
+    ShowOwn,
+};
 
 }  // namespace rowsocket::plugin

@@ -1,0 +1,112 @@
+#include "plugin/handlersocket/protocol.h"
+
+#include <utility>
+
+#include "api.h"
+#include "plugin/addresses.h"
+
+namespace rowsocket::plugin {
+
+HandlerSocketProtocol::HandlerSocketProtocol(HandlerSocketVariables variables)
+    : variables_(std::move(variables)) {}
+
+bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings* settings,
+                                      std::string* error) {
+  settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
+  settings->lock_wait_threads = variables_.lock_wait_threads;
+  const Mode modes[] = {
+      {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_threads",
+       variables_.port, variables_.socket, variables_.secret, variables_.threads, false},
+      {"mode=wr", "handlersocket_port_wr", "handlersocket_plain_secret_wr",
+       "handlersocket_threads_wr", variables_.port_wr, variables_.socket_wr, variables_.secret_wr,
+       variables_.threads_wr, true},
+  };
+  for (const Mode& mode : modes) {
+    if (!AddPort(mode, settings, error)) return false;
+  }
+  WarnAboutOpenFiles(!settings->ports.empty());
+  return true;
+}
+
+bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Address>* addresses,
+                                        std::string* error) const {
+  PortVariables port{
+      variables_.address, mode.port, {}, {"handlersocket_address", mode.port_variable}};
+  if (!FindAddresses(port, addresses, error)) return false;
+  // A path among the addresses is one socket file and so one port's: that of reading.
+  const bool had_addresses = !addresses->empty();
+  std::erase_if(*addresses, [&](const net::Address& address) {
+    return mode.writable && address.kind == net::Address::Kind::kUnix && address.path != mode.port;
+  });
+  if (had_addresses && addresses->empty()) {
+    *error =
+        "handlersocket_address is a path, which is the socket of the reading port: set "
+        "handlersocket_socket_wr to the path of another for handlersocket_port_wr";
+    return false;
+  }
+  if (!FindAddresses({{}, {}, mode.socket, {}}, addresses, error)) return false;
+  for (const net::Address& address : *addresses) {
+    if (mode.secret.empty() && !net::IsLoopback(address)) {
+      *error = "refusing to listen on " + net::ToText(address) + " without a secret: set " +
+               mode.secret_variable + ", or set handlersocket_address to 127.0.0.1";
+      return false;
+    }
+  }
+  return true;
+}
+
+bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
+                                    std::string* error) {
+  Port port;
+  exec::ServiceSettings& service = port.service;
+  if (!AddressesOf(mode, &service.addresses, error)) return false;
+  if (service.addresses.empty()) return true;  // Neither a port nor a socket is set: it is off.
+  auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
+  frontend->writable = mode.writable;
+  frontend->limits = variables_.limits;
+  frontend->tokens = variables_.tokens;
+  if (!frontend->secret.Set(mode.secret)) {
+    *error = std::string(mode.secret_variable) + " is longer than " +
+             std::to_string(base::Secret::kSecretBytesMax) + " bytes";
+    return false;
+  }
+  service.name = mode.name;
+  service.workers = mode.threads;
+  service.workers_variable = mode.threads_variable;
+  service.connections_variable = "handlersocket_connections_max";
+  service.memory_variable = "handlersocket_memory_max_bytes";
+  service.elastic = true;
+  service.writes = mode.writable;
+  service.listen = variables_.listen;
+  service.listen.variables = {"handlersocket_address", mode.port_variable};
+  // As the server's own where clients must authenticate.
+  if (!mode.secret.empty()) service.listen.unix_mode = 0777;
+  service.limits = variables_.limits;
+  if (frontend->secret.empty()) service.limits.auth_timeout_s = 0;
+  const frontend::HandlerSocketSettings* shared = frontend.get();
+  frontends_.push_back(std::move(frontend));
+  port.make_frontend = [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); };
+  port.note = mode.writable ? ", read/write" : ", read only";
+  settings->ports.push_back(std::move(port));
+  return true;
+}
+
+void HandlerSocketProtocol::WarnAboutOpenFiles(bool serves) const {
+  if (!serves) {
+    sql_print_warning(
+        "rowsocket: neither handlersocket_port nor handlersocket_port_wr is set: "
+        "nothing is served");
+    return;
+  }
+  // Connections, and for each worker its event loop and the tables it keeps open.
+  const ulong workers = variables_.threads + variables_.threads_wr;
+  const ulong wanted = 1024 + workers * 64;
+  if (open_files_limit < wanted) {
+    sql_print_warning(
+        "rowsocket: open_files_limit is %lu; %lu threads want at least %lu, and one "
+        "more for each connection: raise open_files_limit",
+        open_files_limit, workers, wanted);
+  }
+}
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,207 @@
+#include "plugin/handlersocket/variables.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "plugin/handlersocket/protocol.h"
+#include "plugin/host.h"
+
+namespace rowsocket::plugin {
+namespace {
+
+char* address;
+char* port;
+char* port_wr;
+char* socket_path;
+char* socket_path_wr;
+char* plain_secret;
+char* plain_secret_wr;
+unsigned threads, threads_wr, lock_wait_threads;
+unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
+unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
+unsigned token_ttl_s;
+my_bool tokens;
+unsigned index_ids_max, values_max, connections_max;
+unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
+
+/// As many as the original has, for rows that come from the disk: all but one rest (adr/0012).
+constexpr unsigned kReadersMin = 16;
+
+/// SHOW VARIABLES shows what the variable points to, and may do so right now: after the secret is
+/// taken, a mask.
+std::string TakeSecret(char** variable) {
+  const std::string secret = Text(*variable);
+  if (secret.empty()) return secret;
+  char* const mask = my_strdup(PSI_NOT_INSTRUMENTED, "********", MYF(MY_WME));
+  mysql_mutex_lock(&LOCK_global_system_variables);
+  char* const given = std::exchange(*variable, mask);
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  explicit_bzero(given, secret.size());
+  my_free(given);
+  return secret;
+}
+
+HandlerSocketVariables TakeVariables() {
+  // SHOW VARIABLES then shows what it came to.
+  if (threads == 0) threads = std::max(kReadersMin, ReadersForThisMachine());
+  HandlerSocketVariables variables;
+  variables.address = Text(address);
+  variables.port = Text(port);
+  variables.port_wr = Text(port_wr);
+  variables.socket = Text(socket_path);
+  variables.socket_wr = Text(socket_path_wr);
+  variables.secret = TakeSecret(&plain_secret);
+  variables.secret_wr = TakeSecret(&plain_secret_wr);
+  variables.threads = threads;
+  variables.threads_wr = threads_wr;
+  variables.lock_wait_threads = lock_wait_threads;
+  variables.wrlock_timeout_s = wrlock_timeout_s;
+  variables.listen.backlog = static_cast<int>(backlog);
+  variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
+  variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
+  variables.tokens.enabled = tokens;
+  variables.tokens.ttl_s = token_ttl_s;
+  variables.limits.line_bytes_max = line_max_bytes;
+  variables.limits.index_ids_max = index_ids_max;
+  variables.limits.values_max = values_max;
+  variables.limits.reply_bytes_max = reply_max_bytes;
+  variables.limits.connections_max = connections_max;
+  variables.limits.buffered_bytes_max = buffer_max_bytes;
+  variables.limits.memory_bytes_max = memory_max_bytes;
+  variables.limits.idle_timeout_s = timeout_s;
+  variables.limits.auth_timeout_s = auth_timeout_s;
+  return variables;
+}
+
+MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
+                 "Addresses to listen on, separated by commas; default 127.0.0.1. \"/\": the port "
+                 "is the path of a UNIX socket",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port for reading; not set: no such port", nullptr,
+                 nullptr, nullptr);
+MYSQL_SYSVAR_STR(port_wr, port_wr, kReadOnlyString,
+                 "Port for reading and writing; not set: no such port", nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket for reading", nullptr,
+                 nullptr, nullptr);
+MYSQL_SYSVAR_STR(socket_wr, socket_path_wr, kReadOnlyString,
+                 "Path of a UNIX socket for reading and writing", nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
+                 "Secret that clients of the reading port must send; never shown", nullptr, nullptr,
+                 nullptr);
+MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
+                 "Secret that clients of the writing port must send; never shown", nullptr, nullptr,
+                 nullptr);
+MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
+                  "Threads of the reading port; 0: one for each core, at least 16", nullptr,
+                  nullptr, 0, 0, 3000, 0);
+MYSQL_SYSVAR_UINT(threads_wr, threads_wr, PLUGIN_VAR_READONLY, "Threads of the writing port",
+                  nullptr, nullptr, 1, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(
+    lock_wait_threads, lock_wait_threads, PLUGIN_VAR_READONLY,
+    "Threads that wait for other sessions' locks: one for each row that is waited for", nullptr,
+    nullptr, 64, 1, 3000, 0);
+MYSQL_SYSVAR_UINT(timeout, timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds after which an idle connection is closed; 0: never", nullptr, nullptr,
+                  300, 0, 86400, 0);
+MYSQL_SYSVAR_UINT(auth_timeout, auth_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds in which a client must authenticate where a secret is set; 0: no limit",
+                  nullptr, nullptr, 10, 0, 86400, 0);
+MYSQL_SYSVAR_UINT(wrlock_timeout, wrlock_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds that a request waits for a table that is locked (DDL, LOCK TABLES, "
+                  "FLUSH TABLES WITH READ LOCK)",
+                  nullptr, nullptr, 12, 0, 3600, 0);
+MYSQL_SYSVAR_UINT(backlog, backlog, PLUGIN_VAR_READONLY, "Backlog of the listening sockets",
+                  nullptr, nullptr, 32768, 5, 1000000, 0);
+MYSQL_SYSVAR_UINT(sndbuf, sndbuf, PLUGIN_VAR_READONLY,
+                  "SO_SNDBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(rcvbuf, rcvbuf, PLUGIN_VAR_READONLY,
+                  "SO_RCVBUF of connections, bytes; 0: the kernel's default", nullptr, nullptr, 0,
+                  0, 16777216, 0);
+MYSQL_SYSVAR_UINT(readsize, readsize, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: the size of a read follows what arrives",
+                  nullptr, nullptr, 0, 0, 16777216, 0);
+MYSQL_SYSVAR_UINT(accept_balance, accept_balance, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: connections are always balanced", nullptr,
+                  nullptr, 0, 0, 10000, 0);
+MYSQL_SYSVAR_UINT(epoll, epoll_unused, PLUGIN_VAR_READONLY,
+                  "Accepted for old configurations: epoll is always used", nullptr, nullptr, 1, 0,
+                  1, 0);
+MYSQL_SYSVAR_UINT(verbose, verbose, 0, "Accepted for old configurations", nullptr, nullptr, 10, 0,
+                  10000, 0);
+MYSQL_SYSVAR_ULONGLONG(line_max_bytes, line_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes of a request line", nullptr, nullptr, 16ull << 20, 1024, 1ull << 30,
+                       0);
+MYSQL_SYSVAR_BOOL(
+    tokens, tokens, PLUGIN_VAR_READONLY,
+    "Understand T <token> in front of a request, which then takes effect once however "
+    "often it is sent; needs the table of rowsocket_tokens.sql",
+    nullptr, nullptr, 0);
+MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
+                  "Seconds for which a token and its answer are kept", nullptr, nullptr, 86400, 1,
+                  1u << 30, 0);
+MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
+                  "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
+MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
+                  nullptr, 10000, 32, 1u << 24, 0);
+MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY, "Bytes of one reply",
+                       nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections of one port",
+                  nullptr, nullptr, 65536, 1, 1u << 20, 0);
+MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
+                       "Unsent bytes after which a connection is paused", nullptr, nullptr,
+                       1ull << 20, 4096, 1ull << 30, 0);
+MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
+                       "Bytes that the connections of one port may hold in unfinished requests and "
+                       "unsent replies, all together",
+                       nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
+
+st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(address),
+                                MYSQL_SYSVAR(port),
+                                MYSQL_SYSVAR(port_wr),
+                                MYSQL_SYSVAR(socket),
+                                MYSQL_SYSVAR(socket_wr),
+                                MYSQL_SYSVAR(plain_secret),
+                                MYSQL_SYSVAR(plain_secret_wr),
+                                MYSQL_SYSVAR(threads),
+                                MYSQL_SYSVAR(threads_wr),
+                                MYSQL_SYSVAR(lock_wait_threads),
+                                MYSQL_SYSVAR(timeout),
+                                MYSQL_SYSVAR(auth_timeout),
+                                MYSQL_SYSVAR(wrlock_timeout),
+                                MYSQL_SYSVAR(backlog),
+                                MYSQL_SYSVAR(sndbuf),
+                                MYSQL_SYSVAR(rcvbuf),
+                                MYSQL_SYSVAR(readsize),
+                                MYSQL_SYSVAR(accept_balance),
+                                MYSQL_SYSVAR(epoll),
+                                MYSQL_SYSVAR(verbose),
+                                MYSQL_SYSVAR(line_max_bytes),
+                                MYSQL_SYSVAR(tokens),
+                                MYSQL_SYSVAR(token_ttl),
+                                MYSQL_SYSVAR(index_ids_max),
+                                MYSQL_SYSVAR(values_max),
+                                MYSQL_SYSVAR(reply_max_bytes),
+                                MYSQL_SYSVAR(connections_max),
+                                MYSQL_SYSVAR(buffer_max_bytes),
+                                MYSQL_SYSVAR(memory_max_bytes),
+                                nullptr};
+
+std::unique_ptr<Protocol> Make() {
+  return std::make_unique<HandlerSocketProtocol>(TakeVariables());
+}
+
+}  // namespace
+
+constinit const Descriptor kHandlerSocket = {
+    "handlersocket",
+    "Handlersocket",
+    "Rows over the HandlerSocket protocol, straight from the storage engine",
+    sys_vars,
+    Make,
+    /*show_own=*/nullptr,
+};
+
+}  // namespace rowsocket::plugin

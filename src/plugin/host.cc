@@ -1,0 +1,49 @@
+#include "plugin/host.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+#include "base/printable.h"
+
+namespace rowsocket::plugin {
+
+unsigned RunningVersion() {
+  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
+  // and the server's own check of the interface version has to do.
+  if (using_custom_server_version) return MYSQL_VERSION_ID;
+  char* end = server_version;
+  const unsigned long major = std::strtoul(end, &end, 10);
+  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  const unsigned long patch = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;
+  return static_cast<unsigned>(major * 10000 + minor * 100 + patch);
+}
+
+std::string WhyItDoesNotFit() {
+  if (RunningVersion() == MYSQL_VERSION_ID) return {};
+  return std::string("this rowsocket.so was built for MariaDB ") + MYSQL_SERVER_VERSION +
+         " and cannot run in MariaDB " + server_version +
+         ": build it against that version's source (scripts/build)";
+}
+
+int DescriptorsForConnections() {
+  constexpr ulong kOthers = 1024;
+  const ulong sql = max_connections + tc_size + kOthers;
+  const ulong half = open_files_limit / 2;
+  const ulong left = open_files_limit > sql ? open_files_limit - sql : 0;
+  return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
+}
+
+void Log(const std::string& text) {
+  sql_print_warning("rowsocket: %s", base::Printable(text).c_str());
+}
+
+void ReportFailure(const char* plugin, const std::string& why) {
+  const std::string text = base::Printable(why);
+  sql_print_error("rowsocket: %s", text.c_str());
+}
+
+unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,151 @@
+#include "plugin/memcached/protocol.h"
+
+#include <utility>
+
+#include "api.h"
+#include "plugin/addresses.h"
+#include "plugin/host.h"
+#include "plugin/memcached/options.h"
+#include "replication.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+/// What the server's time of day is ahead of UTC.
+int64_t UtcOffsetSeconds(int64_t unix_s) {
+  MYSQL_TIME local;
+  global_system_variables.time_zone->gmt_sec_to_TIME(&local, static_cast<my_time_t>(unix_s));
+  const int64_t days = calc_daynr(local.year, local.month, local.day) - calc_daynr(1970, 1, 1);
+  const int64_t local_s = days * 86'400 + local.hour * 3600 + local.minute * 60 + local.second;
+  return local_s - unix_s;
+}
+
+}  // namespace
+
+MemcachedProtocol::MemcachedProtocol(MemcachedVariables variables)
+    : variables_(std::move(variables)) {}
+
+bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
+                                  std::string* error) {
+  if (!ApplyOptions(error)) return false;
+  std::vector<net::Address> addresses;
+  const PortVariables port{variables_.address,
+                           variables_.port,
+                           variables_.socket,
+                           {"daemon_memcached_address", "daemon_memcached_port"}};
+  if (!FindAddresses(port, &addresses, error)) return false;
+  if (addresses.empty()) {
+    *error =
+        "daemon_memcached_port is 0 and daemon_memcached_socket is not set: there is nothing to "
+        "listen on";
+    return false;
+  }
+  settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
+  settings->lock_wait_threads = variables_.lock_wait_threads;
+  MakeShared(addresses, stats);
+  settings->ports.push_back({MakeService(addresses),
+                             [this] { return std::make_unique<frontend::Memcached>(*shared_); },
+                             /*note=*/""});
+  for (const net::Address& address : addresses) {
+    if (net::IsLoopback(address)) continue;
+    sql_print_warning(
+        "rowsocket: whoever reaches %s may read and write all that "
+        "innodb_memcache.containers maps: the protocol has no password",
+        net::ToText(address).c_str());
+  }
+  return true;
+}
+
+exec::ServiceSettings MemcachedProtocol::MakeService(const std::vector<net::Address>& addresses) {
+  exec::ServiceSettings service;
+  service.name = "mode=rw";
+  service.workers = variables_.threads;
+  service.workers_variable = "daemon_memcached_threads";
+  service.connections_variable = "daemon_memcached_connections_max";
+  service.memory_variable = "daemon_memcached_memory_max_bytes";
+  service.elastic = true;
+  service.addresses = addresses;
+  service.listen = variables_.listen;
+  service.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
+  service.limits = variables_.limits;
+  service.limits.auth_timeout_s = 0;
+  service.writes = true;
+  service.prepare = [this](engine::Session& session, bool now) {
+    if (now)
+      shared_->catalog.RefreshNow(session);
+    else
+      shared_->catalog.Refresh(session);
+  };
+  return service;
+}
+
+bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {
+  housekeeper_ = std::make_unique<frontend::MemcachedHousekeeper>(*shared_, sessions,
+                                                                  variables_.purge_rows_per_second);
+  if (housekeeper_->Start()) return true;
+  *error = "no thread can be had for daemon_memcached's housekeeping";
+  return false;
+}
+
+void MemcachedProtocol::StopHousekeeper() { housekeeper_.reset(); }
+
+bool MemcachedProtocol::ApplyOptions(std::string* error) {
+  MemcachedOptions options;
+  if (!ParseMemcachedOptions(variables_.option, &options, error)) return false;
+  for (const std::string& unused : options.unused) {
+    sql_print_warning("rowsocket: daemon_memcached_option: %s has no meaning here", unused.c_str());
+  }
+  if (options.port) variables_.port = *options.port;
+  if (options.address) variables_.address = *options.address;
+  if (options.socket) {
+    // As memcached, which then has no port.
+    variables_.socket = *options.socket;
+    variables_.port = "0";
+  }
+  if (options.socket_mode) variables_.listen.unix_mode = *options.socket_mode;
+  if (options.threads) variables_.threads = *options.threads;
+  if (options.connections) variables_.limits.connections_max = *options.connections;
+  if (options.item_bytes_max) variables_.limits.item_bytes_max = *options.item_bytes_max;
+  // As those of the variables.
+  constexpr unsigned kThreadsMax = 3000;
+  constexpr size_t kConnectionsMax = 1u << 20;
+  constexpr size_t kItemBytesMin = 1024, kItemBytesMax = 1u << 30;
+  const model::Limits& limits = variables_.limits;
+  if (variables_.threads > kThreadsMax || limits.connections_max > kConnectionsMax ||
+      limits.item_bytes_max < kItemBytesMin || limits.item_bytes_max > kItemBytesMax) {
+    *error =
+        "daemon_memcached_option: -t is at most 3000, -c at most 1048576, -I from 1024 to 1024m";
+    return false;
+  }
+  return true;
+}
+
+void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
+                                   const exec::StatRegistry& stats) {
+  frontend::MemcachedSettings settings;
+  settings.limits = variables_.limits;
+  settings.may_flush = variables_.may_flush;
+  settings.version = "1.6.45";
+  settings.threads = variables_.threads;
+  settings.socket = variables_.socket;
+  settings.address = variables_.address;
+  settings.backlog = static_cast<unsigned>(variables_.listen.backlog);
+  settings.utc_offset_s = UtcOffsetSeconds;
+  settings.clock_offset_ms = variables_.clock_offset_ms;
+  settings.keeps_no_house = [keeps_house =
+                                 variables_.keeps_house_on_replica]() -> std::string_view {
+    if (engine::server::IsGaleraNode()) {
+      return "this server is a node of a Galera cluster, to which the change would not be passed "
+             "(wsrep_on)";
+    }
+    if (*keeps_house || !engine::server::HasReplicationSource()) return {};
+    return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
+  };
+  for (const net::Address& address : addresses) {
+    if (address.kind == net::Address::Kind::kTcp) settings.port = address.port;
+  }
+  shared_ = std::make_unique<frontend::MemcachedShared>(std::move(settings), stats, Log);
+}
+
+}  // namespace rowsocket::plugin

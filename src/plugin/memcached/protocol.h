@@ -1,0 +1,54 @@
+// The port of the memcached protocol, and the housekeeper beside it.
+//
+// Errors: texts, which name the variable to change.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/memcached/frontend.h"
+#include "frontend/memcached/housekeeper.h"
+#include "plugin/protocol.h"
+
+namespace rowsocket::plugin {
+
+/// The values of the system variables; null strings are empty.
+struct MemcachedVariables {
+  std::string option, address, port, socket;
+  unsigned threads = 2;
+  unsigned lock_wait_threads = 64;
+  unsigned wrlock_timeout_s = 12;
+  unsigned purge_rows_per_second = 1000;
+  bool may_flush = false;
+  /// daemon_memcached_housekeeping_on_replica, which may be set at any time.
+  const my_bool* keeps_house_on_replica = nullptr;
+  net::ListenOptions listen;
+  model::Limits limits;
+  const std::atomic<int64_t>* clock_offset_ms = nullptr;  ///< See MemcachedSettings.
+};
+
+class MemcachedProtocol final : public Protocol {
+ public:
+  explicit MemcachedProtocol(MemcachedVariables variables);
+
+  bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
+                 std::string* error) override;
+  bool StartHousekeeper(engine::SessionFactory& sessions, std::string* error) override;
+  void StopHousekeeper() override;
+
+  /// REQUIRES: Configure has succeeded.
+  const frontend::MemcachedCounters& counters() const { return shared_->counters; }
+
+ private:
+  bool ApplyOptions(std::string* error);
+  exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses);
+  void MakeShared(const std::vector<net::Address>& addresses, const exec::StatRegistry& stats);
+
+  MemcachedVariables variables_;
+  std::unique_ptr<frontend::MemcachedShared> shared_;
+  std::unique_ptr<frontend::MemcachedHousekeeper> housekeeper_;
+};
+
+}  // namespace rowsocket::plugin

@@ -42,6 +42,13 @@ void Log(const std::string& text) {
 void ReportFailure(const char* plugin, const std::string& why) {
   const std::string text = base::Printable(why);
   sql_print_error("rowsocket: %s", text.c_str());
+  // At the server's own start there is no statement, and no session either.
+  if (current_thd == nullptr || current_thd->lex == nullptr ||
+      current_thd->lex->sql_command != SQLCOM_INSTALL_PLUGIN) {
+    return;
+  }
+  my_printf_error(ER_CANT_INITIALIZE_UDF, "Can't initialize function '%s'; %s", MYF(0), plugin,
+                  text.c_str());
 }
 
 unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }

@@ -28,7 +28,8 @@ int DescriptorsForConnections();
 /// there.
 void Log(const std::string& text);
 
-/// Why `plugin` does not start: an error in the server's log.
+/// Why `plugin` does not start: an error in the server's log and, where a statement such as INSTALL
+/// SONAME starts it, the error of that statement.
 void ReportFailure(const char* plugin, const std::string& why);
 
 inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;

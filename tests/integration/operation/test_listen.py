@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 
+import pymysql
 import pytest
 
 import hs
@@ -174,3 +175,32 @@ def test_configuration_that_users_know_works_as_it_stands(make_server):
         "--handlersocket_rcvbuf=65536", "--handlersocket_readsize=4096", "--handlersocket_accept_balance=10",
         "--handlersocket_wrlock_timeout=12", "--handlersocket_verbose=10", "--handlersocket_epoll=1"])
     assert answers(server, ("127.0.0.1", port)) and answers(server, ("127.0.0.1", port_wr))
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("option, reason", [
+    ("handlersocket-port={occupied}", "{occupied}"),
+    ("handlersocket-port={occupied}", "something else listens there"),
+    ("handlersocket-address=0.0.0.0", "set handlersocket_plain_secret"),
+    ("handlersocket-plain-secret=" + "x" * 1025, "handlersocket_plain_secret is longer than"),
+    ("daemon-memcached-option=-t x", "-t needs a value"),
+    ("daemon-memcached-port=0", "daemon_memcached_socket is not set"),
+    ("daemon-memcached-port={occupied}", "something else listens there")],
+    ids=["port", "in_use", "no_secret", "long_secret", "option", "nowhere", "memcached_in_use"])
+def test_install_that_fails_tells_the_client_why(make_server, occupied, option, reason):
+    server = make_server("none", options=["--loose-" + option.format(occupied=occupied)])
+    sql = server.sql()
+    assert sql.error("INSTALL SONAME 'rowsocket'") == 1123
+    reason = reason.format(occupied=occupied)
+    warnings = [text.decode() for _, _, text in sql.rows("SHOW WARNINGS")]
+    plugin = "daemon_memcached" if option.startswith("daemon") else "handlersocket"
+    said = [text for text in warnings if reason in text]
+    assert len(said) == 1 and said[0].startswith(f"Can't initialize function '{plugin}'; "), warnings
+    assert any("[ERROR]" in line and reason in line for line in server.log().splitlines())
+
+
+@pytest.mark.ours
+def test_install_that_fails_answers_the_reason_itself(make_server, occupied):
+    server = make_server("none", options=[f"--loose-handlersocket-port={occupied}"])
+    with pytest.raises(pymysql.MySQLError, match="something else listens there"):
+        server.sql().run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")

@@ -238,7 +238,8 @@ def test_status_shows_the_counters_of_the_table(sql, plugin):
     expected = [f"{plugin}_{name}" for name, _, _, _, plugins, _, _ in spec_rows("counters")
                 if plugin in plugins.split(",")]
     if plugin == "handlersocket":
-        expected += [f"handlersocket_errors_{row[0]}" for row in spec_rows("errors")]
+        # The causes behind `engine`, whose texts are numbers, count as `engine`.
+        expected += [f"handlersocket_errors_{name}" for name, _, text, _ in spec_rows("errors") if not text.isdigit()]
     shown = [name.decode().lower() for name, _ in sql.rows("SHOW GLOBAL STATUS LIKE %s", f"{plugin}\\_%")]
     assert sorted(shown) == sorted(expected)
 

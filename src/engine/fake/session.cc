@@ -30,6 +30,7 @@ Session::~Session() {
   store_.Ask({Call::Kind::kEndSession, lock_wait_});
   HoldTables(false);
   store_.locks_.Release(owner_);
+  store_.Forget(owner_);
   store_.Count(-1, 0);
 }
 

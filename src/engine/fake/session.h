@@ -48,7 +48,7 @@ class Session final : public engine::Session {
   bool HoldsTables() const override { return holds_tables_; }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   bool ShouldStop() const override { return store_.shuts_down(); }
-  void Describe(std::string_view) override {}
+  void Describe(std::string_view text) override { store_.Describe(owner_, text); }
   void Interrupt() override;
 
  private:

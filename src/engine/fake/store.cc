@@ -133,18 +133,19 @@ Outcome Store::Ask(Call call) {
   return hook != nullptr ? (*hook)(call) : Outcome();
 }
 
-std::unique_ptr<Holding> Store::LockRow(const std::string& table, const Row& primary_key) {
+std::unique_ptr<Holding> Store::Hold(const std::string& lock_name, LockWait wait) {
   auto holding = std::make_unique<Holding>(locks_);
-  const Locks::Granted granted =
-      locks_.Take(holding->owner(), RowLock(table, primary_key), LockWait::kServer, kHoldingWaitMs);
+  const Locks::Granted granted = locks_.Take(holding->owner(), lock_name, wait, kHoldingWaitMs);
   return granted == Locks::Granted::kYes ? std::move(holding) : nullptr;
 }
 
-std::unique_ptr<Holding> Store::LockTable(const std::string& table) {
-  auto holding = std::make_unique<Holding>(locks_);
-  const Locks::Granted granted =
-      locks_.Take(holding->owner(), table, LockWait::kServer, kHoldingWaitMs);
-  return granted == Locks::Granted::kYes ? std::move(holding) : nullptr;
+std::unique_ptr<Holding> Store::LockRow(const std::string& table, const Row& primary_key,
+                                        LockWait wait) {
+  return Hold(RowLock(table, primary_key), wait);
+}
+
+std::unique_ptr<Holding> Store::LockTable(const std::string& table, LockWait wait) {
+  return Hold(table, wait);
 }
 
 std::unique_ptr<Holding> Store::DelayRow(const std::string& table, const Row& primary_key) {
@@ -156,6 +157,23 @@ std::unique_ptr<Holding> Store::DelayRow(const std::string& table, const Row& pr
 void Store::SetLockWaitMs(int64_t ms) {
   std::lock_guard lock(mutex_);
   lock_wait_ms_ = ms;
+}
+
+void Store::Describe(Locks::Owner& owner, std::string_view text) {
+  std::lock_guard lock(mutex_);
+  descriptions_[&owner] = text;
+}
+
+void Store::Forget(Locks::Owner& owner) {
+  std::lock_guard lock(mutex_);
+  descriptions_.erase(&owner);
+}
+
+void Store::KillStatement(const std::string& description) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [owner, text] : descriptions_) {
+    if (text == description) locks_.Interrupt(*owner);
+  }
 }
 
 void Store::ShutDown() {
@@ -176,6 +194,11 @@ size_t Store::sessions_with_tables() const {
 uint64_t Store::calls(Call::Kind kind) const {
   std::lock_guard lock(mutex_);
   return calls_[static_cast<size_t>(kind)];
+}
+
+uint64_t Store::rows_written() const {
+  std::lock_guard lock(mutex_);
+  return rows_written_;
 }
 
 ErrorCode Store::Resolve(const IndexNames& names, Resolved* resolved) const {
@@ -219,6 +242,7 @@ void Store::Commit(const std::map<std::shared_ptr<Table>, Changes>& changes) {
   std::lock_guard lock(mutex_);
   for (const auto& [table, of_table] : changes) {
     table->rows = std::make_shared<const Rows>(Apply(*table->rows, of_table));
+    rows_written_ += of_table.size();
   }
 }
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/fake/locks.h"
@@ -85,14 +86,19 @@ class Store {
 
   /// Replaces the hook; an empty one ends all failures.
   void SetHook(Hook hook);
-  /// As a SQL session: waits for its turn, and null when that took too long.
-  [[nodiscard]] std::unique_ptr<Holding> LockRow(const std::string& table, const Row& primary_key);
+  /// As a SQL session does. Null: the lock was not to be had at once (kNever), or in the time that
+  /// a test has.
+  [[nodiscard]] std::unique_ptr<Holding> LockRow(const std::string& table, const Row& primary_key,
+                                                 LockWait wait = LockWait::kServer);
   /// ALTER or LOCK TABLES.
-  [[nodiscard]] std::unique_ptr<Holding> LockTable(const std::string& table);
+  [[nodiscard]] std::unique_ptr<Holding> LockTable(const std::string& table,
+                                                   LockWait wait = LockWait::kServer);
   /// Whoever comes to this row stands still until it is given back, or is interrupted.
   [[nodiscard]] std::unique_ptr<Holding> DelayRow(const std::string& table, const Row& primary_key);
   /// Milliseconds that sessions with LockWait::kServer wait for a lock.
   void SetLockWaitMs(int64_t ms);
+  /// KILL QUERY for the session that has described itself so (Session::Describe).
+  void KillStatement(const std::string& description);
   /// The server shuts down: sessions should stop, and no new one is made.
   void ShutDown();
   bool shuts_down() const;
@@ -103,12 +109,18 @@ class Store {
   size_t sessions_with_tables() const;
   /// Carried out so far, those that failed included.
   uint64_t calls(Call::Kind kind) const;
+  /// Rows that commits have inserted, updated or deleted.
+  uint64_t rows_written() const;
 
  private:
   friend class Session;
   using Snapshot = std::map<std::shared_ptr<Table>, std::shared_ptr<const Rows>>;
 
   Outcome Ask(Call call);
+  std::unique_ptr<Holding> Hold(const std::string& lock_name, LockWait wait);
+  /// The owner is described by the text, until the next call or Forget.
+  void Describe(Locks::Owner& owner, std::string_view text);
+  void Forget(Locks::Owner& owner);
   model::ErrorCode Resolve(const IndexNames& names, Resolved* resolved) const;
   Snapshot TakeSnapshot() const;
   std::shared_ptr<const Rows> Committed(const Table& table) const;
@@ -124,6 +136,8 @@ class Store {
   std::shared_ptr<const Hook> hook_;
   std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> hook_calls_{};
   std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> calls_{};
+  std::map<Locks::Owner*, std::string> descriptions_;
+  uint64_t rows_written_ = 0;
   int64_t lock_wait_ms_ = 20'000;
   int sessions_ = 0;
   int sessions_with_tables_ = 0;

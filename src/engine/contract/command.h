@@ -1,21 +1,20 @@
-// A session of the in-memory engine and commands for it, for the tests of this folder.
+// Requests that own their values, and what they answered, for tests of an engine.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "engine/fake/session.h"
+#include "model/request.h"
+#include "model/row_sink.h"
 
-namespace rowsocket::engine::fake {
+namespace rowsocket::engine::contract {
 
 using model::CompareOp;
+using model::Decision;
 using model::Modification;
 using model::Value;
-
-inline constexpr char kTable[] = "test.t";
 
 /// What a find pushed, as `a,b,NULL,`.
 struct TextSink final : model::RowSink {
@@ -29,7 +28,24 @@ struct TextSink final : model::RowSink {
   size_t bytes_max = 1000;
 };
 
-/// A request that owns its values.
+/// Stores one value in the first opened column, and remembers what it saw.
+struct Editor final : model::RowEditor {
+  explicit Editor(Decision decision, std::string value = "")
+      : decision(decision), value(std::move(value)) {}
+  Decision Decide(std::span<const Value> row,
+                  std::span<const model::CellChange>* changes) override {
+    seen = row.empty() ? "absent" : "";
+    for (const Value& cell : row) seen.append(cell.is_null() ? "NULL" : cell.text()).append(1, ',');
+    change = {0, Value(value)};
+    *changes = {&change, 1};
+    return decision;
+  }
+
+  Decision decision;
+  std::string value, seen;
+  model::CellChange change;
+};
+
 struct Command {
   static Command Find(CompareOp op, std::string key, uint64_t limit = 1) {
     Command command;
@@ -45,13 +61,18 @@ struct Command {
     command.new_texts = {std::move(value)};
     return command;
   }
+  static Command Increment(std::string key, std::string by) {
+    return Modify(Modification::kIncrement, std::move(key), std::move(by));
+  }
+  static Command Delete(std::string key) {
+    return Modify(Modification::kDelete, std::move(key), "");
+  }
   static Command Insert(std::vector<std::string> values) {
     Command command;
     command.request.verb = model::Request::Verb::kInsert;
     command.texts = std::move(values);
     return command;
   }
-
   static Command Edit(std::string key, model::RowEditor& editor) {
     Command command;
     command.request.verb = model::Request::Verb::kEdit;
@@ -76,38 +97,4 @@ struct Command {
   std::vector<Value> values, new_values;
 };
 
-/// A session with the index (id; v) of the table.
-struct User {
-  User(Store& store, LockWait wait, std::vector<std::string> columns = {"id", "v"},
-       const std::string& index_name = "")
-      : session(store, wait) {
-    const Outcome outcome =
-        session.OpenIndex({"test", "t", index_name, std::move(columns), {}}, &index);
-    EXPECT_TRUE(outcome.ok());
-  }
-  Outcome Do(Command command) {
-    sink.text.clear();
-    return session.Execute(*index, command.Get(), sink);
-  }
-  /// What a find in this turn sees.
-  std::string See(Command command) {
-    EXPECT_TRUE(Do(std::move(command)).ok());
-    return sink.text;
-  }
-  std::string SeeAll() { return See(Command::Find(CompareOp::kGe, "0", 100)); }
-
-  Session session;
-  std::shared_ptr<engine::Index> index;
-  TextSink sink;
-};
-
-class FakeSession : public ::testing::Test {
- protected:
-  FakeSession() {
-    store_.CreateTable({kTable, {"id", "v", "w"}, {{"PRIMARY", {0}}, {"by_v", {1}}}, true},
-                       {{"1", "10", "a"}, {"2", "20", "b"}, {"10", "5", std::nullopt}});
-  }
-  Store store_;
-};
-
-}  // namespace rowsocket::engine::fake
+}  // namespace rowsocket::engine::contract

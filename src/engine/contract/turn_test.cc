@@ -1,0 +1,141 @@
+// S1 to S3: what a turn sees, what a failed statement leaves, and what a commit does.
+#include "engine/contract/fixture.h"
+#include "engine/contract/outcomes.h"
+
+namespace rowsocket::engine::contract {
+namespace {
+
+TEST_F(EngineContract, S1FindsOfATurnSeeOneState) {
+  for (const bool writes : {false, true}) {
+    CreateTable();
+    User user(*harness_, LockWait::kNever);
+    user.BeginTurn(writes);
+    EXPECT_EQ("1,10,", user.SeeRow("1"));
+    harness_->SetV("1", "11");
+    harness_->SetV("2", "21");
+    EXPECT_EQ("1,10,", user.SeeRow("1"));
+    EXPECT_EQ("2,20,", user.SeeRow("2"));
+    EXPECT_EQ("1,10,2,20,10,5,", user.SeeAll());
+    ASSERT_TRUE(user.Commit().ok());
+    user.BeginTurn(writes);
+    EXPECT_EQ("1,11,2,21,10,5,", user.SeeAll());
+    EXPECT_TRUE(user.Commit().ok());
+  }
+}
+
+TEST_F(EngineContract, S1FindsOfATurnSeeOneStateThroughEveryIndex) {
+  User user(*harness_, LockWait::kNever);
+  std::shared_ptr<Index> by_v;
+  ASSERT_TRUE(user.Open({kDatabase, kTable, "by_v", {"id"}, {}}, &by_v).ok());
+  user.BeginTurn(false);
+  EXPECT_EQ("1,10,", user.SeeRow("1"));
+  harness_->SetV("1", "30");
+  user.set_index(by_v);
+  EXPECT_EQ("10,1,2,", user.SeeAll());
+  EXPECT_TRUE(user.Commit().ok());
+}
+
+TEST_F(EngineContract, S1FindBehindAWriteSeesTheWrite) {
+  User user(*harness_, LockWait::kNever);
+  user.BeginTurn(true);
+  EXPECT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
+  EXPECT_EQ("1,10,2,20,3,30,10,5,", user.SeeAll());
+  EXPECT_TRUE(user.Do(Command::Delete("2")).ok());
+  EXPECT_EQ("1,10,3,30,10,5,", user.SeeAll());
+  EXPECT_TRUE(user.Do(Command::Insert({"2", "21"})).ok());
+  EXPECT_EQ("2,21,", user.SeeRow("2"));
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,10,a;2,21,NULL;3,30,NULL;10,5,NULL;", harness_->Dump());
+}
+
+TEST_F(EngineContract, S1ChangesOfAnOpenTurnAreSeenByNobodyElse) {
+  User writer(*harness_, LockWait::kNever);
+  User reader(*harness_, LockWait::kNever);
+  writer.BeginTurn(true);
+  ASSERT_TRUE(writer.Do(Command::Insert({"3", "30"})).ok());
+  ASSERT_TRUE(writer.Do(Command::Delete("1")).ok());
+  reader.BeginTurn(false);
+  EXPECT_EQ("1,10,2,20,10,5,", reader.SeeAll());
+  EXPECT_TRUE(reader.Commit().ok());
+  EXPECT_TRUE(writer.Commit().ok());
+}
+
+TEST_F(EngineContract, S2FailedStatementLeavesNothingOfItself) {
+  User user(*harness_, LockWait::kNever, {"id"});
+  user.BeginTurn(true);
+  // All rows to one key: the second row fails, when the first has been changed.
+  const Outcome outcome =
+      user.Do(Command::Modify(Modification::kUpdate, "1", "50", CompareOp::kGe, 9));
+  EXPECT_EQ(kDuplicateKey, outcome.error);
+  EXPECT_EQ("1,2,10,", user.SeeAll());
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
+TEST_F(EngineContract, S2StatementsBeforeAndBehindAFailedOneStand) {
+  User user(*harness_, LockWait::kNever, {"id"});
+  user.BeginTurn(true);
+  ASSERT_TRUE(user.Do(Command::Insert({"7"})).ok());
+  EXPECT_FALSE(user.Do(Command::Modify(Modification::kUpdate, "1", "50", CompareOp::kGe, 9)).ok());
+  EXPECT_EQ(kDuplicateKey, user.Do(Command::Insert({"7"})).error);
+  ASSERT_TRUE(user.Do(Command::Insert({"8"})).ok());
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,10,a;2,20,b;7,NULL,NULL;8,NULL,NULL;10,5,NULL;", harness_->Dump());
+}
+
+TEST_F(EngineContract, S2StatementThatItsReplyStopsLeavesNothing) {
+  User user(*harness_, LockWait::kNever);
+  user.sink.bytes_max = 4;
+  Command erase = Command::Modify(Modification::kDelete, "1", "", CompareOp::kGe, 9);
+  erase.request.find.wants_pre_images = true;
+  user.BeginTurn(true);
+  EXPECT_EQ(model::ErrorCode::kResultsize, user.Do(erase).error.code);
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
+TEST_F(EngineContract, S3ChangesAreThereWhenCommitReturns) {
+  for (const bool prepares : {false, true}) {
+    CreateTable();
+    User user(*harness_, LockWait::kNever);
+    user.BeginTurn(true);
+    ASSERT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
+    ASSERT_TRUE(user.Do(Command::Delete("1")).ok());
+    EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+    if (prepares) user.PrepareCommit();
+    ASSERT_TRUE(user.Commit().ok());
+    EXPECT_EQ("2,20,b;3,30,NULL;10,5,NULL;", harness_->Dump());
+  }
+}
+
+TEST_F(EngineContract, S3NothingIsThereWhenCommitFails) {
+  for (const bool prepares : {false, true}) {
+    User user(*harness_, LockWait::kNever);
+    user.BeginTurn(true);
+    ASSERT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
+    ASSERT_TRUE(user.Do(Command::Delete("1")).ok());
+    user.FailCommit();
+    if (prepares) user.PrepareCommit();
+    const Outcome outcome = user.Commit();
+    EXPECT_EQ(Outcome::Result::kFailed, outcome.result);
+    EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+    EXPECT_TRUE(harness_->CanLockRow("1"));
+    // The session goes on.
+    user.BeginTurn(true);
+    ASSERT_TRUE(user.Do(Command::Insert({"4", "40"})).ok());
+    ASSERT_TRUE(user.Do(Command::Delete("4")).ok());
+    EXPECT_TRUE(user.Commit().ok());
+  }
+}
+
+TEST_F(EngineContract, S3NothingIsThereAfterRollback) {
+  User user(*harness_, LockWait::kNever);
+  user.BeginTurn(true);
+  ASSERT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
+  ASSERT_TRUE(user.Do(Command::Delete("1")).ok());
+  user.Rollback();
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
+}  // namespace
+}  // namespace rowsocket::engine::contract

@@ -1,0 +1,33 @@
+// SQL connections of a user beside the sessions of an engine, for the contract suite in a server.
+//
+// Threads: a connection belongs to one thread at a time. Errors: Run and Value fail the running
+// test; Try returns the server's error number.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace rowsocket::plugin::contract {
+
+class Sql {
+ public:
+  /// As root without a password, through the server's socket.
+  explicit Sql(const std::string& socket_path);
+  ~Sql();
+  Sql(const Sql&) = delete;
+  Sql& operator=(const Sql&) = delete;
+
+  void Run(const std::string& query);
+  /// 0: it has succeeded.
+  unsigned Try(const std::string& query);
+  /// The first cell of the first row; NULL is an empty text, as is no row.
+  std::string Value(const std::string& query);
+
+ private:
+  struct Connection;
+  unsigned Execute(const std::string& query, std::string* value);
+
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace rowsocket::plugin::contract

@@ -1,0 +1,62 @@
+"""The contract of engines (src/engine/session.h) on the engine in a server: a private server loads
+rowsocket_contract.so, which runs the tests of src/engine/contract within it, once with the binary
+log and once without. Each of them is a test case here."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from server import REPOSITORY, Server, wait_until
+
+LIBRARY = REPOSITORY / "build-contract" / "rowsocket_contract.so"
+SUITE = REPOSITORY / "src" / "engine" / "contract"
+pytestmark = pytest.mark.ours
+
+TIMEOUT_S = 240.0
+SERVERS = {"plain": [], "binlog": ["--log-bin=contract", "--server-id=1"]}
+
+
+def names():
+    """Every test of the suite."""
+    text = "".join(path.read_text() for path in sorted(SUITE.glob("*_test.cc")))
+    return re.findall(r"^TEST_F\(EngineContract, (\w+)\)", text, re.M)
+
+
+def run_suite(server, options):
+    """What became of each test: name, texts of its failures (none: it has passed)."""
+    assert LIBRARY.exists(), "run scripts/build contract"
+    plugins = server.directory / "plugin"
+    plugins.mkdir(parents=True)
+    shutil.copy(LIBRARY, plugins)
+    report = server.directory / "tmp" / "contract.json"
+    server.start([*options, "--plugin-load-add=rowsocket_contract",
+                  f"--rowsocket-contract-report={report}"])
+    wait_until(lambda: report.exists() or not server.alive(), TIMEOUT_S, "the report")
+    assert report.exists(), f"the server died\n{server.log_tail()}"
+    suites = json.loads(report.read_text())["testsuites"]
+    return {test["name"]: [failure["failure"] for failure in test.get("failures", [])]
+            for suite in suites for test in suite["testsuite"] if test["result"] == "COMPLETED"}
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def results(request):
+    """The suite is run by the first test that asks."""
+    server = Server("none", keep=request.config.getoption("--keep"))
+    try:
+        yield run_suite(server, SERVERS[request.param])
+    finally:
+        server.remove()
+
+
+@pytest.mark.parametrize("name", names())
+def test_contract(results, name):
+    assert name in results, "it did not run"
+    assert not results[name], "\n".join(results[name])
+
+
+def test_every_property_has_tests():
+    """S1 to S9."""
+    for number in range(1, 10):
+        assert any(name.startswith(f"S{number}") for name in names()), number

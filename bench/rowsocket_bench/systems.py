@@ -18,10 +18,8 @@ from .machine import REPOSITORY, cache_dir, read_env
 START_TIMEOUT_S = 60
 SETTLE_TIMEOUT_S = 60
 SETTLED_BELOW = 500  # Dirty pages, and transactions in the history.
-SETTLE = ("SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 10000",
-          "SET GLOBAL innodb_max_dirty_pages_pct = 0")
-SETTLED = ("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT", "SET GLOBAL innodb_io_capacity = DEFAULT",
-           "SET GLOBAL innodb_io_capacity_max = DEFAULT")
+# In this order, and put back in the other: the largest capacity is never below the capacity.
+SETTLE = (("innodb_io_capacity_max", 20000), ("innodb_io_capacity", 10000), ("innodb_max_dirty_pages_pct", 0))
 # What all MariaDB servers are started with; options of a system come after these.
 COMMON_OPTIONS = (
     "--innodb-log-file-size=1G",
@@ -133,12 +131,13 @@ class MariaDb:
     def settle(self):
         """Writes out all dirty pages and purges what updates left, so that the next window pays for
         nothing that an earlier one did. Goes on after a time, whatever is left."""
-        for statement in SETTLE:
-            self.run(statement)
+        before = [self.run(f"SELECT @@GLOBAL.{name}")[0][0] for name, _ in SETTLE]
+        for name, value in SETTLE:
+            self.run(f"SET GLOBAL {name} = {value}")
         with contextlib.suppress(Unavailable):
             wait_until(self._is_settled, "pages written, history purged", SETTLE_TIMEOUT_S)
-        for statement in SETTLED:
-            self.run(statement)
+        for (name, _), value in reversed(list(zip(SETTLE, before))):
+            self.run(f"SET GLOBAL {name} = {value}")
 
     def _is_settled(self):
         left = self.status("Innodb_buffer_pool_pages_dirty", "Innodb_history_list_length")

@@ -2,10 +2,11 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 
-from rowsocket_bench import catalog, conserve, loader, plan as plans, results, runner
+from rowsocket_bench import catalog, conserve, loader, plan as plans, results, runner, systems
 from rowsocket_bench.model import Case, Entry, Load
 from rowsocket_bench.systems import Unavailable
 
@@ -198,3 +199,30 @@ def test_a_quick_run_is_small():
     assert shaped.connections == plans.QUICK_CONNECTIONS
     assert shaped.option("keys") == f"hot:{plans.QUICK_ROWS // 2}"
     assert sum(plan.fit(one).estimated_s() for one in catalog.canonical()) < 60
+
+
+def test_settling_waits_for_pages_and_history_and_puts_the_settings_back():
+    class Server(systems.MariaDb):
+        def __init__(self):  # pylint: disable=super-init-not-called
+            self.values = {"innodb_io_capacity_max": 2000, "innodb_io_capacity": 200,
+                           "innodb_max_dirty_pages_pct": 90.0}
+            self.left = [(9000, 80), (3, 7000), (3, 20), None]
+            self.while_settling = []
+
+        def run(self, statement):
+            found = re.fullmatch(r"SET GLOBAL (\w+) = (\S+)", statement)
+            if found:
+                self.values[found[1]] = float(found[2])
+                assert self.values["innodb_io_capacity"] <= self.values["innodb_io_capacity_max"]
+                return ()
+            return ((self.values[statement.removeprefix("SELECT @@GLOBAL.")],),)
+
+        def status(self, *names):
+            self.while_settling.append(self.values["innodb_max_dirty_pages_pct"])
+            return dict(zip(names, self.left.pop(0)))
+
+    server = Server()
+    before = dict(server.values)
+    server.settle()
+    assert server.values == before
+    assert server.while_settling == [0, 0, 0] and server.left == [None]

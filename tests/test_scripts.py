@@ -115,14 +115,20 @@ def test_package_lists_that_cannot_be_had_are_asked_for_once(tmp_path):
 
 def test_packages_on_hold_are_there():
     code, said = bash(PACKAGES + """
-        debian_packages=(held kept removed)
         dpkg-query() {
           printf '%s\\n' "held hold ok installed" "kept install ok installed" \\
             "removed deinstall ok config-files"
         }
-        missing_packages
+        missing_packages held kept removed
     """)
     assert (code, said) == (0, "removed\n")
+
+
+def test_the_library_needs_no_package_of_tests_and_benchmarks():
+    code, said = bash(PACKAGES + "packages_for library")
+    assert code == 0
+    assert not {"clang-14", "valgrind", "sysbench", "redis-tools", "python3-venv", "libgtest-dev",
+                "strace", "libmariadb-dev"} & set(said.split())
 
 
 # --- A build ---

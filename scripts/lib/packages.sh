@@ -1,27 +1,35 @@
 # shellcheck shell=bash
-# The Debian packages that building, running and testing need. Sourced by bootstrap.
+# The Debian packages that each kind of work needs. Sourced by bootstrap.
 
-debian_packages=(
-  # Compilers and build tools.
-  g++ cmake ninja-build make pkg-config ccache clang-14 libclang-rt-14-dev libgtest-dev
-  nlohmann-json3-dev
-  # To configure the server's source, whose private headers the library is compiled with.
-  bison libncurses-dev libssl-dev zlib1g-dev libpcre2-dev liburing-dev libaio-dev libxml2-dev
-  # To obtain the server.
-  dpkg-dev ca-certificates xz-utils
-  # What the server's programs load or call when they run.
-  libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 perl
-  # The load generator.
-  libcli11-dev libmariadb-dev
-  # Tests. valgrind counts instructions.
-  python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind
-  # What scripts/bench measures beside it, and with. redis-tools holds the server program, too.
-  redis-tools sysbench
-)
+# Prints the packages of one kind of work; the sets do not contain one another (see bootstrap).
+packages_for() {
+  case $1 in
+    library)
+      # The compiler, CMake, and what CMake calls. A script of the build is Python without packages.
+      echo g++ cmake ninja-build make python3-minimal
+      # Configuring the server's source asks for these; its private headers come out of that.
+      echo bison pkg-config libncurses-dev libssl-dev zlib1g-dev libpcre2-dev liburing-dev libaio-dev
+      # Obtaining and unpacking that source.
+      echo ca-certificates xz-utils
+      ;;
+    # The server's programs load or call these when they run.
+    server) echo libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
+    unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
+    fuzz) echo g++ cmake ninja-build python3-minimal ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev ;;
+    load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
+    # valgrind counts instructions.
+    live) echo ccache python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind ;;
+    # scripts/bench measures these beside the library, or with them. redis-tools holds the server program, too.
+    bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;
+    package) echo debhelper fakeroot git ;;
+    *) die "scripts/bootstrap knows no work of the name '$1'" ;;
+  esac
+}
 
+# missing_packages PACKAGE...: those that are not installed.
 missing_packages() {
-  comm -23 <(printf '%s\n' "${debian_packages[@]}" | sort -u) \
-    <(dpkg-query -W -f '${Package} ${Status}\n' "${debian_packages[@]}" 2>/dev/null |
+  comm -23 <(printf '%s\n' "$@" | sort -u) \
+    <(dpkg-query -W -f '${Package} ${Status}\n' "$@" 2>/dev/null |
       sed -nE 's/ (install|hold) ok installed$//p' | sort -u)
 }
 
@@ -55,9 +63,13 @@ refresh_package_lists() {
   printf '%s\n' "$output"
 }
 
+# install_missing_packages WORK...: what these kinds of work need.
 install_missing_packages() {
-  local missing log
-  mapfile -t missing < <(missing_packages)
+  local missing log work wanted=()
+  for work; do
+    mapfile -t -O "${#wanted[@]}" wanted < <(packages_for "$work" | tr ' ' '\n')
+  done
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
   ((${#missing[@]})) || return 0
   [[ -r /etc/debian_version ]] || die "this is written for Debian 12; it has no apt-get"
   if [[ $EUID -ne 0 ]]; then

@@ -89,7 +89,7 @@ prepare_private_apt() {
 # library for it can then be installed), then from the newest downwards.
 server_package_versions() {
   {
-    dpkg-query -W -f '${Version}\n' mariadb-server-core 2>/dev/null || true
+    installed_server_package
     private_apt apt-cache madison mariadb-server | awk -F' *\\| *' '{ print $2 }' | sort -Vru
   } | grep -E '^1:10\.11\.' | awk '!seen[$0]++'
 }

@@ -1,13 +1,14 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shares its variables with bootstrap
-# Makes the cache of one server version: binaries, configured source, pristine data directory.
-# Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
+# Makes the cache of one server version: the configured source, with which the library is built, and,
+# where a private server is wanted, binaries and a pristine data directory. Sourced by bootstrap, after
+# private_apt.sh; the caller holds the lock.
 #
 # $cache_dir/server-VERSION.RECIPE/
-#                             prefix/   Debian's binaries, unpacked
-#                             source/   the source they were built from
+#                             source/   the source of the version
 #                             build/    that source configured: generated headers
-#                             datadir/  what mariadb-install-db makes, to be copied
-#                             env       written last: where it stands, all is there
+#                             env       written when both are there
+#                             prefix/   Debian's binaries, unpacked
+#                             datadir/  what mariadb-install-db makes, to be copied: comes last
 # $cache_dir/current          link to the one in use
 # A part that is there is complete (each appears by a rename, build/ by its marker), so that a run
 # which was interrupted is taken up where it stopped.
@@ -24,6 +25,35 @@ plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 A
 # Parts of the source that neither the build of the library nor its tests look at.
 source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb storage/connect
   storage/spider storage/tokudb)
+
+server_is_there() {
+  grep -qsx "ROWSOCKET_CACHE_RECIPE=$cache_recipe" "$cache_dir/current/env"
+}
+server_binaries_are_there() { [[ -e $cache_dir/current/datadir ]]; }
+
+# version_of_source FOLDER: x.y.z, as the source's own VERSION file has it.
+version_of_source() {
+  sed -nE 's/^MYSQL_VERSION_(MAJOR|MINOR|PATCH)=([0-9]+).*/\2/p' "$1/VERSION" | paste -sd.
+}
+
+# Takes what --source named, a folder or an archive, and sets $package_version: that of the installed
+# package if it has the same x.y.z, else x.y.z alone.
+take_given_source() {
+  local folder=$apt_dir/given installed
+  mkdir -p "$folder"
+  if [[ -d $source ]]; then
+    cp -R --no-preserve=ownership "$source/." "$folder"
+  else
+    run_step "unpacking $source" "$apt_dir/log" \
+      tar --no-same-owner --strip-components=1 -C "$folder" -xf "$source" ||
+      die "$source cannot be unpacked"
+  fi
+  [[ -e $folder/VERSION && -e $folder/sql/handler.h ]] ||
+    die "$source is not the source of a MariaDB server: it has no VERSION or no sql/handler.h"
+  package_version=$(version_of_source "$folder")
+  installed=$(installed_server_package)
+  [[ ${installed#*:} != "$package_version"-* ]] || package_version=$installed
+}
 
 # Picks the first version whose source can be had and leaves it in $package_version: a newer binary
 # can be offered before, or without, its source.
@@ -53,6 +83,10 @@ unpack_binaries() {
 }
 
 unpack_source() {
+  if [[ -e $apt_dir/given ]]; then
+    mv "$apt_dir/given" source
+    return
+  fi
   local tarballs=("$apt_dir"/source/mariadb_*.orig.tar.*)
   mkdir source.partial &&
     tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}" &&
@@ -97,11 +131,16 @@ make_data_directory() {
     rm -f accounts.sql && mv datadir.partial datadir
 }
 
+# 1:10.11.18-0+deb12u1 -> 10.11.18
+upstream_version() {
+  local version=${1#*:}
+  echo "${version%%-*}"
+}
+
 write_server_env() {
-  local version=${package_version#*:}
   {
     echo "ROWSOCKET_CACHE_RECIPE=$cache_recipe"
-    echo "ROWSOCKET_SERVER_VERSION=${version%%-*}"
+    echo "ROWSOCKET_SERVER_VERSION=$(upstream_version "$package_version")"
     echo "ROWSOCKET_SERVER_PACKAGE=$package_version"
     echo "ROWSOCKET_SERVER_PREFIX=$PWD/prefix"
     echo "ROWSOCKET_SERVER_SOURCE=$PWD/source"
@@ -114,27 +153,44 @@ write_server_env() {
 
 make_server_cache() {
   local package_version server_dir
-  prepare_private_apt
-  pick_version
+  if [[ -n $source ]]; then
+    rm -rf "$apt_dir"
+    take_given_source
+  else
+    prepare_private_apt
+    pick_version
+  fi
+  # Before minutes are spent on it.
+  require_installed_server "$(upstream_version "$package_version")" "$package_version"
   server_dir=$cache_dir/server-${package_version#*:}.$cache_recipe
   mkdir -p "$server_dir"
   cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial
-    if [[ ! -e prefix ]]; then
-      run_step "downloading the binaries of MariaDB $package_version" "$apt_dir/log" \
-        download_binaries "$package_version" || die "the server's binaries cannot be downloaded"
-      unpack_binaries
-    fi
     [[ -e source ]] || run_step "unpacking the source" unpack.log unpack_source ||
       die "the server's source could not be unpacked"
     build_headers
-    [[ -e datadir ]] || run_step "making a pristine data directory" install-db.log \
-      make_data_directory || die "mariadb-install-db failed"
     (cd source && rm -rf "${source_left_out[@]}")
     write_server_env
   fi
   ln -sfn "$server_dir" "$cache_dir/current.partial"
   mv -T "$cache_dir/current.partial" "$cache_dir/current"
   rm -rf "$apt_dir"
+}
+
+# The binaries of the version whose source is there.
+make_server_binaries() {
+  load_server_env
+  cd -P "$cache_dir/current" || die "cannot enter $cache_dir/current"
+  rm -rf ./*.partial
+  if [[ ! -e prefix ]]; then
+    prepare_private_apt
+    run_step "downloading the binaries of MariaDB $ROWSOCKET_SERVER_PACKAGE" "$apt_dir/log" \
+      download_binaries "$ROWSOCKET_SERVER_PACKAGE" || die "the server's binaries cannot be downloaded"
+    unpack_binaries
+    rm -rf "$apt_dir"
+  fi
+  run_step "making a pristine data directory" install-db.log make_data_directory ||
+    die "mariadb-install-db failed"
+  chmod -R a+rX .
 }

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# The MariaDB server that this machine runs, as opposed to the private ones of tests. A library for
+# another version than that would be built and installed for nothing, because the server refuses it:
+# whatever makes one stops here. Sourced after lib.sh.
+
+# The version of the installed server package; nothing if there is none.
+installed_server_package() {
+  dpkg-query -W -f '${Status} ${Version}\n' mariadb-server-core 2>/dev/null |
+    sed -nE 's/^(install|hold) ok installed //p' || true
+}
+
+# The installed server's x.y.z: the package's, or that of a mariadbd from elsewhere; nothing if there
+# is none.
+installed_server_version() {
+  local package program
+  package=$(installed_server_package)
+  if [[ -n $package ]]; then
+    package=${package#*:}
+    echo "${package%%-*}"
+  elif program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v mariadbd); then
+    "$program" --no-defaults --version 2>/dev/null | sed -nE 's/.* Ver ([0-9]+\.[0-9]+\.[0-9]+).*/\1/p'
+  fi
+}
+
+# The server's packages that are installed in its own version, and so have to change together.
+packages_of_installed_server() {
+  dpkg-query -W -f '${source:Package} ${Version} ${Status} ${Package}\n' 2>/dev/null |
+    awk -v version="$1" '$1 == "mariadb" && $2 == version && $5 == "installed" { print $6 }'
+}
+
+fits_installed_server() { # VERSION
+  local installed
+  installed=$(installed_server_version)
+  [[ -z $installed || $installed == "$1" ]]
+}
+
+ways_out() { # VERSION [PACKAGE VERSION]
+  local package name names downgrade=()
+  package=$(installed_server_package)
+  cat <<TEXT
+Ways out:
+ - A package of Rowsocket that has a library for $(installed_server_version) needs no build:
+     apt install ./mariadb-plugin-rowsocket_*.deb
+ - The source of $(installed_server_version), as a folder or an archive, from wherever it can be had:
+     scripts/bootstrap --source PATH
+TEXT
+  if [[ -n $package && -n ${2-} ]]; then
+    mapfile -t names < <(packages_of_installed_server "$package")
+    for name in "${names[@]}"; do
+      downgrade+=("$name=$2")
+    done
+    cat <<TEXT
+ - The server in the version that the library is for, held there until a library for a newer one is
+   installed (look at MariaDB's release notes before):
+     apt-get install --allow-downgrades ${downgrade[*]}
+     apt-mark hold ${names[*]}
+TEXT
+  fi
+  cat <<TEXT
+ - A library for another machine, or for a private server: go on with --another-server, or with
+   ROWSOCKET_ANOTHER_SERVER=1 in the environment where a command has no options.
+TEXT
+}
+
+# require_installed_server VERSION [PACKAGE VERSION]: ends the script if a library for VERSION could
+# not be loaded by this machine's server, unless the caller has been told to go on.
+require_installed_server() {
+  fits_installed_server "$1" && return
+  if [[ -n ${ROWSOCKET_ANOTHER_SERVER-} ]]; then
+    warn "the library is for MariaDB $1; this machine's server is $(installed_server_version)," \
+      "which will refuse it"
+    return
+  fi
+  warn "this library would be for MariaDB $1, but this machine's server is" \
+    "$(installed_server_version), which would refuse it"
+  ways_out "$@" >&2
+  exit 1
+}

@@ -12,7 +12,7 @@ namespace rowsocket::plugin {
 unsigned RunningVersion() {
   // --version=TEXT shows clients another version than the server has: nothing can be told from it,
   // and the server's own check of the interface version has to do.
-  if (using_custom_server_version) return MYSQL_VERSION_ID;
+  if (engine::server::ShowsOtherVersion()) return MYSQL_VERSION_ID;
   char* end = server_version;
   const unsigned long major = std::strtoul(end, &end, 10);
   const unsigned long minor = *end == '.' ? std::strtoul(end + 1, &end, 10) : 0;

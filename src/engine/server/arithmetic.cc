@@ -15,9 +15,9 @@ __extension__ typedef __int128 Wide;
 Step Refuse(Field* field, uint number) {
   if (number == ER_TRUNCATED_WRONG_VALUE_FOR_FIELD) {
     my_error(number, MYF(0), "numeric", "operand", field->table->s->db.str,
-             field->table->s->table_name.str, field->field_name.str, 1UL);
+             field->table->s->table_name.str, NameText(*field), 1UL);
   } else {
-    my_error(number, MYF(0), field->field_name.str, 1UL);
+    my_error(number, MYF(0), NameText(*field), 1UL);
   }
   return Step::kRefused;
 }
@@ -111,8 +111,8 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
 
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract) {
   if (field->is_null() || operand.is_null()) return Step::kApplied;
-  if (field->vcol_info != nullptr) {
-    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name.str,
+  if (IsGenerated(*field)) {
+    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),
              field->table->s->table_name.str);
     return Step::kRefused;
   }

@@ -58,27 +58,24 @@ char* WriteDate(uint64_t year, uint64_t month, uint64_t day, char* to) {
 }  // namespace
 
 CellReader::Kind CellReader::KindOf(const Field& field) {
-  const Type_handler* handler = field.type_handler();
   if (IntegerBytes(field.real_type()) != 0) {
-    return field.flags & ZEROFILL_FLAG ? Kind::kOther : Kind::kInteger;
+    return IsZerofill(field) ? Kind::kOther : Kind::kInteger;
   }
-  if (handler == &type_handler_newdate) return Kind::kDate;
-  if (handler == &type_handler_datetime2) {
+  if (IsPlainDate(field)) return Kind::kDate;
+  if (IsPlainDatetime(field)) {
     return field.decimals() == 0 ? Kind::kDatetime : Kind::kOther;
   }
-  if (!IsWireText(&field) || field.compression_method() != nullptr) return Kind::kOther;
-  if (handler == &type_handler_varchar) return Kind::kVarchar;
-  const bool is_blob = handler == &type_handler_tiny_blob || handler == &type_handler_blob ||
-                       handler == &type_handler_medium_blob || handler == &type_handler_long_blob;
-  return is_blob ? Kind::kBlob : Kind::kOther;
+  if (!IsWireText(&field)) return Kind::kOther;
+  if (IsPlainVarchar(field)) return Kind::kVarchar;
+  return IsPlainBlob(field) ? Kind::kBlob : Kind::kOther;
 }
 
 CellReader::CellReader(Field* field)
     : kind_(KindOf(*field)),
       is_unsigned_(field->is_unsigned()),
-      null_bit_(field->null_bit),
-      null_byte_(field->real_maybe_null() ? field->null_ptr : nullptr),
-      data_(field->ptr),
+      null_bit_(NullBitOf(*field)),
+      null_byte_(NullByteOf(*field)),
+      data_(BytesOf(*field)),
       field_(field) {
   switch (kind_) {
     case Kind::kInteger:

@@ -30,7 +30,7 @@ bool IsWireText(const Field* field) {
 
 CHARSET_INFO* WireCharset(const Field* field) {
   const bool is_bytes =
-      field->charset() == &my_charset_bin && field->type_handler()->is_traditional_scalar_type();
+      field->charset() == &my_charset_bin && (IsTraditional(*field) || IsVector(*field));
   return is_bytes || field->real_type() == MYSQL_TYPE_GEOMETRY ? &my_charset_bin
                                                                : &my_charset_utf8mb4_general_ci;
 }
@@ -57,15 +57,15 @@ std::span<const model::Value> RowCells::Read(TABLE* table, bool exists,
 bool StoreCell(THD* thd, Field* field, const model::Value& value) {
   TABLE* table = field->table;
   if (field == table->next_number_field) table->auto_increment_field_not_null = true;
-  if (field->vcol_info != nullptr) {
+  if (IsGenerated(*field)) {
     if (value.is_null()) return true;  // SQL takes it for no value; the column is computed later.
-    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name.str,
+    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),
              table->s->table_name.str);
     return false;
   }
   if (value.is_null()) {
     if (set_field_to_null_with_conversions(field, false) < 0 && !thd->is_error()) {
-      my_error(ER_BAD_NULL_ERROR, MYF(0), field->field_name.str);
+      my_error(ER_BAD_NULL_ERROR, MYF(0), NameText(*field));
     }
   } else {
     field->set_notnull();

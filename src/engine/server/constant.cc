@@ -7,6 +7,7 @@
 
 #include "engine/server/cells.h"
 #include "engine/server/real.h"
+#include "times.h"
 
 namespace rowsocket::engine::server {
 
@@ -116,7 +117,7 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
       return PrepareLabel(field);
     default:
       if (IsTime(type)) return PrepareTime(thd, field);
-      if (!field->type_handler()->is_traditional_scalar_type() && type != MYSQL_TYPE_GEOMETRY &&
+      if (!IsTraditional(*field) && type != MYSQL_TYPE_GEOMETRY &&
           dynamic_cast<Field_str*>(field) == nullptr) {
         return PrepareImage(field);
       }
@@ -192,17 +193,11 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
   is_duration_ = IsDuration(field->real_type());
-  const LEX_CSTRING text = {text_.data(), text_.size()};
-  Item_string item(thd, null_clex_str, text, &my_charset_utf8mb4_general_ci);
-  // It lives here, not until the turn ends: an IN list has thousands.
-  thd->free_list = item.next;
-  packed_time_ = is_duration_ ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
-  MYSQL_TIME time;
-  const bool failed = is_duration_ ? item.get_date(thd, &time, Time::Options(thd))
-                                   : item.get_date(thd, &time, Datetime::Options(thd));
+  const TimeText read = ReadTime(thd, text_, is_duration_);
+  packed_time_ = read.packed;
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
-  never_equal_ = failed || item.null_value || (refused != 0 && refused != kStoredWithNote);
+  never_equal_ = read.is_none || (refused != 0 && refused != kStoredWithNote);
   // Not of a TIMESTAMP, whose 0 is no date, as in SQL.
   const bool has_zero_date = !is_duration_ && field->type() != MYSQL_TYPE_TIMESTAMP;
   if (has_zero_date && packed_time_ == 0 && IsZeros(text_)) never_equal_ = false;
@@ -253,7 +248,8 @@ void Constant::PrepareImage(Field* field) {
   field->set_notnull();
   const bool failed = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci) != 0;
   kind_ = failed ? Kind::kNothing : Kind::kImage;
-  converted_.copy(reinterpret_cast<const char*>(field->ptr), field->pack_length(), &my_charset_bin);
+  converted_.copy(reinterpret_cast<const char*>(BytesOf(*field)), field->pack_length(),
+                  &my_charset_bin);
 }
 
 int Constant::Compare(Field* field) {
@@ -289,7 +285,7 @@ int Constant::Compare(Field* field) {
     case Kind::kBits:
       return negative_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
     case Kind::kImage:
-      return field->cmp(field->ptr, reinterpret_cast<const uchar*>(converted_.ptr()));
+      return field->cmp(BytesOf(*field), reinterpret_cast<const uchar*>(converted_.ptr()));
     default:
       return 1;
   }

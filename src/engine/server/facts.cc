@@ -9,7 +9,7 @@ namespace {
 using Kind = ColumnFacts::Kind;
 
 Kind KindOf(const Field& field) {
-  if (!field.type_handler()->is_traditional_scalar_type()) return Kind::kOther;
+  if (!IsTraditional(field)) return Kind::kOther;
   switch (field.real_type()) {
     case MYSQL_TYPE_TINY:
     case MYSQL_TYPE_SHORT:
@@ -41,7 +41,7 @@ Kind KindOf(const Field& field) {
 /// Not where it is a hash.
 bool IsOrdered(const TABLE& table, const KEY& key) {
   const auto number = static_cast<uint>(&key - table.key_info);
-  return key.algorithm != HA_KEY_ALG_LONG_HASH &&
+  return !IsHash(key) &&
          (table.file->index_flags(number, 0, /*all_parts=*/true) & HA_READ_ORDER) != 0;
 }
 
@@ -50,9 +50,8 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
     const KEY_PART_INFO& first = key.key_part[0];
-    if ((key.flags & (HA_FULLTEXT | HA_SPATIAL)) != 0 || !IsOrdered(table, key)) continue;
-    if (first.fieldnr != field.field_index + 1u || (first.key_part_flag & HA_REVERSE_SORT))
-      continue;
+    if (!IsSearchable(key) || !IsOrdered(table, key)) continue;
+    if (first.fieldnr != NumberOf(field) + 1u || (first.key_part_flag & HA_REVERSE_SORT)) continue;
     if ((first.key_part_flag & HA_PART_KEY_SEG) == 0) return {key.name.str, key.name.length};
   }
   return {};
@@ -61,7 +60,7 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
 /// IndexFacts::has_key_that_follows.
 bool HasKeyThatFollows(const TABLE& table) {
   for (Field** field = table.field; *field != nullptr; ++field) {
-    const bool follows = (*field)->vcol_info != nullptr || (*field)->has_update_default_function();
+    const bool follows = IsGenerated(**field) || (*field)->has_update_default_function();
     if (follows && !(*field)->part_of_key.is_clear_all()) return true;
   }
   return false;
@@ -70,9 +69,9 @@ bool HasKeyThatFollows(const TABLE& table) {
 ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   ColumnFacts facts;
   facts.kind = KindOf(field);
-  facts.is_unsigned = (field.flags & UNSIGNED_FLAG) != 0;
+  facts.is_unsigned = field.is_unsigned();
   facts.is_nullable = field.real_maybe_null();
-  facts.is_generated = field.vcol_info != nullptr;
+  facts.is_generated = IsGenerated(field);
   facts.is_binary = facts.kind != Kind::kText || (field.charset()->state & MY_CS_BINSORT) != 0;
   facts.pads = facts.kind == Kind::kText && (field.real_type() == MYSQL_TYPE_STRING ||
                                              (field.charset()->state & MY_CS_NOPAD) == 0);
@@ -88,16 +87,16 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
 
 IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& fields) {
   IndexFacts facts;
-  facts.is_unique = (key.flags & HA_NOSAME) != 0 || key.algorithm == HA_KEY_ALG_LONG_HASH;
+  facts.is_unique = (key.flags & HA_NOSAME) != 0 || IsHash(key);
   facts.is_ordered = IsOrdered(table, key);
-  facts.is_referenced = table.file->referenced_by_foreign_key();
+  facts.is_referenced = IsReferenced(table);
   facts.has_key_that_follows = HasKeyThatFollows(table);
   const KeyParts parts = UserKeyParts(key);
   for (uint i = 0; i < parts.count; ++i) {
     const KEY_PART_INFO& part = parts.first[i];
     const Field& field = *table.field[part.fieldnr - 1];
     facts.has_prefix = facts.has_prefix || (part.key_part_flag & HA_PART_KEY_SEG) != 0;
-    facts.key_names.emplace_back(field.field_name.str, field.field_name.length);
+    facts.key_names.emplace_back(NameOf(field));
     facts.key.push_back(FactsOfColumn(table, field));
   }
   for (const uint field : fields)

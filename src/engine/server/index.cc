@@ -28,7 +28,7 @@ bool LookUpKey(const TABLE& table, const std::string& name, uint* key) {
     }
   }
   if (*key >= keys) return false;
-  return (table.key_info[*key].flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
+  return IsSearchable(table.key_info[*key]);
 }
 
 bool LookUpFields(const TABLE& table, const std::vector<std::string>& names,
@@ -37,14 +37,10 @@ bool LookUpFields(const TABLE& table, const std::vector<std::string>& names,
   for (const std::string& name : names) {
     Field** field = table.field;
     for (; *field != nullptr; ++field) {
-      const LEX_CSTRING& field_name = (*field)->field_name;
-      if ((*field)->invisible < INVISIBLE_FULL &&
-          name == std::string_view(field_name.str, field_name.length)) {
-        break;
-      }
+      if (IsNamed(**field) && name == NameOf(**field)) break;
     }
     if (*field == nullptr) return false;
-    fields->push_back((*field)->field_index);
+    fields->push_back(NumberOf(**field));
   }
   return true;
 }
@@ -62,16 +58,6 @@ ServerIndex::~ServerIndex() {
   for (MY_BITMAP& read_set : read_sets_) {
     if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
   }
-}
-
-KeyParts UserKeyParts(const KEY& key) {
-  if (key.algorithm != HA_KEY_ALG_LONG_HASH) {
-    return {key.key_part, key.user_defined_key_parts, false};
-  }
-  // The server puts the columns that the user named in front of the hidden hash column.
-  const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
-  const uint count = hash->argument_count();
-  return {key.key_part - count, count, true};
 }
 
 bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
@@ -136,7 +122,7 @@ void ServerIndex::LookUpAnswers(const TABLE* table) {
   const ulong flags = table->file->index_flags(key_, 0, true);
   whole_key_parts_ = key.user_defined_key_parts;
   merges_partitions_ = false;
-  for (uint i = 0; i < key.user_defined_key_parts && table->part_info != nullptr; ++i) {
+  for (uint i = 0; i < key.user_defined_key_parts && IsPartitioned(*table); ++i) {
     merges_partitions_ = merges_partitions_ || !key.key_part[i].field->stored_in_db();
   }
   const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE);
@@ -161,11 +147,11 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
     table->read_set = &read_set;
     const KeyParts parts = UserKeyParts(table->key_info[key_]);
     for (uint i = 0; reads_key && i < parts.count; ++i) {
-      parts.first[i].field->register_field_in_read_map();
+      MarkForReading(*parts.first[i].field);
     }
-    for (uint field : column_fields_) table->field[field]->register_field_in_read_map();
-    for (uint field : filter_fields_) table->field[field]->register_field_in_read_map();
-    if (table->versioned()) table->vers_end_field()->register_field_in_read_map();
+    for (uint field : column_fields_) MarkForReading(*table->field[field]);
+    for (uint field : filter_fields_) MarkForReading(*table->field[field]);
+    MarkHistoryForReading(*table);
     table->read_set = previous;
     covered_[reads_key] = IsCovered(table, read_set);
   }
@@ -176,8 +162,8 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
 /// the table.
 bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   const handler* file = table->file;
-  if (table->part_info != nullptr || file->ht->db_type != DB_TYPE_INNODB) return false;
-  if (file->pk_is_clustering_key(key_) || table->vfield != nullptr) return false;
+  if (IsPartitioned(*table) || !IsInnodb(*table)) return false;
+  if (file->pk_is_clustering_key(key_) || HasGenerated(*table)) return false;
   for (uint i = 0; i < table->s->fields; ++i) {
     if (bitmap_is_set(&fields, i) && !table->field[i]->part_of_key.is_set(key_)) return false;
   }

@@ -13,6 +13,7 @@
 #include "engine/server/simple_key.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
+#include "hash_key.h"
 
 namespace rowsocket::engine::server {
 
@@ -99,14 +100,6 @@ class ServerIndex {
   MY_BITMAP read_sets_[2] = {};
   bool covered_[2] = {false, false};  ///< The index holds all of it.
 };
-
-/// The KEY of an index whose uniqueness is kept by a hash over its columns: its user-visible parts.
-struct KeyParts {
-  const KEY_PART_INFO* first;
-  uint count;
-  bool is_hash;
-};
-KeyParts UserKeyParts(const KEY& key);
 
 /// Whether these are values for all parts of a unique key, so that they name one row at most.
 bool NamesOneRow(const KEY& key, std::span<const model::Value> values);

@@ -83,7 +83,7 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
 // The values are in their columns' ranges: the search alone decides. Partitions answer `>` and `<`
 // with rows equal to the key as well.
 bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
-  if (op_ != CompareOp::kEq && table_->part_info != nullptr) return false;
+  if (op_ != CompareOp::kEq && IsPartitioned(*table_)) return false;
   if (index_->merges_partitions()) return false;
   key_image_.resize(SimpleKey::kBytesMax);
   key_length_ = index_->simple_key().Write(key, key_image_.data());
@@ -177,7 +177,7 @@ void KeyScan::PrepareRange() {
     break;
   }
   // A partitioned table gives rows equal to the key for "after" and "before" as well.
-  if (table_->part_info != nullptr) checks_rows_ = true;
+  if (IsPartitioned(*table_)) checks_rows_ = true;
   if (checks_rows_) {
     flag_ = descending_ ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT;
   } else {
@@ -211,18 +211,9 @@ ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Val
   checks_rows_ = true;
   same_key_ = true;
   flag_ = HA_READ_KEY_EXACT;
-  StoreHash(key_->key_part->field);
+  StoreHash(thd_, table_, *key_);
   nothing_ = !MakeKey(1);
   return ErrorCode::kNone;
-}
-
-// As TABLE::update_virtual_field, which besides computes the generated columns among the key's
-// anew: over the values just stored, and from what record[0] still has of an earlier request.
-void KeyScan::StoreHash(Field* hash) {
-  Query_arena backup;
-  thd_->set_n_backup_active_arena(table_->expr_arena, &backup);
-  hash->vcol_info->expr->save_in_field(hash, /*no_conversions=*/false);
-  thd_->restore_active_arena(table_->expr_arena, &backup);
 }
 
 void KeyScan::StorePosition() {
@@ -253,7 +244,7 @@ int KeyScan::Next() {
 }
 
 int KeyScan::Advance() {
-  if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+  if (IsKilled(*thd_)) return HA_ERR_ABORTED_BY_USER;
   if (merges_) return merge_.Next();
   if (same_key_) {
     return file_->ha_index_next_same(table_->record[0], key_image_.data(), key_length_);
@@ -263,9 +254,9 @@ int KeyScan::Advance() {
 }
 
 int KeyScan::SkipUnqualified(int error) {
-  const bool versioned = table_->versioned();
+  const bool versioned = KeepsHistory(*table_);
   while (error == 0) {
-    const bool is_history = versioned && !table_->vers_end_field()->is_max();
+    const bool is_history = versioned && IsHistory(*table_);
     if (!is_history) {
       if (!checks_rows_) return 0;
       uint part = 0;

@@ -56,7 +56,6 @@ class KeyScan {
   void PrepareRange();
   bool MakeKey(uint parts);
   model::ErrorCode PrepareHash(const KeyParts& parts, std::span<const model::Value> key);
-  void StoreHash(Field* hash);
 
   int Advance();
   int SkipUnqualified(int error);

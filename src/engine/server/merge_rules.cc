@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "foreign_keys.h"
 #include "statement.h"
 
 namespace rowsocket::engine::server {
@@ -16,12 +17,6 @@ using Fields = std::vector<uint>;
 
 bool Contains(const Fields& fields, uint field) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
-}
-
-bool ContainsName(const TABLE& table, const Fields& fields, const LEX_CSTRING& name) {
-  return std::any_of(fields.begin(), fields.end(), [&](uint field) {
-    return my_strcasecmp(system_charset_info, table.field[field]->field_name.str, name.str) == 0;
-  });
 }
 
 bool HasAnyTrigger(const TABLE& table) {
@@ -50,47 +45,18 @@ bool HasOtherUniqueKey(const TABLE& table, uint but) {
   return false;
 }
 
-/// Whether a foreign key of the table, or one that refers to it, has one of these columns.
-bool IsInForeignKey(THD* thd, const TABLE& table, const Fields& fields) {
-  List<FOREIGN_KEY_INFO> of_child, of_parent;
-  table.file->get_foreign_key_list(thd, &of_child);
-  table.file->get_parent_foreign_key_list(thd, &of_parent);
-  const auto has = [&](List<LEX_CSTRING>& names) {
-    List_iterator<LEX_CSTRING> next(names);
-    while (const LEX_CSTRING* name = next++) {
-      if (ContainsName(table, fields, *name)) return true;
-    }
-    return false;
-  };
-  List_iterator<FOREIGN_KEY_INFO> next_child(of_child);
-  while (FOREIGN_KEY_INFO* key = next_child++) {
-    if (has(key->foreign_fields)) return true;
-  }
-  List_iterator<FOREIGN_KEY_INFO> next_parent(of_parent);
-  while (FOREIGN_KEY_INFO* key = next_parent++) {
-    if (has(key->referenced_fields)) return true;
-  }
-  return false;
-}
-
-bool HasForeignKey(THD* thd, const TABLE& table) {
-  List<FOREIGN_KEY_INFO> keys;
-  table.file->get_foreign_key_list(thd, &keys);
-  return !keys.is_empty() || table.file->referenced_by_foreign_key();
-}
-
 /// Whether a generated column is made of one of these columns, or is a BLOB, whose bytes are kept
 /// in the column and not in the row.
 bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
-  if (table->vfield == nullptr) return false;
+  if (!HasGenerated(*table)) return false;
   MY_BITMAP needed;
   if (my_bitmap_init(&needed, nullptr, table->s->fields)) return true;
   MY_BITMAP* const previous = table->read_set;
   table->read_set = &needed;
   bool has_blob = false;
   for (Field** field = table->vfield; *field != nullptr; ++field) {
-    (*field)->register_field_in_read_map();
-    has_blob = has_blob || ((*field)->flags & BLOB_FLAG);
+    MarkForReading(**field);
+    has_blob = has_blob || IsBlob(**field);
   }
   table->read_set = previous;
   const bool depends = std::any_of(fields.begin(), fields.end(),
@@ -101,14 +67,14 @@ bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
 
 bool GeneratesOtherThan(const TABLE& table, const Fields& key) {
   return table.found_next_number_field != nullptr &&
-         !Contains(key, table.found_next_number_field->field_index);
+         !Contains(key, NumberOf(*table.found_next_number_field));
 }
 
 NotMergeable OfTable(const OpenTable& open) {
   const TABLE& table = *open.table;
   if (!open.rolls_back) return NotMergeable::kEngine;
-  if (table.versioned()) return NotMergeable::kVersioned;
-  if (table.part_info != nullptr || table.s->period.name.str != nullptr) {
+  if (KeepsHistory(table)) return NotMergeable::kVersioned;
+  if (IsPartitioned(table) || HasPeriod(table) || HasIndexBeside(table)) {
     return NotMergeable::kTable;
   }
   return NotMergeable::kNone;
@@ -118,7 +84,7 @@ NotMergeable OfTable(const OpenTable& open) {
 Fields ChangedWith(const TABLE& table, const Fields& columns) {
   Fields changed = columns;
   for (Field** field = table.field; *field != nullptr; ++field) {
-    if ((*field)->has_update_default_function()) changed.push_back((*field)->field_index);
+    if ((*field)->has_update_default_function()) changed.push_back(NumberOf(**field));
   }
   return changed;
 }
@@ -129,21 +95,21 @@ NotMergeable OfModify(THD* thd, TABLE* table, const Fields& opened) {
   if (IsInUniqueKey(*table, columns, table->s->keys)) return NotMergeable::kUniqueKey;
   if (IsInForeignKey(thd, *table, columns)) return NotMergeable::kForeignKey;
   if (IsGeneratedFrom(table, columns)) return NotMergeable::kGenerated;
-  return table->check_constraints != nullptr ? NotMergeable::kCheck : NotMergeable::kNone;
+  return HasChecks(*table) ? NotMergeable::kCheck : NotMergeable::kNone;
 }
 
 NotMergeable OfErase(const TABLE& table) {
   if (HasTriggers(table, SQLCOM_DELETE)) return NotMergeable::kTrigger;
-  return table.file->referenced_by_foreign_key() ? NotMergeable::kForeignKey : NotMergeable::kNone;
+  return IsReferenced(table) ? NotMergeable::kForeignKey : NotMergeable::kNone;
 }
 
 NotMergeable OfEdit(THD* thd, const TABLE& table, uint key_number, const Fields& key) {
   if (HasAnyTrigger(table)) return NotMergeable::kTrigger;
   if (HasOtherUniqueKey(table, key_number)) return NotMergeable::kUniqueKey;
   if (HasForeignKey(thd, table)) return NotMergeable::kForeignKey;
-  if (table.vfield != nullptr) return NotMergeable::kGenerated;
-  if (table.check_constraints != nullptr) return NotMergeable::kCheck;
-  const bool generates = table.internal_tables != nullptr || GeneratesOtherThan(table, key);
+  if (HasGenerated(table)) return NotMergeable::kGenerated;
+  if (HasChecks(table)) return NotMergeable::kCheck;
+  const bool generates = HasSequences(table) || GeneratesOtherThan(table, key);
   return generates ? NotMergeable::kTable : NotMergeable::kNone;
 }
 

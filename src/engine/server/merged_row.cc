@@ -33,7 +33,7 @@ RowOpening MergedRow::Open(OpenTable& open, ServerIndex& index, std::span<const 
   RowOpening opening;
   MarkColumns();
   int error = 0;
-  if (table->file->prepare_for_insert(1)) {
+  if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) {
     opening.outcome = Close(statement_.ServerFailure());
     return opening;
   }
@@ -133,7 +133,7 @@ void MergedRow::KeepBlobs() {
   TABLE* table = open_->table;
   for (size_t i = 0; i < index_->column_fields().size(); ++i) {
     Field* field = table->field[index_->column_fields()[i]];
-    if (!(field->flags & BLOB_FLAG) || field->is_null()) continue;
+    if (!IsBlob(*field) || field->is_null()) continue;
     auto* blob = static_cast<Field_blob*>(field);
     BlobBytes& kept = blobs_[i];
     const std::string& now = kept.bytes[kept.current];
@@ -189,14 +189,14 @@ int MergedRow::Write() {
   if (!exists_) {
     memcpy(table->record[0], read_.data(), read_.size());
     statement_.SetCommand(SQLCOM_DELETE);
-    table->mark_columns_needed_for_delete();
+    MarkForDelete(*table);
     return statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
   }
   if (memcmp(table->record[0], read_.data(), read_.size()) == 0) return 0;
   memcpy(table->record[1], read_.data(), read_.size());
   if (inserted_) {
     bitmap_set_all(table->write_set);
-    table->mark_columns_needed_for_update();
+    MarkForUpdate(*table);
   }
   const int error =
       statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
@@ -210,7 +210,7 @@ int MergedRow::WriteInserted() {
   bitmap_set_all(table->write_set);
   table->next_number_field = table->found_next_number_field;
   table->auto_increment_field_not_null = true;
-  table->mark_columns_needed_for_insert();
+  MarkForInsert(*table);
   const ExplicitZero explicit_zero(thd_.get());
   return statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
 }

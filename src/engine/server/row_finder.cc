@@ -58,7 +58,7 @@ ErrorCode RowFinder::PrepareFilters() {
   filters_.resize(std::max(filters.size(), std::min(filters_.size(), model::kKeptFiltersMax)));
   for (size_t i = 0; i < filters.size(); ++i) {
     Field* field = open_->table->field[index_->filter_fields()[filters[i].column]];
-    if ((field->flags & BLOB_FLAG) && !filters[i].value.is_null()) return ErrorCode::kFilterblob;
+    if (IsBlob(*field) && !filters[i].value.is_null()) return ErrorCode::kFilterblob;
     filters_[i].Prepare(thd_, field, filters[i].value);
   }
   return ErrorCode::kNone;
@@ -108,7 +108,7 @@ int RowFinder::NextCandidate() {
 // One lookup a value, its first row only; values that are not found are passed over.
 int RowFinder::NextOfInList() {
   while (in_next_ < find_->in_values.size()) {
-    if (thd_->killed != NOT_KILLED) return HA_ERR_ABORTED_BY_USER;
+    if (IsKilled(*thd_)) return HA_ERR_ABORTED_BY_USER;
     in_key_[find_->in_part] = find_->in_values[in_next_++];
     scan_.Prepare(thd_, *open_, *index_, find_->op, in_key_);
     const int error = scan_.First();

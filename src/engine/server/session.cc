@@ -8,8 +8,6 @@ using model::ErrorCode;
 
 namespace {
 
-/// Longer than any backup: a commit waits for BACKUP STAGE BLOCK_COMMIT as SQL does.
-constexpr ulong kCommitLockWaitSeconds = 86400;
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
 
@@ -18,7 +16,7 @@ void Fold(std::string* name) {
   CHARSET_INFO* charset = files_charset_info;
   const Well_formed_prefix good(charset, name->data(), name->size());
   if (good.length() != name->size() || name->find('\0') != std::string::npos) return;
-  name->resize(my_casedn_str(charset, name->data()));
+  FoldCase(charset, name);
 }
 
 /// As the parser of SQL hands them on, so that two spellings of a table are one.
@@ -36,6 +34,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       user_(user),
       thd_(timeouts, user),
       tables_(thd_),
+      committer_(thd_, tables_),
       writer_(thd_, tables_),
       row_(thd_, tables_),
       indexes_(indexes) {}
@@ -122,15 +121,7 @@ void ServerSession::BeginTurn(bool writes) {
     thd->set_time();
   if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
-  // InnoDB takes it over with the first table that the turn locks. Rows are logged, so that writes
-  // need no locks on the gaps beside them: where a row is looked for that is not there, an insert
-  // of another session nearby is in nobody's way. The turn's finds have one view all the same.
-  thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
-  if (!writes) return;
-  // trans_begin() would release the metadata locks of the tables that stay open between turns.
-  thd->variables.option_bits |= OPTION_BEGIN;
-  thd->server_status |= SERVER_STATUS_IN_TRANS;
-  thd->transaction->start_time.reset(thd);  // For mysql.transaction_registry.
+  committer_.Begin(writes);
 }
 
 Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
@@ -198,7 +189,7 @@ Outcome ServerSession::Read(ServerIndex& index, const model::Find& find, model::
   Outcome outcome = index.ResolveForRead(tables_, &open);
   if (!outcome.ok()) return outcome;
   thd_.StartStatement(SQLCOM_SELECT);
-  if (open->table->vfield != nullptr) [[unlikely]]
+  if (HasGenerated(*open->table)) [[unlikely]]
     thd_.SetTime();
   outcome = tables_.Lock(*open);
   if (outcome.ok()) outcome = SendRows(*open, index, find, sink);
@@ -226,109 +217,44 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
   }
 }
 
-// With the binary log on, or several engines, the transaction is prepared, which flushes the
-// engine's log, and the binary log synced, before anybody sees it.
-bool ServerSession::IsSeenBeforeItIsFlushed() const {
-  if (!tables_.has_changed_rows()) return false;
-  if (tables_.has_unlogged_rows()) return true;
-  unsigned writers = 0;
-  for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
-       each = each->next()) {
-    writers += each->is_trx_read_write();
-  }
-  return writers <= 1;
-}
-
-// The server's commit does not take it again, nor release it. Where it cannot be had the commit
-// tries once more, and fails.
-void ServerSession::TakeCommitLock() {
-  THD* thd = thd_.get();
-  thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
-  MDL_REQUEST_INIT(&commit_lock_, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
-  if (thd->mdl_context.acquire_lock(&commit_lock_, thd->variables.lock_wait_timeout)) return;
-  thd->backup_commit_lock = &commit_lock_;
-}
-
-void ServerSession::ReleaseCommitLock() {
-  THD* thd = thd_.get();
-  if (thd->backup_commit_lock != &commit_lock_) return;
-  thd->mdl_context.release_lock(commit_lock_.ticket);
-  thd->backup_commit_lock = nullptr;
-}
-
 bool ServerSession::PrepareCommit() {
   seal_ = writer_.Seal();
-  if (!seal_.ok() || !IsSeenBeforeItIsFlushed()) return false;
-  TakeCommitLock();
+  if (!seal_.ok() || !committer_.IsSeenBeforeItIsFlushed()) return false;
+  committer_.HoldBackups();
   return true;
 }
 
-// InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
-// flushes that as well; one that does not ("not applied", a key that is there already) has nothing
-// to flush of its own, and would answer too soon.
-void ServerSession::NoteSeen() {
-  seen_.clear();
-  if (!must_flush_ || tables_.has_changed_rows()) return;
-  for (Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
-       each = each->next()) {
-    if (each->ht()->flush_logs != nullptr) seen_.push_back(each->ht());
-  }
-}
-
-// Returns at once where all of the log is flushed already: when a stock is sold out nobody writes.
-void ServerSession::FlushSeen() {
-  for (handlerton* engine : seen_) engine->flush_logs(engine);
-}
-
-// KILL and shutdown end the wait for a semi-synchronous replica, and the commit says that all is
-// well: a client of SQL is not told so, because the server has shut its socket down.
-bool ServerSession::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
-
 Outcome ServerSession::Commit() {
-  THD* thd = thd_.get();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
-  bool failed = !outcome.ok() || trans_commit_stmt(thd);
+  bool failed = !outcome.ok() || CommitStatement(thd_.get());
   bool is_unknown = false;
   if (writes_ && !failed) {
-    thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
-    NoteSeen();
-    // Like this InnoDB does not wait where another commit waits for the next flush already; what is
-    // still owed is counted on the THD, which waits for it when it is destroyed.
-    if (!must_flush_) thd->system_thread = NON_SYSTEM_THREAD;
-    // A group commit has its leader's: replicas tell groups apart by it.
-    thd->set_query_id(next_query_id());
-    const ulong rollbacks_before = thd->status_var.ha_rollback_count;
-    failed = trans_commit(thd);
-    thd->system_thread = SYSTEM_THREAD_GENERIC;
-    if (!failed) FlushSeen();
-    // Where no engine was rolled back it had been decided: the binary log could not be rotated,
-    // say.
-    const bool stays = failed && thd->status_var.ha_rollback_count == rollbacks_before;
-    is_unknown = stays || (!failed && WasCutOff());
+    const Committer::Result result = committer_.Commit(must_flush_);
+    failed = result.failed;
+    is_unknown = result.unknown;
   }
   if (failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
-    if (writes_) trans_rollback(thd);
+    if (writes_) committer_.RollbackTransaction();
     tables_.LetGo();
     tables_.EndScans();
   }
   if (is_unknown) outcome.result = Outcome::Result::kUnknown;
-  ReleaseCommitLock();
+  committer_.LetBackupsGo();
   EndTurn();
   return outcome;
 }
 
 void ServerSession::Rollback() {
-  THD* thd = thd_.get();
   row_.Abandon();
   writer_.Abandon();
   tables_.LetGo();
   tables_.EndScans();
-  trans_rollback_stmt(thd);
-  if (writes_) trans_rollback(thd);
-  ReleaseCommitLock();
+  committer_.RollbackStatement();
+  if (writes_) committer_.RollbackTransaction();
+  committer_.LetBackupsGo();
   EndTurn();
   Recover();
 }

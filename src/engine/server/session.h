@@ -1,4 +1,4 @@
-// engine::Session on MariaDB: one THD, its open tables, and turns on them.
+// engine::Session in a server: one THD, its open tables, and turns on them.
 //
 // Threads: the owning thread, except Interrupt. Limits: see WaitTimeouts.
 #pragma once
@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "commit.h"
 #include "engine/server/merged_row.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
@@ -48,12 +49,6 @@ class ServerSession final : public Session {
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
-  bool IsSeenBeforeItIsFlushed() const;
-  bool WasCutOff() const;
-  void TakeCommitLock();
-  void ReleaseCommitLock();
-  void NoteSeen();
-  void FlushSeen();
   uint64_t RowsPassed() const;
   void EndTurn();
   void Recover();
@@ -62,15 +57,14 @@ class ServerSession final : public Session {
   const SessionUser user_;
   WorkerThd thd_;
   Tables tables_;
+  Committer committer_;
   Writer writer_;
   MergedRow row_;
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
-  bool must_flush_ = false;        ///< Something else than relaxed writes has an answer.
-  Outcome seal_;                   ///< Of PrepareCommit.
-  MDL_request commit_lock_;        ///< MDL_BACKUP_COMMIT, from PrepareCommit to the end of Commit.
-  std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
+  bool must_flush_ = false;  ///< Something else than relaxed writes has an answer.
+  Outcome seal_;             ///< Of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.

@@ -55,7 +55,7 @@ uint8_t IntegerBytes(enum_field_types type) {
 
 void SimpleKey::Learn(const KEY& key) {
   parts_.clear();
-  if (key.algorithm == HA_KEY_ALG_LONG_HASH) return;
+  if (IsHash(key)) return;
   Part part;
   for (uint i = 0; i < key.user_defined_key_parts && LearnPart(key.key_part[i], &part); ++i) {
     parts_.push_back(part);
@@ -72,7 +72,7 @@ bool SimpleKey::LearnPart(const KEY_PART_INFO& key_part, Part* part) {
   part->is_integer = part->integer_bytes != 0;
   part->is_unsigned = field->is_unsigned();
   if (part->is_integer) return true;
-  if (field->type_handler() != &type_handler_varchar) return false;
+  if (!IsPlainVarchar(*field)) return false;
   const CHARSET_INFO* charset = field->charset();
   part->is_binary = charset == &my_charset_bin;
   if (!part->is_binary && ((charset->state & MY_CS_NONASCII) || charset->mbminlen != 1))

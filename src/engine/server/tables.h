@@ -13,60 +13,22 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "api.h"
+#include "engine/server/open_table.h"
 #include "engine/session.h"
+#include "table_locks.h"
+#include "table_opener.h"
 #include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
-enum class Access : uint8_t { kRead, kWrite };
-
-/// The foreign keys that refer to a table, as a text that differs when they do.
-struct References {
-  TABLE* table;
-  std::string keys;
-};
-
-/// One open instance of a table.
-struct OpenTable {
-  TABLE* table = nullptr;
-  Access access = Access::kRead;
-  bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
-  bool changed = false;           ///< Written to in this turn.
-  MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to its end, or longer.
-  MDL_ticket* commits = nullptr;  ///< With `lock`, for writes that cannot be taken back.
-  uint64_t used_in = 0;           ///< The last turn that locked it.
-  bool stays_locked = false;      ///< Between turns that only read.
-  bool is_innodb = false;         ///< And not partitioned.
-  bool tells_time = false;  ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
-  /// Serial of the Index that the handler is initialized for; 0: none.
-  uint64_t positioned_for = 0;
-  bool reads_key = false;  ///< And whether it reads the parts of the key.
-
-  /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
-  std::deque<TABLE_LIST> list;
-  std::vector<std::unique_ptr<std::string>> names;
-  std::vector<TABLE*> tables;
-  /// For writes: of each table whose rows may change. Such a key comes without the table's being
-  /// locked for it (CREATE TABLE of a child).
-  std::vector<References> references;
-
-  /// Ends the initialization of the handler.
-  void EndScan();
-};
-
-/// Whether its engine, or that of its partitions, can take a statement back.
-bool RollsBack(const TABLE& table);
-
 class Tables {
  public:
-  explicit Tables(WorkerThd& thd) : thd_(thd) {}
+  explicit Tables(WorkerThd& thd) : thd_(thd), opener_(thd), locks_(thd) {}
 
   /// The open instance, opened when need be. Outcome errors: open_table, view, sequence,
   /// system_table, trigger..., or busy when a lock is in the way.
@@ -107,16 +69,6 @@ class Tables {
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
 
  private:
-  Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
-  Outcome OpenOne(OpenTable* open, std::string_view db, std::string_view name, thr_lock_type lock,
-                  bool for_foreign_key, TABLE** table);
-  Outcome OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool deletes, bool updates,
-                                 unsigned depth);
-  bool ReferencesChanged(const OpenTable& open);
-  Outcome TakeBackupLock(const TABLE& table);
-  Outcome TakeBackupLock(enum_mdl_type type, unsigned bit);
-  Outcome TakeCommitLock(OpenTable& open);
-  Outcome LockFailure();
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
   Outcome TakeLock(OpenTable& open);
   int Resume(OpenTable& open);
@@ -125,9 +77,10 @@ class Tables {
   void FlushStatistics();
 
   WorkerThd& thd_;
+  TableOpener opener_;
+  TableLocks locks_;
   std::unordered_map<std::string, std::unique_ptr<OpenTable>> by_name_;
   std::vector<OpenTable*> locked_;
-  unsigned backup_locks_ = 0;  ///< Bit by kind: taken in this turn.
   uint64_t generation_ = 1;
   uint64_t turn_ = 0;
   bool locks_stay_ = false;

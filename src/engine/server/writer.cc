@@ -46,11 +46,11 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
   const Field* const field = table.found_next_number_field;
   if (field == nullptr) return false;
   const std::vector<uint>& columns = index.column_fields();
-  if (std::find(columns.begin(), columns.end(), field->field_index) != columns.end()) return true;
+  if (std::find(columns.begin(), columns.end(), NumberOf(*field)) != columns.end()) return true;
   if (request.verb != Request::Verb::kEdit) return false;
   const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
   return std::any_of(parts.first, parts.first + parts.count, [field](const KEY_PART_INFO& part) {
-    return part.fieldnr == field->field_index + 1u;
+    return part.fieldnr == NumberOf(*field) + 1u;
   });
 }
 
@@ -59,9 +59,8 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 // Whether the engine takes back a change of one row that fails, whatever it has touched by then.
 Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
-  if (!open.rolls_back || table.part_info != nullptr || open.tables.size() != 1 ||
-      table.s->long_unique_table || table.s->period.unique_keys != 0 ||
-      table.file->ht->db_type != DB_TYPE_INNODB) {
+  if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
+      HasServersUniqueKeys(table) || !IsInnodb(table) || HasIndexBeside(table)) {
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kInsert) {
@@ -182,7 +181,7 @@ int Writer::CounterError(TABLE* table) {
   handler* file = table->file;
   const bool is_used_up =
       file->info(HA_STATUS_AUTO) != 0 || file->stats.auto_increment_value == ULONGLONG_MAX;
-  const bool waits = file->ht->db_type == DB_TYPE_INNODB && !is_used_up;
+  const bool waits = IsInnodb(*table) && !is_used_up;
   return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
 }
 
@@ -202,11 +201,11 @@ Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& f
   TABLE* table = open.table;
   if (find.modification == Modification::kDelete) {
     bitmap_set_all(table->read_set);
-    table->mark_columns_needed_for_delete();
+    MarkForDelete(*table);
   } else {
     new_row_.PrepareUpdate(table, index);
   }
-  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
 }
@@ -335,7 +334,7 @@ void Writer::MarkForEdit(TABLE* table, ServerIndex& index) {
 
 Outcome Writer::PrepareEdit(TABLE* table, ServerIndex& index) {
   MarkForEdit(table, index);
-  if (table->file->prepare_for_insert(1)) return statement_.ServerFailure();
+  if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
@@ -361,7 +360,7 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
   if (decision == Decision::kDelete) {
     statement_.SetCommand(SQLCOM_DELETE);
     statement_open_.spent = true;  // Other columns are marked than for an update.
-    table->mark_columns_needed_for_delete();
+    MarkForDelete(*table);
     outcome = DeleteRow(table);
   } else if (!exists) {
     return InsertEdited(open, index, edit, changes, again);
@@ -379,7 +378,7 @@ Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& ed
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_DELETE);
   statement_open_.spent = true;
-  table->mark_columns_needed_for_delete();
+  MarkForDelete(*table);
   const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
   statement_open_.has_half = error == 0;
   if (error == 0) return InsertEdited(open, index, edit, changes, again);

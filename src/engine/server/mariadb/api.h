@@ -1,7 +1,7 @@
-// The server's private headers in the order in which they compile, and nothing else.
+// The server's private headers in the order in which they compile, then what differs between its
+// versions (compat.h) and between servers (accessors.h).
 //
-// Every other file of this folder and of plugin/ includes the server through this one, so that
-// what differs between server versions has one place.
+// Every other file of engine/server and of plugin/ includes the server through this one.
 #pragma once
 
 #ifndef MYSQL_SERVER
@@ -54,3 +54,7 @@
 #undef max
 #undef test
 #undef swap
+
+#include "compat.h"
+// Behind compat.h.
+#include "accessors.h"

@@ -34,7 +34,7 @@ bool MayPadOrTrim(const Field* field, std::string_view text) {
 
 bool NewRow::PrepareInsert(TABLE* table) {
   THD* thd = thd_.get();
-  if (table->file->prepare_for_insert(1)) return false;
+  if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return false;
   table->next_number_field = table->found_next_number_field;
   table->mark_columns_needed_for_insert();
   if (check_that_all_fields_are_given_values(thd, table, table->pos_in_table_list) ||

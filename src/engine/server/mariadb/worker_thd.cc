@@ -49,6 +49,9 @@ model::Error EngineError(int number) {
     case ER_SERVER_SHUTDOWN:
     case HA_ERR_ABORTED_BY_USER:
       return model::Error{model::ErrorCode::kKilled, 0};
+    // The handler's number for a text that is no geometry.
+    case HA_ERR_NULL_IN_SPATIAL:
+      return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
     default:
       return model::Error::Engine(number);
   }
@@ -100,6 +103,7 @@ bool WorkerThd::Create() {
   }
   server_threads.insert(thd);
   EnterPerformanceSchema();
+  FindFlushAtCommit();
   SetRowLockWait();
   IgnoreSnapshotIsolation();
   RefreshVariables();
@@ -137,6 +141,15 @@ void WorkerThd::EnterPerformanceSchema() {
   PSI_CALL_set_thread(thread);
   mysql_thread_set_psi_THD(thd_);
 #endif
+}
+
+// The variable's own place in memory: InnoDB stays loaded as long as the server runs.
+void WorkerThd::FindFlushAtCommit() {
+  sys_var* variable = find_sys_var(thd_, STRING_WITH_LEN("innodb_flush_log_at_trx_commit"),
+                                   /*throw_error=*/false);
+  if (variable == nullptr) return;
+  flush_at_commit_ =
+      reinterpret_cast<const unsigned long*>(variable->value_ptr(thd_, OPT_GLOBAL, &null_clex_str));
 }
 
 void WorkerThd::SetRowLockWait() {

@@ -49,6 +49,11 @@ class WorkerThd {
   /// now.
   bool RefreshVariables();
 
+  /// @@global.innodb_flush_log_at_trx_commit; 1 where the server has no InnoDB.
+  unsigned long flush_at_commit() const {
+    return flush_at_commit_ != nullptr ? *flush_at_commit_ : 1;
+  }
+
   /// Table and metadata locks are waited for as WaitTimeouts says (a commit waits longer).
   void RestoreLockWait();
 
@@ -79,6 +84,7 @@ class WorkerThd {
 
  private:
   void SetRowLockWait();
+  void FindFlushAtCommit();
   void IgnoreSnapshotIsolation();
   void Assign(sys_var* variable, unsigned long long value);
   void EnterPerformanceSchema();
@@ -87,6 +93,7 @@ class WorkerThd {
   const SessionUser user_;
   std::mutex mutex_;  ///< Guards thd_ against Interrupt.
   THD* thd_ = nullptr;
+  const unsigned long* flush_at_commit_ = nullptr;
   base::ShownText description_;
 };
 

@@ -1,0 +1,51 @@
+// Begins, commits and rolls back the transaction of a turn, as durable as the server is told to be.
+//
+// Flow: Begin, statements, then { HoldBackups } Commit or Rollback. Threads: the session's.
+// Errors: those that the server left in the diagnostics area.
+#pragma once
+
+#include <vector>
+
+#include "api.h"
+#include "engine/server/tables.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+class Committer {
+ public:
+  Committer(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+
+  /// What the turn will be: a transaction that writes, or one view for all finds.
+  void Begin(bool writes);
+
+  /// Whether other sessions see the rows of the transaction before its log is flushed.
+  bool IsSeenBeforeItIsFlushed() const;
+  /// From here to the end of Commit or Rollback no backup begins. Waits for one that is at work.
+  void HoldBackups();
+
+  struct Result {
+    bool failed = false;
+    bool unknown = false;  ///< The transaction may stand all the same, or a replica may lack it.
+  };
+  /// REQUIRES: Begin(true). `must_flush`: somebody is told of more than relaxed writes.
+  Result Commit(bool must_flush);
+  void RollbackStatement();
+  void RollbackTransaction();
+  void LetBackupsGo();
+
+ private:
+  void NoteSeen();
+  void FlushSeen();
+  bool WasCutOff() const;
+
+  WorkerThd& thd_;
+  Tables& tables_;
+  MDL_request commit_lock_;        ///< MDL_BACKUP_COMMIT, from HoldBackups on.
+  std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
+};
+
+/// Ends the statement that is open within the transaction. True: it failed.
+bool CommitStatement(THD* thd);
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,22 @@
+#include "hash_key.h"
+
+namespace rowsocket::engine::server {
+
+KeyParts UserKeyParts(const KEY& key) {
+  if (!IsHash(key)) return {key.key_part, key.user_defined_key_parts, false};
+  const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
+  const uint count = hash->argument_count();
+  return {key.key_part - count, count, true};
+}
+
+// As TABLE::update_virtual_field, which besides computes the generated columns among the key's
+// anew: over the values just stored, and from what record[0] still has of an earlier request.
+void StoreHash(THD* thd, TABLE* table, const KEY& key) {
+  Field* const hash = key.key_part->field;
+  Query_arena backup;
+  thd->set_n_backup_active_arena(table->expr_arena, &backup);
+  hash->vcol_info->expr->save_in_field(hash, /*no_conversions=*/false);
+  thd->restore_active_arena(table->expr_arena, &backup);
+}
+
+}  // namespace rowsocket::engine::server

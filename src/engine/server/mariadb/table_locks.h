@@ -1,0 +1,42 @@
+// The locks beside those of the tables themselves: against backups, and for those who wait for a
+// table.
+//
+// Threads: the session's. Errors: lock_tables, killed; busy or gives way.
+#pragma once
+
+#include "engine/server/open_table.h"
+#include "engine/session.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+/// The outcome of a lock that was not had.
+Outcome LockFailure(WorkerThd& thd);
+
+class TableLocks {
+ public:
+  explicit TableLocks(WorkerThd& thd) : thd_(thd) {}
+
+  /// What FLUSH TABLES WITH READ LOCK and BACKUP STAGE wait for, or hold.
+  Outcome TakeBackupLock(const TABLE& table);
+  void ReleaseBackupLocks();
+
+  /// What is changed in a table of an engine without transactions cannot be taken back: its commit
+  /// must not be what has to wait. Taken behind the lock of the table and held no longer, because
+  /// all other commits of the server may wait for it.
+  Outcome TakeCommitLock(OpenTable& open);
+  void ReleaseCommitLock(OpenTable& open);
+
+  /// Whether a table of the session is out of date, or another session waits for one.
+  bool SomebodyWaits() const;
+  /// REQUIRES: no table is locked.
+  void CloseTables();
+
+ private:
+  Outcome Take(enum_mdl_type type, unsigned bit);
+
+  WorkerThd& thd_;
+  unsigned backup_locks_ = 0;  ///< Bit by kind: taken in this turn.
+};
+
+}  // namespace rowsocket::engine::server

@@ -4,7 +4,8 @@
 # Places   repo_dir   this checkout
 #          cache_dir  what bootstrap made and keeps: /var/cache/rowsocket for root, the user's own
 #                     cache folder otherwise; ROWSOCKET_CACHE names another. Absolute, no blanks
-# After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD (see scripts/bootstrap).
+# Servers  server_name: the one that is meant: --server, or ROWSOCKET_SERVER, or the first of servers.
+# After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see scripts/bootstrap).
 
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -25,6 +26,19 @@ die() {
   warn "$*"
   exit 1
 }
+
+# The servers that the library is built for. For each of them Debian's release that has it.
+servers=(mariadb-10.11 mariadb-11.8)
+declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie)
+
+# use_server NAME: this script means that server, and so does every script that it calls.
+use_server() {
+  [[ -n $1 && " ${servers[*]} " == *" $1 "* ]] ||
+    die "there is no server '$1'; --server and ROWSOCKET_SERVER name one of: ${servers[*]}"
+  server_name=$1
+  export ROWSOCKET_SERVER=$1
+}
+use_server "${ROWSOCKET_SERVER:-${servers[0]}}"
 
 # The server's own makefiles are among what cannot do with it.
 [[ $cache_dir != *[[:space:]]* ]] ||
@@ -80,8 +94,26 @@ venv_dir() {
   echo "$cache_dir/venv-${hash:0:16}"
 }
 
+# The link to the cache of the server, which bootstrap makes.
+server_link() { echo "$cache_dir/$server_name"; }
+
 load_server_env() {
-  [[ -r $cache_dir/current/env ]] || die "no server in $cache_dir: run scripts/bootstrap first"
+  [[ -r $(server_link)/env ]] ||
+    die "no $server_name in $cache_dir: run scripts/bootstrap --server $server_name first"
   # shellcheck source=/dev/null
-  . "$cache_dir/current/env"
+  . "$(server_link)/env"
+  # Messages and character sets: usr/share/mysql in 10.11, usr/share/mariadb in 11.8.
+  ROWSOCKET_SERVER_SHARE=$ROWSOCKET_SERVER_PREFIX/usr/share/mariadb
+  [[ -e $ROWSOCKET_SERVER_SHARE/charsets ]] ||
+    ROWSOCKET_SERVER_SHARE=$ROWSOCKET_SERVER_PREFIX/usr/share/mysql
+}
+
+# build_dir PRESET: where it is built. What is for one server has a folder for each of them.
+build_dir() {
+  local folder=$repo_dir/build
+  [[ $1 == release ]] || folder+=-$1
+  if [[ $1 =~ ^(release|sanitize-library|contract)$ && $server_name != "${servers[0]}" ]]; then
+    folder+=-$server_name
+  fi
+  echo "$folder"
 }

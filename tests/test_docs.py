@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from server import REPOSITORY, cache_dir, server_env
+from server import REPOSITORY, cache_dir, server_env, server_name
 
 QUICKSTART_S = 20  # once everything has been obtained and built
 # Where each command of a document is run.
@@ -57,7 +57,7 @@ def own_cache(tmp_path):
     """A cache folder that shares what bootstrap made, but not the running quickstart of a user."""
     cache = tmp_path / "cache"
     cache.mkdir()
-    for name in ("current", "memcached"):
+    for name in (server_name(), "memcached"):
         (cache / name).symlink_to((cache_dir() / name).resolve())
     for venv in cache_dir().glob("venv-*"):
         (cache / venv.name).symlink_to(venv)

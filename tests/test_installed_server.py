@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from server import REPOSITORY, cache_dir, server_env
+from server import REPOSITORY, cache_dir, server_env, server_name
 
 TIMEOUT_S = 300
 FIRST_WAY_OUT = "apt install ./mariadb-plugin-rowsocket_*.deb"
@@ -52,7 +52,7 @@ def own_cache(tmp_path):
     """A cache folder with the server that bootstrap made."""
     cache = tmp_path / "cache"
     cache.mkdir()
-    (cache / "current").symlink_to((cache_dir() / "current").resolve())
+    (cache / server_name()).symlink_to((cache_dir() / server_name()).resolve())
     return cache
 
 
@@ -89,7 +89,7 @@ def test_bootstrap_stops_where_the_source_of_the_server_cannot_be_had(machine, t
             "mariadb-server-core=1:10.11.18-0+deb12u1\n") in said
     assert "apt-mark hold mariadb-server mariadb-server-core\n" in said
     assert "--another-server" in said
-    assert not (cache / "current").exists(), "minutes were spent on headers that nobody can use"
+    assert not (cache / server_name()).exists(), "minutes were spent on headers that nobody can use"
 
 
 @pytest.mark.parametrize("command", [["scripts/bootstrap"], ["scripts/bootstrap", "--update"],

@@ -8,7 +8,7 @@ import random
 import re
 import subprocess
 
-from .machine import cache_dir, read_env
+from .machine import read_env, server_link
 
 SLAP_QUERIES_S = 20_000  # about as many as a server of 2 cores answers in a second
 SLAP_DIFFERENT = 20_000
@@ -44,7 +44,7 @@ def slap(plan, load, system, seconds):
     file.write_text("".join(
         "SELECT user_name,user_email,created FROM user WHERE user_id="
         f"{choose.randint(1, plan.rows)};\n" for _ in range(min(queries, SLAP_DIFFERENT))))
-    program = pathlib.Path(read_env(cache_dir() / "current/env")["ROWSOCKET_SERVER_PREFIX"])
+    program = pathlib.Path(read_env(server_link() / "env")["ROWSOCKET_SERVER_PREFIX"])
     text = _run([program / "usr/bin/mariadb-slap", "--no-defaults", "--host=127.0.0.1",
                  f"--port={system.env['SQL_PORT']}", "--user=root", "--create-schema=test",
                  "--no-drop", f"--concurrency={load.connections}", f"--number-of-queries={queries}",

@@ -16,7 +16,7 @@ import random
 import shutil
 import subprocess
 
-from .machine import REPOSITORY, cache_dir
+from .machine import REPOSITORY, cache_dir, server_link
 
 WIDE_COLUMNS = 50
 WIDE_ROWS_MAX = 100_000
@@ -87,7 +87,7 @@ def value_rows(size):
 
 
 def cached_directory(plan):
-    recipe = "\n".join(statements(plan)) + (cache_dir() / "current/env").read_text()
+    recipe = "\n".join(statements(plan)) + (server_link() / "env").read_text()
     mark = hashlib.sha256(recipe.encode()).hexdigest()[:MARK_LENGTH]
     return cache_dir() / "bench-data" / f"{data_kind(plan)}-{mark}"
 

@@ -20,6 +20,11 @@ def cache_dir():
     return pathlib.Path(home) / "rowsocket"
 
 
+def server_link():
+    """Where the server stands that is measured; scripts/bench --server names another one."""
+    return cache_dir() / os.environ.get("ROWSOCKET_SERVER", "mariadb-10.11")
+
+
 def read_env(path):
     """The NAME=VALUE lines of a file."""
     pairs = (text.split("=", 1) for text in pathlib.Path(path).read_text().splitlines()
@@ -63,7 +68,7 @@ def memcached_version():
 
 
 def versions():
-    env = read_env(cache_dir() / "current" / "env")
+    env = read_env(server_link() / "env")
     tools = {"redis": ("redis-cli", "--version"), "sysbench": ("sysbench", "--version"),
              "compiler": ("c++", "-dumpfullversion")}
     found = {"memcached": memcached_version(),

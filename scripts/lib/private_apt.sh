@@ -2,7 +2,8 @@
 # apt-get with lists of its own, so that server binaries and server source of one version can be
 # fetched without touching the machine's configuration. Sourced by bootstrap.
 #
-# The sources are the machine's own entries for Debian's suites, with deb-src added to each.
+# The sources are the machine's own entries for Debian's suites, with deb-src added to each; those of
+# another release of Debian are had from the same places.
 
 apt_dir=$cache_dir/apt.partial
 
@@ -48,9 +49,12 @@ private_sources_from_stanzas() {
     }' "${@:2}"
 }
 
+host_release() { (. /etc/os-release && echo "$VERSION_CODENAME"); }
+
+# write_private_sources RELEASE
 write_private_sources() {
   local codename lists stanzas
-  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  codename=$(host_release)
   shopt -s nullglob
   lists=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list)
   stanzas=(/etc/apt/sources.list.d/*.sources)
@@ -63,6 +67,10 @@ write_private_sources() {
     # An empty line between two files keeps their stanzas apart.
     awk 'FNR == 1 { print "" } { print }' "${stanzas[@]}" >"$apt_dir/stanzas"
     private_sources_from_stanzas "$codename" "$apt_dir/stanzas" >"$apt_dir/sources/debian.sources"
+  fi
+  if [[ $1 != "$codename" ]]; then
+    sed -i -E -e "/^Suites:/s/\b$codename\b/$1/g" \
+      -e "s/^(deb(-src)? +(\[[^]]*\] *)?[^ ]+ +)$codename/\1$1/" "$apt_dir"/sources/*
   fi
   [[ -n $(cat "$apt_dir"/sources/*) ]] ||
     die "found no entry for Debian $codename in /etc/apt/sources.list or sources.list.d"
@@ -77,21 +85,22 @@ private_apt() {
     -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
+# prepare_private_apt [RELEASE]: that of this machine if none is named.
 prepare_private_apt() {
   rm -rf "$apt_dir"
   mkdir -p "$apt_dir"/{sources,lists/partial,cache/archives/partial,debs,source}
-  write_private_sources
+  write_private_sources "${1:-$(host_release)}"
   run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
     private_apt apt-get update || die "Debian's package lists cannot be read; is the network up?"
 }
 
-# Versions of MariaDB 10.11 to try, the best first: the one that this machine runs already (a
+# Versions of the server to try, the best first: the one that this machine runs already (a
 # library for it can then be installed), then from the newest downwards.
 server_package_versions() {
   {
     installed_server_package
     private_apt apt-cache madison mariadb-server | awk -F' *\\| *' '{ print $2 }' | sort -Vru
-  } | grep -E '^1:10\.11\.' | awk '!seen[$0]++'
+  } | grep -F "1:${server_name#*-}." | awk '!seen[$0]++'
 }
 
 download_source() {
@@ -103,5 +112,10 @@ download_binaries() {
   for name in "${server_binaries[@]}"; do
     wanted+=("$name=$1")
   done
+  if [[ $(host_release) != "${server_release[$server_name]}" ]]; then
+    for name in "${server_libraries[@]}"; do
+      wanted+=("$name/${server_release[$server_name]}")
+    done
+  fi
   cd "$apt_dir/debs" && private_apt apt-get download "${wanted[@]}"
 }

@@ -9,7 +9,7 @@
 #                             env       written when both are there
 #                             prefix/   Debian's binaries, unpacked
 #                             datadir/  what mariadb-install-db makes, to be copied: comes last
-# $cache_dir/current          link to the one in use
+# $cache_dir/NAME             link to the one in use of the server of this name, mariadb-10.11 for example
 # A part that is there is complete (each appears by a rename, build/ by its marker), so that a run
 # which was interrupted is taken up where it stopped.
 
@@ -19,6 +19,10 @@ cache_recipe=1
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
 
+# What the server's programs load in Debian 13, for a machine with another release.
+server_libraries=(libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 libmd0 libncurses6
+  libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g)
+
 plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
   AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
 
@@ -27,9 +31,9 @@ source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb 
   storage/spider storage/tokudb)
 
 server_is_there() {
-  grep -qsx "ROWSOCKET_CACHE_RECIPE=$cache_recipe" "$cache_dir/current/env"
+  grep -qsx "ROWSOCKET_CACHE_RECIPE=$cache_recipe" "$(server_link)/env"
 }
-server_binaries_are_there() { [[ -e $cache_dir/current/datadir ]]; }
+server_binaries_are_there() { [[ -e $(server_link)/datadir ]]; }
 
 # version_of_source FOLDER: x.y.z, as the source's own VERSION file has it.
 version_of_source() {
@@ -60,7 +64,7 @@ take_given_source() {
 pick_version() {
   local version versions
   mapfile -t versions < <(server_package_versions)
-  ((${#versions[@]})) || die "Debian's lists offer no MariaDB 10.11"
+  ((${#versions[@]})) || die "Debian's lists offer no MariaDB ${server_name#*-}"
   for version in "${versions[@]}"; do
     if run_step "downloading the source of MariaDB $version" "$apt_dir/log" \
       download_source "$version" 2>/dev/null; then
@@ -70,7 +74,7 @@ pick_version() {
     say "  the source of $version is not to be had; trying the next version"
   done
   tail -n 20 "$apt_dir/log" >&2
-  die "no MariaDB 10.11 whose source can be downloaded; is the network up?"
+  die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"
 }
 
 unpack_binaries() {
@@ -79,7 +83,22 @@ unpack_binaries() {
   for deb in "$apt_dir"/debs/*.deb; do
     dpkg -x "$deb" prefix.partial
   done
+  [[ $(host_release) == "${server_release[$server_name]}" ]] || use_own_libraries prefix.partial
   mv prefix.partial prefix
+}
+
+# A server of another release of Debian runs with that release's libraries, which are unpacked beside
+# it: its programs are told where they are, and where they will be.
+use_own_libraries() {
+  local root=$1 file loader libraries
+  loader=$(cd "$root" && echo usr/lib*/*/ld-linux*.so.*)
+  loader=${loader%% *}
+  libraries=$PWD/prefix/${loader%/*}
+  for file in "$root"/usr/bin/* "$root"/usr/sbin/*; do
+    [[ -f $file && ! -L $file && $(head -c 4 "$file") == $'\x7fELF' ]] || continue
+    patchelf --set-interpreter "$PWD/prefix/$loader" --force-rpath --set-rpath "$libraries" "$file" ||
+      die "patchelf cannot change $file"
+  done
 }
 
 unpack_source() {
@@ -124,10 +143,12 @@ make_data_directory() {
   # Root without a password comes from the authentication method; without the nameless accounts a
   # test's own accounts are the ones that match. No name of this machine goes into the accounts.
   echo "DELETE FROM mysql.global_priv WHERE User = '';" >accounts.sql
+  local share=$PWD/prefix/usr/share/mariadb
+  [[ -e $share/charsets ]] || share=$PWD/prefix/usr/share/mysql
   prefix/usr/bin/mariadb-install-db --no-defaults --basedir="$PWD/prefix/usr" \
     --user="$(id -un)" --datadir="$PWD/datadir.partial" --cross-bootstrap \
     --auth-root-authentication-method=normal --skip-log-bin --innodb-log-file-size=96M \
-    --lc-messages-dir="$PWD/prefix/usr/share/mysql" --extra-file="$PWD/accounts.sql" &&
+    --lc-messages-dir="$share" --extra-file="$PWD/accounts.sql" &&
     rm -f accounts.sql && mv datadir.partial datadir
 }
 
@@ -157,7 +178,7 @@ make_server_cache() {
     rm -rf "$apt_dir"
     take_given_source
   else
-    prepare_private_apt
+    prepare_private_apt "${server_release[$server_name]}"
     pick_version
   fi
   # Before minutes are spent on it.
@@ -173,18 +194,18 @@ make_server_cache() {
     (cd source && rm -rf "${source_left_out[@]}")
     write_server_env
   fi
-  ln -sfn "$server_dir" "$cache_dir/current.partial"
-  mv -T "$cache_dir/current.partial" "$cache_dir/current"
+  ln -sfn "$server_dir" "$(server_link).partial"
+  mv -T "$(server_link).partial" "$(server_link)"
   rm -rf "$apt_dir"
 }
 
 # The binaries of the version whose source is there.
 make_server_binaries() {
   load_server_env
-  cd -P "$cache_dir/current" || die "cannot enter $cache_dir/current"
+  cd -P "$(server_link)" || die "cannot enter $(server_link)"
   rm -rf ./*.partial
   if [[ ! -e prefix ]]; then
-    prepare_private_apt
+    prepare_private_apt "${server_release[$server_name]}"
     run_step "downloading the binaries of MariaDB $ROWSOCKET_SERVER_PACKAGE" "$apt_dir/log" \
       download_binaries "$ROWSOCKET_SERVER_PACKAGE" || die "the server's binaries cannot be downloaded"
     unpack_binaries

@@ -46,7 +46,7 @@ choose_user() {
   [[ $EUID -eq 0 ]] || return 0
   if as_nobody test -x "$dir" &&
     as_nobody test -x "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" &&
-    as_nobody test -r "$ROWSOCKET_SERVER_PREFIX/usr/share/mysql/english/errmsg.sys"; then
+    as_nobody test -r "$ROWSOCKET_SERVER_SHARE/english/errmsg.sys"; then
     server_user=nobody
   fi
 }
@@ -64,14 +64,15 @@ make_data_directory() {
 # The server's own plugins as links; the library under test as a copy, so that a build that goes on
 # does not change the file under a running server.
 fill_plugin_directory() {
-  local library=${ROWSOCKET_SO:-$repo_dir/build/rowsocket.so}
+  local library
+  library=${ROWSOCKET_SO:-$(build_dir release)/rowsocket.so}
   ln -sf "$ROWSOCKET_SERVER_PREFIX"/usr/lib/mysql/plugin/*.so "$dir/plugin/"
   if [[ -r $library ]]; then
     cp "$library" "$dir/plugin/rowsocket.so.partial"
     chmod a+rx "$dir/plugin/rowsocket.so.partial"
     mv "$dir/plugin/rowsocket.so.partial" "$dir/plugin/rowsocket.so"
   elif [[ $plugin == rowsocket ]]; then
-    die "$library is not there: run scripts/build (or set ROWSOCKET_SO)"
+    die "$library is not there: run scripts/build --server $server_name (or set ROWSOCKET_SO)"
   fi
 }
 
@@ -102,7 +103,7 @@ prepare_directory() {
 
 # Set: arguments. The caller's options come last, so that they win.
 server_arguments() {
-  local share=$ROWSOCKET_SERVER_PREFIX/usr/share/mysql
+  local share=$ROWSOCKET_SERVER_SHARE
   arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
     --character-sets-dir="$share/charsets" --datadir="$dir/data" --tmpdir="$dir/tmp"
     --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/mariadbd.pid"
@@ -139,7 +140,7 @@ launch() {
 
 sql() {
   "$ROWSOCKET_SERVER_PREFIX/usr/bin/mariadb" --no-defaults --socket="$sql_socket" --user=root \
-    --character-sets-dir="$ROWSOCKET_SERVER_PREFIX/usr/share/mysql/charsets" \
+    --character-sets-dir="$ROWSOCKET_SERVER_SHARE/charsets" \
     --default-character-set=utf8mb4 "$@"
 }
 

@@ -133,7 +133,7 @@ def test_a_case_that_was_broken_off_replaces_no_finished_one(tmp_path):
 
 def test_the_version_of_memcached_is_that_of_the_one_that_is_measured(tmp_path, monkeypatch):
     monkeypatch.setenv("ROWSOCKET_CACHE", str(tmp_path))
-    for name, text in (("current", "ROWSOCKET_SERVER_VERSION=10.11.0"),
+    for name, text in (("mariadb-10.11", "ROWSOCKET_SERVER_VERSION=10.11.0"),
                        ("memcached", "ROWSOCKET_MEMCACHED_VERSION=1.6.0")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "env").write_text(f"{text}\n")

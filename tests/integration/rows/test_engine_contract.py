@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
-from server import REPOSITORY, Server, wait_until
+from server import REPOSITORY, Server, build_dir, wait_until
 
-LIBRARY = REPOSITORY / "build-contract" / "rowsocket_contract.so"
+LIBRARY = build_dir("contract") / "rowsocket_contract.so"
 SUITE = REPOSITORY / "src" / "engine" / "contract"
 pytestmark = pytest.mark.ours
 

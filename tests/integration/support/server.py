@@ -63,9 +63,28 @@ def run_packaged(sql, name):
             sql.run(statement)
 
 
-def server_env():
+SERVERS = ("mariadb-10.11", "mariadb-11.8")
+
+
+def server_name():
+    """The server that the library is tested in, as scripts/test --server has it."""
+    return os.environ.get("ROWSOCKET_SERVER", SERVERS[0])
+
+
+def is_server_before(version):
+    """Whether the server is of an older line than (11, 8), for example."""
+    return tuple(map(int, server_name().split("-")[1].split("."))) < version
+
+
+def build_dir(preset):
+    """Where scripts/build has made a library for the server."""
+    suffix = "" if server_name() == SERVERS[0] else f"-{server_name()}"
+    return REPOSITORY / (f"build-{preset}{suffix}")
+
+
+def server_env(name=None):
     """ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD."""
-    return read_env(cache_dir() / "current" / "env")
+    return read_env(cache_dir() / (name or server_name()) / "env")
 
 
 class Sql:
@@ -146,10 +165,13 @@ class StartFailed(Exception):
 
 class Server:
     """One private server. Its directory goes when it stops, unless keep is set. environment: what
-    its process has in its environment beside our own."""
+    its process has in its environment beside our own. server: which one, server_name() if none is
+    named."""
 
-    def __init__(self, plugin, options=(), keep=False, directory=None, environment=None):
+    def __init__(self, plugin, options=(), keep=False, directory=None, environment=None,
+                 server=None):
         self.plugin = plugin
+        self.server = server or server_name()
         self.options = list(options)
         self.environment = dict(environment or {})
         self.keep = keep
@@ -164,7 +186,8 @@ class Server:
         """Starts, or starts again on the same data directory."""
         if options is not None:
             self.options = list(options)
-        command = [str(SCRIPT), "start", str(self.directory), "--plugin", self.plugin]
+        command = [str(SCRIPT), "start", str(self.directory), "--server", self.server,
+                   "--plugin", self.plugin]
         if self.options:
             command += ["--", *self.options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace",

@@ -17,12 +17,13 @@ CATCH_UP_S = 60
 
 
 class Pair:
-    """A primary with the library, and a replica, by default without."""
+    """A primary with the library, and a replica, by default without. replica_server: of another line."""
 
-    def __init__(self, make_server, *options, replica_plugin="none", replica_options=("--read-only=1",)):
+    def __init__(self, make_server, *options, replica_plugin="none", replica_options=("--read-only=1",),
+                 replica_server=None):
         common = ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", *options]
         self.primary = make_server(options=["--log-bin=primary", "--server-id=1", *common])
-        self.replica = make_server(plugin=replica_plugin, options=[
+        self.replica = make_server(plugin=replica_plugin, server=replica_server, options=[
             "--server-id=2", "--innodb-flush-log-at-trx-commit=0", *replica_options])
         self.sql, self.copy = self.primary.sql(), self.replica.sql()
         self.sql.run("SET binlog_format = ROW")

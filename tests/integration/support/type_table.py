@@ -1,8 +1,12 @@
-"""Every column type of MariaDB 10.11 with values at its edges; test_types plays them.
+"""Every column type of MariaDB with values at its edges; test_types plays them.
 
 Each row: (definition, values). Of the values SQL takes some and refuses others: which, SQL tells.
 Text is sent as UTF-8, bytes as they are.
 """
+
+import struct
+
+from server import is_server_before
 
 UUIDS = ["123e4567-e89b-12d3-a456-426655440000", "00000000-0000-0000-0000-000000000000",
          "ffffffff-ffff-ffff-ffff-ffffffffffff", "123E4567E89B12D3A456426655440000", "123e4567", ""]
@@ -40,7 +44,8 @@ STRINGS = [(f"{kind} CHARACTER SET {charset}", TEXTS)
            for kind in ("VARCHAR(10)", "CHAR(10)")] + [
     (f"VARCHAR(10) COLLATE {collation}", TEXTS)
     for collation in ("utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_nopad_bin", "utf8mb4_swedish_ci",
-                      "utf8mb4_uca1400_as_cs", "latin1_german2_ci", "latin1_bin", "utf8mb4_general_nopad_ci")] + [
+                      "utf8mb4_uca1400_as_cs", "utf8mb4_uca1400_ai_ci", "utf8mb4_uca1400_swedish_nopad_ai_ci",
+                      "ucs2_uca1400_ai_ci", "latin1_german2_ci", "latin1_bin", "utf8mb4_general_nopad_ci")] + [
     ("VARCHAR(300)", ["", "y" * 255, "é" * 256, "z" * 300, "z" * 301, "z" * 300 + "  "]),
     ("TINYTEXT", ["", "x" * 255, "x" * 256, "é" * 127]), ("TEXT", ["", "short", "x" * 65535, "x" * 65536]),
     ("TEXT CHARACTER SET latin1", ["", "Größe", "日"]), ("MEDIUMTEXT", ["", "m" * 70000]),
@@ -87,7 +92,11 @@ SHAPES = [
         ("LINESTRING", ["0000000001020000000200000000000000000000000000000000000000000000000000f03f000000000000f03f",
                         "000000000101000000000000000000f03f0000000000000040"]))]
 
-ALL = INTEGERS + NUMBERS + STRINGS + BINARIES + TIMES + CHOICES + SHAPES
+VECTORS = [] if is_server_before((11, 7)) else [
+    ("VECTOR(2)", [struct.pack("<2f", *pair) for pair in ((0, 0), (1.5, -2), (3e38, -1e-45))] +
+     [b"", b"\x00", b"\x00" * 9, struct.pack("<2f", float("inf"), 0)])]
+
+ALL = INTEGERS + NUMBERS + STRINGS + BINARIES + TIMES + CHOICES + SHAPES + VECTORS
 UNKEYED = ("GEOMETRY", "POINT", "LINESTRING")
 PREFIXED = ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "JSON", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB")
 
@@ -95,6 +104,6 @@ PREFIXED = ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "JSON", "TINYBLOB", "B
 def key_of(definition):
     """The key definition of a column x of this type, or nothing."""
     word = definition.split()[0].split("(")[0]
-    if word in UNKEYED:
+    if word in UNKEYED + ("VECTOR",):
         return ""
     return ", KEY x (x(20))" if word in PREFIXED else ", KEY x (x)"

@@ -271,7 +271,9 @@ def test_missing_trailing_values_are_empty_strings(table, sql, rd, wr):
 
 @wrong(20)
 def test_null_among_in_values_is_null(sql, rd):
-    sql.run("CREATE TABLE n (id INT PRIMARY KEY, x VARCHAR(9), b VARBINARY(9), KEY(x), KEY(b))")
+    # In collations of uca1400, which are the default of newer servers, '' equals x'00'.
+    sql.run("CREATE TABLE n (id INT PRIMARY KEY, x VARCHAR(9) COLLATE utf8mb4_general_ci,"
+            " b VARBINARY(9), KEY(x), KEY(b))")
     sql.run("INSERT INTO n VALUES (1, NULL, NULL), (2, 'a', 'a'), (3, '', ''), (4, x'00', x'00')")
     for column in ("x", "b"):
         index = rd("n", column, "id")

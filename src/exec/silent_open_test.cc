@@ -141,7 +141,7 @@ TEST_F(SilentOpenTest, WaitForAHeldTableMayFail) {
   server_.Start();
   LineClient client = server_.Connect();
   auto held = server_.store.LockTable(kServedTable);
-  EXPECT_EQ("engine", client.Ask("1\n"));
+  EXPECT_EQ("lock_wait", client.Ask("1\n"));
   held.reset();
   EXPECT_EQ("10", client.Ask("1\n"));
 }

@@ -342,7 +342,8 @@ std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,
 Outcome Session::Commit() {
   assert(state_ == State::kInTurn);
   const Outcome outcome = store_.Ask({Call::Kind::kCommit, lock_wait_});
-  if (outcome.ok()) store_.Commit(changes_);
+  // A commit whose end is unknown has taken effect: whether it stays is what nobody knows.
+  if (outcome.ok() || outcome.result == Outcome::Result::kUnknown) store_.Commit(changes_);
   EndTurn(State::kIdle);
   return outcome;
 }

@@ -113,7 +113,7 @@ TEST(Meta, WrongFlags) {
       {"mg a E18446744073709551616", "CLIENT_ERROR bad token in command line format"},
       {"mg a Dx", "CLIENT_ERROR invalid numeric delta value"},
       {"mg a Jx", "CLIENT_ERROR invalid numeric initial value"},
-      {"mg a F4294967296", "CLIENT_ERROR bad command line format"},
+      {"mg a F18446744073709551616", "CLIENT_ERROR bad command line format"},
       {"mg a Tx z", "CLIENT_ERROR invalid flag"},
       {"mg YW! b", "CLIENT_ERROR error decoding key"},
       {"mg a O" + opaque_31 + "o", "CLIENT_ERROR opaque token too long"},

@@ -136,7 +136,7 @@ TEST(TextParser, ADataBlockOfAWrongCommandIsSwallowed) {
   const std::string kFormat = " !\"CLIENT_ERROR bad command line format\"";
   const std::pair<std::string, std::string> kCases[] = {
       {"set a x 0 4\r\nmn\r\n\r\n", "text set \"a\"" + kFormat},
-      {"set a 4294967296 0 4\r\nmn\r\n\r\n", "text set \"a\"" + kFormat},
+      {"set a 18446744073709551616 0 4\r\nmn\r\n\r\n", "text set \"a\"" + kFormat},
       {"set a 0 x 4 noreply\r\nmn\r\n\r\n", "text set \"a\" quiet" + kFormat},
       {"set " + kTooLongKey + " 0 0 4\r\nmn\r\n\r\n", "text set" + kFormat},
       {"cas a 0 0 4\r\nmn\r\n\r\n", "text set \"a\" cas=0" + kFormat},

@@ -162,6 +162,10 @@ void TestStore::Stats(const Command& command, base::Buffer* out) {
   if (what.empty()) AppendStat(command, "curr_items", entries_.size(), out);
   if (what.empty() || what == "items") return AppendStatsEnd(command, out);
   if (what == "reset") return AppendReset(command, out);
+  if (what == "sizes") {
+    AppendStat(command, "sizes_status", "disabled", out);
+    return AppendStatsEnd(command, out);
+  }
   const bool detail = what == "detail";
   const std::string_view mode = command.stats_word(1);
   if (detail && (mode == "on" || mode == "off")) return AppendOk(command, out);

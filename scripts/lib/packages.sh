@@ -15,6 +15,7 @@ packages_for() {
     # The server's programs load or call these when they run.
     server) echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
+    style) echo clang-format-14 clang-tidy-14 ;;
     fuzz) echo g++ cmake ninja-build python3-minimal ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev ;;
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
     # valgrind counts instructions.

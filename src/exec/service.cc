@@ -22,7 +22,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
                  StatRegistry& stats, CommitBoard& commits,
                  std::function<std::unique_ptr<Frontend>()> make_frontend,
                  std::function<void(const std::string&)> log)
-    : settings_(settings), stats_(stats) {
+    : settings_(settings) {
   context_.sessions = &sessions;
   context_.stats = &stats;
   context_.lane = &lane;

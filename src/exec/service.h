@@ -55,7 +55,6 @@ class Service {
   bool Assign(net::UniqueFd fd);
 
   const ServiceSettings settings_;
-  StatRegistry& stats_;
   net::BufferBudget budget_;
   WorkerContext context_;
   std::vector<net::Listener> listeners_;

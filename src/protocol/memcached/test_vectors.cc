@@ -32,7 +32,7 @@ std::vector<std::string> Words(std::string_view text) {
 std::string TakePiece(std::string_view* text, std::vector<std::string>* mark) {
   mark->clear();
   const size_t begin = std::min(text->find(kMarkBegin), text->size());
-  const std::string bytes = BytesOf(text->substr(0, begin));
+  std::string bytes = BytesOf(text->substr(0, begin));
   text->remove_prefix(begin);
   if (text->empty()) return bytes;
   const size_t end = text->find(kMarkEnd);

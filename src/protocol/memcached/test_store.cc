@@ -161,10 +161,6 @@ void TestStore::Stats(const Command& command, base::Buffer* out) {
   const std::string_view what = command.stats_word(0);
   if (what.empty()) AppendStat(command, "curr_items", entries_.size(), out);
   if (what.empty() || what == "items") return AppendStatsEnd(command, out);
-  if (what == "sizes") {
-    AppendStat(command, "sizes_status", "disabled", out);
-    return AppendStatsEnd(command, out);
-  }
   if (what == "reset") return AppendReset(command, out);
   if (what == "sizes") {
     AppendStat(command, "sizes_status", "disabled", out);

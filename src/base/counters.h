@@ -14,8 +14,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rowsocket::base {
 
@@ -35,7 +36,7 @@ class CounterRegistry {
   CounterRegistry& operator=(const CounterRegistry&) = delete;
 
   uint64_t Sum(E counter) const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     uint64_t sum = retired_[static_cast<size_t>(counter)];
     for (const CounterBlock<E>* block : blocks_) sum += block->Get(counter);
     // Of a gauge that one block has taken over from another meanwhile, less than nothing may be
@@ -47,18 +48,18 @@ class CounterRegistry {
   friend class CounterBlock<E>;
 
   void Enter(const CounterBlock<E>* block) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     blocks_.push_back(block);
   }
   void Leave(const CounterBlock<E>* block) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (size_t i = 0; i < kCounters; ++i) retired_[i] += block->Get(static_cast<E>(i));
     blocks_.erase(std::find(blocks_.begin(), blocks_.end(), block));
   }
 
-  mutable std::mutex mutex_;
-  std::vector<const CounterBlock<E>*> blocks_;
-  std::array<uint64_t, kCounters> retired_{};
+  mutable base::Mutex mutex_;
+  std::vector<const CounterBlock<E>*> blocks_ GUARDED_BY(mutex_);
+  std::array<uint64_t, kCounters> retired_ GUARDED_BY(mutex_){};
 };
 
 /// Aligned to cache lines, so that no two threads write to the same one.

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace rowsocket::base {
 
@@ -18,16 +19,16 @@ struct ShownText::Block {
   static void GiveBack(Block* block);
 
  private:
-  static std::mutex free_mutex_;
-  static Block* first_free_;
+  static base::Mutex free_mutex_;
+  static Block* first_free_ GUARDED_BY(free_mutex_);
 };
 
-constinit std::mutex ShownText::Block::free_mutex_;
+constinit base::Mutex ShownText::Block::free_mutex_;
 constinit ShownText::Block* ShownText::Block::first_free_ = nullptr;
 
 ShownText::Block* ShownText::Block::Take() {
   {
-    const std::lock_guard lock(free_mutex_);
+    const base::MutexLock lock(free_mutex_);
     if (Block* const block = first_free_; block != nullptr) {
       first_free_ = block->next_free;
       return block;
@@ -37,7 +38,7 @@ ShownText::Block* ShownText::Block::Take() {
 }
 
 void ShownText::Block::GiveBack(Block* block) {
-  const std::lock_guard lock(free_mutex_);
+  const base::MutexLock lock(free_mutex_);
   block->next_free = first_free_;
   first_free_ = block;
 }

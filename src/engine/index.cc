@@ -1,9 +1,10 @@
 #include "engine/index.h"
 
 #include <algorithm>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
+
+#include "base/mutex.h"
 
 namespace rowsocket::engine {
 
@@ -46,7 +47,7 @@ struct IndexRegistry::State {
     uint64_t serial = 0;
   };
 
-  uint32_t TakeId() {
+  uint32_t TakeId() REQUIRES(mutex) {
     if (free_ids.empty()) {
       free_ids.reserve(next_id + 1);  // To give one back takes no memory.
       return next_id++;
@@ -58,7 +59,7 @@ struct IndexRegistry::State {
 
   // Its name may belong to a newer object by now.
   void Release(const std::string& key, const Index& index) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     const auto found = by_names.find(key);
     if (found != by_names.end() && found->second.serial == index.serial()) by_names.erase(found);
     free_ids.push_back(index.id());
@@ -66,18 +67,18 @@ struct IndexRegistry::State {
 
   /// Guards all below. Where memory runs out in Get, what it has made is deleted, and Release
   /// called.
-  std::recursive_mutex mutex;
-  std::unordered_map<std::string, Entry> by_names;
-  std::vector<uint32_t> free_ids;
-  uint32_t next_id = 0;
-  uint64_t last_serial = 0;
+  base::RecursiveMutex mutex;
+  std::unordered_map<std::string, Entry> by_names GUARDED_BY(mutex);
+  std::vector<uint32_t> free_ids GUARDED_BY(mutex);
+  uint32_t next_id GUARDED_BY(mutex) = 0;
+  uint64_t last_serial GUARDED_BY(mutex) = 0;
 };
 
 IndexRegistry::IndexRegistry() : state_(std::make_shared<State>()) {}
 
 std::shared_ptr<Index> IndexRegistry::Get(const IndexNames& names) {
   std::string key = KeyOf(names);
-  const std::lock_guard lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   State::Entry& entry = state_->by_names[key];
   std::shared_ptr<Index> index = entry.index.lock();
   if (index != nullptr) return index;

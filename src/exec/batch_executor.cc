@@ -31,26 +31,26 @@ bool BatchExecutor::Start() {
 void BatchExecutor::Stop() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
-    work_.notify_one();
+    work_.NotifyOne();
   }
   thread_.Join();
 }
 
 void BatchExecutor::Publish(Batch& batch) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   published_ = &batch;
-  if (waits_) work_.notify_one();
+  if (waits_) work_.NotifyOne();
 }
 
 Batch* BatchExecutor::TakeBack() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return std::exchange(published_, nullptr);
 }
 
 Batch* BatchExecutor::TakeDone() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   last_done_ = nullptr;
   return std::exchange(first_done_, nullptr);
 }
@@ -66,27 +66,28 @@ void BatchExecutor::Main(engine::Session& session) {
 
 // Null: the executor is to end.
 Batch* BatchExecutor::Next(engine::Session& session) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
     if (published_ != nullptr) return std::exchange(published_, nullptr);
     const bool holds_tables = session.HoldsTables();
     waits_ = true;
-    const bool has_work = work_.wait_for(lock, holds_tables ? kReleaseTables : kTick,
-                                         [this] { return stopping_ || published_ != nullptr; });
+    const bool has_work =
+        work_.WaitFor(lock, holds_tables ? kReleaseTables : kTick,
+                      [this]() REQUIRES(mutex_) { return stopping_ || published_ != nullptr; });
     waits_ = false;
     if (has_work || !holds_tables) continue;
-    lock.unlock();
+    lock.Unlock();
     session.ReleaseTables();
     described_ms_ = 0;
     Describe(session, 0);
-    lock.lock();
+    lock.Lock();
   }
   return nullptr;
 }
 
 void BatchExecutor::Done(Batch& batch) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     batch.next_done = nullptr;
     (last_done_ == nullptr ? first_done_ : last_done_->next_done) = &batch;
     last_done_ = &batch;

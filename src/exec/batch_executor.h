@@ -14,12 +14,11 @@
 // Limits: one batch is executed, one is published. Errors: those of Turn.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 
 #include "base/arena.h"
+#include "base/mutex.h"
 #include "exec/session_thread.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
@@ -68,13 +67,13 @@ class BatchExecutor {
   engine::SessionFactory& sessions_;
   const std::function<void()> wake_;
   StatBlock stats_;
-  std::mutex mutex_;
-  std::condition_variable work_;
-  Batch* published_ = nullptr;
-  Batch* first_done_ = nullptr;
-  Batch* last_done_ = nullptr;
-  bool waits_ = false;  ///< For work.
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::Condition work_;
+  Batch* published_ GUARDED_BY(mutex_) = nullptr;
+  Batch* first_done_ GUARDED_BY(mutex_) = nullptr;
+  Batch* last_done_ GUARDED_BY(mutex_) = nullptr;
+  bool waits_ GUARDED_BY(mutex_) = false;  ///< For work.
+  bool stopping_ GUARDED_BY(mutex_) = false;
 
   int64_t described_ms_ = 0;
   SessionThread thread_;

@@ -7,7 +7,7 @@
 namespace rowsocket::exec {
 
 void CommitBoard::Enter(Commit& commit, std::span<const TurnItem> items) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   commit.number = ++last_;
   commit.items = items;
   commits_.push_back(&commit);
@@ -15,7 +15,7 @@ void CommitBoard::Enter(Commit& commit, std::span<const TurnItem> items) {
 }
 
 void CommitBoard::Leave(Commit& commit) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase(commits_, &commit);
   oldest_.store(commits_.empty() ? kNone : commits_.front()->number, std::memory_order_release);
   commit.items = {};
@@ -29,14 +29,14 @@ void CommitBoard::Leave(Commit& commit) {
 }
 
 void CommitBoard::Forget(Watcher& watcher) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase_if(watchers_, [&watcher](const auto& each) { return each.second == &watcher; });
 }
 
 // No commit ends meanwhile, so that none is missed.
 uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& session,
                                  Watcher& watcher) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (commits_.empty()) return 0;
   for (Commit* commit : commits_) {
     if (!commit->has_writes) CollectWrites(*commit, session);

@@ -13,11 +13,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/session.h"
 #include "exec/write_set.h"
 
@@ -62,14 +62,15 @@ class CommitBoard {
   static constexpr uint64_t kNone = UINT64_MAX;
 
   uint64_t MarkBeside(std::span<TurnItem> finds, engine::Session& session, Watcher& watcher);
-  bool MayConcern(const TurnItem& find);
+  bool MayConcern(const TurnItem& find) REQUIRES(mutex_);
   static void CollectWrites(Commit& commit, engine::Session& session);
 
   std::atomic<uint64_t> oldest_{kNone};  ///< Number of the oldest commit under way.
-  std::mutex mutex_;
-  uint64_t last_ = 0;
-  std::vector<Commit*> commits_;                         ///< From the oldest on.
-  std::vector<std::pair<uint64_t, Watcher*>> watchers_;  ///< With the commit that they wait for.
+  base::Mutex mutex_;
+  uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::vector<Commit*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
+  std::vector<std::pair<uint64_t, Watcher*>> watchers_
+      GUARDED_BY(mutex_);  ///< With the commit that they wait for.
 };
 
 }  // namespace rowsocket::exec

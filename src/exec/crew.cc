@@ -93,8 +93,9 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
 }
 
 void Crew::TakeALook(int64_t now_ms) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || now_ms < look_ms_.load(std::memory_order_relaxed)) return;
+  if (!mutex_.TryLock()) return;
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  if (now_ms < look_ms_.load(std::memory_order_relaxed)) return;
   look_ms_.store(now_ms + kPeriodMs, std::memory_order_relaxed);
   const bool is_first = measured_us_ == 0;
   const CrewSize::Sample sample = Measure(now_ms);
@@ -167,7 +168,7 @@ void Crew::PutToRest() {
 }
 
 void Crew::Pin(uint32_t count) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   look_ms_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
   at_work_.store(count, std::memory_order_relaxed);
   Balance();

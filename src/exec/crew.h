@@ -17,10 +17,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/run_time.h"
 
 namespace rowsocket::exec {
@@ -104,8 +104,8 @@ class Crew {
 
  private:
   void TakeALook(int64_t now_ms);
-  CrewSize::Sample Measure(int64_t now_ms);
-  void Balance();
+  CrewSize::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
+  void Balance() REQUIRES(mutex_);
   uint32_t ActiveOf(const Worker& worker) const;
   void PutToRest();
 
@@ -116,13 +116,14 @@ class Crew {
   std::atomic<uint32_t> period_{1};
   std::atomic<uint32_t> at_work_;
 
-  std::mutex mutex_;  ///< What follows.
-  CrewSize size_;
-  int64_t measured_us_ = 0;
-  std::vector<int64_t> slept_us_;  ///< By worker, when it was measured.
-  std::vector<int64_t> ran_us_;    ///< The same.
-  uint64_t requests_ = 0;
-  std::vector<std::pair<uint32_t, Worker*>> by_active_;  ///< Connections; of this period.
+  base::Mutex mutex_;
+  CrewSize size_ GUARDED_BY(mutex_);
+  int64_t measured_us_ GUARDED_BY(mutex_) = 0;
+  std::vector<int64_t> slept_us_ GUARDED_BY(mutex_);  ///< By worker, when it was measured.
+  std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);    ///< The same.
+  uint64_t requests_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::pair<uint32_t, Worker*>> by_active_
+      GUARDED_BY(mutex_);  ///< Connections; of this period.
 };
 
 }  // namespace rowsocket::exec

@@ -7,10 +7,10 @@
 
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/client.h"
 #include "exec/wait_lane.h"
 #include "net/event_loop.h"
@@ -30,21 +30,21 @@ class Inbox {
 
   void Put(net::UniqueFd connection) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       mail_.connections.push_back(std::move(connection));
     }
     loop_.Wake();
   }
   void Put(std::unique_ptr<Client> client) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       mail_.clients.push_back(std::move(client));
     }
     loop_.Wake();
   }
   void Put(WaitJobs jobs) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       std::move(jobs.begin(), jobs.end(), std::back_inserter(mail_.jobs));
     }
     loop_.Wake();
@@ -52,15 +52,15 @@ class Inbox {
 
   Mail Take() {
     Mail mail;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::swap(mail, mail_);
     return mail;
   }
 
  private:
   net::EventLoop& loop_;
-  std::mutex mutex_;
-  Mail mail_;
+  base::Mutex mutex_;
+  Mail mail_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::exec

@@ -71,7 +71,7 @@ void Service::Stop() {
 }
 
 bool Service::Assign(net::UniqueFd fd) {
-  std::lock_guard lock(assign_mutex_);
+  const base::MutexLock lock(assign_mutex_);
   uint64_t connections = 0;
   for (const auto& worker : workers_) connections += worker->connections();
   if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.

@@ -6,10 +6,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/worker.h"
 
 namespace rowsocket::exec {
@@ -60,7 +60,8 @@ class Service {
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Crew> crew_;
-  std::mutex assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
+  base::Mutex
+      assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
 };
 
 }  // namespace rowsocket::exec

@@ -15,14 +15,14 @@ constexpr std::chrono::milliseconds kInterruptEvery{20};
 
 bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     has_ended_ = false;
   }
   try {
     thread_ = std::thread(
         [this, &sessions, lock_wait, body = std::move(body)] { Main(sessions, lock_wait, body); });
   } catch (const std::system_error& error) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     has_ended_ = true;
     errno = error.code().value();  // The process may not be allowed any more threads.
     return false;
@@ -38,33 +38,33 @@ void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock
                          const Body& body) {
   std::unique_ptr<engine::Session> session = sessions.Create(lock_wait);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     session_ = session.get();
   }
   body(session.get());
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     session_ = nullptr;
   }
   session.reset();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   has_ended_ = true;
-  ended_.notify_all();
+  ended_.NotifyAll();
 }
 
 bool SessionThread::HasEnded() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return has_ended_;
 }
 
 void SessionThread::Interrupt() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (session_ != nullptr) session_->Interrupt();
 }
 
 bool SessionThread::HasEndedBy(Clock::time_point until) {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_until(lock, until, [this] { return has_ended_; });
+  base::MutexLock lock(mutex_);
+  return ended_.WaitUntil(lock, until, [this]() REQUIRES(mutex_) { return has_ended_; });
 }
 
 void SessionThread::AwaitEnd(std::span<SessionThread* const> threads,

@@ -11,12 +11,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <thread>
 
+#include "base/mutex.h"
 #include "engine/session.h"
 
 namespace rowsocket::exec {
@@ -53,10 +52,11 @@ class SessionThread {
 
   std::thread thread_;
 
-  mutable std::mutex mutex_;  ///< What follows.
-  std::condition_variable ended_;
-  engine::Session* session_ = nullptr;  ///< Null when there is nothing to interrupt.
-  bool has_ended_ = true;
+  mutable base::Mutex mutex_;
+  base::Condition ended_;
+  engine::Session* session_ GUARDED_BY(mutex_) =
+      nullptr;  ///< Null when there is nothing to interrupt.
+  bool has_ended_ GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace rowsocket::exec

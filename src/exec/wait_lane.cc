@@ -28,7 +28,7 @@ std::string WaitLane::RowOf(const Item& item) {
 
 void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (stopping_) return;
     Reap();
     if (Join(job)) return;
@@ -52,7 +52,7 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
     group->place = std::prev(queued_.end());
     group->row = std::move(job->row);
     if (!group->row.empty()) rows_.emplace(group->row, group);
-    work_.notify_one();
+    work_.NotifyOne();
   }
   WaitJob& queued = *job;
   queued.group = group;
@@ -62,7 +62,7 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
 
 // When the lane stops, the job may be gone already.
 bool WaitLane::Cancel(WaitJob& job) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (stopping_ || job.group == nullptr) return false;
   WaitGroup& group = *job.group;
   group.jobs.erase(job.place);
@@ -93,34 +93,35 @@ void WaitLane::Reap() {
 void WaitLane::Stop() {
   std::vector<SessionThread*> threads;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
     for (auto& [row, group] : rows_) group->jobs.clear();
     rows_.clear();
     queued_.clear();
-    work_.notify_all();
-    stops_.notify_all();
+    work_.NotifyAll();
+    stops_.NotifyAll();
     for (SessionThread& thread : threads_) threads.push_back(&thread);
   }
   SessionThread::AwaitEnd(threads, SessionThread::Clock::now());
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   threads_.clear();
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
 bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (queued_.empty() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
-    lock.unlock();
+    lock.Unlock();
     session->ReleaseTables();
     session->Describe("mode=lock wait, idle");
-    lock.lock();
+    lock.Lock();
   }
   const bool can_serve = session != nullptr && !session->ShouldStop();
   if (can_serve) {
     ++idle_;
-    work_.wait_for(lock, kIdleThreadLife, [this] { return stopping_ || !queued_.empty(); });
+    work_.WaitFor(lock, kIdleThreadLife,
+                  [this]() REQUIRES(mutex_) { return stopping_ || !queued_.empty(); });
     --idle_;
   }
   if (!can_serve || stopping_ || queued_.empty()) {
@@ -140,14 +141,14 @@ bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs
 
 // Appends to `jobs` those that are handed back.
 void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
   group.is_under_way = false;
   const bool insists = std::any_of(group.jobs.begin(), group.jobs.end(),
                                    [](const auto& job) { return job->was_handed_back; });
   if (insists) {
     queued_.splice(queued_.end(), taken);
-    work_.notify_one();
+    work_.NotifyOne();
     return;
   }
   for (std::unique_ptr<WaitJob>& job : group.jobs) {

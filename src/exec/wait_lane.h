@@ -19,11 +19,9 @@
 //         group when its wait does: at most twice the server's timeout after the job came.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +30,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
 #include "exec/session_thread.h"
@@ -107,14 +106,14 @@ class WaitLane {
   using Groups = std::list<WaitGroup>;
 
   // Threads and groups (wait_lane.cc).
-  bool Join(std::unique_ptr<WaitJob>& job);
-  void AddThread();
+  bool Join(std::unique_ptr<WaitJob>& job) REQUIRES(mutex_);
+  void AddThread() REQUIRES(mutex_);
   void Main(engine::Session* session);
   bool NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
   void EndGroup(Groups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
-  void Forget(WaitGroup& group);
-  void Reap();
+  void Forget(WaitGroup& group) REQUIRES(mutex_);
+  void Reap() REQUIRES(mutex_);
   // What a thread does with a group (wait_lane_run.cc).
   void Run(engine::Session& session, Turn& turn, WaitJobs& jobs);
   bool Pause(engine::Session& session);
@@ -127,16 +126,16 @@ class WaitLane {
   CommitBoard& commits_;
   const unsigned threads_max_;
 
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable stops_;  ///< Not work_: who pauses would take a wake-up from the idle.
-  Groups queued_;                  ///< That no thread has taken up.
+  base::Mutex mutex_;
+  base::Condition work_;
+  base::Condition stops_;             ///< Not work_: who pauses would take a wake-up from the idle.
+  Groups queued_ GUARDED_BY(mutex_);  ///< That no thread has taken up.
   /// The groups of rows, also those under way, whose names these are.
-  std::unordered_map<std::string_view, WaitGroup*> rows_;
-  std::list<SessionThread> threads_;
-  unsigned serving_ = 0;  ///< Threads that will look at queued_ again.
-  unsigned idle_ = 0;     ///< Of these, those that wait for a group.
-  bool stopping_ = false;
+  std::unordered_map<std::string_view, WaitGroup*> rows_ GUARDED_BY(mutex_);
+  std::list<SessionThread> threads_ GUARDED_BY(mutex_);
+  unsigned serving_ GUARDED_BY(mutex_) = 0;  ///< Threads that will look at queued_ again.
+  unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Of these, those that wait for a group.
+  bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace rowsocket::exec

@@ -28,9 +28,9 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
 // False when the lane stops.
 bool WaitLane::Pause(engine::Session& session) {
   session.ReleaseTables();
-  std::unique_lock lock(mutex_);
-  return !stops_.wait_for(lock, std::chrono::milliseconds(model::kBackOffMs),
-                          [this] { return stopping_; });
+  base::MutexLock lock(mutex_);
+  return !stops_.WaitFor(lock, std::chrono::milliseconds(model::kBackOffMs),
+                         [this]() REQUIRES(mutex_) { return stopping_; });
 }
 
 void WaitLane::Open(engine::Session& session, WaitJob& job) {

@@ -96,7 +96,7 @@ int Daemon::Init() {
     ReportFailure(descriptor_.name, error);
     return 1;
   }
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   running_ = std::move(starting);
   return 0;
 }
@@ -104,7 +104,7 @@ int Daemon::Init() {
 int Daemon::Deinit() {
   std::unique_ptr<Running> stopping;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping = std::move(running_);
   }
   if (stopping == nullptr) return 0;
@@ -114,7 +114,7 @@ int Daemon::Deinit() {
 }
 
 void Daemon::Show(st_mysql_show_var* var) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   shown.Clear(descriptor_.name);
   shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);
   if (descriptor_.show_own != nullptr) {

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "api.h"
+#include "base/mutex.h"
 #include "plugin/protocol.h"
 
 namespace rowsocket::plugin {
@@ -32,8 +32,8 @@ class Daemon {
   class Running;
 
   const Descriptor& descriptor_;
-  std::mutex mutex_;  ///< Guards the pointer: SHOW STATUS may come while the plugin stops.
-  std::unique_ptr<Running> running_;
+  base::Mutex mutex_;  ///< SHOW STATUS may come while the plugin stops.
+  std::unique_ptr<Running> running_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::plugin

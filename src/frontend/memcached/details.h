@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -28,7 +28,7 @@ class MemcachedDetails {
   bool on() const { return on_.load(std::memory_order_relaxed); }
   void Switch(bool on) { on_.store(on, std::memory_order_relaxed); }
   void Clear() {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     counts_.clear();
   }
 
@@ -39,7 +39,7 @@ class MemcachedDetails {
     // A key of binary requests, or of base64, may hold what would end a line of the dump.
     const auto breaks = [](unsigned char byte) { return byte <= ' ' || byte == 0x7f; };
     if (std::any_of(prefix.begin(), prefix.end(), breaks)) return;
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     auto found = counts_.find(prefix);
     if (found == counts_.end()) {
       if (counts_.size() >= model::kMemcachedPrefixesMax) return;
@@ -53,7 +53,7 @@ class MemcachedDetails {
 
   /// A line for each, as `PREFIX foo get 2 hit 1 set 1 del 0`.
   std::string Dump() const {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::string dump;
     for (const auto& [prefix, counts] : counts_) {
       dump += "PREFIX " + prefix + " get " + std::to_string(counts.gets) + " hit " +
@@ -65,8 +65,8 @@ class MemcachedDetails {
 
  private:
   std::atomic<bool> on_{false};
-  mutable std::mutex mutex_;
-  std::map<std::string, Counts, std::less<>> counts_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Counts, std::less<>> counts_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::frontend

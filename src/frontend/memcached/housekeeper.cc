@@ -30,9 +30,9 @@ bool MemcachedHousekeeper::Start() {
 void MemcachedHousekeeper::Stop() {
   if (!thread_.joinable()) return AwaitFlush();
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
-    wake_.notify_all();
+    wake_.NotifyAll();
   }
   exec::SessionThread* const threads[] = {&thread_, &flush_.thread};
   exec::SessionThread::AwaitEnd(threads, exec::SessionThread::Clock::now());
@@ -41,16 +41,16 @@ void MemcachedHousekeeper::Stop() {
 
 void MemcachedHousekeeper::Loop(engine::Session& session) {
   session.Describe("mode=housekeeping");
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
-    lock.unlock();
+    lock.Unlock();
     const bool has_more = RunOnce(session);
     session.ReleaseTables();
-    lock.lock();
+    lock.Lock();
     const int64_t until_flush_ms = shared_.next_flush_ms.load() - shared_.NowMs();
     const int64_t wait_ms = std::clamp<int64_t>(
         until_flush_ms, 1, has_more ? model::kPurgeTickMs : model::kPurgeIdleMs);
-    if (!stopping_) wake_.wait_for(lock, std::chrono::milliseconds(wait_ms));
+    if (!stopping_) wake_.WaitFor(lock, std::chrono::milliseconds(wait_ms));
   }
 }
 

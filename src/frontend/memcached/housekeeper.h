@@ -10,12 +10,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "exec/session_thread.h"
 #include "frontend/memcached/purge.h"
 #include "frontend/memcached/shared.h"
@@ -70,8 +69,8 @@ class MemcachedHousekeeper {
   };
   FlushUnderWay flush_;
 
-  std::mutex mutex_;  ///< For its sleep.
-  std::condition_variable wake_;
+  base::Mutex mutex_;  ///< For its sleep.
+  base::Condition wake_;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.
   exec::SessionThread thread_;
 };

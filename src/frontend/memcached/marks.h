@@ -11,11 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -41,7 +41,7 @@ class MemcachedMarks {
   void With(const void* container, std::string_view key, uint64_t token, Look look) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
-    std::lock_guard lock(part.mutex);
+    const base::MutexLock lock(part.mutex);
     const auto found = part.marks.find(name);
     MemcachedMark* const known = found != part.marks.end() ? Find(found->second, token) : nullptr;
     MemcachedMark mark = known != nullptr ? *known : MemcachedMark();
@@ -60,7 +60,7 @@ class MemcachedMarks {
   MemcachedMark Of(const void* container, std::string_view key, uint64_t token) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
-    std::lock_guard lock(part.mutex);
+    const base::MutexLock lock(part.mutex);
     const auto found = part.marks.find(name);
     const MemcachedMark* known = found != part.marks.end() ? Find(found->second, token) : nullptr;
     return known != nullptr ? *known : MemcachedMark();
@@ -73,7 +73,7 @@ class MemcachedMarks {
             const MemcachedMark& mark) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
-    std::lock_guard lock(part.mutex);
+    const base::MutexLock lock(part.mutex);
     const auto found = part.marks.find(name);
     if (found == part.marks.end() && mark.empty()) return;
     Marks marks{mark};
@@ -101,8 +101,8 @@ class MemcachedMarks {
   static constexpr size_t kParts = 16;
 
   struct Part {
-    std::mutex mutex;
-    std::unordered_map<std::string, Marks> marks;
+    base::Mutex mutex;
+    std::unordered_map<std::string, Marks> marks GUARDED_BY(mutex);
   };
 
   static std::string NameOf(const void* container, std::string_view key) {
@@ -113,7 +113,7 @@ class MemcachedMarks {
   Part& PartOf(const std::string& name) {
     return parts_[std::hash<std::string>()(name) % parts_.size()];
   }
-  void Put(Part& part, const std::string& name, const Marks& marks) {
+  void Put(Part& part, const std::string& name, const Marks& marks) REQUIRES(part.mutex) {
     if (part.marks.contains(name)) {
       part.marks[name] = marks;
       return;
@@ -124,7 +124,8 @@ class MemcachedMarks {
       count_.fetch_add(1, std::memory_order_relaxed);
     part.marks.emplace(name, marks);
   }
-  void Erase(Part& part, std::unordered_map<std::string, Marks>::iterator place) {
+  void Erase(Part& part, std::unordered_map<std::string, Marks>::iterator place)
+      REQUIRES(part.mutex) {
     part.marks.erase(place);
     count_.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/stats.h"
 #include "frontend/memcached/containers/catalog.h"
 #include "frontend/memcached/counters.h"
@@ -84,9 +84,9 @@ struct MemcachedShared {
   mutable std::atomic<int64_t> utc_offset_minute{-1};
 
   /// `stats reset`: what the counters were then.
-  mutable std::mutex reset_mutex;
-  std::vector<uint64_t> exec_base;
-  std::vector<uint64_t> base;
+  mutable base::Mutex reset_mutex;
+  std::vector<uint64_t> exec_base GUARDED_BY(reset_mutex);
+  std::vector<uint64_t> base GUARDED_BY(reset_mutex);
 };
 
 }  // namespace rowsocket::frontend

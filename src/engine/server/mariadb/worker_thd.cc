@@ -98,7 +98,7 @@ bool WorkerThd::Create() {
   lex_start(thd);
   thd->lex->sql_command = SQLCOM_SELECT;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     thd_ = thd;
   }
   server_threads.insert(thd);
@@ -116,7 +116,7 @@ void WorkerThd::Destroy() {
   THD* thd = thd_;
   if (thd == nullptr) return;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     thd_ = nullptr;
   }
   thd->proc_info = nullptr;
@@ -278,7 +278,7 @@ void WorkerThd::Describe(std::string_view text) {
 }
 
 void WorkerThd::Interrupt() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (thd_ != nullptr) thd_->awake(KILL_QUERY);
 }
 

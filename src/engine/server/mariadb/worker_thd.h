@@ -6,9 +6,9 @@
 // Threads: the owning thread, except Interrupt.
 #pragma once
 
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/shown_text.h"
 #include "engine/session.h"
 #include "model/error.h"
@@ -91,7 +91,7 @@ class WorkerThd {
 
   const WaitTimeouts timeouts_;
   const SessionUser user_;
-  std::mutex mutex_;  ///< Guards thd_ against Interrupt.
+  base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
   THD* thd_ = nullptr;
   const unsigned long* flush_at_commit_ = nullptr;
   base::ShownText description_;

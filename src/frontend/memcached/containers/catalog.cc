@@ -35,7 +35,7 @@ Catalog::Catalog(std::function<void(const std::string&)> log)
 }
 
 std::shared_ptr<const Snapshot> Catalog::current() const {
-  std::lock_guard lock(current_mutex_);
+  const base::MutexLock lock(current_mutex_);
   return current_;
 }
 
@@ -44,8 +44,8 @@ void Catalog::Refresh(engine::Session& session) {
   const bool is_distrusted = IsDistrusted(now_ms);
   const int64_t age_ms_max = is_distrusted ? kDistrustedAgeMsMax : model::kMappingAgeMsMax;
   if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
-  const std::unique_lock lock(refresh_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!refresh_mutex_.TryLock()) return;
+  const base::MutexLock lock(refresh_mutex_, std::adopt_lock);
   Read(session, now_ms);
 }
 
@@ -55,7 +55,7 @@ bool Catalog::IsDistrusted(int64_t now_ms) const {
 }
 
 void Catalog::RefreshNow(engine::Session& session) {
-  const std::lock_guard lock(refresh_mutex_);
+  const base::MutexLock lock(refresh_mutex_);
   Read(session, base::CoarseNowMs());
 }
 
@@ -75,7 +75,7 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   made->version = old->version + 1;
   Report(*old, *made);
   {
-    std::lock_guard lock(current_mutex_);
+    const base::MutexLock lock(current_mutex_);
     current_ = made;
   }
   version_.store(made->version, std::memory_order_release);
@@ -133,9 +133,10 @@ void Catalog::Log(const std::string& line) {
 
 // Once for each thing that is wrong, and once when it no longer is.
 void Catalog::Report(const Snapshot& old, const Snapshot& made) {
-  const auto report = [this](const std::string& was, const std::string& is) {
-    if (!is.empty() && is != was) Log(is);
-  };
+  const auto report = [this](const std::string& was, const std::string& is)
+                          REQUIRES(refresh_mutex_) {
+                            if (!is.empty() && is != was) Log(is);
+                          };
   report(old.config.problem, made.config.problem);
   report(old.config.options.policy_problem, made.config.options.policy_problem);
   for (const auto& container : made.containers) {

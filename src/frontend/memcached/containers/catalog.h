@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "frontend/memcached/containers/container.h"
 
 namespace rowsocket::containers {
@@ -51,22 +51,23 @@ class Catalog {
 
  private:
   bool IsDistrusted(int64_t now_ms) const;
-  void Read(engine::Session& session, int64_t now_ms);
+  void Read(engine::Session& session, int64_t now_ms) REQUIRES(refresh_mutex_);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
-  void Report(const Snapshot& old, const Snapshot& made);
-  void Log(const std::string& line);
+  void Report(const Snapshot& old, const Snapshot& made) REQUIRES(refresh_mutex_);
+  void Log(const std::string& line) REQUIRES(refresh_mutex_);
 
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> is_distrusted_{false};
   std::atomic<int64_t> trusted_until_ms_{0};  ///< Whatever is shown: a look has found nothing.
-  int64_t checked_ms_ = 0;                    ///< When the mapped tables were looked at.
-  int64_t logs_since_ms_ = 0;                 ///< With `lines_`: what was told in this period.
-  unsigned lines_ = 0;
   std::atomic<uint64_t> version_{0};
-  std::mutex refresh_mutex_;          ///< Held while the tables are read.
-  mutable std::mutex current_mutex_;  ///< Held for a copy of the pointer.
-  std::shared_ptr<const Snapshot> current_;
+  base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
+  int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.
+  int64_t logs_since_ms_ GUARDED_BY(refresh_mutex_) =
+      0;  ///< With `lines_`: what was told in this period.
+  unsigned lines_ GUARDED_BY(refresh_mutex_) = 0;
+  mutable base::Mutex current_mutex_;  ///< Held for a copy of the pointer.
+  std::shared_ptr<const Snapshot> current_ GUARDED_BY(current_mutex_);
 };
 
 }  // namespace rowsocket::containers

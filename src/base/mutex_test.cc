@@ -1,0 +1,69 @@
+#include "base/mutex.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace rowsocket::base {
+namespace {
+
+struct Box {
+  Mutex mutex;
+  Condition changed;
+  int value GUARDED_BY(mutex) = 0;
+};
+
+TEST(MutexTest, IsHeldUntilTheLockEnds) {
+  Mutex mutex;
+  const auto is_free = [&mutex] {
+    bool free = false;
+    std::thread([&] {
+      if (!mutex.TryLock()) return;
+      free = true;
+      mutex.Unlock();
+    }).join();
+    return free;
+  };
+  {
+    MutexLock lock(mutex);
+    EXPECT_FALSE(is_free());
+    lock.Unlock();
+    EXPECT_TRUE(is_free());
+    lock.Lock();
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
+}
+
+TEST(MutexTest, AdoptsWhatWasTried) {
+  Mutex mutex;
+  for (int i = 0; i < 2; ++i) {
+    if (!mutex.TryLock()) FAIL() << "it is held still";
+    const MutexLock lock(mutex, std::adopt_lock);
+  }
+}
+
+TEST(MutexTest, ConditionEndsWhenItsPredicateHolds) {
+  Box box;
+  std::thread other([&box] {
+    const MutexLock lock(box.mutex);
+    box.value = 1;
+    box.changed.NotifyAll();
+  });
+  {
+    MutexLock lock(box.mutex);
+    const auto is_set = [&box]() REQUIRES(box.mutex) { return box.value == 1; };
+    EXPECT_TRUE(box.changed.WaitFor(lock, std::chrono::hours(1), is_set));
+  }
+  other.join();
+}
+
+TEST(MutexTest, ConditionSaysThatTheTimeIsOver) {
+  Box box;
+  MutexLock lock(box.mutex);
+  const auto is_set = [&box]() REQUIRES(box.mutex) { return box.value == 1; };
+  EXPECT_FALSE(box.changed.WaitUntil(lock, Condition::Clock::now(), is_set));
+}
+
+}  // namespace
+}  // namespace rowsocket::base

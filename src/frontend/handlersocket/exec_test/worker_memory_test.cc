@@ -1,7 +1,7 @@
 // Where memory runs out: the connection that wanted it goes, and nothing else.
 #include <new>
 
-#include "exec/test_service.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

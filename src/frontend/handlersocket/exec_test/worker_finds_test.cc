@@ -4,8 +4,8 @@
 #include <atomic>
 #include <new>
 
-#include "exec/test_commits.h"
-#include "exec/test_service.h"
+#include "frontend/handlersocket/exec_test/test_commits.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

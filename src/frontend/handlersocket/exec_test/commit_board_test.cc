@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

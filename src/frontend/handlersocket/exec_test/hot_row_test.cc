@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "exec/test_service.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "exec/test_notification.h"
-#include "exec/test_service.h"
 #include "exec/worker.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

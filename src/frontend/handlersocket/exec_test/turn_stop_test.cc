@@ -2,7 +2,7 @@
 // client does not take, or by a turn that is full.
 #include <algorithm>
 
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <random>
 
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -1,6 +1,6 @@
 #include "exec/turn.h"
 
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {

@@ -1,5 +1,5 @@
 // Requests with a token in a turn: what becomes of the two when something comes between them.
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

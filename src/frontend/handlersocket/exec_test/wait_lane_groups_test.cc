@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "exec/test_notification.h"
-#include "exec/wait_lane_fixture.h"
+#include "frontend/handlersocket/exec_test/wait_lane_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "exec/test_service.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -2,7 +2,7 @@
 // is not, every request is answered once and in order.
 #include <random>
 
-#include "exec/turn_fixture.h"
+#include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

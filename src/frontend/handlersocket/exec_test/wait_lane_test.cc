@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "exec/test_notification.h"
-#include "exec/wait_lane_fixture.h"
+#include "frontend/handlersocket/exec_test/wait_lane_fixture.h"
 
 namespace rowsocket::exec {
 namespace {

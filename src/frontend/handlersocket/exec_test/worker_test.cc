@@ -1,7 +1,7 @@
 // One worker and real sockets: what clients see of order, waiting and going away.
 #include "exec/worker.h"
 
-#include "exec/test_service.h"
+#include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
 namespace {

@@ -1,4 +1,5 @@
-// A growable run of bytes with a cheap front: what connections receive into and send from.
+// A growable run of bytes whose front is cheap to drop: connections receive into it and send from
+// it.
 //
 // Threads: none of its own; one owner at a time.
 // Lifetime: views into it stay valid until the next call that appends, makes room or consumes.
@@ -15,7 +16,7 @@ namespace rowsocket::base {
 class Buffer {
  public:
   Buffer() = default;
-  /// What is moved from is empty and owns nothing.
+  /// A Buffer that was moved from is empty and owns nothing.
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     data_ = std::move(other.data_);
@@ -31,7 +32,7 @@ class Buffer {
   size_t capacity() const { return capacity_; }
 
   void Append(std::string_view bytes) {
-    if (bytes.empty()) return;  // memcpy must not be given null, not even for nothing.
+    if (bytes.empty()) return;  // memcpy must not get a null pointer, even for zero bytes
     std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
     end_ += bytes.size();
   }

@@ -10,11 +10,11 @@ TEST(Clock, CountsMillisecondsOfTheMonotonicClock) {
   clock_gettime(CLOCK_MONOTONIC, &exact);
   const int64_t exact_ms = int64_t{exact.tv_sec} * 1000 + exact.tv_nsec / 1'000'000;
   const int64_t first_ms = CoarseNowMs();
-  // A tick of the kernel, or many where the host has taken away the processor that does the
-  // ticking.
+  // The coarse clock lags by a tick of the kernel, or by many ticks where the host has taken away
+  // the processor that does the ticking.
   EXPECT_GE(first_ms, exact_ms - 5000);
   int64_t last_ms = first_ms;
-  while (last_ms < first_ms + 20) {  // it moves, and forward
+  while (last_ms < first_ms + 20) {  // the clock moves, and only forward
     const int64_t now_ms = CoarseNowMs();
     ASSERT_GE(now_ms, last_ms);
     last_ms = now_ms;

@@ -1,4 +1,4 @@
-// What is known of a counter beside its value: generated for each layer from spec/counters.tsv, so
+// The names, types and plugins of counters: generated for each layer from spec/counters.tsv, so
 // that a counter and its names are one row of that table.
 #pragma once
 
@@ -10,13 +10,13 @@ namespace rowsocket::base {
 enum class CounterType : uint8_t { kCounter, kGauge };
 
 struct CounterInfo {
-  const char* name;  ///< In SHOW STATUS, behind the plugin's name and _.
+  const char* name;  ///< The name in SHOW STATUS, behind the plugin's name and _.
   CounterType type;
-  std::string_view plugins;  ///< That show it, separated by commas.
-  std::string_view stats;    ///< Its name in the reply to memcached's `stats`; empty: not in it.
+  std::string_view plugins;  ///< The plugins that show the counter, separated by commas.
+  std::string_view stats;    ///< The name in the reply to memcached's `stats`; empty: not in it.
 };
 
-/// One counter divided by another.
+/// An average that is shown: the counter `sum` divided by the counter `count`.
 template <typename E>
 struct AverageInfo {
   const char* name;
@@ -26,7 +26,7 @@ struct AverageInfo {
   std::string_view stats;
 };
 
-/// Whether `plugin` is one of `plugins`, which commas separate.
+/// Whether `plugin` is in `plugins`, a list with commas.
 constexpr bool IsShownBy(std::string_view plugins, std::string_view plugin) {
   while (!plugins.empty()) {
     const std::string_view one = plugins.substr(0, plugins.find(','));
@@ -36,7 +36,7 @@ constexpr bool IsShownBy(std::string_view plugins, std::string_view plugin) {
   return false;
 }
 
-/// 0 where nothing was counted.
+/// The average, 0 when `count` is 0.
 constexpr uint64_t Average(uint64_t sum, uint64_t count) { return count == 0 ? 0 : sum / count; }
 
 }  // namespace rowsocket::base

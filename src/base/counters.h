@@ -5,8 +5,8 @@
 //       each worker owns one CounterBlock<E>; SHOW STATUS asks the registry for Sum.
 // Threads: Add only from the block's own thread (no locked instruction: single writer); Sum and the
 //       coming and going of blocks from any thread (mutex).
-// Lifetime: the registry outlives its blocks; what a block has counted stays in the sums after it.
-// Each sum is exact for some moment; those of several counters need not be of the same one.
+// Lifetime: the registry outlives its blocks; the counts of a destroyed block stay in the sums.
+// Each sum is exact for some moment; the sums of several counters may be of different moments.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@ class CounterRegistry {
     const base::MutexLock lock(mutex_);
     uint64_t sum = retired_[static_cast<size_t>(counter)];
     for (const CounterBlock<E>* block : blocks_) sum += block->Get(counter);
-    // Of a gauge that one block has taken over from another meanwhile, less than nothing may be
-    // seen.
+    // Readers add the blocks up one after another. When a unit of a gauge moves from one block to
+    // another meanwhile, the sum may come out below zero; readers see 0 then.
     return sum > uint64_t{INT64_MAX} ? 0 : sum;
   }
 
@@ -62,7 +62,7 @@ class CounterRegistry {
   std::array<uint64_t, kCounters> retired_ GUARDED_BY(mutex_){};
 };
 
-/// Aligned to cache lines, so that no two threads write to the same one.
+/// Aligned to cache lines, so that no two threads write to the same cache line.
 template <typename E>
 class alignas(kCacheLineBytes) CounterBlock {
  public:

@@ -30,7 +30,7 @@
 
 namespace rowsocket::base {
 
-/// `Std`: the standard library's mutex that it is.
+/// `Std`: the mutex of the standard library that this class wraps.
 template <typename Std>
 class CAPABILITY("mutex") BasicMutex {
  public:
@@ -40,7 +40,7 @@ class CAPABILITY("mutex") BasicMutex {
 
   void Lock() ACQUIRE() { mutex_.lock(); }
   void Unlock() RELEASE() { mutex_.unlock(); }
-  /// False when it is held.
+  /// False when the mutex is held already.
   bool TryLock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
  private:
@@ -53,12 +53,12 @@ class CAPABILITY("mutex") BasicMutex {
 using Mutex = BasicMutex<std::mutex>;
 using RecursiveMutex = BasicMutex<std::recursive_mutex>;
 
-/// Holds a mutex as long as it lives, but between Unlock and Lock.
+/// Holds a mutex as long as the lock object lives, except between Unlock and Lock.
 template <typename Std>
 class SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(BasicMutex<Std>& mutex) ACQUIRE(mutex) : lock_(mutex.mutex_) {}
-  /// After a TryLock that was successful.
+  /// Takes over the mutex after a TryLock that was successful.
   MutexLock(BasicMutex<Std>& mutex, std::adopt_lock_t adopt) REQUIRES(mutex)
       : lock_(mutex.mutex_, adopt) {}
   ~MutexLock() RELEASE() {}
@@ -74,7 +74,7 @@ class SCOPED_CAPABILITY MutexLock {
   std::unique_lock<Std> lock_;
 };
 
-/// Waits, with a lock that is given back meanwhile, until a predicate holds.
+/// A condition variable: waits until a predicate holds, and gives the lock back meanwhile.
 class Condition {
  public:
   using Clock = std::chrono::steady_clock;
@@ -83,9 +83,10 @@ class Condition {
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
 
-  /// Until it is notified or `time` is over; also for no reason at times.
+  /// Waits until another thread notifies or `time` is over; at times it returns early for no
+  /// reason.
   void WaitFor(Lock& lock, Clock::duration time) { condition_.wait_for(lock.lock_, time); }
-  /// Whether the predicate holds when it ends.
+  /// Returns whether the predicate holds at the end.
   template <typename Predicate>
   bool WaitFor(Lock& lock, Clock::duration time, Predicate predicate) {
     return condition_.wait_for(lock.lock_, time, predicate);

@@ -1,4 +1,4 @@
-// Texts from tables and from the wire, as one line of a log or of a reply.
+// Makes texts from tables and from the wire fit into one line of a log or of a reply.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ inline bool IsControl(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-/// Each control character is a `?`.
+/// `text` with a `?` for each control character.
 inline std::string Printable(std::string_view text) {
   std::string printable(text);
   std::replace_if(printable.begin(), printable.end(), IsControl, '?');

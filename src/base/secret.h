@@ -1,6 +1,6 @@
-// A secret that can be compared without telling anything about it by the time it takes.
+// A secret whose comparison takes a time that tells nothing about the secret.
 //
-// Threads: immutable once set. Lifetime: the memory is wiped when it dies.
+// Threads: immutable once set. Lifetime: the destructor wipes the memory.
 // Limits: kSecretBytesMax bytes; a longer one cannot be set, and a longer guess never matches.
 #pragma once
 
@@ -21,7 +21,7 @@ class Secret {
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
 
-  /// False, and nothing changed, when `text` is too long.
+  /// Returns false and changes nothing when `text` is too long.
   bool Set(std::string_view text) {
     if (text.size() > kSecretBytesMax) return false;
     size_ = text.size();
@@ -29,11 +29,12 @@ class Secret {
     return true;
   }
 
-  /// No secret at all: the caller decides what that means.
+  /// True when no secret is set: the caller decides what that means.
   bool empty() const { return size_ == 0; }
 
   /// Every comparison looks at all kSecretBytesMax bytes of both sides, so the time depends neither
-  /// on where they differ nor on the secret's length (only on the guess's, which its sender knows).
+  /// on where the two differ nor on the secret's length, only on the guess's length, which its
+  /// sender knows.
   bool Matches(std::string_view guess) const {
     if (guess.size() > kSecretBytesMax) return false;
     Padded padded_guess;

@@ -8,9 +8,11 @@
 
 namespace rowsocket::base {
 
-/// One text is read while the other is written; the next owner goes on with that.
+/// Two texts: readers read one while the owner writes the other. The next owner of a block takes
+/// turns with the two texts as the owner before it did.
 struct ShownText::Block {
-  /// The last byte is never written, so that there is an end wherever a reader is overtaken.
+  /// The last byte of each text is never written, so that a reader finds an end even where the
+  /// owner overtakes the reader.
   std::array<std::array<char, kBytesMax + 1>, 2> texts{};
   unsigned shown = 0;
   Block* next_free = nullptr;

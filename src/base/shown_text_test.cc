@@ -1,4 +1,4 @@
-// A text that others go on reading: beside its owner, and when that is gone.
+// Readers go on reading a ShownText while its owner changes it, and after its owner is gone.
 #include "base/shown_text.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace rowsocket::base {
 namespace {
 
-/// As a reader sees it while it may be written; of more than kBytesMax bytes where it has no end.
+/// The text as a reader sees it while its owner may write it; it has more than kBytesMax bytes if
+/// the reader finds no end.
 std::string ReadBesideItsOwner(const char* text) {
   std::string read;
   while (read.size() <= ShownText::kBytesMax) {

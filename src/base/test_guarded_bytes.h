@@ -1,4 +1,4 @@
-// Bytes that end where the next byte cannot be read: what reads past its input crashes. For tests.
+// Bytes in front of a page that cannot be read: code that reads past its input crashes. For tests.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// What an opened index and its columns are, for those who must know before they store bytes in
-// them.
+// Facts about an opened index and its columns, for frontends that must know them before they store
+// bytes in the columns.
 //
 // Flow: Session::Inspect fills an IndexFacts; the facts hold until somebody alters the table.
 // Threads: plain values.
@@ -13,7 +13,7 @@ namespace rowsocket::engine {
 
 struct ColumnFacts {
   enum class Kind : uint8_t {
-    kBytes,        ///< VARBINARY, BLOB: every byte string that fits, as it is.
+    kBytes,        ///< VARBINARY, BLOB: any byte string that fits is kept as it is.
     kPaddedBytes,  ///< BINARY: filled up with zero bytes.
     kText,         ///< CHAR, VARCHAR, TEXT of any character set.
     kInteger,
@@ -27,11 +27,12 @@ struct ColumnFacts {
   bool is_unsigned = false;
   bool is_nullable = false;
   bool is_generated = false;
-  bool is_binary = true;  ///< kText: compares by code points, so that no two texts are equal...
-  bool pads = false;      ///< ...but for blanks at their end, which do not count.
-  bool updates_itself = false;  ///< ON UPDATE CURRENT_TIMESTAMP.
-  bool is_in_key = false;       ///< Of any index of the table.
-  uint32_t bytes = 8;           ///< kInteger: how wide it is.
+  bool is_binary = true;  ///< kText: compared by code points, so that no two texts are equal, apart
+                          ///< from blanks (`pads`).
+  bool pads = false;      ///< kText: blanks at the end of a text do not count when it is compared.
+  bool updates_itself = false;  ///< The column has ON UPDATE CURRENT_TIMESTAMP.
+  bool is_in_key = false;       ///< The column is in some index of the table.
+  uint32_t bytes = 8;           ///< kInteger: the width of the column.
   uint32_t decimals = 0;        ///< Digits behind the point, of seconds or of a number.
   std::string index;            ///< A B-tree index that begins with the column; empty: none.
 
@@ -40,15 +41,16 @@ struct ColumnFacts {
 
 struct IndexFacts {
   bool is_unique = false;
-  bool has_prefix = false;     ///< Some key part holds only the front of its column.
-  bool is_ordered = false;     ///< It can be walked: not a hash, as UNIQUE over TEXT or BLOB is.
-  bool is_referenced = false;  ///< By foreign keys, which may be the table's own.
-  /// An update may change some key of the table by a column that it does not name: a generated one,
-  /// or one with ON UPDATE.
+  bool has_prefix = false;  ///< Some key part holds only the front of its column.
+  bool is_ordered =
+      false;  ///< The index can be walked: not a hash, as UNIQUE over TEXT or BLOB is.
+  bool is_referenced = false;  ///< Foreign keys refer to the table, perhaps the table's own.
+  /// An update may change some key of the table through a column that the update does not name: a
+  /// generated column, or a column with ON UPDATE.
   bool has_key_that_follows = false;
   std::vector<std::string> key_names;
   std::vector<ColumnFacts> key;
-  std::vector<ColumnFacts> columns;  ///< In the order in which they were opened.
+  std::vector<ColumnFacts> columns;  ///< The columns in the order in which they were opened.
 
   friend bool operator==(const IndexFacts&, const IndexFacts&) = default;
 };

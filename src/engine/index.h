@@ -1,7 +1,9 @@
-// What clients open: the names of an index and its columns, one object for all who name the same.
+// An Index is what clients open: the names of an index and its columns, one object for all clients
+// that give the same names.
 //
 // An Index belongs to no session: any session of the factory that gave it out executes requests on
-// it. What the names mean at the moment each session looks up for itself and keeps by id().
+// it. Each session looks up for itself what the names mean at the moment, and keeps its findings by
+// id().
 //
 // Threads: an Index is immutable; an IndexRegistry is for all threads, and only opening and the
 // last release of a handle touch it.
@@ -20,17 +22,17 @@
 
 namespace rowsocket::engine {
 
-/// What an index and columns of a table were when somebody decided by it what requests mean.
+/// An index and columns of a table as they were when somebody decided by them what requests mean.
 struct IndexPin {
   std::string index;
   std::vector<std::string> columns;
-  IndexFacts facts;  ///< Of Session::Inspect.
+  IndexFacts facts;  ///< The facts that Session::Inspect gave.
 
-  /// Whether they say the same still, but for what other keys and tables have to do with it.
+  /// Whether `now` equals the facts, apart from the facts that other keys and other tables decide.
   bool Holds(IndexFacts now) const;
 };
 
-/// What a client named with P.
+/// The names that a client gave with P.
 struct IndexNames {
   std::string db;
   std::string table;
@@ -38,13 +40,14 @@ struct IndexNames {
       index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
-  /// While the table is not so, requests fail with kOpenTable. Null: it is taken as it is.
+  /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
+  /// as it is.
   std::shared_ptr<const IndexPin> pin = nullptr;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };
 
-/// An opened index: stays usable across DDL, its names are looked up again when they must be.
+/// An opened index. It stays usable across DDL: sessions look its names up again when they must.
 class Index {
  public:
   Index(IndexNames names, uint32_t id, uint64_t serial)
@@ -56,9 +59,10 @@ class Index {
   uint32_t columns() const { return static_cast<uint32_t>(names_.columns.size()); }
   uint32_t filter_columns() const { return static_cast<uint32_t>(names_.filter_columns.size()); }
 
-  /// Its place among the live indexes; given to another one once this one is gone.
+  /// The index's place among the live indexes; a later index gets the place once this index is
+  /// gone.
   uint32_t id() const { return id_; }
-  /// From 1; never given twice.
+  /// Numbers from 1; no two indexes ever have the same serial.
   uint64_t serial() const { return serial_; }
 
  private:
@@ -77,7 +81,8 @@ class IndexRegistry {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  ///< Shared with the handles that are out.
+  std::shared_ptr<State>
+      state_;  ///< The registry shares the state with the handles that it has given out.
 };
 
 }  // namespace rowsocket::engine

@@ -6,7 +6,7 @@
 //   turn    := BeginTurn { Execute | row }* ( [ PrepareCommit ] Commit | Rollback )
 //   row     := BeginRow { RowTakes Execute }* EndRow
 // OpenIndex may also be called within a turn, before its first Execute. A row is a group of
-// requests for one row that are executed on a copy in memory, which is written once. It is open
+// requests for one row that are executed on a copy in memory, which is written once. A row is open
 // only when BeginRow says so; Rollback ends it as well.
 //
 // What an implementation must satisfy:
@@ -14,26 +14,25 @@
 //       write of the same turn sees that write.
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
-//   S3  When Commit of a turn that writes returns success every change of the turn is durable as
-//   the
-//       server is configured, and so is what it has seen of other sessions, unless all that it has
-//       executed were relaxed writes; when it returns an error no change is there.
+//   S3  When Commit of a turn that writes returns success, every change of the turn is durable as
+//       the server is configured, and so is everything of other sessions that the turn has seen,
+//       unless all that the turn has executed were relaxed writes; when Commit returns an error, no
+//       change is there.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
 //       kBusy and nothing was changed by that statement.
-//   S5  Nothing is held between turns that would make another session wait after ReleaseTables.
+//   S5  After ReleaseTables a session holds nothing between turns that makes another session wait.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back, however the
 //       call itself has ended; the caller calls Rollback and may run the turn again.
-//   S7  The requests of a row answer and leave behind what they would have one by one, in this
-//   order:
-//       each sees the row as those before it left it (absent, perhaps), sends its own before-image,
-//       and when its outcome is an error it has changed nothing and the others stand.
-//   S8  BeginRow locks the row, so that nobody else changes it before EndRow, which writes it once,
-//       as one change from what BeginRow read; a row that has not changed is not written. If EndRow
-//       fails, the answers of that row's requests are not true: the caller calls Rollback and runs
-//       the turn again without rows.
-//   S9  Where S7 cannot be kept BeginRow and RowTakes say so, having done nothing: a request that
-//   an
-//       open row does not take is executed after EndRow.
+//   S7  The requests of a row have the answers and the effects that they have one by one, in this
+//       order: each request sees the row as the requests before it left it (absent, perhaps) and
+//       sends its own before-image; a request whose outcome is an error has changed nothing, and
+//       the others stand.
+//   S8  BeginRow locks the row, so that no other session changes it before EndRow. EndRow writes
+//       the row once, as one change from what BeginRow read; a row that has not changed is not
+//       written. If EndRow fails, the answers of that row's requests are not true: the caller calls
+//       Rollback and runs the turn again without rows.
+//   S9  Where S7 cannot be kept, BeginRow and RowTakes say so, having done nothing: a request that
+//       an open row does not take is executed after EndRow.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
@@ -52,44 +51,45 @@
 namespace rowsocket::engine {
 
 enum class LockWait : uint8_t {
-  kNever,   ///< A lock that is held elsewhere answers kBusy at once.
+  kNever,   ///< A lock that another session holds answers kBusy at once.
   kServer,  ///< Wait as the server's own sessions do, up to their timeouts.
 };
 
-/// How a call has ended, and the facts about it that do not depend on that.
+/// The result of a call, and the facts about the call that do not depend on the result.
 struct Outcome {
   enum class Result : uint8_t {
     kDone,
-    kFailed,  ///< For `error`, which is the answer.
+    kFailed,  ///< The statement failed with `error`, which is the answer.
     /// Another session holds a lock that this statement needs. `error` is what a wait that ran out
     /// of time would have answered. With LockWait::kNever only.
     kBusy,
-    /// What this session holds stands in somebody's way (a DDL statement that it would deadlock
-    /// with, an old version of the table): give the tables back, and try again a moment later. With
-    /// LockWait::kServer only; where locks are not waited for the result is kBusy.
+    /// A table that this session holds stands in another session's way (a DDL statement that this
+    /// session would deadlock with, an old version of the table): the caller gives the tables back,
+    /// and tries again a moment later. With LockWait::kServer only; where locks are not waited for
+    /// the result is kBusy.
     kGivesWay,
-    kDeadlock,  ///< A deadlock was ended by this turn's rollback; it may well succeed when run
-                ///< again.
-    kTooLarge,  ///< For one transaction; the requests may well succeed in transactions of their
-                ///< own.
-    /// Of a Commit: its changes are there, and may be gone after a failover. No client is told that
-    /// it has succeeded, nor that it has not.
+    kDeadlock,  ///< A deadlock was ended by this turn's rollback; the turn may well succeed when it
+                ///< runs again.
+    kTooLarge,  ///< Too much for one transaction; the requests may well succeed in transactions of
+                ///< their own.
+    /// The result of a Commit whose changes are there, and may be gone after a failover. No client
+    /// is told that its request has succeeded, nor that it has failed.
     kUnknown,
   };
   Result result = Result::kDone;
-  model::Error error;             ///< Why it is not done.
+  model::Error error;             ///< Why the call is not done.
   bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
   bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
-  /// A wait that ended was not for the row that the request names, which may well be free.
+  /// The statement waited, but not for the row that its request names, which may well be free.
   bool own_wait = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
-  uint64_t rows_passed = 0;    ///< Rows that were read behind another one, sent or not.
+  uint64_t rows_passed = 0;    ///< Rows that were read behind another row, sent or not.
 
   bool ok() const { return result == Result::kDone; }
-  /// Its request is answered as far as the engine is concerned: it neither waits for a lock nor has
-  /// to run again with its turn.
+  /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
+  /// nor has to run again with its turn.
   bool is_answer() const { return result != Result::kBusy && !transaction_lost; }
   static Outcome Make(Result result, model::Error error) {
     Outcome outcome;
@@ -97,7 +97,7 @@ struct Outcome {
     outcome.error = error;
     return outcome;
   }
-  /// Done when `error` says that nothing is wrong.
+  /// The result is kDone when `error` says that nothing is wrong, else kFailed.
   static Outcome Of(model::Error error) {
     return Make(error.ok() ? Result::kDone : Result::kFailed, error);
   }
@@ -106,23 +106,24 @@ struct Outcome {
 
 /// Why requests for one row are executed one by one and not as one change of the row.
 enum class NotMergeable : uint8_t {
-  kNone,     ///< They are merged.
+  kNone,     ///< The requests are merged.
   kRequest,  ///< An insert, or not one row by `=` and every part of a unique key.
   kEngine,   ///< The engine cannot take a statement back.
-  kTable,    ///< Of a kind that is not looked into: partitioned, with an application period.
+  kTable,  ///< The table is of a kind that is not merged: partitioned, with an application period.
   kTrigger,
   kVersioned,
-  kUniqueKey,   ///< Changes a column of a unique key.
-  kForeignKey,  ///< Changes a column of a foreign key, or deletes a row that others may refer to.
-  kGenerated,   ///< A generated column depends on what is changed.
+  kUniqueKey,   ///< The request changes a column of a unique key.
+  kForeignKey,  ///< The request changes a column of a foreign key, or deletes a row that other rows
+                ///< may refer to.
+  kGenerated,   ///< A generated column depends on a column that the request changes.
   kCheck,       ///< The table has CHECK constraints.
   kCount
 };
 
-/// What BeginRow did.
+/// The answer of BeginRow.
 struct RowOpening {
   NotMergeable reason = NotMergeable::kNone;
-  Outcome outcome;  ///< Without a reason: as that of Execute.
+  Outcome outcome;  ///< When `reason` is kNone: the outcome, as that of Execute.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
   static RowOpening Not(NotMergeable reason) {
@@ -140,49 +141,51 @@ class Session {
   /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
-  /// What the index and its columns are right now. May be called wherever OpenIndex may.
+  /// Tells what the index and its columns are right now. May be called wherever OpenIndex may.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
   /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.
-  /// REQUIRES: a turn is open; a write only in a turn that writes; while a row is open, only what
-  /// it takes; `index` came from a session of the same factory and is held by somebody until the
-  /// turn's end.
+  /// REQUIRES: a turn is open; a write only in a turn that writes; while a row is open, only
+  /// requests that RowTakes accepts; `index` came from a session of the same factory and is held by
+  /// somebody until the turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
 
   /// Locks the row that `request` names and reads it, to execute this and further requests on it.
-  /// REQUIRES: a turn that writes is open, and no row.
+  /// REQUIRES: a turn that writes is open, and no row is open.
   virtual RowOpening BeginRow(Index& index, const model::Request& request) = 0;
 
   /// Whether the open row can execute this request, too: a find, a modification or an edit.
-  /// REQUIRES: on the same Index and with the same key, byte for byte.
+  /// REQUIRES: `request` is on the row's Index and has the row's key, byte for byte.
   virtual NotMergeable RowTakes(const model::Request& request) const = 0;
 
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
 
-  /// Waits for what keeps commits back, as a backup does. False: nobody sees what the turn has
-  /// changed before it is durable. REQUIRES: a turn that writes is open; Commit is called next.
+  /// Waits while something, as a backup does, keeps commits back. False: no other session sees the
+  /// turn's changes before they are durable. REQUIRES: a turn that writes is open; Commit is called
+  /// next.
   virtual bool PrepareCommit() = 0;
 
   /// Ends the turn. On an error nothing of the turn is left.
   virtual Outcome Commit() = 0;
   virtual void Rollback() = 0;
 
-  /// Gives back every table and lock. For when there is nothing to do for a while.
+  /// Gives back every table and lock. The owner calls it when there is nothing to do for a while.
   virtual void ReleaseTables() = 0;
   /// True when ReleaseTables would give something back, or take note of a KILL.
   virtual bool HoldsTables() const = 0;
 
-  /// Whether its calls wait for locks (LockWait::kServer).
+  /// Whether calls of this session wait for locks (LockWait::kServer).
   virtual bool WaitsForLocks() const = 0;
 
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;
 
-  /// What SHOW PROCESSLIST says about this session, behind whose it is; kept until the next call.
+  /// Sets what SHOW PROCESSLIST says about this session, behind the session's user; the text is
+  /// kept until the next call.
   virtual void Describe(std::string_view text) = 0;
 
   /// Makes a wait inside the session end soon, with an error. Thread-safe.

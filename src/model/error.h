@@ -45,15 +45,15 @@ constexpr std::string_view Name(ErrorCode code) {
 /// What went wrong with one request, or nothing.
 struct Error {
   ErrorCode code = ErrorCode::kNone;
-  int number = 0;  ///< With kEngine only: the storage engine's or server's number.
+  int number = 0;  ///< With kEngine only: the number of the storage engine's or the server's error.
 
   constexpr bool ok() const { return code == ErrorCode::kNone; }
   static constexpr Error Engine(int number) { return {ErrorCode::kEngine, number}; }
   friend constexpr bool operator==(const Error&, const Error&) = default;
 };
 
-/// KILL, or a wait for a row or a table that took too long: whoever waits for the same thing has
-/// the same answer.
+/// Whether the error is KILL, or a wait for a row or a table that took too long: every request that
+/// waits for the same thing has the same answer.
 constexpr bool EndsWait(const Error& error) {
   return error.code == ErrorCode::kLockWait || error.code == ErrorCode::kLockTables ||
          error.code == ErrorCode::kKilled;
@@ -73,7 +73,7 @@ class ErrorSet {
   constexpr bool empty() const { return First() == ErrorCode::kNone; }
 
  private:
-  uint64_t bits_ = 0;  ///< Bit n: ErrorCode n.
+  uint64_t bits_ = 0;  ///< Bit n stands for ErrorCode n.
 };
 
 }  // namespace rowsocket::model

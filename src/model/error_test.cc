@@ -40,7 +40,7 @@ TEST(ErrorSet, FirstIsTheEarliestInCheckOrder) {
   EXPECT_FALSE(wrongs.Has(ErrorCode::kFld));
 }
 
-// The order of the protocol document's table, which other tests lean on.
+// The order of the protocol document's table, on which other tests rely.
 TEST(ErrorSet, OrderOfTheTable) {
   const ErrorCode order[] = {ErrorCode::kCmd,       ErrorCode::kUnauth,      ErrorCode::kAuthtype,
                              ErrorCode::kOpenTable, ErrorCode::kIdxnum,      ErrorCode::kFld,

@@ -1,5 +1,5 @@
 // The limits of what the wire can reach, in one place (invariant I3): a number from the wire is
-// checked against one of these before it sizes anything. Those marked (variable) are defaults of
+// checked against one of these before it sizes anything. Limits marked (variable) are defaults of
 // system variables.
 #pragma once
 
@@ -17,7 +17,8 @@ struct Limits {
   size_t reply_bytes_max = 64u << 20;  ///< (variable) handlersocket_reply_max_bytes
   // Connections
   uint32_t connections_max = 65'536;  ///< (variable) handlersocket_connections_max, a port
-  /// Of the process, for connections: those above are for SQL, tables and logs.
+  /// File descriptors of the process that connections may use; higher descriptors are for SQL,
+  /// tables and logs.
   int descriptors_max = std::numeric_limits<int>::max();
   size_t buffered_bytes_max = 1u << 20;  ///< (variable) handlersocket_buffer_max_bytes: unsent
                                          ///< reply bytes after which a connection is paused
@@ -33,19 +34,21 @@ struct Limits {
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
-/// The same in a batch, where nobody else writes, and at least, where many do.
+/// Requests of one connection in one batch: at most, where no other connection writes, and the
+/// least share, where many connections write.
 inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
 inline constexpr uint32_t kBatchRequestsShareMin = 16;
 /// Connections that a worker puts into a batch before its executor may take it.
 inline constexpr uint32_t kPublishEvery = 64;
-/// Batches of one worker: executed, published, done, collected.
+/// Batches that one worker has at a time: executed, published, done, collected.
 inline constexpr uint32_t kBatchesMax = 4;
 /// Requests of all connections in one turn, and so in one transaction.
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
-/// Bytes of replies after which a turn begins no more requests, and milliseconds, looked at behind
-/// requests that have met more than kShortFindRows rows, or have more than kShortLineBytes.
+/// A turn begins no more requests after so many bytes of replies, or after so many milliseconds.
+/// The time is looked at behind requests that have met more than kShortFindRows rows, or have more
+/// than kShortLineBytes.
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 inline constexpr int64_t kTurnMsMax = 100;
 inline constexpr uint64_t kShortFindRows = 100;
@@ -73,8 +76,8 @@ inline constexpr size_t kKeptFiltersMax = 8;
 inline constexpr size_t kNameBytesMax = 256;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;
-/// Columns, filter columns included, of all ids of a connection: so many for each id that it may
-/// have, and never fewer than that.
+/// Columns, filter columns included, of all ids of a connection: kOpenColumnsOfAnId for each id
+/// that the connection may have, and at least kOpenColumnsMin.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
 inline constexpr size_t kOpenColumnsMin = 65'536;
 constexpr size_t OpenColumnsMax(const Limits& limits) {
@@ -88,8 +91,8 @@ inline constexpr size_t kMemcachedKeyBytesMax = 250;
 inline constexpr size_t kMemcachedLineBytesMax = 2048;
 /// Bytes of any memcached command line, with as many keys as a get may have.
 inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;
-/// Keys of one get or gat (memcached's own tests ask for 18,725): for as long as it waits for a
-/// locked table it holds a hundred bytes for each.
+/// Keys of one get or gat (memcached's own tests ask for 18,725): a get that waits for a locked
+/// table holds a hundred bytes for each key as long as it waits.
 inline constexpr size_t kMemcachedKeysMax = 32'768;
 /// Tokens of a meta command, with its verb and its key.
 inline constexpr uint32_t kMetaTokensMax = 20;
@@ -108,7 +111,7 @@ inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
 inline constexpr int64_t kPurgeTickMs = 100;
 inline constexpr int64_t kPurgeIdleMs = 500;
-/// And until a flush that failed is tried again.
+/// Milliseconds until a flush that failed is tried again.
 inline constexpr int64_t kFlushRetryMs = 1000;
 /// Marks of memcached items that are remembered, and prefixes of keys that `stats detail` counts
 /// by.

@@ -1,10 +1,10 @@
 // The requests that every layer talks about: what a protocol's parser produces, the executor
 // orders and the engine session executes. Protocol-neutral.
 //
-// Lifetime: every span and Value is a view, see value.h. What a RowEditor gives is its own, and
-// valid until it is called again or its request is answered. Limits: the spans never hold more than
-// limits.h allows; `key_parts_given` may say more than the span holds, so that the engine can
-// refuse a count without anybody having materialized it.
+// Lifetime: every span and Value is a view, see value.h. The spans that a RowEditor gives belong to
+// the editor, and are valid until the editor is called again or its request is answered. Limits:
+// the spans never hold more than limits.h allows; `key_parts_given` may say more than the span
+// holds, so that the engine can refuse a count without anybody having materialized it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class Modification : uint8_t { kNone, kUpdate, kDelete, kIncrement, kDecrem
 
 /// One condition on a column of the index's filter columns.
 struct Filter {
-  bool stops_scan = false;  ///< W: the first row that does not meet it ends the scan; else F: skip.
+  bool stops_scan = false;  ///< W: the first row that does not meet the condition ends the scan;
+                            ///< else F: skip the row.
   CompareOp op = CompareOp::kEq;
   uint32_t column = 0;  ///< Position among the filter columns of the opened index.
   Value value;
@@ -28,17 +29,19 @@ struct Filter {
 
 /// Rows of an index by key, optionally changed on the way.
 struct Find {
-  CompareOp op = CompareOp::kEq;  ///< Never kNe.
-  std::span<const Value> key;     ///< One value a key part, from the first.
-  uint32_t key_parts_given = 0;   ///< As the client said; larger than key.size() when over limits.
-  uint64_t limit = 1;             ///< Rows at most, after filters and offset.
-  uint64_t offset = 0;            ///< Rows that pass the filters and are left out.
-  bool has_in = false;            ///< `key[in_part]` is replaced by each of `in_values` in turn.
+  CompareOp op = CompareOp::kEq;  ///< The operator; never kNe.
+  std::span<const Value> key;     ///< One value for each key part, from the first.
+  uint32_t key_parts_given =
+      0;  ///< The count that the client gave; larger than key.size() when it is over limits.
+  uint64_t limit = 1;   ///< The most rows, after filters and offset.
+  uint64_t offset = 0;  ///< Rows that pass the filters and are left out.
+  bool has_in = false;  ///< `key[in_part]` is replaced by each of `in_values`, one after another.
   uint32_t in_part = 0;
   std::span<const Value> in_values;
-  std::span<const Filter> filters;  ///< ANDed, looked at in this order.
+  std::span<const Filter> filters;  ///< All filters must hold; they are looked at in this order.
   Modification modification = Modification::kNone;
-  bool wants_pre_images = false;  ///< Answer the rows as they were instead of the count.
+  bool wants_pre_images =
+      false;  ///< Answer the rows as they were before the change, instead of the count.
   std::span<const Value>
       modifications;  ///< New values or operands, by opened column; may be fewer.
 };
@@ -48,19 +51,21 @@ struct Insert {
   std::span<const Value> values;  ///< By opened column; may be fewer or more than the columns.
 };
 
-/// What becomes of the row that a RowEditor has seen.
+/// What happens to the row that a RowEditor has seen.
 enum class Decision : uint8_t {
-  kKeep,    ///< It stays as it is; absent, it stays absent.
-  kStore,   ///< The listed columns are set; absent, it is inserted.
-  kRenew,   ///< As if it were deleted and inserted with the listed columns; absent, it is inserted.
-  kDelete,  ///< Absent, it stays absent.
+  kKeep,    ///< The row stays as it is; an absent row stays absent.
+  kStore,   ///< The listed columns are set; an absent row is inserted.
+  kRenew,   ///< As if the row were deleted and inserted with the listed columns; an absent row is
+            ///< inserted.
+  kDelete,  ///< The row is deleted; an absent row stays absent.
 };
 
 /// The new value of one of the opened columns.
 struct CellChange {
   uint32_t column = 0;  ///< Position among the opened columns.
   Value value;
-  bool keeps = false;  ///< Without a value: the column stays as it is, and ON UPDATE does nothing.
+  bool keeps =
+      false;  ///< There is no new value: the column stays as it is, and ON UPDATE does nothing.
 };
 
 /// Decides about one row while the engine has it locked. The engine may ask several times for one
@@ -90,17 +95,18 @@ inline constinit RowKeeper row_keeper;
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
 /// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
 /// would pad or trim. Times are texts in the server's time zone. A column with ON UPDATE that is
-/// listed keeps what it is given. A row that is inserted or made anew has the key of the request,
-/// the listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or
-/// kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot be may be
-/// deleted; one that a foreign key keeps has the listed columns set.
+/// listed keeps the value that it is given. A row that is inserted or made anew has the key of the
+/// request, the listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was
+/// kStore or kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot
+/// be inserted may be deleted; a row that a foreign key keeps has the listed columns set.
 struct Edit {
-  std::span<const Value> key;  ///< One value a key part, all of them; not NULL.
-  /// The caller's, for as long as the request may be run again; never null.
+  std::span<const Value> key;  ///< One value for each key part, for all of them; not NULL.
+  /// The editor belongs to the caller, and lives for as long as the request may be run again; never
+  /// null.
   RowEditor* editor = &row_keeper;
 };
 
-/// What is to be executed on one opened index.
+/// One statement to execute on one opened index.
 struct Request {
   enum class Verb : uint8_t { kFind, kInsert, kEdit };
   Verb verb = Verb::kFind;
@@ -117,7 +123,8 @@ struct Request {
     if (verb == Verb::kInsert) return {};
     return verb == Verb::kEdit ? edit.key : find.key;
   }
-  /// `=` on at most one row, which is not passed over: with all parts of a unique key it names one.
+  /// Whether this request is for at most one row by `=`, without passing that row over: with all
+  /// parts of a unique key it names one row.
   bool names_one_row() const {
     if (verb != Verb::kFind) return verb == Verb::kEdit;
     return find.op == CompareOp::kEq && !find.has_in && find.offset == 0 && find.limit > 0 &&

@@ -1,4 +1,4 @@
-// Where an engine session pushes the cells of a find, row by row, as text.
+// A RowSink receives the cells of a find from an engine session, row by row, as text.
 //
 // Flow: for each row: columns() calls of Cell or NullCell, in the order of the opened columns.
 // Threads: called on the session's thread. Errors: once Cell or NullCell returned false the reply
@@ -12,12 +12,12 @@ namespace rowsocket::model {
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  /// `text` is valid during the call only. False: the reply has reached its limit.
+  /// `text` is valid during the call only. Returns false when the reply has reached its limit.
   virtual bool Cell(std::string_view text) = 0;
   virtual bool NullCell() = 0;
 };
 
-/// For edits, and writes without `?`: they send no rows.
+/// The sink of edits, and of writes without `?`, which send no rows.
 class NoRows final : public RowSink {
  public:
   bool Cell(std::string_view) override { return true; }

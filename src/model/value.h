@@ -11,7 +11,7 @@ namespace rowsocket::model {
 
 class Value {
  public:
-  /// NULL.
+  /// The value NULL.
   constexpr Value() = default;
   /// A text; `text.data()` must not be null (an empty text points anywhere).
   constexpr explicit Value(std::string_view text)

@@ -112,7 +112,8 @@ class ListParser {
   }
 
   void Add(Address address) {
-    // Binding twice would fail; an address that is also named alone must not be skipped in silence.
+    // Binding an address twice would fail. An address that the list also names by itself must not
+    // be skipped in silence.
     for (Address& known : addresses_) {
       if (ToText(known) != ToText(address)) continue;
       known.skipped_without_family &= address.skipped_without_family;

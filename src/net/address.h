@@ -1,5 +1,5 @@
-// Where to listen: turns the texts of `handlersocket_address` and `handlersocket_port` into
-// addresses.
+// Turns the texts of `handlersocket_address` and `handlersocket_port` into the addresses to listen
+// on.
 //
 // The list:  list    := [ item { (',' | blank) item } ]       empty list: 127.0.0.1
 //            item    := '*' | ipv4 | ipv6 | '[' ipv6 ']' | name | '/' | path
@@ -24,8 +24,8 @@ struct Address {
   std::string host;   ///< TCP: numeric IPv4 or IPv6 address without brackets.
   uint16_t port = 0;  ///< TCP: 0 lets the kernel choose (never the result of parsing).
   std::string path;   ///< UNIX: path of the socket file.
-  /// One of several meanings of `*` or of a name: a machine without this address family goes on
-  /// with the others.
+  /// The address is one of several meanings of `*` or of a name: a machine without this address
+  /// family goes on with the others.
   bool skipped_without_family = false;
 
   bool operator==(const Address&) const = default;
@@ -37,8 +37,8 @@ struct VariableNames {
   const char* port = "handlersocket_port";
 };
 
-/// The addresses in the order given, without repetition; never empty. On failure nothing, and
-/// `*error` says what is wrong with which variable.
+/// Returns the addresses in the order given, without repetition, at least one. On failure returns
+/// nothing, and `*error` says what is wrong with which variable.
 std::optional<std::vector<Address>> ParseAddresses(std::string_view address_list,
                                                    std::string_view port,
                                                    const VariableNames& variables,
@@ -47,7 +47,7 @@ std::optional<std::vector<Address>> ParseAddresses(std::string_view address_list
 /// Whether only this machine can reach the address: 127.0.0.0/8, also mapped into IPv6, ::1, UNIX.
 bool IsLoopback(const Address& address);
 
-/// As users write it: `127.0.0.1:9998`, `[::1]:9998`, `/run/hs.sock`.
+/// The address as users write it: `127.0.0.1:9998`, `[::1]:9998`, `/run/hs.sock`.
 std::string ToText(const Address& address);
 
 }  // namespace rowsocket::net

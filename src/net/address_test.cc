@@ -106,7 +106,7 @@ TEST(Address, OnlyMeaningsAmongSeveralMayBeSkipped) {
   EXPECT_TRUE((*all)[1].skipped_without_family);
   EXPECT_FALSE((*all)[2].skipped_without_family);
 
-  // Named alone as well: then it has to be there.
+  // `::` is also named alone, so this address must be there.
   const auto named = ParseAddresses("* ::", "9998", {}, &error);
   ASSERT_TRUE(named);
   ASSERT_EQ(2u, named->size());

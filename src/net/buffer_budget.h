@@ -1,5 +1,5 @@
-// How much the connections of a port may hold in their buffers, all together: each of them has
-// limits of its own, but there are many.
+// How many bytes all connections of a port together may hold in their buffers: each connection has
+// limits of its own, but there are many connections.
 //
 // Threads: any. Lifetime: outlives the connections.
 #pragma once
@@ -12,10 +12,11 @@ namespace rowsocket::net {
 
 class BufferBudget {
  public:
-  /// REQUIRES: no connection yet.
+  /// REQUIRES: there is no connection yet.
   void SetMax(size_t bytes_max) { bytes_max_ = bytes_max; }
 
-  /// A connection that held `before` bytes holds `now`. False: all hold more than they may.
+  /// Notes that a connection that held `before` bytes holds `now`. False: all connections together
+  /// hold more than they may.
   bool Change(size_t before, size_t now) {
     return held_bytes_.fetch_add(now - before, std::memory_order_relaxed) + now - before <=
            bytes_max_;

@@ -19,7 +19,7 @@ void BufferPool::Give(base::Buffer& buffer) {
   kept_.push_back(std::move(taken));
 }
 
-// Those at the front have been there longest: what is taken and given comes from the back.
+// The buffers at the front have been kept longest, because Take and Give work at the back.
 void BufferPool::Trim() {
   for (size_t i = 0; i < unused_; ++i) kept_bytes_ -= kept_[i].capacity();
   kept_.erase(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(unused_));

@@ -32,10 +32,10 @@ class BufferPool {
     return buffer;
   }
 
-  /// Takes the memory of `buffer`, whose content is lost and which owns nothing afterwards.
+  /// Takes the memory of `buffer`, which then is empty and owns nothing.
   void Give(base::Buffer& buffer);
 
-  /// Frees the buffers that nobody has taken since the last Trim. Call it now and then.
+  /// Frees the buffers that nobody has taken since the last Trim. The owner calls it now and then.
   void Trim();
 
   size_t kept_bytes() const { return kept_bytes_; }

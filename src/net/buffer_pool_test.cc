@@ -50,7 +50,8 @@ TEST(BufferPool, KeepsNoMoreThanItsLimit) {
   EXPECT_GT(pool.kept_bytes(), BufferPool::kKeptBytesMax / 2);
 }
 
-// After a crowd has gone its memory goes, too; what is in use now and then stays.
+// After a crowd of connections has gone their buffers go, too; buffers that are used now and then
+// stay.
 TEST(BufferPool, TrimFreesWhatNobodyHasTakenSinceTheLast) {
   BufferPool pool;
   std::vector<base::Buffer> taken;

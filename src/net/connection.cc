@@ -11,19 +11,20 @@ namespace rowsocket::net {
 
 namespace {
 
-/// Room that one Receive offers: follows what arrives between these.
+/// The bounds of the room that one Receive offers; in between, the room follows what arrives.
 constexpr uint32_t kReceiveBytesMin = BufferPool::kBufferBytes;
 constexpr uint32_t kReceiveBytesMax = BufferPool::kBufferBytesMax;
 
-/// Told of once, not until it has been received: the kernel looks at the socket half as often.
+/// The loop tells of an event once, not until the bytes have been received: the kernel looks at the
+/// socket half as often.
 constexpr uint32_t kEdges = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLET;
 
-/// Later, then: not a failure.
+/// A call that fails with this error is made again later: the connection has not failed.
 bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
 
-// 10,000 idle connections are to cost little (no buffers, and this).
+// 10,000 idle connections must cost little: an idle connection has no buffers, only this object.
 static_assert(sizeof(Connection) <= 128);
 
 Connection::~Connection() {
@@ -50,8 +51,8 @@ bool Connection::finished() const {
 Connection::Ready Connection::OnEvents(uint32_t events) {
   const bool reads = (WantedEvents() & EPOLLIN) != 0;
   if ((events & (EPOLLHUP | EPOLLERR)) != 0 && !reads) {
-    // Both directions are dead. While reading, recv tells what came before; otherwise nothing
-    // would ever take the event away.
+    // Both directions are dead. While the connection reads, recv tells what came before the
+    // failure; otherwise nothing would ever take the event away.
     Abort();
   }
   if (state_ == State::kBroken) return {false, false};
@@ -68,8 +69,8 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   if (in_.size() >= in_bytes_max) return {ReceiveStatus::kFull, 0, true};
   if (in_.capacity() == 0) in_ = context_->buffers.Take();
 
-  // Half is asked for, so that the rest of a line at the front does not make the buffer grow; what
-  // there is, is used.
+  // Half of the room is asked for, so that the rest of a line at the front does not make the buffer
+  // grow; all room that the buffer has is used.
   char* room = in_.Room(receive_bytes_ / 2);
   const size_t offered =
       std::min({in_.room(), in_bytes_max - in_.size(), size_t{kReceiveBytesMax}});
@@ -84,8 +85,9 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   } else if (bytes < receive_bytes_ / 4) {
     receive_bytes_ = std::max(receive_bytes_ / 2, kReceiveBytesMin);
   }
-  // A stream gives less than it is asked for when there is no more: epoll(7). Out-of-band data ends
-  // a receive, too; who sends such is served on when its next bytes come.
+  // A stream gives fewer bytes than it is asked for when there are no more: epoll(7). Out-of-band
+  // data ends a receive, too; a client that sends out-of-band data is served on when its next bytes
+  // come.
   return {ReceiveStatus::kBytes, bytes, bytes == offered || hangs_up_};
 }
 
@@ -142,7 +144,7 @@ void Connection::Settle() {
 
 bool Connection::CountBuffers() {
   const auto held_bytes = [this] { return in_.capacity() + out_.bytes().capacity(); };
-  // Nearly always, and then nobody's cache line is written to.
+  // The usual case: no cache line of another thread is written to.
   if (held_bytes() == counted_bytes_ && counted_bytes_ <= 2 * BufferPool::kBufferBytes) return true;
   if (context_->budget == nullptr) return true;
   const auto may_stay = [this](size_t bytes) {
@@ -152,7 +154,8 @@ bool Connection::CountBuffers() {
   if (may_stay(held_bytes())) return true;
   Settle();
   if (may_stay(held_bytes())) return true;
-  // Else those who are looked at next were closed for what this one holds.
+  // Without this the connections that are looked at next would be closed for the bytes that this
+  // connection holds.
   may_stay(0);
   return false;
 }
@@ -167,8 +170,8 @@ uint32_t Connection::WantedEvents() const {
 
 bool Connection::UpdateInterest(EventLoop& loop, void* tag) {
   if (state_ == State::kBroken) {
-    // A hang-up is reported whether wanted or not, in every Wait, and the owner may have to keep
-    // the object for a while because of a request under way.
+    // A hang-up is reported in every Wait, even if no event is wanted, and the owner may have to
+    // keep the object for a while because of a request under way.
     if (added_) loop.Remove(fd_.get());
     added_ = false;
     return true;

@@ -1,4 +1,5 @@
-// One socket's bytes: what has come in and not been used, what is to go out and may already go.
+// The bytes of one socket: received and not used yet, to be sent, and how many of these may leave
+// already.
 //
 // Flow of a turn:
 //   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
@@ -9,7 +10,8 @@
 //   kPaused     too many unsent bytes: reads nothing and should be given nothing more to do until
 //               the peer has taken half of them            -> kServing
 //   kDraining   the client has sent its last byte: what was received is answered, then closed
-//   kLingering  we end it: replies are sent, then FIN; what still arrives is thrown away, so that
+//   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
+//   so that
 //               the kernel does not answer it with a reset that would destroy the last reply
 //   kBroken     reset or failed: nothing can be sent or received any more
 // kServing and kPaused lead to every later state, and states never go back otherwise.
@@ -17,8 +19,8 @@
 // Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
 // Settle. The descriptor is closed with the object; remove it from the event loop before that.
 // Limits: in() never holds more than Receive was told; out() is the owner's to limit (reply size),
-// beyond ConnectionContext::buffered_bytes_max the connection pauses. What all hold together is the
-// port's budget.
+// beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's budget limits what
+// all connections hold together.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +36,11 @@
 
 namespace rowsocket::net {
 
-/// What the connections of one worker share; outlives them.
+/// The objects that the connections of one worker share; they outlive the connections.
 struct ConnectionContext {
   BufferPool buffers;
   size_t buffered_bytes_max = 1u << 20;
-  BufferBudget* budget = nullptr;  ///< Of all workers of the port; null: without limit.
+  BufferBudget* budget = nullptr;  ///< The budget of all workers of the port; null: without limit.
 };
 
 class Connection {
@@ -51,21 +53,21 @@ class Connection {
   };
   enum class ReceiveStatus : uint8_t {
     kBytes,       ///< in() has grown by `bytes`.
-    kWouldBlock,  ///< Nothing there, or nothing that is wanted.
-    kFull,        ///< in() already holds as much as the caller allows: it must use some, hold the
-                  ///< input or end the connection.
-    kEof,         ///< The client has sent its last byte; now kDraining (or kLingering, ended).
-    kError,       ///< Now kBroken.
+    kWouldBlock,  ///< The socket has no bytes, or the connection wants none.
+    kFull,   ///< in() already holds as much as the caller allows: the caller must use some bytes,
+             ///< hold the input or end the connection.
+    kEof,    ///< The client has sent its last byte; the state is kDraining (or kLingering, ended).
+    kError,  ///< The state is kBroken.
   };
   struct Received {
     ReceiveStatus status;
     size_t bytes = 0;
-    bool may_have_more = false;  ///< No event will say so: call Receive again.
+    bool may_have_more = false;  ///< No event will tell of further bytes: call Receive again.
   };
   enum class SendStatus : uint8_t {
     kDone,     ///< Nothing sendable is left.
     kBlocked,  ///< The kernel takes no more: UpdateInterest asks for EPOLLOUT.
-    kError,    ///< Now kBroken.
+    kError,    ///< The state is kBroken.
   };
   struct Sent {
     SendStatus status;
@@ -85,7 +87,8 @@ class Connection {
     return state_ == State::kServing ||
            (state_ == State::kDraining && out_.unsent_bytes() <= context_->buffered_bytes_max);
   }
-  /// Nothing is left to do on the socket: remove and destroy, once no request is under way.
+  /// Whether nothing is left to do on the socket: the owner removes and destroys the connection,
+  /// once no request is under way.
   bool finished() const;
 
   /// Received bytes; the owner consumes what it has used up.
@@ -107,31 +110,34 @@ class Connection {
   /// connection when too much is unsent, and resumes it (requests may still wait in in()).
   Sent Send();
 
-  /// The owner wants no more input for now (its requests wait for something), or does again.
+  /// Says that the owner wants no more input for now, because its requests wait for something, or
+  /// that it wants input again.
   void SetInputHeld(bool held) { input_held_ = held; }
 
-  /// Ends the connection from our side once out() has been sent: kLingering.
+  /// Ends the connection from the server's side once out() has been sent: kLingering.
   void Finish();
-  /// Gives the connection up: kBroken.
+  /// Gives the connection up at once: kBroken.
   void Abort() { state_ = State::kBroken; }
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void Settle();
   /// End of a turn, after Settle: tells the budget what this connection still holds. False if all
-  /// hold too much and this one has a part in it, more than small buffers: it is to be destroyed.
+  /// connections together hold too much and this connection holds more than small buffers: the
+  /// owner is to destroy it.
   bool CountBuffers();
 
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
-  /// First adds the descriptor, later a system call only if the wanted events have changed; takes
-  /// it out of the loop when kBroken.
+  /// Adds the descriptor at the first call; later calls make a system call only if the wanted
+  /// events have changed. Takes the descriptor out of the loop when kBroken.
   bool UpdateInterest(EventLoop& loop, void* tag);
-  /// From now on another worker's of the same port, which knows `context`. REQUIRES: suspended.
+  /// Makes this a connection of another worker of the same port, whose context is `context`.
+  /// REQUIRES: suspended.
   void MoveTo(ConnectionContext& context) { context_ = &context; }
   /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
-  /// The same if what happens on it, which is not looked at for a while, would be reported again
-  /// and again.
+  /// Suspends the connection only if the loop would report its events again and again
+  /// (level-triggered). For a connection that its owner does not look at for a while.
   void Quieten(EventLoop& loop);
 
  private:
@@ -144,15 +150,17 @@ class Connection {
   base::Buffer in_;
   GatedOutput out_;
   UniqueFd fd_;
-  uint32_t receive_bytes_ = BufferPool::kBufferBytes;  // room to offer; follows what arrives
+  uint32_t receive_bytes_ =
+      BufferPool::kBufferBytes;  // room to offer; follows the bytes that arrive
   ConnectionContext* context_;
-  size_t counted_bytes_ = 0;  // what the budget knows of
+  size_t counted_bytes_ = 0;  // the bytes that the budget knows of
   uint32_t interest_ = 0;
   State state_ = State::kServing;
   bool added_ = false;  // the event loop knows the descriptor
   bool input_held_ = false;
-  bool send_blocked_ = false;   // the last send took less than it was offered
-  bool hangs_up_ = false;       // an event has said so: FIN or worse is behind what can be received
+  bool send_blocked_ = false;  // the last send took less than it was offered
+  bool hangs_up_ =
+      false;  // an event has said that FIN or worse is behind the bytes that can be received
   bool peer_finished_ = false;  // FIN received
   bool fin_sent_ = false;
 };

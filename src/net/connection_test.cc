@@ -21,14 +21,14 @@ using SendStatus = Connection::SendStatus;
 constexpr size_t kLineBytesMax = 16u << 20;
 constexpr int kWaitMs = 20'000;
 
-/// Bytes that are wrong when some are lost, repeated or swapped.
+/// Bytes in which a loss, a repetition or a swap shows.
 std::string Pattern(size_t count) {
   std::string bytes(count, '\0');
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<char>(i * 31 + i / 251);
   return bytes;
 }
 
-/// One connection over the pair's server side.
+/// A connection on the pair's server side.
 struct Fixture {
   explicit Fixture(SocketPair sockets)
       : client(std::move(sockets.client)), connection(std::move(sockets.server), context) {}
@@ -76,7 +76,8 @@ TEST(Connection, SendsNothingThatTheGateHolds) {
   EXPECT_EQ("read ", ReadExactly(f.client.get(), 5));
   EXPECT_EQ(0u, f.connection.Send().bytes);
   EXPECT_TRUE(NothingToRead(f.client.get()));
-  EXPECT_EQ(0u, f.connection.WantedEvents() & EPOLLOUT);  // it would spin until the commit
+  EXPECT_EQ(0u, f.connection.WantedEvents() &
+                    EPOLLOUT);  // EPOLLOUT would make the loop spin until the commit
 
   f.connection.out().OpenGate();
   EXPECT_EQ(6u, f.connection.Send().bytes);
@@ -95,7 +96,7 @@ TEST(Connection, InputNeverExceedsTheCallersLimit) {
   EXPECT_EQ(Pattern(160).substr(60), f.connection.in().view());
 }
 
-/// The events that the loop has for the connection, told to it.
+/// Waits for the loop's events for the connection, and tells them to the connection.
 Connection::Ready Await(EventLoop& loop, Connection& connection, int timeout_ms) {
   Event events[4];
   Connection::Ready ready{false, false};
@@ -177,7 +178,7 @@ TEST(Connection, LongLineArrivesWhole) {
     ASSERT_LE(received.bytes, BufferPool::kBufferBytesMax);  // one connection's share of a turn
   }
   EXPECT_TRUE(line == f.connection.in().view());
-  // What has grown that much is not kept for others.
+  // A buffer that has grown that much is not kept for other connections.
   f.connection.in().Consume(line.size());
   f.connection.Settle();
   EXPECT_EQ(0u, f.connection.in().capacity());
@@ -242,7 +243,7 @@ TEST(Connection, PartialSendsDeliverEverythingInOrder) {
     std::array<char, 100'000> some;
     const ssize_t received = recv(f.client.get(), some.data(), some.size(), MSG_DONTWAIT);
     if (received > 0) seen.append(some.data(), static_cast<size_t>(received));
-    // The client has to go on reading until there is room to send, so this does not wait for it.
+    // The client has to go on reading until the server can send, so the Wait below ends after 1 ms.
     std::array<Event, 4> events;
     const auto ready = loop.Wait(events, 1);
     ASSERT_LT(base::CoarseNowMs(), deadline_ms);
@@ -300,7 +301,8 @@ TEST(Connection, HalfClosedClientGetsItsAnswers) {
   EXPECT_EQ(State::kDraining, f.connection.state());
   EXPECT_EQ("last\n", f.connection.in().view());
   EXPECT_TRUE(f.connection.accepts_work());
-  EXPECT_EQ(0u, f.connection.WantedEvents());  // the end would be reported for ever
+  EXPECT_EQ(0u,
+            f.connection.WantedEvents());  // a level-triggered loop would report the end for ever
   f.connection.out().HoldGate();
   f.connection.out().bytes().Append("0\t1\n");
   EXPECT_FALSE(f.connection.finished());
@@ -354,7 +356,7 @@ TEST(Connection, ResetIsNoticedWhileInputIsHeld) {
   const auto todo = f.connection.OnEvents(ready[0].ready());
   EXPECT_FALSE(todo.receive || todo.send);
   EXPECT_TRUE(f.connection.finished());
-  // It may have to outlive a request under way, without keeping the loop spinning.
+  // The object may have to outlive a request under way, without keeping the loop spinning.
   EXPECT_EQ(1u, loop.Wait(events, 0).size());
   EXPECT_TRUE(f.connection.UpdateInterest(loop, &f));
   EXPECT_TRUE(loop.Wait(events, 0).empty());
@@ -387,7 +389,8 @@ TEST(Connection, WhatCameBeforeAHangUpIsStillRead) {
 
 TEST(Connection, LastReplySurvivesUnreadInput) {
   Fixture f(MakeTcpPair());
-  // More than the server ever reads: closing on top of it would reset the connection.
+  // The client sends more than the server ever reads: to close the socket on top of these bytes
+  // would reset the connection.
   WriteAll(f.client.get(), Pattern(50'000));
   ASSERT_EQ(ReceiveStatus::kBytes, f.ReceiveNext(100).status);
   f.Reply("2\t1\tcmd\n");
@@ -400,7 +403,8 @@ TEST(Connection, LastReplySurvivesUnreadInput) {
   EXPECT_EQ("2\t1\tcmd\n", ReadExactly(f.client.get(), 8));
   EXPECT_TRUE(AtEnd(f.client.get()));  // not a reset
   f.client.Reset();
-  // A close with nothing unread ends orderly, so the server throws all of it away and sees the end.
+  // A close with nothing unread is an orderly end, so the server throws all the bytes away and sees
+  // the end.
   while (f.ReceiveNext().status == ReceiveStatus::kWouldBlock) {
     EXPECT_TRUE(f.connection.in().empty());
   }
@@ -428,7 +432,8 @@ TEST(Connection, IdleConnectionHasNoBuffers) {
   f.connection.in().Consume(8);
   f.connection.Send();
   f.connection.Settle();
-  EXPECT_EQ("rest of", f.connection.in().view());  // is not idle yet
+  EXPECT_EQ("rest of",
+            f.connection.in().view());  // a connection with a part of a line is not idle yet
   EXPECT_EQ(0u, std::as_const(f.connection).out().bytes().capacity());
   f.connection.in().Consume(7);
   f.connection.Settle();
@@ -487,7 +492,7 @@ TEST(Connection, SteadyStateAllocatesNothing) {
       ASSERT_EQ(8, recv(client.get(), reply, sizeof(reply), 0));
     }
   }
-  EXPECT_GT(allocations_before, kConnections);  // the count counts
+  EXPECT_GT(allocations_before, kConnections);  // the allocations are counted at all
   EXPECT_EQ(allocations_before, AllocationCount());
 }
 

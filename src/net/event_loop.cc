@@ -37,18 +37,20 @@ bool EventLoop::Remove(int fd) { return epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, f
 std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) {
   if (timeout_ms != 0) {
     Owner expected = Owner::kAwake;
-    // Notified since the last Wait: look at what is ready, but do not sleep.
+    // If another thread has called Wake since the last Wait, look at what is ready, but do not
+    // sleep.
     if (!owner_.compare_exchange_strong(expected, Owner::kAsleep)) timeout_ms = 0;
   }
   const int count =
       epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  // An exchange, not a store: it sees what was pushed before the Wake whose mark it takes away.
+  // An exchange, not a store: the owner then sees everything that was pushed before the Wake whose
+  // mark the exchange takes away.
   owner_.exchange(Owner::kAwake);
   size_t kept = count > 0 ? static_cast<size_t>(count) : 0;
   for (size_t i = 0; i < kept; ++i) {
     if (events[i].tag() != this) continue;
     std::swap(events[i], events[--kept]);
-    break;  // one descriptor is reported once
+    break;  // epoll reports one descriptor once
   }
   return events.first(kept);
 }
@@ -56,7 +58,7 @@ std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) 
 void EventLoop::Wake() {
   if (owner_.exchange(Owner::kNotified) != Owner::kAsleep) return;
   const uint64_t one = 1;
-  // Cannot fail but for a counter at 2^64 - 1.
+  // write cannot fail, except for a counter at 2^64 - 1.
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
 }
 

@@ -1,10 +1,11 @@
-// Waits for sockets to become ready: epoll, plus a wake-up from other threads. What is ready is
-// told again and again, or, where EPOLLET is asked for, once.
+// Waits for sockets to become ready: epoll, plus a wake-up from other threads. A descriptor that is
+// ready is told again and again, or, where EPOLLET is asked for, once.
 //
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
 //           returned by Wait may still name it, so owners free closed objects after the turn.
-// Errors: false with errno set; only out-of-memory or out-of-fds can cause it, or our own bug.
+// Errors: false with errno set; only out-of-memory or out-of-fds can cause it, or a bug of the
+// caller.
 //
 // A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
 // Everything pushed before a Wake is seen by the drain behind the next Wait. A Wake costs a system

@@ -29,7 +29,7 @@ TEST_F(EventLoopTest, ReportsWhatIsReadyWithItsTag) {
   EXPECT_TRUE(Wait(0).empty());
 
   WriteAll(pair.client.get(), "x");
-  for (int i = 0; i < 2; ++i) {  // level-triggered: as long as the byte is there
+  for (int i = 0; i < 2; ++i) {  // level-triggered: reported as long as the byte is there
     const auto ready = Wait(kTestTimeoutMs);
     ASSERT_EQ(1u, ready.size());
     EXPECT_EQ(&tag, ready[0].tag());
@@ -56,7 +56,7 @@ TEST_F(EventLoopTest, ModifyAndRemoveTakeEffect) {
 TEST_F(EventLoopTest, WakeBeforeWaitIsNotLost) {
   loop_.Wake();
   loop_.Wake();
-  EXPECT_TRUE(Wait(-1).empty());  // would sleep for ever
+  EXPECT_TRUE(Wait(-1).empty());  // if a Wake were lost, this would sleep for ever
   EXPECT_TRUE(Wait(0).empty());
 }
 
@@ -110,7 +110,7 @@ TEST_F(EventLoopTest, EverythingPushedBeforeAWakeIsSeen) {
       }
     });
   }
-  // No timeout: one lost wake-up leaves this asleep.
+  // Wait has no timeout here: one lost wake-up leaves this thread asleep.
   while (pushed.load(std::memory_order_relaxed) < kProducers * kPushes) Wait(-1);
   for (std::thread& producer : producers) producer.join();
 }
@@ -141,7 +141,7 @@ TEST_F(EventLoopTest, SharedListenerIsSeenByOneOrMoreLoops) {
   int tag = 0;
   ASSERT_TRUE(loop_.AddShared(listener->fd(), &tag));
   ASSERT_TRUE(other.AddShared(listener->fd(), &tag));
-  EXPECT_FALSE(loop_.Modify(listener->fd(), EPOLLIN, &tag));  // as event_loop.h warns
+  EXPECT_FALSE(loop_.Modify(listener->fd(), EPOLLIN, &tag));  // fails, as event_loop.h warns
   EXPECT_EQ(EINVAL, errno);
 
   const UniqueFd client = ConnectV4(listener->address().port);
@@ -149,7 +149,7 @@ TEST_F(EventLoopTest, SharedListenerIsSeenByOneOrMoreLoops) {
   ASSERT_TRUE(WaitFor(listener->fd(), POLLIN));
   std::array<Event, 4> events;
   EXPECT_GE(Wait(0).size() + other.Wait(events, 0).size(), 1u);
-  // Pausing a listener: out and in again, with the connection still waiting.
+  // A listener is paused: it is taken out and added again, while the connection still waits.
   ASSERT_TRUE(loop_.Remove(listener->fd()));
   EXPECT_TRUE(Wait(0).empty());
   ASSERT_TRUE(loop_.AddShared(listener->fd(), &tag));

@@ -4,7 +4,7 @@
 //   -----------|---------------|----------------|----------------|
 //              front           released         held from        end
 //
-// Bytes are only ever sendable after somebody released them; nothing is released by being appended.
+// Bytes are sendable only after somebody has released them; appending releases nothing.
 // ReleaseGate lets everything go up to the first reply that waits for a commit; that reply and all
 // behind it go when OpenGate says that the commit is durable.
 //
@@ -27,8 +27,8 @@ namespace rowsocket::net {
 
 class GatedOutput {
  public:
-  /// For encoders: append, or truncate to what it held when the reply began.
-  /// REQUIRES: never consumed here, and never truncated below sendable().size().
+  /// For encoders, which append, or truncate to the length that bytes() had when their reply began.
+  /// REQUIRES: an encoder never consumes bytes, and never truncates below sendable().size().
   base::Buffer& bytes() { return bytes_; }
   const base::Buffer& bytes() const { return bytes_; }
 
@@ -38,20 +38,20 @@ class GatedOutput {
     return bytes_.view().substr(0, released_ - front_);
   }
   size_t sendable_bytes() const { return released_ - front_; }
-  /// Appended and not sent yet, sendable or not.
+  /// The bytes that are appended and not sent yet, sendable or not.
   size_t unsent_bytes() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
 
   bool held() const { return held_from_ != kNotHeld; }
 
-  /// All appended so far becomes sendable, or, while the gate is held, nothing more does.
+  /// Makes all bytes appended so far sendable; while the gate is held, no further byte becomes so.
   void ReleaseGate() {
     if (!held()) released_ = End();
     Check();
   }
 
-  /// The reply of a write comes next: what was appended before it goes (unless it waits for an
-  /// earlier write), nothing from here on does.
+  /// The reply of a write comes next: the bytes appended before it become sendable (unless they
+  /// wait for an earlier write), the bytes appended from here on do not.
   void HoldGate() {
     ReleaseGate();
     if (!held()) held_from_ = End();
@@ -63,8 +63,8 @@ class GatedOutput {
     ReleaseGate();
   }
 
-  /// Takes back all that was not released: the batch failed, and its replies are written again.
-  /// A held gate stays held.
+  /// Takes back all bytes that were not released: the batch failed, and its replies are written
+  /// again. A held gate stays held.
   void DropGated() {
     bytes_.Truncate(released_ - front_);
     Check();
@@ -82,13 +82,13 @@ class GatedOutput {
   using Position = uint64_t;
   static constexpr Position kNotHeld = UINT64_MAX;
 
-  /// Where the next byte goes.
+  /// The position of the next byte.
   Position End() const { return front_ + bytes_.size(); }
 
   void Check() const {
     assert(front_ <= released_);
-    assert(released_ <= End());       // nobody cut away what was promised
-    assert(released_ <= held_from_);  // I4
+    assert(released_ <= End());       // no caller has cut away bytes that are sendable
+    assert(released_ <= held_from_);  // invariant I4
   }
 
   base::Buffer bytes_;

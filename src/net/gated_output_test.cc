@@ -95,17 +95,18 @@ TEST(GatedOutput, ShorterRepliesAfterADropAreReleasedToo) {
   out.bytes().Append("no ");
   out.OpenGate();
   EXPECT_EQ("no ", out.sendable());
-  EXPECT_FALSE(out.held());  // or reads to come would wait for a commit that was already told
+  EXPECT_FALSE(out.held());  // or replies of later reads would wait for a commit that has ended
 }
 
-// Any order of calls against a list of bytes that each know the commit they wait for.
+// Makes calls in any order, and compares the output with a list of bytes that each know the commit
+// they wait for.
 TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     GatedOutput out;
     std::vector<int> waits_for;  // per unsent byte: the last batch written before it
-    int batch = 0;               // being executed
-    int durable = 0;             // the last durable one
+    int batch = 0;               // the batch that is being executed
+    int durable = 0;             // the last durable batch
     int last_write = 0;          // batch of the last write answered
     const auto append = [&](int count) {
       for (int i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
-// Which members have done nothing for too long: a list in order of last activity.
+// Finds the members that have done nothing for too long: a list in order of last activity.
 //
 // Touch is O(1) and usually only a comparison: a member moves to the back at most once per
-// slack_ms, and is expired by that much later, never too early.
+// slack_ms, and expires too late by at most so much, never too early.
 //
 // A worker has one list per kind of timeout (idle, time to authenticate); a member is in one.
 // With a list whose members are never touched after Insert, the timeout is a fixed deadline.
@@ -23,7 +23,7 @@ class IdleLink {
   ~IdleLink() { Unlink(); }
 
   bool linked() const { return next_ != nullptr; }
-  /// Last activity, at most the list's slack too old.
+  /// The member's last activity; it may be too old by the list's slack.
   int64_t active_ms() const { return active_ms_; }
 
   void Unlink() {
@@ -48,7 +48,7 @@ class IdleLink {
 template <typename T>
 class IdleList {
  public:
-  /// `timeout_ms` 0: nobody expires.
+  /// `timeout_ms` 0: no member expires.
   explicit IdleList(int64_t timeout_ms) {
     head_.previous_ = head_.next_ = &head_;
     SetTimeout(timeout_ms);
@@ -62,14 +62,14 @@ class IdleList {
 
   void SetTimeout(int64_t timeout_ms) {
     timeout_ms_ = timeout_ms;
-    // A sixteenth of the timeout, a second at most: what nobody minds waiting in addition.
+    // A sixteenth of the timeout, a second at most: nobody minds so much more waiting.
     slack_ms_ = timeout_ms / 16 < 1000 ? timeout_ms / 16 : 1000;
   }
   int64_t timeout_ms() const { return timeout_ms_; }
   int64_t slack_ms() const { return slack_ms_; }
   bool empty() const { return head_.next_ == &head_; }
 
-  /// Puts `member` in as active now, out of the list that it may be in.
+  /// Puts `member` in as active now, and takes it out of the list that it may be in.
   void Insert(T& member, int64_t now_ms) {
     IdleLink& link = member;
     link.Unlink();
@@ -81,7 +81,7 @@ class IdleList {
     head_.previous_ = &link;
   }
 
-  /// `member` was active now; it moves in here if it was in another list.
+  /// Notes that `member` was active now, and moves it into this list if it was in another.
   void Touch(T& member, int64_t now_ms) {
     const IdleLink& link = member;
     if (link.list_ != this || now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);

@@ -68,7 +68,8 @@ TEST(IdleList, NeverTooEarlyAndAtMostTheSlackTooLate) {
         ASSERT_LE(now_ms - member->last_ms, kTimeoutMs + list.slack_ms());
       }
     }
-    // The first ones are active more often than the last ones, which starve now and then.
+    // The first members are active more often than the last members, which have no activity for
+    // long at times.
     const size_t chosen = std::min(random() % members.size(), random() % members.size());
     if (random() % 20 == 0 && members[chosen]->linked()) {
       members[chosen]->last_ms = now_ms;
@@ -122,7 +123,7 @@ TEST(IdleList, TouchTakesAMemberOutOfAnotherListAtOnce) {
   IdleList<Member> authenticating(160), idle(16'000);
   Member a;
   authenticating.Insert(a, 0);
-  idle.Touch(a, 1);  // less than the slack later
+  idle.Touch(a, 1);  // touched again less than the slack later
   EXPECT_TRUE(authenticating.empty());
   EXPECT_EQ(nullptr, idle.Expired(10'000));
   EXPECT_EQ(&a, idle.Expired(17'001));

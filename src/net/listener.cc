@@ -24,7 +24,7 @@ std::string CannotListen(const Address& address, const std::string& cause,
   return "cannot listen on " + ToText(address) + ": " + cause + " (" + advice + ")";
 }
 
-/// What the user can do about a failed bind or listen.
+/// Tells the user what to do about a failed bind or listen.
 std::string TcpAdvice(int error, const VariableNames& variables) {
   switch (error) {
     case EADDRINUSE:
@@ -62,7 +62,7 @@ uint16_t BoundPort(int fd) {
                                            : reinterpret_cast<sockaddr_in&>(bound).sin_port);
 }
 
-/// Creates, binds and listens; 0 or the errno of what failed.
+/// Creates, binds and listens; returns 0 or the errno of the call that failed.
 int BindTcp(const addrinfo& where, const ListenOptions& options, UniqueFd* fd) {
   fd->Reset(socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd->valid()) return errno;
@@ -71,7 +71,7 @@ int BindTcp(const addrinfo& where, const ListenOptions& options, UniqueFd* fd) {
   setsockopt(fd->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   // Accepted sockets inherit this, which saves a system call for each.
   setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  // So that 0.0.0.0 and :: can be bound side by side.
+  // Without this option 0.0.0.0 and :: cannot be bound side by side.
   if (where.ai_family == AF_INET6) {
     setsockopt(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
   }
@@ -221,8 +221,8 @@ Listener::Accepted Listener::Accept() const {
     case ENOTSOCK:
       return {AcceptStatus::kBroken, {}, error};
     default:
-      // Whatever befell the one connection (ECONNABORTED, EPROTO, a network that went down) was
-      // taken off the queue with it.
+      // A failure of that one connection (ECONNABORTED, EPROTO, a network that went down) was taken
+      // off the queue together with the connection.
       return {AcceptStatus::kTransient, {}, error};
   }
 }
@@ -245,7 +245,7 @@ std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& a
       return std::nullopt;
     }
   }
-  if (listeners.empty()) return std::nullopt;  // *error tells of the last that was skipped
+  if (listeners.empty()) return std::nullopt;  // *error tells of the last address that was skipped
   error->clear();
   return listeners;
 }

@@ -28,9 +28,9 @@ struct ListenOptions {
 class Listener {
  public:
   enum class AcceptStatus : uint8_t {
-    kAccepted,   ///< A connection is in `fd`.
-    kNone,       ///< Nobody waits.
-    kTransient,  ///< This one went away or failed; another may wait: try again.
+    kAccepted,   ///< The accepted connection is in `fd`.
+    kNone,       ///< No connection waits.
+    kTransient,  ///< A connection went away or failed; another connection may wait: try again.
     kOutOfFds,   ///< No file descriptor or memory: take the listener out of the event loop for a
                  ///< while (it stays readable and would keep the loop spinning).
     kBroken,     ///< The listener itself is unusable: take it out of the event loop for good.
@@ -57,7 +57,8 @@ class Listener {
   void Close();
 
   int fd() const { return fd_.get(); }
-  /// What it is bound to, with the port that the kernel chose when 0 was asked for.
+  /// The address that the socket is bound to, with the port that the kernel chose when 0 was asked
+  /// for.
   const Address& address() const { return address_; }
 
  private:
@@ -67,13 +68,14 @@ class Listener {
 
   Address address_;
   UniqueFd fd_;
-  // Identity of the socket file that was made here.
+  // Identity of the socket file that this listener has made.
   dev_t file_device_ = 0;
   ino_t file_inode_ = 0;
 };
 
-/// Opens all of `addresses`. Those that may be skipped on a machine without their address family
-/// are told in `*notes`; any other failure, or nothing left to listen on, fails the whole.
+/// Opens all of `addresses`. Addresses that may be skipped on a machine without their address
+/// family are told in `*notes`; any other failure, or no address left to listen on, fails the whole
+/// call.
 std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& addresses,
                                                    const ListenOptions& options,
                                                    std::vector<std::string>* notes,

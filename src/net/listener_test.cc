@@ -134,7 +134,7 @@ TEST(Listener, PortInUseSaysWhichVariableToChange) {
 }
 
 TEST(Listener, ForeignAddressSaysWhichVariableToChange) {
-  // TEST-NET-1: no machine has it.
+  // TEST-NET-1: no machine has this address.
   const std::string failure = OpenFailure(Tcp("192.0.2.1", 9998));
   EXPECT_TRUE(Contains(failure, "192.0.2.1:9998: Cannot assign requested address")) << failure;
   EXPECT_TRUE(Contains(failure, "change handlersocket_address)")) << failure;
@@ -157,7 +157,8 @@ TEST(Listener, PortIsFreeAfterClosingWithConnectionsOpen) {
   UniqueFd client = ConnectV4(address.port);
   ASSERT_TRUE(WaitFor(listener->fd(), POLLIN));
   {
-    const auto accepted = listener->Accept();  // closed first here: our side goes to TIME_WAIT
+    const auto accepted =
+        listener->Accept();  // closed first by the server: its side goes to TIME_WAIT
     ASSERT_EQ(Status::kAccepted, accepted.status);
   }
   client.Reset();
@@ -213,7 +214,8 @@ TEST(Listener, OutOfFileDescriptorsIsTold) {
 
   EXPECT_EQ(Status::kOutOfFds, refused.status);
   EXPECT_EQ(EMFILE, refused.error);
-  EXPECT_EQ(Status::kAccepted, listener->Accept().status);  // it has waited
+  EXPECT_EQ(Status::kAccepted,
+            listener->Accept().status);  // the connection has waited in the queue
 }
 
 TEST(Listener, ClosedListenerIsBroken) {
@@ -224,7 +226,7 @@ TEST(Listener, ClosedListenerIsBroken) {
 }
 
 TEST(Listener, OpenListenersSkipsOnlyMissingFamilies) {
-  Address missing = Tcp("2001:db8::1", 9998);  // documentation prefix: no machine has it
+  Address missing = Tcp("2001:db8::1", 9998);  // documentation prefix: no machine has this address
   std::vector<std::string> notes;
   std::string error;
   EXPECT_FALSE(OpenListeners({Tcp("127.0.0.1"), missing}, {}, &notes, &error));
@@ -272,7 +274,7 @@ TEST_F(UnixListenerTest, StaleFileIsReplaced) {
     path_.copy(where.sun_path, sizeof(where.sun_path) - 1);
     ASSERT_EQ(0, bind(dead.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)));
   }
-  ASSERT_TRUE(Exists());  // nobody listens, the file has stayed
+  ASSERT_TRUE(Exists());  // no process listens, but the file has stayed
   const auto listener = Open(Unix(path_));
   ASSERT_TRUE(listener);
   EXPECT_TRUE(ConnectUnix(path_).valid());

@@ -8,7 +8,8 @@ namespace {
 thread_local size_t allocation_count = 0;
 }
 
-// In a file of their own: inlined into a caller, the compiler would see new and free not fit.
+// The operators stand in a file of their own: where they are inlined into a caller, the compiler
+// takes new and free for a mismatch.
 void* operator new(size_t bytes) {
   ++allocation_count;
   if (void* memory = malloc(bytes)) return memory;

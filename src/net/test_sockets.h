@@ -17,7 +17,7 @@
 
 namespace rowsocket::net {
 
-/// Far longer than anything here takes: a test that gets there has failed.
+/// Far longer than anything in these tests takes: a test that waits so long has failed.
 inline constexpr int kTestTimeoutMs = 20'000;
 
 struct SocketPair {
@@ -79,7 +79,7 @@ inline void WriteAll(int fd, std::string_view bytes) {
   }
 }
 
-/// Exactly `count` bytes, fewer at the end of the stream or on an error.
+/// Reads exactly `count` bytes; fewer at the end of the stream or on an error.
 inline std::string ReadExactly(int fd, size_t count) {
   std::string bytes(count, '\0');
   size_t have = 0;
@@ -92,7 +92,7 @@ inline std::string ReadExactly(int fd, size_t count) {
   return bytes;
 }
 
-/// Nothing to read at this moment, and not the end either.
+/// Whether there is nothing to read at this moment, and not the end either.
 inline bool NothingToRead(int fd) {
   char byte;
   return recv(fd, &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN;
@@ -103,7 +103,7 @@ inline bool AtEnd(int fd) {
   return recv(fd, &byte, 1, 0) == 0;
 }
 
-/// Closing answers the peer with a reset.
+/// Closes the socket so that the peer gets a reset.
 inline void CloseWithReset(UniqueFd& fd) {
   const linger now{1, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));

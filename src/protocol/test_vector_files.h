@@ -1,5 +1,5 @@
-// The files of golden vectors, for the tests of each protocol; spec/vectors/README.md says what
-// they are made of.
+// The files of golden vectors, for the tests of each protocol; spec/vectors/README.md describes
+// them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace rowsocket::protocol {
 
-/// The bytes of a text that has one character a byte, from U+0000 to U+00FF.
+/// The bytes of a text in which each character, from U+0000 to U+00FF, stands for one byte.
 inline std::string BytesOf(std::string_view utf8) {
   std::string bytes;
   for (size_t i = 0; i < utf8.size(); ++i) {
@@ -29,9 +29,9 @@ inline std::string BytesOf(std::string_view utf8) {
   return bytes;
 }
 
-/// All vectors of a folder, in the order of its files: what `parse(name, json)` makes of each, the
-/// name with its file's before it. Throws when the folder is not there or a file is not as it
-/// should be.
+/// All vectors of a folder, in the order of its files. `parse(name, json)` makes each vector; the
+/// name has the name of its file before it. Throws when the folder is missing or a file is not
+/// well-formed.
 template <typename Vector>
 std::vector<Vector> LoadVectorFiles(const char* folder,
                                     Vector (*parse)(std::string name, const nlohmann::json&)) {

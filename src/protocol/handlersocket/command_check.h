@@ -1,4 +1,4 @@
-// What must be true of every command, whatever the line was. For tests and fuzzing.
+// Checks that hold for every command, whatever the line was. For tests and fuzzing.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace rowsocket::handlersocket {
 std::string CheckCommand(std::string_view line, const model::Limits& limits,
                          const Command& command);
 
-/// A line that asks for what `command` asks for. REQUIRES: command.errors.empty(), and no more key
+/// A line that makes the same command again. REQUIRES: command.errors.empty(), and no more key
 /// parts given than the command holds.
 std::string ToLine(const Command& command);
 

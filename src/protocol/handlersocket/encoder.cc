@@ -11,7 +11,7 @@ namespace rowsocket::handlersocket {
 namespace {
 
 constexpr size_t kDecimalBytesMax = 20;
-/// Cells up to this size get room for the worst case at once.
+/// Cells up to this size get room for their longest escaped form at once.
 constexpr size_t kShortCellBytes = 512;
 constexpr std::string_view kNullCell("\t\0", 2);
 
@@ -60,7 +60,7 @@ bool RowEncoder::Fits(size_t bytes) {
 }
 
 bool RowEncoder::Cell(std::string_view text) {
-  // The exact size matters only near the limit; text.size() of a cell cannot overflow, doubled.
+  // The exact size matters only near the limit; twice the size of a cell's text cannot overflow.
   const size_t size = out_->size();
   const bool surely_fits = size <= end_max_ && 1 + 2 * text.size() <= end_max_ - size;
   if (surely_fits && text.size() <= kShortCellBytes) [[likely]] {

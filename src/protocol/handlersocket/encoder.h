@@ -3,8 +3,8 @@
 // Flow: Append* write a whole reply. A find's reply is written by a RowEncoder, into which the
 // engine pushes cells: construct, (Cell | NullCell)*, then Finish or Cancel.
 // Threads: none of their own.
-// Lifetime: nothing is kept of what is passed, but for the buffer of a RowEncoder.
-// Limits: a find's reply holds at most reply_bytes_max bytes; the others are below 100 bytes.
+// Lifetime: no argument is kept, except the buffer of a RowEncoder.
+// Limits: a find's reply holds at most reply_bytes_max bytes; other replies are below 100 bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ namespace rowsocket::handlersocket {
 
 /// `0 1`: open_index, auth, and an insert into a table without AUTO_INCREMENT.
 void AppendOk(base::Buffer* out);
-/// `0 1 <n>`: the rows that a find_modify changed, or the id that an insert generated (0: given).
+/// `0 1 <n>`: the number of rows that a find_modify changed, or the id that an insert generated (0:
+/// the client gave the id).
 void AppendCount(uint64_t count, base::Buffer* out);
-/// `<code> 1 <text>`, with the engine's number for the text of kEngine. REQUIRES: !error.ok().
+/// `<code> 1 <text>`; the text of kEngine is the engine's number. REQUIRES: !error.ok().
 void AppendError(model::Error error, base::Buffer* out);
 
-/// The reply to a find, cell by cell. Only one at a time may write to a buffer, and nobody else
-/// appends to it before Finish or Cancel.
+/// The reply to a find, cell by cell. Only one RowEncoder at a time may write to a buffer, and
+/// nothing else is appended to the buffer before Finish or Cancel.
 class RowEncoder final : public model::RowSink {
  public:
-  /// Begins the reply. `reply_bytes_max` counts all of it, with its LF.
+  /// Begins the reply. `reply_bytes_max` is the limit of the whole reply, with its LF.
   RowEncoder(uint32_t columns, size_t reply_bytes_max, base::Buffer* out);
 
   bool Cell(std::string_view text) override;
@@ -36,14 +37,15 @@ class RowEncoder final : public model::RowSink {
 
   /// Ends the reply. REQUIRES: !overflowed().
   void Finish();
-  /// Takes back all that was written, as if the RowEncoder had never been; an error reply follows.
+  /// Takes back all bytes of the reply, as if the RowEncoder had never been; an error reply
+  /// follows.
   void Cancel();
 
-  /// A cell did not fit: answer kResultsize after Cancel.
+  /// True when a cell did not fit: answer kResultsize after Cancel.
   bool overflowed() const { return overflowed_; }
 
  private:
-  /// Whether `bytes` more and the LF still fit.
+  /// Whether `bytes` more bytes and the LF still fit.
   bool Fits(size_t bytes);
 
   base::Buffer* out_;

@@ -1,5 +1,5 @@
-// What HandlerSocket answers to a cause: the columns of spec/errors.tsv, and the only place of the
-// words and of the numbers 146, 149 and 168 in the code.
+// What HandlerSocket answers to a cause: the columns of spec/errors.tsv. No other code has the
+// words and the numbers 146, 149 and 168.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ inline constexpr ErrorRow kErrorRows[] = {
 };
 }  // namespace internal
 
-/// The code that a reply begins with: 0 for kNone.
+/// The code at the beginning of a reply: 0 for kNone.
 constexpr unsigned CodeDigit(model::ErrorCode code) {
   return internal::kErrorRows[static_cast<size_t>(code)].digit;
 }

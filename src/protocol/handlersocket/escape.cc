@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kWordBytes = sizeof(uint64_t);
 constexpr uint64_t kEachByte = ~uint64_t{0} / 0xff;
-/// Cells up to this size get room for the worst case instead of being counted first.
+/// Texts below this size get room for their longest escaped form; in longer texts the escapes are
+/// counted first.
 constexpr size_t kCountedMin = 4096;
 
 constexpr bool IsEscaped(char byte) { return static_cast<unsigned char>(byte) < kUnescapedMin; }
@@ -24,8 +25,9 @@ constexpr bool HasEscaped(uint32_t word) {
   return ((word - kEach * kUnescapedMin) & ~word & (kEach * 0x80)) != 0;
 }
 
-/// Copies `size` bytes in two words that may overlap. False: one of them is to be escaped, and
-/// what was written is to be written again. REQUIRES: sizeof(Word) <= size <= 2 * sizeof(Word).
+/// Copies `size` bytes in two words that may overlap. Returns false when a byte in them needs an
+/// escape; the copied bytes are then to be written again. REQUIRES: sizeof(Word) <= size <= 2 *
+/// sizeof(Word).
 template <typename Word>
 bool CopyUnescaped(const char* from, size_t size, char* to) {
   Word first, last;

@@ -1,5 +1,5 @@
-// The escape rule of values: a byte below 0x10 goes as 0x01 and the byte + 0x40, others as they
-// are.
+// The escape rule of values: a byte below 0x10 goes as 0x01 and the byte + 0x40, other bytes go as
+// they are.
 //
 // Threads: pure functions. Errors: none, see Unescape.
 #pragma once
@@ -13,15 +13,15 @@
 
 namespace rowsocket::handlersocket {
 
-/// The byte that announces an escaped one.
+/// The byte that stands before an escaped byte.
 inline constexpr char kEscape = '\x01';
 /// Bytes below this are escaped.
 inline constexpr unsigned char kUnescapedMin = 0x10;
-/// What an escaped byte is moved by.
+/// The number that is added to an escaped byte.
 inline constexpr unsigned char kEscapeShift = 0x40;
 
-/// Where `byte` is, or the size when it is nowhere. Most tokens are short: a call of memchr would
-/// cost more than looking.
+/// The position of `byte`, or the size of the text when it has no such byte. Most tokens are short:
+/// a call of memchr would cost more than the loop.
 inline size_t FindByte(std::string_view text, char byte) {
   constexpr size_t kShort = 16;
   const size_t looked = text.size() < kShort ? text.size() : kShort;
@@ -34,14 +34,16 @@ inline size_t FindByte(std::string_view text, char byte) {
                           : static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
-/// Bytes of `text` that are escaped; its escaped length is text.size() + EscapeCount(text).
+/// The number of bytes of `text` that need an escape; the escaped length is text.size() +
+/// EscapeCount(text).
 size_t EscapeCount(std::string_view text);
 
 /// Appends `text` escaped.
 void AppendEscaped(std::string_view text, base::Buffer* out);
 
 /// The text that `token` stands for: a view of the token when it holds no escape, else a copy in
-/// the arena. Never null. As the original has it, and no client sends it:
+/// the arena. Never null. Three cases are as in the original HandlerSocket, and no client sends
+/// them:
 /// - a byte below 0x10 that is not escaped stands for itself;
 /// - 0x01 and a byte from 0x50 to 0xff stands for that byte - 0x40;
 /// - 0x01 at the end of the token, or before a byte below 0x40, ends the text.

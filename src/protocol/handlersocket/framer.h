@@ -3,8 +3,8 @@
 // Flow: receive; Next until it says kNeedMore; receive more.
 // Threads: one owner, the connection.
 // Lifetime: a line is a view of the input that it was found in.
-// Errors: a line over the limit is reported once, when it has ended, and none of it is kept: the
-// connection stays in step.
+// Errors: a line over the limit is reported once, when it has ended, and none of its bytes are
+// kept: the connection stays in step.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace rowsocket::handlersocket {
 
-/// Finds lines in a growing input, and remembers how far it has looked: each byte is looked at
-/// once, however slowly they come.
+/// Finds lines in a growing input, and remembers how much of the input it has searched: each byte
+/// is searched once, however slowly the bytes come.
 class Framer {
  public:
   enum class Outcome : uint8_t {
@@ -27,13 +27,13 @@ class Framer {
     /// kLine: the line without its LF and without a CR just before that.
     std::string_view line;
     /// Bytes at the front of the input that the next call must not see again. May be more than 0
-    /// for kNeedMore as well: the bytes of a line that is too long are not kept.
+    /// for kNeedMore as well: the bytes of a too long line are not kept.
     size_t consumed = 0;
   };
 
-  /// `input` is what has been received and not consumed; between two calls it may only grow at its
-  /// end, but for the consumed bytes. The limit is on the bytes before the LF; it may differ from
-  /// call to call (a connection that has authenticated may send longer lines).
+  /// `input` has the bytes that are received and not consumed; between two calls it loses the
+  /// consumed bytes at its front and may grow at its end. The limit is on the bytes before the LF;
+  /// it may differ from call to call (a connection that has authenticated may send longer lines).
   Step Next(std::string_view input, size_t line_bytes_max);
 
  private:

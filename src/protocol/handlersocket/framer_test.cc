@@ -38,7 +38,7 @@ TEST(Framer, NoInputAtAll) {
   EXPECT_EQ(NextOf(&framer, {}).outcome, Outcome::kNeedMore);
 }
 
-// A byte that has been looked at is not looked at again: the LF put there afterwards is not seen.
+// The framer never searches a byte twice: it does not see a LF that replaces a byte afterwards.
 TEST(Framer, LooksAtEachByteOnce) {
   Framer framer;
   std::string input = "abcd";
@@ -70,7 +70,7 @@ TEST(Framer, KeepsNothingOfALineThatIsTooLongAndReportsItOnce) {
     EXPECT_EQ(step.outcome, Outcome::kNeedMore);
     EXPECT_EQ(step.consumed, much.size());
   }
-  // Also when what is left of it is short, or nothing.
+  // A short or empty rest still belongs to the line that is too long.
   EXPECT_EQ(NextOf(&framer, "x").consumed, 1u);
   const Framer::Step step = NextOf(&framer, "\nok\n");
   EXPECT_EQ(step.outcome, Outcome::kTooLong);

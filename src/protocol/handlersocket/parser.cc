@@ -88,7 +88,7 @@ class LineParser {
   uint64_t NextCount(ErrorCode if_zero);
   std::span<const Value> NextValues(uint64_t given, uint64_t kept_max);
 
-  /// Whether a request may hold that many values; adds the wrong if not.
+  /// Whether a request may hold `count` values; adds the error if not.
   bool WithinLimit(uint64_t count) {
     if (count <= limits_.values_max) return true;
     AddError(ErrorCode::kValuesCount);
@@ -133,12 +133,13 @@ void LineParser::ParseRequest(std::string_view id) {
   ParseFind();
 }
 
-// Whatever follows the values is surplus: Perl's client sends a limit there.
+// Tokens behind the values are surplus: Perl's client sends a limit there.
 void LineParser::ParseInsert() {
   command_.wants_write = true;
   command_.request.verb = model::Request::Verb::kInsert;
   const uint64_t count = NextCount(ErrorCode::kKlen);
-  // What is given above the opened columns is not used, and P may name only so many.
+  // Values above the number of opened columns are not used, and P may name only kColumnsMax
+  // columns.
   const uint64_t kept_max = WithinLimit(count) ? model::kColumnsMax : 0;
   command_.request.insert.values = NextValues(count, kept_max);
 }
@@ -148,7 +149,9 @@ void LineParser::ParseFind() {
   const uint64_t count = NextCount(ErrorCode::kKlen);
   find.key_parts_given = Saturate(count);
   find.key = NextValues(count, model::kKeyPartsMax);
-  if (tokens_.at_end()) return;  // As most do: the rest is as a find begins.
+  if (tokens_.at_end())
+    return;  // most finds end here; otherwise the find goes on with offset, IN, filters or a
+             // modification
   find.limit = std::max<uint64_t>(NextNumber(), 1);
   find.offset = NextNumber();
   if (tokens_.PeekByte() == '@') ParseIn();
@@ -191,7 +194,7 @@ void LineParser::ParseFilter(model::Filter* filter) {
 }
 
 void LineParser::ParseModifications() {
-  // An empty token where the modification would stand is none: the rest is surplus.
+  // An empty token in the place of the modification is no modification: the rest is surplus.
   const std::string_view token = tokens_.NextOrEmpty();
   if (token.empty()) return;
   command_.wants_write = true;
@@ -200,7 +203,8 @@ void LineParser::ParseModifications() {
   model::Find& find = command_.request.find;
   find.modification = *modification;
   find.wants_pre_images = token.size() > 1 && token[1] == '?';
-  if (*modification == Modification::kDelete) return;  // hs4j sends a value; nobody reads it.
+  if (*modification == Modification::kDelete)
+    return;  // hs4j sends a value behind D, which has no use for one
   const size_t count = tokens_.CountRest();
   find.modifications = NextValues(count, WithinLimit(count) ? count : 0);
 }
@@ -250,8 +254,8 @@ uint64_t LineParser::NextCount(ErrorCode if_zero) {
   return count;
 }
 
-/// Takes `given` values off the line and returns the first `kept_max` of them. Those that the line
-/// does not hold any more are empty strings.
+/// Takes `given` values off the line and returns the first `kept_max` of them. Values that the line
+/// counts and does not hold are empty strings.
 std::span<const Value> LineParser::NextValues(uint64_t given, uint64_t kept_max) {
   const uint64_t kept = std::min(given, kept_max);
   const std::span<Value> values = arena_.Allocate<Value>(kept);

@@ -28,13 +28,13 @@
 
 namespace rowsocket::handlersocket {
 
-/// The arguments of `P`. A token that is exactly 0x00 reads as empty, as everything missing does.
+/// The arguments of `P`. A token that is exactly 0x00 reads as empty, as every missing token does.
 struct OpenIndex {
   std::string_view database;
   std::string_view table;
   std::string_view index;  ///< A name; or a number when it starts with a digit; empty: PRIMARY.
-  /// The names between the commas, with empty ones (no column has that name, so that they are
-  /// `fld`). An empty token is no name at all.
+  /// The names between the commas, with empty names (no column has an empty name, so the error is
+  /// `fld`). An empty token has no name at all.
   std::span<const std::string_view> columns;
   std::span<const std::string_view> filter_columns;
 };
@@ -49,25 +49,26 @@ struct Command {
   };
   Kind kind = Kind::kInvalid;
   model::ErrorSet errors;  ///< Every wrong that the line itself shows.
-  /// False: the id is no number (errors holds kNumber), and there is nothing to look up.
+  /// False: the id is no number (errors holds kNumber), so there is no index to look up.
   bool has_index_id = false;
   uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.
   OpenIndex open_index;
   /// NULL when the token is 0x00: never the right key, not even where no secret is set.
   model::Value auth_key;
-  /// What may be executed when `errors` is empty. Otherwise only views and limits can be relied on.
+  /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
+  /// relied on.
   model::Request request;
-  /// The line asks for a write, if only by a modification that does not exist: `readonly` on the
-  /// read port.
+  /// The line asks for a write, even if only by a modification that does not exist: on the read
+  /// port the error is `readonly`.
   bool wants_write = false;
 };
 
-/// Parses one line, as Framer returned it. The answer to a line with several wrongs is
-/// Command::errors.First() after the caller has added its own.
+/// Parses one line, as Framer returned it. The answer to a line with several errors is
+/// Command::errors.First() after the caller has added its own errors.
 ///
 /// Never fails: a line that makes no sense is a Command of kind kInvalid. Takes O(line.size()) of
-/// time and of memory, but for values that a line counts and does not hold: they are empty strings,
-/// limits.values_max of them at most.
+/// time and of memory, except for values that a line counts and does not hold: these are empty
+/// strings, at most limits.values_max of them.
 Command ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena);
 
 }  // namespace rowsocket::handlersocket

@@ -16,7 +16,7 @@ using model::ErrorCode;
 
 constexpr size_t kInputBytesMax = 64 * 1024;
 
-/// Parses `line` where it ends at a guard page, and checks what must be true of every command.
+/// Parses `line` in front of a guard page, and checks what must be true of every command.
 std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}) {
   static base::GuardedBytes guarded(kInputBytesMax);
   base::Arena arena;
@@ -35,7 +35,7 @@ std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}
   return dump;
 }
 
-/// A connection's receiving side, at a guard page.
+/// The receiving side of a connection, with its input in front of a guard page.
 class Receiver {
  public:
   void Receive(std::string_view bytes) {
@@ -86,7 +86,7 @@ TEST(Vectors, EachCommandHasOneReply) {
   }
 }
 
-// What is received in one piece, in two, or byte by byte, is the same.
+// A vector makes the same commands whether it comes in one piece, in two, or byte by byte.
 TEST(Vectors, SplitAtEveryByte) {
   for (const Vector& vector : Vectors()) {
     const std::string sent = vector.AllSent();
@@ -103,7 +103,8 @@ TEST(Vectors, SplitAtEveryByte) {
   }
 }
 
-// No beginning of a line is a line, and each is something that the parser can take.
+// No beginning of a line counts as a line, but the parser can take each of them without reading
+// past its end.
 TEST(Vectors, CutAtEveryByte) {
   for (const Vector& vector : Vectors()) {
     const std::string sent = vector.AllSent();
@@ -145,7 +146,7 @@ TEST(Parser, ValuesAreNoMoreThanTheLimit) {
   EXPECT_EQ(ParseGuarded(find + three + filter, limits), found + " !values_count");
 }
 
-// What stands behind too many values is found where it is.
+// The parser finds the tokens behind too many values.
 TEST(Parser, TooManyValuesAreSkipped) {
   const model::Limits limits{.values_max = 2};
   EXPECT_EQ(ParseGuarded("0\t=\t1\tk\t1\t0\t@\t0\t3\ta\tb\tc\tX", limits),
@@ -205,7 +206,7 @@ TEST(Parser, AnyTwoBytesAreALine) {
   }
 }
 
-// One byte of a line replaced by any of those that mean something.
+// Replaces each byte of each line by every byte that has a meaning.
 TEST(Vectors, AnyByteReplaced) {
   constexpr std::string_view kBytes("\t\0\x01\r09=@FWU,-?\xff", 15);
   for (const Vector& vector : Vectors()) {

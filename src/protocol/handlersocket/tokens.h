@@ -1,7 +1,7 @@
 // The tokens of a line, and the numbers and values that they hold.
 //
 // Flow: construct with a line; Next until it says false. A copy looks ahead.
-// Lifetime: tokens are views of the line; values are such views too, or lie in the arena.
+// Lifetime: tokens are views of the line; values are views of the line, too, or lie in the arena.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class Tokens {
  public:
   explicit Tokens(std::string_view line) : rest_(line) {}
 
-  /// Moves to the next token: false when the line has no more. (A line has at least one token, if
-  /// an empty one; a HT at the end of the line is followed by an empty token.)
+  /// Moves to the next token; returns false when the line has no more tokens. (A line has at least
+  /// one token, which may be empty; behind a HT at the end of the line stands an empty token.)
   bool Next(std::string_view* token) {
     if (at_end_) return false;
     const size_t size = FindByte(rest_, '\t');
@@ -32,7 +32,7 @@ class Tokens {
     return true;
   }
 
-  /// The next token, or an empty one: what is missing at the end of a line reads as empty.
+  /// The next token, or an empty token: everything missing at the end of a line reads as empty.
   std::string_view NextOrEmpty() {
     std::string_view token;
     Next(&token);
@@ -42,18 +42,18 @@ class Tokens {
   /// Whether the line has no more tokens.
   bool at_end() const { return at_end_; }
 
-  /// The first byte of the next token, 0x00 when that is empty or missing.
+  /// The first byte of the next token, 0x00 when the token is empty or missing.
   char PeekByte() const {
     return at_end_ || rest_.empty() || rest_.front() == '\t' ? '\0' : rest_.front();
   }
 
-  /// Moves over `count` tokens, or to the end.
+  /// Moves over `count` tokens, or to the end of the line.
   void Skip(uint64_t count) {
     std::string_view token;
     while (count > 0 && Next(&token)) --count;
   }
 
-  /// How many tokens there still are.
+  /// The number of tokens that are left.
   size_t CountRest() const {
     if (at_end_) return 0;
     size_t count = 1;
@@ -74,9 +74,10 @@ inline model::Value TokenValue(std::string_view token, base::Arena& arena) {
   return IsNullToken(token) ? model::Value() : model::Value(Unescape(token, arena));
 }
 
-/// An unsigned decimal number of at most 64 bits; leading zeros are allowed, nothing else is.
+/// An unsigned decimal number of at most 64 bits. Leading zeros are allowed; signs and blanks are
+/// not.
 inline std::optional<uint64_t> ParseNumber(std::string_view token) {
-  constexpr size_t kSafeDigits = 19;  // So many digits cannot overflow.
+  constexpr size_t kSafeDigits = 19;  // 19 digits cannot overflow 64 bits.
   if (token.empty()) return std::nullopt;
   uint64_t number = 0;
   for (size_t i = 0; i < token.size(); ++i) {

@@ -1,4 +1,4 @@
-// Keys that meta commands send in base64 (flag b): RFC 4648, with its padding.
+// Decodes the keys that meta commands send in base64 (flag b): RFC 4648, with its padding.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace rowsocket::memcached {
 
-/// The bytes that `text` stands for, in the arena; nothing if it is not base64 or stands for none.
-/// Bits that the last group does not need are ignored.
+/// The decoded bytes of `text`, in the arena; nothing if `text` is not base64 or decodes to no
+/// bytes. Bits that the last group does not need are ignored.
 std::optional<std::string_view> DecodeBase64(std::string_view text, base::Arena& arena);
 
 }  // namespace rowsocket::memcached

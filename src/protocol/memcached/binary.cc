@@ -8,7 +8,7 @@ namespace {
 
 enum class Has : uint8_t { kNo, kMaybe, kYes };
 
-/// What an opcode means and what its request is made of.
+/// The meaning of an opcode, and the parts of its request.
 struct Shape {
   Opcode opcode;
   Verb verb;
@@ -66,7 +66,7 @@ const Shape* ShapeOf(uint8_t opcode) {
 }
 
 bool IsShaped(const BinaryHeader& header, const Shape& shape, uint32_t value_bytes) {
-  // The delay of flush may be left out.
+  // A client may leave out the delay of flush.
   const bool extras_fit = header.extras_bytes == shape.extras_bytes ||
                           (shape.verb == Verb::kFlushAll && header.extras_bytes == 0);
   if (!extras_fit) return false;
@@ -81,7 +81,7 @@ bool Fail(Error error, bool closes, Command* command) {
   return false;
 }
 
-/// A token makes any way of storing one that compares: there must be an item to compare with.
+/// A token makes every storing command one that compares: there must be an item to compare with.
 void SetCas(const BinaryHeader& header, Command* command) {
   if (header.cas == 0) return;
   command->cas = header.cas;

@@ -64,11 +64,12 @@ struct BinaryHeader {
 /// REQUIRES: kHeaderBytes bytes that begin with kRequestMagic.
 BinaryHeader ParseHeader(std::string_view bytes);
 
-/// Begins the command. Returns false when it has an error: then it closes, or else its body is to
-/// be skipped. True: header.body_bytes is within the limits.
+/// Begins the command. Returns false when the command has an error: it then either closes, or has a
+/// body to skip. True: header.body_bytes is within the limits.
 bool StartBinary(const BinaryHeader& header, const model::Limits& limits, Command* command);
 
-/// REQUIRES: StartBinary returned true, and `body` is all of the body.
+/// Fills in the rest of the command. REQUIRES: StartBinary returned true, and `body` is all of the
+/// body.
 void FinishBinary(const BinaryHeader& header, std::string_view body, base::Arena& arena,
                   Command* command);
 

@@ -9,7 +9,7 @@
 
 namespace rowsocket::memcached {
 
-/// What a reply is made of besides the request's opcode and opaque.
+/// The parts of a reply besides the request's opcode and opaque.
 struct BinaryReply {
   BinaryStatus status = BinaryStatus::kOk;
   uint64_t cas = 0;
@@ -19,9 +19,9 @@ struct BinaryReply {
 };
 
 void AppendBinary(const Command& command, const BinaryReply& reply, base::Buffer* out);
-/// With the words that memcached has for the status.
+/// A reply of the status, with the words that memcached has for it.
 void AppendBinaryStatus(const Command& command, BinaryStatus status, base::Buffer* out);
-/// With the client flags as extras.
+/// A reply that has the client flags as extras.
 void AppendBinaryItem(const Command& command, uint32_t client_flags, BinaryReply reply,
                       base::Buffer* out);
 void AppendBinaryNumber(const Command& command, uint64_t number, uint64_t cas, base::Buffer* out);

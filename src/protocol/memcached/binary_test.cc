@@ -28,7 +28,7 @@ Fed FeedAll(const std::string& bytes, const model::Limits& limits = {}) {
   });
 }
 
-/// The command that a packet makes; a noop behind it must make one, too.
+/// The command that a packet makes; a noop behind the packet must make a command, too.
 std::string ParsedPacket(const Packet& packet) {
   const Fed fed = FeedAll(packet.Bytes() + Packet{.opcode = 0x0a}.Bytes());
   EXPECT_EQ(fed.pending_bytes, 0u);
@@ -134,7 +134,7 @@ TEST(Binary, LengthsThatDoNotFitClose) {
     EXPECT_NE(dump.find(" closes"), std::string::npos);
   }
   std::string contradicts = Packet{.opcode = 0x00, .key = "kk"}.Bytes();
-  contradicts[11] = 1;  // The body is shorter than the key in it.
+  contradicts[11] = 1;  // the body is shorter than the key in it
   const Fed fed = FeedAll(contradicts);
   EXPECT_TRUE(fed.closed);
   EXPECT_EQ(fed.commands, Dumps{"binary none closes opcode=0" + kOpaque + " !\"Unknown command\""});
@@ -157,7 +157,7 @@ TEST(Binary, AValueOverTheLimitIsSwallowedAndNotKept) {
   EXPECT_EQ(fed.commands[0], "binary set \"k\" opcode=1" + kOpaque +
                                  " !\"SERVER_ERROR object too large for cache\"");
   EXPECT_EQ(fed.commands[1].find('!'), std::string::npos);
-  // Four gigabytes are announced, and none of what comes is kept.
+  // The header announces four gigabytes, and the parser keeps none of the bytes that come.
   std::string endless = more.Bytes();
   for (size_t i = 8; i < 12; ++i) endless[i] = '\xff';
   EXPECT_EQ(FeedAll(endless + std::string(100'000, 'v'), limits).pending_bytes, 0u);

@@ -1,13 +1,13 @@
-// What a memcached client asks for, the same for the three dialects.
+// A request of a memcached client, the same for the three dialects.
 //
-// Flow: Parser::Next (parser.h) fills a Command; whoever executes it answers with the functions of
-// encoder.h, which take the same Command and write the reply that its dialect wants, or none.
-// The verbs are about meaning: `gets` is kGet that returns the token, `cas` and a binary set with a
-// token are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement. `dialect` and the
-// flags below say how the answer looks.
+// Flow: Parser::Next (parser.h) fills a Command; the code that executes it answers with the
+// functions of encoder.h, which take the same Command and write the reply that its dialect wants,
+// or no reply. The verbs are about meaning: `gets` is kGet that returns the token, `cas` and a
+// binary set with a token are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement.
+// `dialect` and the flags below say how the answer looks.
 // Lifetime: views point into the parsed input or the arena, whichever ends first.
 // Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that
-// is too large also has its key, since it takes away what was stored.
+// is too large also has its key, since it removes the stored item.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ enum class Verb : uint8_t {
   kGat,    ///< keys, exptime: get and touch. gat, gats, mg with T; binary gat, gatk.
   kTouch,  ///< key, exptime.
   kSet,    ///< key, client_flags, exptime, value; with compares_cas: cas.
-  kAdd,    ///< As kSet.
+  kAdd,    ///< The members as for kSet.
   kReplace,
   kAppend,   ///< key, value. Meta with `creates`: stores the value, exptime create_exptime.
-  kPrepend,  ///< As kAppend.
+  kPrepend,  ///< The members as for kAppend.
   kDelete,
   kIncrement,  ///< key, delta; with `creates`: initial, create_exptime.
-  kDecrement,  ///< As kIncrement.
+  kDecrement,  ///< The members as for kIncrement.
   kFlushAll,   ///< exptime: the delay, 0 without one.
   kNoop,       ///< mn, binary noop.
   kVersion,
@@ -50,19 +50,20 @@ struct MetaFlags {
   std::string_view returns;
   std::string_view opaque;     ///< O: the token without its letter.
   bool key_is_base64 = false;  ///< b: keys are decoded; key_text is what the client sent.
-  bool no_update = false;      ///< u (mg): the access does not count.
+  bool no_update = false;      ///< u (mg): the access does not count as one.
   bool has_new_cas = false;    ///< E: the token that a change leaves, new_cas.
   bool has_recache = false;    ///< R (mg): wins when less than recache_s is left to live.
   bool invalidates = false;    ///< I: md marks as stale; ms stores over a newer token.
   bool removes_value = false;  ///< x (md): empties the value, with the client flags of F or 0.
-  bool has_exptime = false;    ///< T was given; its number is Command::exptime.
-  bool has_guard = false;      ///< G (ma): changes nothing unless the number is above `guard`: NS.
+  bool has_exptime = false;    ///< T was given; its number is in Command::exptime.
+  bool has_guard =
+      false;  ///< G (ma): unless the number is above `guard` nothing changes, and the answer is NS.
   uint64_t new_cas = 0;
   int64_t recache_s = 0;
   uint64_t guard = 0;
-  /// Where T, N, R and t stand among the flags, from 1; 0: nowhere. Each is carried out in its
-  /// turn: of T and N the later one stands where an item is made, R and t see what those before
-  /// them did.
+  /// The places of T, N, R and t among the flags, from 1; 0: the flag is not given. The flags are
+  /// carried out in this order: where an item is made, the later one of T and N counts; R and t see
+  /// the effects of the flags before them.
   uint8_t exptime_at = 0;
   uint8_t create_at = 0;
   uint8_t recache_at = 0;
@@ -73,28 +74,30 @@ struct Command {
   Dialect dialect = Dialect::kText;
   Verb verb = Verb::kNone;
   Error error = Error::kNone;
-  /// noreply, q, the quiet opcodes. Which replies that silences is the encoders' business.
+  /// The client sent noreply, q or a quiet opcode. The encoders know which replies that silences.
   bool quiet = false;
-  /// After the reply (if there is one) the connection is closed.
+  /// The connection is closed after the reply, if there is a reply.
   bool closes = false;
-  bool returns_cas = false;    ///< gets, gats, meta c; binary replies always carry it.
+  bool returns_cas = false;    ///< gets, gats, meta c; binary replies always carry the token.
   bool returns_key = false;    ///< Binary getk, gatk; meta k.
   bool returns_value = false;  ///< False: mg without v, ma without v, touch, me.
-  /// `cas` must be the item's token, else EXISTS. kGet (mg C): the value is not returned if it is.
+  /// `cas` must be the item's token, else the answer is EXISTS. kGet (mg C): the value is not
+  /// returned if `cas` is the item's token.
   bool compares_cas = false;
-  bool creates = false;  ///< Meta N; binary incr and decr that may create.
-  /// Of kGet and kGat one or more, of verbs with a key exactly one, else none.
+  bool creates = false;  ///< Meta N; binary incr and decr that may create an item.
+  /// One or more keys for kGet and kGat, exactly one for other verbs with a key, else none.
   std::span<const std::string_view> keys;
   /// Meta: the key as the client sent it (base64 with flag b), for the reply.
   std::string_view key_text;
   std::string_view value;
-  /// What follows `stats`, its blanks as sent (binary: the key); empty: all.
+  /// The text behind `stats`, with its blanks as sent (binary: the key); empty: all statistics.
   std::string_view stats_arguments;
-  /// One of its words, from 0; empty: there are fewer. Words more than are asked for are ignored.
+  /// The word of that number in stats_arguments, from 0; empty when there are fewer words. Surplus
+  /// words are ignored.
   std::string_view stats_word(size_t number) const;
   uint32_t client_flags = 0;
-  /// As on the wire: 0 never, up to kRelativeExptimeMax seconds from now, larger a unix time,
-  /// negative already expired.
+  /// The number as on the wire: 0 never expires; up to kRelativeExptimeMax it counts seconds from
+  /// now; a larger number is a unix time; a negative number has expired already.
   int64_t exptime = 0;
   int64_t create_exptime = 0;
   uint64_t cas = 0;
@@ -104,11 +107,11 @@ struct Command {
   uint8_t opcode = 0;   ///< Binary: goes into the reply as it came.
   uint32_t opaque = 0;  ///< Binary: goes into the reply as it came (in host order).
 
-  /// REQUIRES: a verb with a key, and no error.
+  /// The first key. REQUIRES: a verb with a key, and no error.
   std::string_view key() const { return keys.front(); }
 };
 
-/// The largest exptime that counts from now: 30 days in seconds.
+/// The largest exptime that is relative to now: 30 days in seconds.
 inline constexpr int64_t kRelativeExptimeMax = 60 * 60 * 24 * 30;
 
 }  // namespace rowsocket::memcached

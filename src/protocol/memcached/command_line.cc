@@ -8,7 +8,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-/// Moves over blanks and takes the token behind them: empty when there is none.
+/// Moves over blanks and takes the token behind them, which is empty when there is no more.
 std::string_view TakeToken(std::string_view* rest) {
   const size_t begin = std::min(rest->find_first_not_of(' '), rest->size());
   rest->remove_prefix(begin);
@@ -21,7 +21,7 @@ void SetError(Error error, Command* command) {
   if (command->error == Error::kNone) command->error = error;
 }
 
-/// The keys of get and gat. One that is too long is the error of all of them.
+/// Parses the keys of get and gat. A key that is too long is the error of the whole command.
 void ParseKeys(std::string_view rest, base::Arena& arena, Command* command) {
   const std::string_view first = TakeToken(&rest);
   if (first.empty()) return SetError(Error::kBadFormat, command);
@@ -88,7 +88,7 @@ void ParseWithArgument(const Tokens& tokens, Verb verb, base::Arena& arena, Comm
   }
 }
 
-/// `delete <key> [0] [noreply]`: 0 is what is left of a time that clients once sent.
+/// `delete <key> [0] [noreply]`: the 0 is a remnant of a time that clients once sent.
 void ParseDelete(const Tokens& tokens, base::Arena& arena, Command* command) {
   command->verb = Verb::kDelete;
   if (tokens.count < 2) return SetError(Error::kBadFormat, command);
@@ -108,7 +108,7 @@ void ParseFlushAll(const Tokens& tokens, Command* command) {
   }
 }
 
-/// verbosity, and cache_memlimit: a number for what is not here.
+/// Parses verbosity and cache_memlimit, which take a number and have no effect.
 void ParseVerbosity(const Tokens& tokens, Command* command) {
   command->verb = Verb::kVerbosity;
   command->quiet = tokens.count > 1 && tokens.last == "noreply";
@@ -118,8 +118,8 @@ void ParseVerbosity(const Tokens& tokens, Command* command) {
   }
 }
 
-/// Administration of what is not here. One of memcached's tests asks what `slabs automove invalid`
-/// is answered.
+/// Administers slabs, which do not exist here. One of memcached's tests asks for the answer to
+/// `slabs automove invalid`.
 void ParseSlabs(const Tokens& tokens, Command* command) {
   uint32_t number = 0;
   const bool bad =
@@ -133,7 +133,7 @@ void ParseQuit(Command* command) {
   command->closes = true;
 }
 
-/// Returns false when the verb is none that stores.
+/// Returns false when the verb is not a storing verb.
 bool ParseStoring(const Tokens& tokens, base::Arena& arena, Command* command, DataBlock* data) {
   struct Name {
     std::string_view name;
@@ -223,12 +223,12 @@ bool ParseLine(std::string_view line, base::Arena& arena, Command* command, Data
   std::string_view rest = line;
   const std::string_view verb = TakeToken(&rest);
   if (verb == "get" || verb == "gets") {
-    // A line of its own: it may have any number of tokens, and is the one that has to be fast.
+    // get has a parser of its own: it may have any number of tokens, and must be fast.
     ParseGet(rest, verb.size() == 4, arena, command);
     return true;
   }
   if (line.size() < 2) {
-    // As memcached 1.6.45, whose verbs have two letters at least.
+    // The error is that of memcached 1.6.45, whose verbs have at least two letters.
     command->error = Error::kBadFormat;
     return true;
   }

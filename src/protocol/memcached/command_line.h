@@ -1,7 +1,7 @@
-// Turns a text command line into the command that it asks for; the data block behind it is
-// parser.h's.
+// Turns a text command line into the command that it asks for; parser.h takes the data block behind
+// the line.
 //
-// Flow: ParseLine splits the line at its blanks; classic commands are parsed there, those that
+// Flow: ParseLine splits the line at its blanks; classic commands are parsed there, commands that
 // begin with m by ParseMeta (meta.cc). Lifetime: a Command's views point into the line or the
 // arena.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace rowsocket::memcached {
 
-/// The tokens of a line: what stands between blanks.
+/// The tokens of a line, which blanks separate.
 struct Tokens {
   static constexpr size_t kKeptMax = model::kMetaTokensMax;
 
@@ -24,31 +24,31 @@ struct Tokens {
 
   std::string_view operator[](size_t i) const { return first[i]; }
 
-  std::array<std::string_view, kKeptMax> first;  ///< The first ones; see `count`.
+  std::array<std::string_view, kKeptMax> first;  ///< The first tokens; see `count`.
   std::string_view last;
-  size_t count = 0;  ///< Of all tokens; may be more than kKeptMax.
+  size_t count = 0;  ///< The number of all tokens; may be more than kKeptMax.
 };
 
-/// What follows the command line.
+/// The data block that follows a command line.
 struct DataBlock {
   bool follows = false;
-  uint64_t bytes = 0;  ///< Without its CR LF; up to kDataBlockBytesMax.
+  uint64_t bytes = 0;  ///< The bytes without CR LF; up to kDataBlockBytesMax.
 };
 
-/// The longest data block that a line may announce; a longer one is no number of bytes at all.
+/// The longest data block that a line may announce; a larger number does not count as a length.
 inline constexpr uint64_t kDataBlockBytesMax = 0x7fffffff - 2;
 
-/// Parses a line without its end. Returns false for what is not memcached's protocol (HTTP).
-/// A line with an error may be followed by a data block, too: one that is to be swallowed.
+/// Parses a line without its end. Returns false for a line that is not memcached's protocol (HTTP).
+/// A data block may also follow a line with an error: the parser swallows that block.
 bool ParseLine(std::string_view line, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Parses mn, mg, ms, md, ma, me. Returns false when the verb is none of these.
 bool ParseMeta(const Tokens& tokens, base::Arena& arena, Command* command, DataBlock* data);
 
-/// Sets a command's only key, if it may be one; else the error.
+/// Sets the only key of a command, or the command's error if the key is not allowed.
 void SetKey(std::string_view key, base::Arena& arena, Command* command);
 
-/// Reads the length of a data block; if it is none, that is the command's error.
+/// Reads the length of a data block; a token that is no length is the command's error.
 void SetDataBlock(std::string_view token, Command* command, DataBlock* data);
 
 }  // namespace rowsocket::memcached

@@ -59,7 +59,7 @@ bool HasKey(Verb verb) {
   return (verb >= Verb::kGet && verb <= Verb::kDecrement) || verb == Verb::kMetaDebug;
 }
 
-/// Whether `part` is a part of `whole`, or of no bytes.
+/// Whether `part` lies within `whole`, or has no bytes.
 bool Within(std::string_view part, std::string_view whole) {
   return part.empty() ||
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());

@@ -1,9 +1,9 @@
 // A command as one line of text, for tests and fuzzing.
 //
-//   <dialect> <verb> "<key>"... <what else it says, in the order of struct Command>... [!<error>]
+//   <dialect> <verb> "<key>"... <its other members, in the order of struct Command>... [!<error>]
 //
-// What is as in a new Command is left out; texts are in quotes, with \xHH for bytes outside
-// printable ASCII and for quote and backslash.
+// Members that are as in a new Command are left out; texts are in quotes, with \xHH for bytes
+// outside printable ASCII and for quote and backslash.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-/// A reply to a change that was not made: in meta and binary also where the command is quiet.
+/// Answers a change that was not made; in meta and binary a quiet command is answered, too.
 void AppendRefusal(const Command& command, std::string_view text, std::string_view meta_status,
                    BinaryStatus binary_status, base::Buffer* out) {
   switch (command.dialect) {
@@ -19,7 +19,7 @@ void AppendRefusal(const Command& command, std::string_view text, std::string_vi
       if (!command.quiet) AppendLine(text, out);
       return;
     case Dialect::kMeta: {
-      // ms answers all its flags: the token is 0, the size that of what was sent.
+      // ms answers all its flags: the token is 0, the size is that of the value sent.
       const bool stores = command.verb >= Verb::kSet && command.verb <= Verb::kPrepend;
       Item sent;
       sent.value = command.value;
@@ -31,14 +31,14 @@ void AppendRefusal(const Command& command, std::string_view text, std::string_vi
   }
 }
 
-/// Why an item was not stored, in binary: what add found, what replace did not.
+/// The binary status of an item that was not stored: add found an item, replace found none.
 BinaryStatus NotStoredStatus(Verb verb) {
   if (verb == Verb::kAdd) return BinaryStatus::kExists;
   if (verb == Verb::kReplace) return BinaryStatus::kNotFound;
   return BinaryStatus::kNotStored;
 }
 
-/// A reply to what was done, of nothing but its token.
+/// Answers a change that was made: a line of text, or in binary the token alone.
 void AppendSuccess(const Command& command, std::string_view text, uint64_t cas, base::Buffer* out) {
   if (command.quiet) return;
   if (command.dialect != Dialect::kBinary) return AppendLine(text, out);
@@ -167,7 +167,7 @@ void AppendError(const Command& command, Error error, base::Buffer* out) {
   if (command.dialect == Dialect::kBinary) {
     return AppendBinaryStatus(command, StatusOf(error), out);
   }
-  // A meta command is quiet about what it did, never about what it is.
+  // A quiet meta command is silent about its success, never about its errors.
   if (command.dialect == Dialect::kText && command.quiet) return;
   AppendLine(TextOf(error), out);
 }

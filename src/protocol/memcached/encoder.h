@@ -1,6 +1,6 @@
 // Writes replies in the dialect of the command that they answer.
 //
-// Flow, by verb (the functions write nothing where the command is quiet about that outcome):
+// Flow, by verb (the functions write nothing where the command is quiet about the outcome):
 //   kGet, kGat        (AppendHit | AppendMiss) for each key, in order; then AppendGetEnd
 //   kTouch            AppendTouched | AppendNotFound
 //   kSet .. kPrepend  AppendStored | AppendNotStored | AppendExists | AppendNotFound
@@ -10,8 +10,8 @@
 //   kStats            AppendStat*, AppendStatsEnd | AppendReset | AppendOk (detail on|off)
 //   kMetaDebug        AppendMetaDebug | AppendMiss
 //   any               AppendError | AppendServerError
-// Threads: none of their own. Lifetime: nothing that is passed is kept.
-// Limits: a reply but for its value, its key and its error text is below 300 bytes.
+// Threads: none of their own. Lifetime: no argument is kept. Limits: a reply without its value, its
+// key and its error text is below 300 bytes.
 #pragma once
 
 #include <cstddef>
@@ -23,29 +23,30 @@
 
 namespace rowsocket::memcached {
 
-/// What a reply may tell of an item. Only what the command asks for needs to be there:
-/// Command::returns_value, returns_cas, meta.returns.
+/// The facts about an item that a reply may tell. Only the facts that the command asks for need to
+/// be set: Command::returns_value, returns_cas, meta.returns.
 struct Item {
   std::string_view value;
   uint32_t client_flags = 0;
-  uint64_t cas = 0;         ///< 0: the container has none.
+  uint64_t cas = 0;         ///< 0: the container has no tokens.
   int64_t ttl_s = -1;       ///< t: seconds left to live, -1 for ever.
   uint64_t size = 0;        ///< s: the value's bytes, also where the value itself is not returned.
   bool was_fetched = true;  ///< h
   uint32_t last_access_s = 0;  ///< l
   bool won = false;            ///< W: this client shall renew the item.
   bool stale = false;          ///< X
-  bool won_by_other = false;   ///< Z: another client has been told so.
+  bool won_by_other = false;   ///< Z: another client has been told to renew the item.
 };
 
 void AppendHit(const Command& command, std::string_view key, const Item& item, base::Buffer* out);
 void AppendMiss(const Command& command, std::string_view key, base::Buffer* out);
-/// `END` of a text get; nothing else.
+/// `END` of a text get; no bytes in the other dialects.
 void AppendGetEnd(const Command& command, base::Buffer* out);
 
 /// `item`: cas and, for meta, size. (Binary replies carry the new token.)
 void AppendStored(const Command& command, const Item& item, base::Buffer* out);
-/// add of what is there, replace, append and prepend of what is not; a guard that was not met.
+/// The answer to add when there is an item, to replace, append and prepend when there is none, and
+/// to a guard that was not met.
 void AppendNotStored(const Command& command, base::Buffer* out);
 void AppendExists(const Command& command, base::Buffer* out);
 void AppendNotFound(const Command& command, base::Buffer* out);
@@ -66,10 +67,10 @@ void AppendReset(const Command& command, base::Buffer* out);
 /// `ME <key> <name>=<value>...`; `details` is what follows the key.
 void AppendMetaDebug(const Command& command, std::string_view details, base::Buffer* out);
 
-/// REQUIRES: error != kNone. Silent where memcached is: see spec/memcached.md, "Quiet".
+/// Silent where memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error != kNone.
 void AppendError(const Command& command, Error error, base::Buffer* out);
-/// `SERVER_ERROR <why>`, silent after noreply only: nobody reads there. `why` is cut to one line of
-/// at most kMemcachedErrorBytesMax.
+/// `SERVER_ERROR <why>`; silent only after noreply, since the client reads no reply then. `why` is
+/// cut to one line of at most kMemcachedErrorBytesMax.
 void AppendServerError(const Command& command, BinaryStatus status, std::string_view why,
                        base::Buffer* out);
 

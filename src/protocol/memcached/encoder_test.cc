@@ -1,4 +1,5 @@
-// What the golden vectors do not ask for; vectors_test.cc holds the rest against a real memcached.
+// Cases that the golden vectors do not have; vectors_test.cc compares all others with a real
+// memcached.
 #include "protocol/memcached/encoder.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@
 namespace rowsocket::memcached {
 namespace {
 
-/// What `append(command, out)` writes for the command that `bytes` ask for.
+/// The bytes that `append(command, out)` writes for the command in `bytes`.
 template <typename Append>
 std::string Reply(const std::string& bytes, Append&& append) {
   Parser parser;
@@ -25,7 +26,7 @@ std::string Reply(const std::string& bytes, Append&& append) {
   return std::string(out.view());
 }
 
-/// What a store answers to several requests.
+/// The answers of a store to several requests.
 std::string Answers(std::string_view bytes) {
   const model::Limits limits;
   TestStore store(1'000'000, limits);
@@ -124,7 +125,7 @@ TEST(Encoder, Stats) {
   EXPECT_EQ(Reply(Packet{.opcode = 0x10}.Bytes(), stats), hits.Bytes() + why.Bytes() + end.Bytes());
 }
 
-// The stock of a flash sale: what is above the guard may be taken, and no more.
+// The stock of a flash sale: decrements may take as much as is above the guard, and no more.
 TEST(Encoder, ArithmeticWithAGuard) {
   EXPECT_EQ(Answers("set stock 0 0 1\r\n5\r\n"
                     "ma stock MD G3 v\r\nma stock MD G3 v Oa k q\r\nma stock MD G3 v Ob k\r\n"

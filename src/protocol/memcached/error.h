@@ -1,7 +1,8 @@
-// The errors that a memcached client is answered, in the words of memcached 1.6.45.
+// The errors in replies to a memcached client, in the words of memcached 1.6.45.
 //
-// Those that the parser finds by itself are in Command::error; those below "execution" are found
-// by whoever executes. What the engine says goes out as `SERVER_ERROR <why>` (encoder.h).
+// Command::error holds the errors that the parser finds by itself; the errors below "Execution" are
+// found when the command is executed. Errors of the engine go out as `SERVER_ERROR <why>`
+// (encoder.h).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace rowsocket::memcached {
 enum class Error : uint8_t {
   kNone,
   // The command line
-  kError,  ///< Not a command.
+  kError,  ///< The line is not a command.
   kBadFormat,
   kBadDataChunk,  ///< The data block does not end with CR LF where it should.
-  kTooLarge,      ///< A value over the limit; its data block is swallowed.
+  kTooLarge,      ///< A value over the limit; the parser swallows its data block.
   kLineTooLong,   ///< A multi-get over the limit; the connection closes.
   kBadExptime,
   kBadDelta,
@@ -24,7 +25,7 @@ enum class Error : uint8_t {
   // Meta flags
   kDuplicateFlag,
   kInvalidFlag,
-  kInvalidOrDuplicateFlag,  ///< What ma says for every wrong flag.
+  kInvalidOrDuplicateFlag,  ///< The answer of ma to every wrong flag.
   kBadFlagToken,
   kTooManyFlags,
   kBadKeyEncoding,
@@ -38,12 +39,12 @@ enum class Error : uint8_t {
   kBadHeader,     ///< Lengths that contradict each other; the connection closes.
   kBadArguments,  ///< Lengths that do not fit the opcode; the connection closes.
   // Execution
-  kNotNumeric,  ///< incr, decr of a value that is no number.
+  kNotNumeric,  ///< The value of incr or decr is no number.
   kFlushNotAllowed,
   kNoSuchStats,  ///< An argument of stats that is not known.
 };
 
-/// Without CR LF. REQUIRES: error != kNone.
+/// The text without CR LF. REQUIRES: error != kNone.
 std::string_view TextOf(Error error);
 
 /// Status of a binary reply.
@@ -63,7 +64,7 @@ enum class BinaryStatus : uint16_t {
 };
 
 BinaryStatus StatusOf(Error error);
-/// What a binary reply with that status says in its body.
+/// The text in the body of a binary reply with that status.
 std::string_view TextOf(BinaryStatus status);
 
 }  // namespace rowsocket::memcached

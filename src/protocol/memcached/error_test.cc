@@ -15,7 +15,7 @@ TEST(Error, EveryErrorHasATextAndAStatus) {
   }
 }
 
-// What memccapable compares byte by byte, with its two blanks.
+// memccapable compares this text byte by byte, with its two blanks.
 TEST(Error, DeleteWithATimeAsMemcached1618) {
   EXPECT_EQ(TextOf(Error::kDeleteUsage),
             "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");

@@ -1,4 +1,5 @@
-// The meta commands: `<verb> <key> [<bytes>] <flag>*`, where a flag is a letter and what it needs.
+// The meta commands: `<verb> <key> [<bytes>] <flag>*`, where a flag is a letter, with an argument
+// for some letters.
 #include <bitset>
 
 #include "protocol/memcached/base64.h"
@@ -9,7 +10,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-/// Flag b. Returns false when the key is not base64.
+/// Carries out flag b. Returns false when the key is not base64.
 bool DecodeKey(base::Arena& arena, Command* command) {
   command->meta.key_is_base64 = true;
   const std::optional<std::string_view> key = DecodeBase64(command->key(), arena);
@@ -17,7 +18,7 @@ bool DecodeKey(base::Arena& arena, Command* command) {
   return key.has_value();
 }
 
-/// What the flags of one command say; order matters where two of them are wrong.
+/// The flags of one command; their order matters where two of them are wrong.
 class FlagParser {
  public:
   FlagParser(char verb, base::Arena& arena, Command* command)
@@ -25,11 +26,11 @@ class FlagParser {
 
   void Parse(const Tokens& tokens, size_t first);
 
-  /// M's letter, or 0 without M; a blank when M has none.
+  /// M's letter, or 0 without M; a blank when M has no letter.
   char mode() const { return mode_; }
 
  private:
-  /// Returns false when the rest of the flags is not to be looked at.
+  /// Returns false when the rest of the flags is not parsed.
   bool ParseFlag(std::string_view flag);
   bool ParseNumberFlag(char letter, std::string_view token);
   void ParseInteger(std::string_view token, uint64_t* number, Error error);
@@ -37,7 +38,7 @@ class FlagParser {
   void KeepPlace(char letter, uint8_t at);
   /// Whether the answer to a letter stands in the reply of this verb.
   bool IsReturned(char letter) const;
-  /// A later error replaces an earlier one, as in memcached.
+  /// Sets the error. A later error replaces an earlier error, as in memcached.
   void Fail(Error error) { command_->error = error; }
 
   const char verb_;
@@ -140,7 +141,7 @@ bool FlagParser::ParseFlag(std::string_view flag) {
     case 'l':
     case 's':
     case 't':
-    case 'P':  // For proxies: not looked at.
+    case 'P':  // flags for proxies: ignored
     case 'L':
       return true;
     default:
@@ -193,14 +194,14 @@ bool FlagParser::ParseNumberFlag(char letter, std::string_view token) {
   }
 }
 
-/// What M makes of ms.
+/// Turns ms into the verb that the mode of M asks for.
 void SetStoreVerb(char mode, Command* command) {
   switch (mode) {
     case '\0':
     case 'S':
       break;
     case 'R':
-      // With a token, it is as good as set: there must be an item to compare with.
+      // With a token, kSet means the same: there must be an item to compare with.
       if (!command->compares_cas) command->verb = Verb::kReplace;
       break;
     case 'E':
@@ -217,7 +218,7 @@ void SetStoreVerb(char mode, Command* command) {
   }
 }
 
-/// What M makes of ma.
+/// Turns ma into the verb that the mode of M asks for.
 void SetArithmeticVerb(char mode, Command* command) {
   switch (mode) {
     case '\0':
@@ -255,7 +256,8 @@ void SetVerb(char verb, Command* command) {
   }
 }
 
-/// Modes and the like, once all flags are known to be right.
+/// Completes the command: its verb depends on all its flags, and ma answers most wrong flags with
+/// one error.
 void Finish(char verb, char mode, Command* command) {
   if (command->error != Error::kNone) {
     if (verb == 'a' && command->error != Error::kOpaqueTooLong) {
@@ -297,7 +299,7 @@ bool ParseMeta(const Tokens& tokens, base::Arena& arena, Command* command, DataB
     return true;
   }
   if (verb == 'e') {
-    // Only this flag means anything, and nothing else is complained of.
+    // Only flag b has a meaning for me, and memcached accepts all other flags in silence.
     const bool encoded = tokens.count > 2 && tokens[2] == "b";
     if (encoded && !DecodeKey(arena, command)) command->error = Error::kBadFormat;
     return true;

@@ -1,4 +1,4 @@
-// Numbers as memcached's clients write them, and big-endian ones.
+// Numbers in the text of memcached's clients, and big-endian numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rowsocket::memcached {
 
-/// A decimal number of at most 64 bits, with or without a `+`; nothing else may be there.
+/// A decimal number of at most 64 bits, with or without a `+`; no other byte may be there.
 inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -23,8 +23,8 @@ inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
   return true;
 }
 
-/// The number that a stored value is to incr and decr: white space (of the C locale) may stand
-/// before it, and ends it, whatever follows.
+/// The number that a stored value has for incr and decr: white space (of the C locale) may stand
+/// before the number, and white space behind it ends it, whatever follows.
 inline bool ParseStoredNumber(std::string_view value, uint64_t* number) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const size_t begin = value.find_first_not_of(kSpace);
@@ -33,7 +33,7 @@ inline bool ParseStoredNumber(std::string_view value, uint64_t* number) {
   return ParseUnsigned(value.substr(0, value.find_first_of(kSpace)), number);
 }
 
-/// The same as ParseUnsigned, with or without a sign.
+/// A decimal number of at most 63 bits with or without a sign; no other byte may be there.
 inline bool ParseSigned(std::string_view text, int64_t* number) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const bool negative = text.starts_with('-');

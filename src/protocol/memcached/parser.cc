@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kDataEndBytes = 2;  ///< CR LF behind a data block.
 
-/// Closes without an answer.
+/// Closes the connection without an answer.
 Step Malformed(size_t input_bytes, Command* command) {
   *command = Command();
   command->verb = Verb::kQuit;
@@ -28,7 +28,7 @@ Step LineTooLong(size_t input_bytes, Command* command) {
   return {Outcome::kCommand, input_bytes};
 }
 
-/// Whether more than kMemcachedLineBytesMax may come before the line ends.
+/// Whether more than kMemcachedLineBytesMax bytes may come before the line ends.
 bool MayBeLong(std::string_view line) {
   constexpr size_t kBlanksMax = 100;
   const size_t blanks = std::min(line.find_first_not_of(' '), line.size());
@@ -126,7 +126,7 @@ Step Parser::Swallow(size_t front_bytes, uint64_t bytes, std::string_view input)
   return {Outcome::kCommand, front_bytes + swallowed};
 }
 
-// A set that is too large takes away what was stored: its key is needed, its value is not.
+// A set that is too large removes the stored item: its key is needed, its value is not.
 Step Parser::TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input,
                                base::Arena& arena, Command* command) {
   const size_t front_bytes = size_t{header.extras_bytes} + header.key_bytes;

@@ -1,17 +1,18 @@
-// Takes memcached requests off the front of what a connection has received.
+// Takes memcached requests off the front of the bytes that a connection has received.
 //
 // Flow: receive; Next until it says kNeedMore; receive more. The first byte of a connection chooses
-// the dialect: 0x80 is binary, anything else text (which meta is a part of).
+// the dialect: 0x80 is binary, any other byte is text, which includes meta.
 // A pure function over bytes and a few numbers of state: no I/O, no server, no exceptions, and no
 // memory but that of the arena. Each byte is looked at once while a line is incomplete, and a data
-// block is not looked at before it is complete, however slowly it comes.
+// block is not looked at before it is complete, however slowly the bytes come.
 // Threads: one owner, the connection.
 // Lifetime: a Command's views point into the input that it was found in, or into the arena.
 // Limits (model/limits.h): Limits::item_bytes_max, kMemcachedKeyBytesMax, kMemcachedLineBytesMax,
 // kMemcachedLongLineBytesMax.
-// Errors: a wrong command is a Command with an `error`, to be answered in its turn; the stream
-// stays in step (a data block whose length can be read is swallowed, without being kept: what has
-// come of it with the command, the rest by itself, so that every command begins in a fresh state).
+// Errors: a wrong command is a Command with an `error`, which is answered in its turn; the stream
+// stays in step (a data block whose length can be read is swallowed, without being kept: the bytes
+// that have come together with the command, the rest by itself, so that every command begins in a
+// fresh state).
 #pragma once
 
 #include <cstddef>
@@ -27,9 +28,9 @@ namespace rowsocket::memcached {
 enum class Outcome : uint8_t {
   kCommand,   ///< `command` is complete.
   kNeedMore,  ///< No complete command in this input.
-  kSkipped,   ///< The rest of a swallowed data block; what follows is not looked at yet.
-  /// Not memcached's protocol: close, with no answer. `command` is a quiet kQuit that closes, so
-  /// that the two may be treated alike.
+  kSkipped,   ///< The rest of a swallowed data block; the bytes behind it are not parsed yet.
+  /// The bytes are not memcached's protocol: close, with no answer. `command` is a quiet kQuit that
+  /// closes, so that the caller may treat kMalformed as kCommand.
   kMalformed,
 };
 
@@ -44,23 +45,23 @@ struct BinaryHeader;
 
 class Parser {
  public:
-  /// `input` is what has been received and not consumed; between two calls it may only grow at its
-  /// end, but for the consumed bytes. It may move in memory. Behind a command that closes there is
-  /// nothing to parse: all input counts as consumed.
+  /// `input` has the bytes that are received and not consumed; between two calls it loses the
+  /// consumed bytes at its front, may grow at its end, and may move in memory. Behind a command
+  /// that closes no bytes are parsed: all input counts as consumed.
   Step Next(std::string_view input, const model::Limits& limits, base::Arena& arena,
             Command* command);
 
-  /// Forgets the last call of Next that was given any input and returned kCommand: it will be given
-  /// again. So is a command before it, unless that leaves_swallowing().
-  /// What was found out about the bytes of a command that is incomplete is forgotten as well: the
-  /// command may be answered elsewhere, and never be given again. The dialect stays.
+  /// Forgets the last call of Next that was given any input and returned kCommand: the caller will
+  /// give that command again. A command before it may be given again as well, unless it
+  /// leaves_swallowing(). Rewind also forgets its findings about the bytes of an incomplete
+  /// command, which may be answered elsewhere and never be given again. The dialect stays.
   void Rewind() {
     state_.scanned = state_.needs_bytes = 0;
     state_.swallows = swallows_before_;
   }
 
-  /// After kCommand: whether bytes that are yet to come belong to it, and are not kept. They are
-  /// behind all of the input then.
+  /// After kCommand: whether bytes that have yet to come belong to the command, and are not kept.
+  /// These bytes are behind all of the input.
   bool leaves_swallowing() const { return state_.swallows != 0; }
 
   /// Whether the connection has chosen the binary dialect.
@@ -72,14 +73,14 @@ class Parser {
   struct State {
     Chosen chosen = Chosen::kNotYet;
     size_t scanned = 0;      ///< Text: bytes at the front of the input that hold no LF.
-    size_t needs_bytes = 0;  ///< There is no command before the input has so many.
+    size_t needs_bytes = 0;  ///< The input has no complete command before it has so many bytes.
     uint64_t swallows = 0;   ///< Bytes at the front that belong to no command any more.
   };
 
   Step NextText(std::string_view input, const model::Limits& limits, base::Arena& arena,
                 Command* command);
   Step NextWithoutLine(std::string_view input, Command* command);
-  /// A command of `front_bytes`, with `bytes` behind it that are not kept.
+  /// Takes a command of `front_bytes`, with `bytes` behind it that are not kept.
   Step Swallow(size_t front_bytes, uint64_t bytes, std::string_view input);
   Step TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input, base::Arena& arena,
                          Command* command);
@@ -87,10 +88,10 @@ class Parser {
                   Command* command);
 
   State state_;
-  uint64_t swallows_before_ = 0;  ///< As the last call of Next with input found it.
+  uint64_t swallows_before_ = 0;  ///< `swallows` as the last call of Next with input found it.
 };
 
-/// Bytes of input that Next may need to see at once.
+/// The number of bytes of input that Next may need to see at once.
 size_t InputBytesMax(const model::Limits& limits);
 
 }  // namespace rowsocket::memcached

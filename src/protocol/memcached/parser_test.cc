@@ -150,7 +150,8 @@ TEST(TextParser, ADataBlockOfAWrongCommandIsSwallowed) {
   }
 }
 
-// As memcached: what was announced and its end are taken, whatever comes then is the next line.
+// As in memcached, the announced bytes and their end are taken; the bytes behind them are the next
+// line.
 TEST(TextParser, ADataBlockThatDoesNotEnd) {
   const std::string kChunk = "text set \"a\" value=\"x\" !\"CLIENT_ERROR bad data chunk\"";
   const std::string kFormat = "text none !\"CLIENT_ERROR bad command line format\"";
@@ -168,7 +169,7 @@ TEST(TextParser, AValueOverTheLimitIsSwallowedAndNotKept) {
   EXPECT_EQ(FeedAll(bytes, limits).commands,
             (Dumps{"text set \"a\" !\"SERVER_ERROR object too large for cache\"",
                    "text set \"a\" value=\"vvvvvvvvvv\""}));
-  // Two gigabytes are announced, and none of what comes is kept.
+  // The line announces two gigabytes, and the parser keeps none of the bytes that come.
   const Fed fed = FeedAll("set a 0 0 2147483645\r\n" + std::string(100'000, 'v'), limits);
   EXPECT_EQ(fed.commands.size(), 1u);
   EXPECT_EQ(fed.pending_bytes, 0u);
@@ -240,7 +241,8 @@ TEST(TextParser, PiecesMakeNoDifference) {
   }
 }
 
-// Cut anywhere, the bytes make the same commands as far as they go, and nothing reads past them.
+// Cut anywhere, the bytes make the same commands as far as the bytes go, and the parser reads
+// nothing past their end.
 TEST(TextParser, EveryTruncationPoint) {
   const std::string_view session(kSession, sizeof(kSession) - 1);
   const Dumps all = Parsed(session);
@@ -264,7 +266,7 @@ TEST(TextParser, EveryTruncationPoint) {
   }
 }
 
-// A byte that has been looked at is not looked at again.
+// The parser never searches a byte twice.
 TEST(TextParser, LooksAtEachByteOfALineOnce) {
   Parser parser;
   base::Arena arena;
@@ -300,7 +302,7 @@ TEST(Parser, TheFirstByteChoosesTheDialect) {
   EXPECT_FALSE(parser.is_binary());
   parser.Next("mn\r\n", {}, arena, &command);
   EXPECT_FALSE(parser.is_binary());
-  // Not any more.
+  // Once the dialect is text, 0x80 does not begin a binary packet any more.
   EXPECT_EQ(parser.Next("\x80\r\n", {}, arena, &command).outcome, Outcome::kCommand);
   EXPECT_EQ(command.dialect, Dialect::kText);
 }

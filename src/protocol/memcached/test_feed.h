@@ -1,4 +1,5 @@
-// Gives a parser bytes in pieces and collects the commands it makes of them. For tests and fuzzing.
+// Gives a parser bytes in pieces and collects the commands that the parser makes. For tests and
+// fuzzing.
 #pragma once
 
 #include <string>
@@ -10,11 +11,12 @@
 
 namespace rowsocket::memcached {
 
-/// What a parser made of all bytes of a connection.
+/// The result of parsing all bytes of a connection.
 struct Fed {
-  std::vector<std::string> commands;  ///< Dumped; "malformed" for what closes without an answer.
+  std::vector<std::string>
+      commands;  ///< The dumps; "malformed" for bytes that close the connection without an answer.
   bool closed = false;
-  size_t pending_bytes = 0;  ///< Of a command that is not complete.
+  size_t pending_bytes = 0;  ///< The bytes of an incomplete command.
 };
 
 /// `rewinds`: every command is parsed a second time, after Rewind.
@@ -30,7 +32,7 @@ Fed Feed(std::string_view bytes, size_t piece_bytes, const model::Limits& limits
     bytes.remove_prefix(piece.size());
     pending += piece;
     while (!fed.closed) {
-      // A copy of its own each time, so that ASan sees what is read outside of it.
+      // Each call gets a copy of its own, so that ASan sees every read outside of the copy.
       const std::vector<char> copy(pending.begin(), pending.end());
       const std::string_view input(copy.data(), copy.size());
       base::Arena arena;

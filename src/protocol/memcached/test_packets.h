@@ -22,7 +22,7 @@ struct Packet {
   std::string value = "";
   uint64_t cas = 0;
   uint32_t opaque = 0x01020304;
-  uint16_t status = 0;  ///< Of replies.
+  uint16_t status = 0;  ///< Set in replies.
   char magic = '\x80';
 
   std::string Bytes() const {

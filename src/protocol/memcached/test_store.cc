@@ -77,7 +77,8 @@ void TestStore::Store(const Command& command, base::Buffer* out) {
   if (command.compares_cas) {
     if (old == nullptr) return AppendNotFound(command, out);
     if (command.cas != old->cas) {
-      // The token of a client that was late: stored, and still stale.
+      // The command has the token of a late client: its value is stored, and the item is still
+      // stale.
       const bool may_be_stale = command.meta.invalidates && command.cas != 0;
       if (!may_be_stale || command.cas > old->cas) return AppendExists(command, out);
       entry.stale = true;

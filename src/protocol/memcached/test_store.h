@@ -1,7 +1,7 @@
-// What memcached does with a command, in a map in memory: enough to hold parser and encoders
-// against what a real memcached answers. For tests.
+// A memcached in a map in memory: enough to compare parser and encoders with the answers of a real
+// memcached. For tests.
 //
-// Time stands still. Statistics are those that the vectors ask for.
+// Time stands still. It has the statistics that the vectors ask for.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TestStore {
     std::string value;
     uint32_t client_flags = 0;
     uint64_t cas = 0;
-    int64_t expires_s = 0;  ///< 0: never.
+    int64_t expires_s = 0;  ///< 0: the entry never expires.
     bool fetched = false;
     bool stale = false;
     bool won = false;
@@ -43,11 +43,11 @@ class TestStore {
   void Touch(const Command& command, base::Buffer* out);
   void Debug(const Command& command, base::Buffer* out);
 
-  /// The entry that is there and has not expired; else nothing.
+  /// The entry, if it exists and has not expired; else null.
   Entry* Find(std::string_view key);
-  /// Where an exptime as it is on the wire leads.
+  /// The time at which an entry with this exptime expires; the exptime is as on the wire.
   int64_t ExpiresAt(int64_t exptime) const;
-  /// What a reply tells of an entry.
+  /// The facts about an entry for a reply.
   Item Describe(const Entry& entry) const;
   void Change(const Command& command, Entry* entry);
 

@@ -28,7 +28,7 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-/// Takes the bytes before the next mark, and the mark; `mark` is empty behind the last.
+/// Takes the bytes before the next mark, and the mark; `mark` is empty behind the last mark.
 std::string TakePiece(std::string_view* text, std::vector<std::string>* mark) {
   mark->clear();
   const size_t begin = std::min(text->find(kMarkBegin), text->size());
@@ -42,7 +42,7 @@ std::string TakePiece(std::string_view* text, std::vector<std::string>* mark) {
   return bytes;
 }
 
-/// The bytes of a mark that stands for the same ones each time.
+/// The bytes of a mark that always stands for the same bytes.
 bool FixedBytes(const std::vector<std::string>& mark, std::string* bytes) {
   bytes->clear();
   if (mark[0] == "hex") {

@@ -1,5 +1,5 @@
-// The golden vectors of spec/vectors/memcached, for tests; spec/vectors/README.md says what they
-// are made of and what the marks between ⟨ and ⟩ stand for.
+// The golden vectors of spec/vectors/memcached, for tests; spec/vectors/README.md describes them
+// and the marks between ⟨ and ⟩.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,30 @@
 namespace rowsocket::memcached {
 
 struct VectorStep {
-  std::string send;  ///< With marks.
-  std::string recv;  ///< With marks: `ours` where that is given.
+  std::string send;  ///< The bytes to send, with marks.
+  std::string recv;  ///< The expected answer, with marks; Rowsocket's own (`ours`) where the vector
+                     ///< has one.
 };
 
 struct Vector {
   enum class End : uint8_t { kInStep, kOpen, kClosed };
 
-  std::string name;  ///< With its file's name before it.
+  std::string name;  ///< The name, behind the name of its file.
   std::vector<VectorStep> steps;
   End end = End::kInStep;
 };
 
-/// All vectors of the folder. Throws when it is not there or a file in it is not as it should be.
+/// All vectors of the folder. Throws when the folder is missing or a file in it is not well-formed.
 std::vector<Vector> LoadVectors();
 
-/// What the marks of one vector stand for.
+/// The meanings of the marks in one vector.
 class Marks {
  public:
   explicit Marks(int64_t now_s) : now_s_(now_s) {}
 
   /// The bytes of a `send`.
   std::string Bytes(std::string_view text) const;
-  /// Whether `bytes` are what a `recv` says; remembers the tokens in them.
+  /// Whether `bytes` are the answer that a `recv` describes; remembers the tokens in them.
   bool Match(std::string_view text, std::string_view bytes);
 
  private:

@@ -50,7 +50,7 @@ void AppendFlags(const Command& command, Returned returned, const Item& item, ba
   }
 }
 
-/// Who renews the item; in this order, as memcached.
+/// Tells who renews the item; the order of the marks is memcached's.
 void AppendMarks(const Item& item, base::Buffer* out) {
   if (item.won_by_other) out->Append(" Z");
   if (item.stale) out->Append(" X");
@@ -61,7 +61,7 @@ void AppendMarks(const Item& item, base::Buffer* out) {
 
 void AppendTextHit(const Command& command, std::string_view key, const Item& item,
                    base::Buffer* out) {
-  // The longest line but for its key, so that the pieces below find their room made.
+  // The longest line without its key and value, so that the pieces below find room.
   constexpr size_t kLineBytesMax = 64;
   out->Room(kLineBytesMax + key.size() + item.value.size());
   out->Append("VALUE ");

@@ -24,7 +24,7 @@ class Digits {
   std::string_view view() const { return {text_.data(), static_cast<size_t>(end_ - text_.data())}; }
 
  private:
-  std::array<char, 24> text_;  // 20 digits and a sign.
+  std::array<char, 24> text_;  // room for 20 digits and a sign
   char* end_;
 };
 
@@ -42,13 +42,13 @@ inline void AppendLine(std::string_view text, base::Buffer* out) {
 void AppendTextHit(const Command& command, std::string_view key, const Item& item,
                    base::Buffer* out);
 
-/// Which of the flags asked for a meta reply holds.
+/// Which of the requested flags a meta reply holds.
 enum class Returned : uint8_t {
-  kKeyAndOpaque,  ///< There is no item to tell of.
+  kKeyAndOpaque,  ///< Only k and O: there is no item to tell of.
   kAll,
 };
 
-/// `<status> <flag>*` with its end.
+/// `<status> <flag>*` with CR LF.
 void AppendMetaLine(const Command& command, std::string_view status, Returned returned,
                     const Item& item, base::Buffer* out);
 /// `VA <bytes> <flag>*` and the value, or `HD <flag>*`.

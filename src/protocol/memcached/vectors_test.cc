@@ -1,5 +1,5 @@
-// The golden vectors through parser, test store and encoders: what comes out is what a real
-// memcached answered, but for the differences that the vectors name.
+// Sends the golden vectors through parser, test store and encoders. The result is the answer of a
+// real memcached, apart from the differences that the vectors name.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr int64_t kNow = 1'700'000'000;
 
-/// One connection to a store of its own.
+/// A connection to a store of its own.
 class Session {
  public:
-  /// Sends bytes, in pieces of `piece_bytes`; returns all that is answered to them.
+  /// Sends bytes, in pieces of `piece_bytes`; returns all answers to them.
   std::string Send(std::string_view bytes, size_t piece_bytes) {
     base::Buffer out;
     for (size_t at = 0; at < bytes.size(); at += piece_bytes) {
@@ -76,7 +76,7 @@ TEST(Vectors, AreAnsweredAsARealMemcachedDoes) {
 
 TEST(Vectors, PiecesMakeNoDifference) {
   for (const Vector& vector : LoadVectors()) {
-    // Large values in larger pieces: every piece is copied in this test.
+    // Vectors with large values are sent in larger pieces, because this test copies every piece.
     size_t text_bytes = 0;
     for (const VectorStep& step : vector.steps) text_bytes += step.send.size();
     const bool is_large = vector.name.find("limit") != std::string::npos || text_bytes > 10'000;

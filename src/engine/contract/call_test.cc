@@ -1,4 +1,4 @@
-// What the contract says of single calls: opening, finding, inserting, editing.
+// The contract for single calls: opening, finding, inserting, editing.
 #include "engine/contract/fixture.h"
 #include "engine/contract/outcomes.h"
 
@@ -68,7 +68,7 @@ TEST_F(EngineContract, EqualNamesAreOneIndexInAllSessions) {
   std::shared_ptr<Index> by_v;
   ASSERT_TRUE(one.Open({kDatabase, kTable, "by_v", {"w"}, {}}, &by_v).ok());
   EXPECT_NE(one.index(), by_v);
-  // A session uses what another one has opened.
+  // A session uses an index that another session has opened.
   other.set_index(by_v);
   other.BeginTurn(false);
   EXPECT_EQ("b,", other.See(Command::Find(CompareOp::kEq, "20")));

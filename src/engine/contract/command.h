@@ -1,4 +1,4 @@
-// Requests that own their values, and what they answered, for tests of an engine.
+// Requests that own their values, with their answers, for tests of an engine.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ using model::Decision;
 using model::Modification;
 using model::Value;
 
-/// What a find pushed, as `a,b,NULL,`.
+/// Collects the cells of a find, as `a,b,NULL,`.
 struct TextSink final : model::RowSink {
   bool Cell(std::string_view cell) override {
     text.append(cell).append(1, ',');
@@ -28,7 +28,7 @@ struct TextSink final : model::RowSink {
   size_t bytes_max = 1000;
 };
 
-/// Stores one value in the first opened column, and remembers what it saw.
+/// Stores one value in the first opened column, and remembers the row that it saw.
 struct Editor final : model::RowEditor {
   explicit Editor(Decision decision, std::string value = "")
       : decision(decision), value(std::move(value)) {}

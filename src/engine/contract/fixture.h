@@ -1,4 +1,4 @@
-// What every test of the contract suite begins with: a table of three rows, and users of it.
+// The start of every test of the contract suite: a table of three rows, and users of the table.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace rowsocket::engine::contract {
 
-/// A session on a thread of its own, with one opened index of the table. Calls are those of
+/// A session on a thread of its own, with one opened index of the table. The calls are those of
 /// engine::Session.
 class User {
  public:
@@ -44,14 +44,15 @@ class User {
     thread_.Run([&] { session_->BeginTurn(writes); });
   }
   Outcome Do(Command command) { return Start(std::move(command)).get(); }
-  /// Without waiting for the outcome. REQUIRES: the user makes no other call before it is there.
+  /// Starts a call without waiting for its outcome. REQUIRES: the user makes no other call before
+  /// the outcome is there.
   std::future<Outcome> Start(Command command) {
     return thread_.Start([this, command = std::move(command)]() mutable {
       sink.text.clear();
       return session_->Execute(*index_, command.Get(), sink);
     });
   }
-  /// What a find in this turn sees.
+  /// The rows that a find in this turn sees.
   std::string See(Command command) {
     EXPECT_TRUE(Do(std::move(command)).ok());
     return sink.text;

@@ -1,4 +1,4 @@
-// S4 to S6: locks that others hold, locks that others want, and transactions that are lost.
+// S4 to S6: locks that other sessions hold or want, and transactions that are lost.
 #include "engine/contract/fixture.h"
 #include "engine/contract/outcomes.h"
 
@@ -18,7 +18,7 @@ TEST_F(EngineContract, S4NeverWaitsForARow) {
   EXPECT_EQ(kLockWaitTimeout, one.error);
   EXPECT_TRUE(IsBusy(user.Do(Command::Delete("2"))));
   EXPECT_TRUE(IsBusy(user.BeginRow(Command::Increment("2", "1")).outcome));
-  EXPECT_EQ("10,20,5,", user.SeeAll());  // Finds need no lock.
+  EXPECT_EQ("10,20,5,", user.SeeAll());  // finds need no lock
   held.reset();
   EXPECT_TRUE(user.Do(Command::Delete("2")).ok());
   EXPECT_TRUE(user.Commit().ok());
@@ -29,7 +29,7 @@ TEST_F(EngineContract, S4BusyStatementHasChangedNothing) {
   User user(*harness_, LockWait::kNever, {"v"});
   auto held = harness_->LockRow("2");
   user.BeginTurn(true);
-  // The row 1 is before the one that is locked.
+  // The statement comes to row 1 before it comes to the locked row 2.
   EXPECT_TRUE(IsBusy(user.Do(Command::Modify(Modification::kDelete, "1", "", CompareOp::kGe, 9))));
   EXPECT_EQ("10,20,5,", user.SeeAll());
   EXPECT_TRUE(user.Do(Command::Increment("10", "1")).ok());
@@ -182,7 +182,7 @@ TEST_F(EngineContract, S6DeadlockRollsTheTurnBack) {
   const Outcome outcome = user.Do(Command::Increment("2", "1"));
   EXPECT_TRUE(IsLost(outcome));
   EXPECT_EQ(kDeadlock, outcome.error);
-  deadlock.reset();  // The other side has got the row 1, as it is not locked any more.
+  deadlock.reset();  // row 1 is not locked any more, so the other side has got it
   EXPECT_TRUE(harness_->CanLockRow("1"));
   EXPECT_EQ(kRows, harness_->Dump());
   user.Rollback();

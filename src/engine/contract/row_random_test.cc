@@ -1,4 +1,4 @@
-// S7 by its definition: random requests for one row answer and leave behind the same one by one as
+// S7 by its definition: random requests for one row have the same answers and effects one by one as
 // merged into one change.
 #include <random>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr int kRuns = 60;
 constexpr int kRequestsMax = 12;
 
-/// A request that can be made again, with an Editor of its own.
+/// A request that can be made again, each time with an Editor of its own.
 struct Step {
   enum class Kind : uint8_t { kFind, kUpdate, kIncrement, kDecrement, kDelete, kEdit };
   Kind kind;
@@ -63,7 +63,7 @@ std::string Told(const Outcome& outcome, const User& user, const Editor& editor)
          " saw " + editor.seen + "\n";
 }
 
-/// All that the requests answer; the row is the table's afterwards.
+/// Executes the requests and returns all their answers; afterwards the table has the resulting row.
 std::string Play(Harness& harness, const std::vector<Step>& steps, const std::string& id,
                  bool merged) {
   std::string told;
@@ -97,7 +97,7 @@ TEST_F(EngineContract, S7MergedRequestsAreAsOneByOne) {
   for (int run = 0; run < kRuns; ++run) {
     SCOPED_TRACE(run);
     const std::vector<Step> steps = RandomSteps(random);
-    const std::string id = run % 3 == 0 ? "3" : "1";  // Absent, or there.
+    const std::string id = run % 3 == 0 ? "3" : "1";  // an absent row, or an existing one
     std::string told[2], left[2];
     for (const bool merged : {false, true}) {
       CreateTable();

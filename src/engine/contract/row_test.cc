@@ -75,7 +75,7 @@ TEST_F(EngineContract, S8OpenRowIsLocked) {
 TEST_F(EngineContract, S8RowIsReadWhenItIsLocked) {
   User user(*harness_, LockWait::kNever, {"v"});
   user.BeginTurn(true);
-  EXPECT_EQ("20,", user.SeeRow("2"));  // The finds of the turn see the state of this moment.
+  EXPECT_EQ("20,", user.SeeRow("2"));  // the finds of the turn see the state of this moment
   harness_->SetV("1", "100");
   ASSERT_TRUE(user.BeginRow(Command::Increment("1", "1")).opened());
   EXPECT_TRUE(user.Do(Command::Increment("1", "1")).ok());
@@ -127,7 +127,7 @@ TEST_F(EngineContract, S8FailedEndOfARowLeavesNothingAfterRollback) {
   user.Rollback();
   EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
   EXPECT_TRUE(harness_->CanLockRow("1"));
-  // Again without rows: what is not at fault succeeds.
+  // The turn runs again without rows: the request that was not at fault succeeds.
   user.BeginTurn(true);
   EXPECT_TRUE(user.Do(Command::Modify(Modification::kUpdate, "2", "c")).ok());
   EXPECT_TRUE(user.Commit().ok());
@@ -161,7 +161,7 @@ TEST_F(EngineContract, S9RequestsThatNameNoRowAreNotMerged) {
   EXPECT_NE(NotMergeable::kNone, reason(by_v, Command::Edit("10", keep)));
   EXPECT_EQ(NotMergeable::kRequest, reason(by_v, Command::Delete("10")));
   for (const char* id : {"1", "2", "10"}) EXPECT_TRUE(harness_->CanLockRow(id));
-  // Having done nothing, both execute the requests one by one.
+  // The refusals did nothing, so both sessions execute the requests one by one.
   EXPECT_TRUE(user.Do(Command::Increment("1", "1")).ok());
   EXPECT_TRUE(by_v.Do(Command::Delete("20")).ok());
   EXPECT_TRUE(user.Commit().ok());

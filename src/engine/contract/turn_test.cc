@@ -1,4 +1,5 @@
-// S1 to S3: what a turn sees, what a failed statement leaves, and what a commit does.
+// S1 to S3: the rows that a turn sees, the rows that a failed statement leaves, and the effect of a
+// commit.
 #include "engine/contract/fixture.h"
 #include "engine/contract/outcomes.h"
 
@@ -63,7 +64,7 @@ TEST_F(EngineContract, S1ChangesOfAnOpenTurnAreSeenByNobodyElse) {
 TEST_F(EngineContract, S2FailedStatementLeavesNothingOfItself) {
   User user(*harness_, LockWait::kNever, {"id"});
   user.BeginTurn(true);
-  // All rows to one key: the second row fails, when the first has been changed.
+  // The statement gives all rows one key: the second row fails after the first row was changed.
   const Outcome outcome =
       user.Do(Command::Modify(Modification::kUpdate, "1", "50", CompareOp::kGe, 9));
   EXPECT_EQ(kDuplicateKey, outcome.error);
@@ -120,7 +121,7 @@ TEST_F(EngineContract, S3NothingIsThereWhenCommitFails) {
     EXPECT_EQ(Outcome::Result::kFailed, outcome.result);
     EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
     EXPECT_TRUE(harness_->CanLockRow("1"));
-    // The session goes on.
+    // The session is usable after the failure.
     user.BeginTurn(true);
     ASSERT_TRUE(user.Do(Command::Insert({"4", "40"})).ok());
     ASSERT_TRUE(user.Do(Command::Delete("4")).ok());

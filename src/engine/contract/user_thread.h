@@ -19,7 +19,7 @@ namespace rowsocket::engine::contract {
 class UserThread {
  public:
   UserThread() : thread_([this] { Loop(); }) {}
-  /// Waits for all that was started.
+  /// Waits for all calls that were started.
   ~UserThread() {
     Post({});
     thread_.join();
@@ -50,7 +50,7 @@ class UserThread {
     }
     posted_.notify_one();
   }
-  /// Ends with the first task that is empty.
+  /// Ends with the first empty task.
   void Loop() {
     for (;;) {
       std::unique_lock lock(mutex_);
@@ -66,7 +66,7 @@ class UserThread {
   std::mutex mutex_;
   std::condition_variable posted_;
   std::queue<Task> tasks_;  ///< Guarded by mutex_.
-  std::thread thread_;      ///< Last: it uses the others.
+  std::thread thread_;      ///< last, since the thread uses the other members
 };
 
 }  // namespace rowsocket::engine::contract

@@ -16,7 +16,7 @@ using fake::Store;
 
 const std::string kName = std::string(kDatabase) + "." + kTable;
 
-/// A lock that the Store has given to somebody outside.
+/// A lock that the Store has given to a user other than its sessions.
 class LockHold final : public Hold {
  public:
   explicit LockHold(std::unique_ptr<Holding> holding) : holding_(std::move(holding)) {
@@ -27,7 +27,7 @@ class LockHold final : public Hold {
   const std::unique_ptr<Holding> holding_;
 };
 
-/// A hook that goes with this.
+/// Sets a hook, and removes it when the object is destroyed.
 class HookHold final : public Hold {
  public:
   HookHold(Store& store, fake::Hook hook) : store_(store) { store.SetHook(std::move(hook)); }
@@ -37,7 +37,7 @@ class HookHold final : public Hold {
   Store& store_;
 };
 
-/// Another user: a turn of a session, committed with this.
+/// Another user: a turn of a session, which commits when the object is destroyed.
 class TurnHold final : public Hold {
  public:
   explicit TurnHold(Store& store) : session_(store, LockWait::kServer) {
@@ -106,7 +106,7 @@ class FakeHarness final : public Harness {
   bool AwaitWaiting() override { return store_.AwaitWaiting(1); }
   void ShortenLockWait() override { store_.SetLockWaitMs(5); }
 
-  // The engine looks for no deadlocks: a hook says that there is one.
+  // The engine does not look for deadlocks, so a hook reports one.
   std::unique_ptr<Hold> PrepareDeadlock(const std::string&, const std::string& wanted) override {
     return std::make_unique<HookHold>(store_, [wanted](const Call& call) {
       const bool hit = call.request != nullptr && fake::FirstValue(*call.request) == wanted;
@@ -132,7 +132,7 @@ class FakeHarness final : public Harness {
  private:
   Store store_;
   fake::SessionFactory factory_{store_};
-  std::vector<Row> rows_;  ///< As the table was made.
+  std::vector<Row> rows_;  ///< the rows with which the table was made
 };
 
 }  // namespace

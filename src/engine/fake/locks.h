@@ -1,6 +1,6 @@
-// The locks of the in-memory engine, by name, and those who wait for them.
+// The locks of the in-memory engine, by name, and the owners that wait for them.
 //
-// An owner is a session or a Holding (somebody outside, as a SQL session would be). A lock is taken
+// An owner is a session or a Holding (another user, such as a SQL session). A lock is taken
 // once by an owner and kept until Release. Deadlocks are not looked for: a wait ends by timeout.
 // Threads: all; one mutex for everything. Interrupt may come from any thread.
 #pragma once
@@ -22,21 +22,22 @@ class Locks {
     bool interrupted = false;  ///< Guarded by the mutex of Locks.
   };
 
-  /// Waits at most `wait_ms`, and only with kServer. What was granted stays until Release.
+  /// Waits at most `wait_ms`, and only with kServer. A granted lock stays until Release.
   Granted Take(Owner& owner, const std::string& name, LockWait wait, int64_t wait_ms);
-  /// The same without taking the lock: nobody else holds it at this moment.
+  /// Waits as Take does but takes no lock: at the end no other owner holds the lock.
   Granted Pass(Owner& owner, const std::string& name, LockWait wait, int64_t wait_ms);
-  /// Makes everybody wait without end who comes to this name, with kNever too.
+  /// Makes every owner that comes to this name wait without end, even with kNever.
   void Delay(Owner& owner, const std::string& name);
   void Release(Owner& owner);
   bool IsTaken(const Owner& owner, const std::string& name) const;
 
-  /// Ends the wait that the owner is in, or else the next one before ForgetInterrupt.
+  /// Ends the owner's present wait, or else its next wait before ForgetInterrupt.
   void Interrupt(Owner& owner);
-  /// Whether there was one.
+  /// Whether there was an Interrupt.
   bool ForgetInterrupt(Owner& owner);
 
-  /// Until `count` owners wait at the same time; false when that takes longer than a test may.
+  /// Waits until `count` owners wait at the same time; false when that takes longer than a test
+  /// may.
   bool AwaitWaiting(unsigned count) const;
 
  private:
@@ -57,7 +58,7 @@ class Locks {
   unsigned waiting_ = 0;
 };
 
-/// A lock that somebody outside holds, until this dies.
+/// A lock that another user holds until this object is destroyed.
 class Holding {
  public:
   explicit Holding(Locks& locks) : locks_(locks) {}

@@ -285,8 +285,8 @@ Outcome Session::EndRow() {
   return outcome;
 }
 
-// A wait may have let another session change what the find is about: looked at again until all
-// that it finds was locked before.
+// Another session may change the find's rows during a wait, so the rows are found again until all
+// of them were locked before.
 Outcome Session::LockMatching(const Resolved& resolved, const model::Find& find,
                               std::vector<Row>* rows) {
   const Table& table = *resolved.table;
@@ -310,7 +310,7 @@ Outcome Session::LockRow(const Table& table, const Row& primary_key) {
                                        lock_wait_, store_.lock_wait_ms()));
 }
 
-// Reads do not wait for row locks; a delayed row stops them all the same.
+// Reads do not wait for row locks, but a delayed row stops reads, too.
 Outcome Session::PassRow(const Table& table, const Row& primary_key) {
   const Locks::Granted granted =
       store_.locks_.Pass(owner_, RowLock(table.definition.name, primary_key), LockWait::kNever, 0);
@@ -342,7 +342,7 @@ std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,
 Outcome Session::Commit() {
   assert(state_ == State::kInTurn);
   const Outcome outcome = store_.Ask({Call::Kind::kCommit, lock_wait_});
-  // A commit whose end is unknown has taken effect: whether it stays is what nobody knows.
+  // A commit whose end is unknown has taken effect, but nobody knows whether the effect stays.
   if (outcome.ok() || outcome.result == Outcome::Result::kUnknown) store_.Commit(changes_);
   EndTurn(State::kIdle);
   return outcome;

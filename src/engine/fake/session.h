@@ -1,20 +1,21 @@
-// engine::Session on the in-memory engine: what the layers above are tested against.
+// engine::Session on the in-memory engine, on which tests of the layers above run.
 //
 // How it satisfies the contract of engine/session.h:
 //   S1  A turn reads the rows that were committed when it began, with its own changes on top.
 //   S2  A statement collects its changes apart and adds them to the turn's only when it succeeds.
 //   S3  Commit puts all changes of the turn into the store at once, or, when a hook fails it, none.
-//   S4  With kNever a row or table that somebody else holds is kBusy (DelayRow aside, which is
+//   S4  With kNever a row or table that another owner holds is kBusy (DelayRow aside, which is
 //       there to make a session stand still).
-//   S5  Row locks end with the turn. That tables are held is only counted: nobody waits for it.
+//   S5  Row locks end with the turn. Tables that a session holds are only counted: no other owner
+//       waits for them.
 //   S6  A hook that loses the transaction rolls the turn back here; only Rollback may follow.
-//   S7  A row is a value that requests change one after the other, S8 and one change of the turn's.
+//   S7  A row is a value that requests change one after the other.
+//   S8  EndRow adds the row to the changes of the turn, as one change.
 //   S9  Only rows by the primary key are merged, and no change of the key itself.
 // `permanent` tables are as those of engines without transactions: statements on them stand at
-// once, whatever becomes of the turn.
-// Reads take no row locks; writes look at the latest committed rows, and lock those they change.
-// Like the server's, an Interrupt is forgotten by the next BeginTurn or OpenIndex.
-// The grammar of calls is asserted.
+// once, whatever happens to the turn. Reads take no row locks; writes look at the latest committed
+// rows, and lock the rows that they change. The next BeginTurn or OpenIndex forgets an Interrupt,
+// as in the server. The grammar of calls is asserted.
 //
 // Threads: as engine/session.h says. Lifetime: the store outlives its sessions.
 #pragma once
@@ -53,11 +54,11 @@ class Session final : public engine::Session {
 
  private:
   enum class State : uint8_t { kIdle, kInTurn, kInRow, kLost };
-  /// The row that is open.
+  /// A row that BeginRow has opened.
   struct OpenRow {
     Resolved resolved;
-    std::vector<std::string> key;  ///< As it was given.
-    std::optional<Row> read;       ///< Without a value: absent.
+    std::vector<std::string> key;  ///< The key as it was given.
+    std::optional<Row> read;       ///< The row as BeginRow read it; without a value: absent.
     std::optional<Row> now;
   };
 
@@ -68,19 +69,20 @@ class Session final : public engine::Session {
   Outcome Insert(const Resolved& resolved, const model::Insert& insert);
   Outcome Edit(const Resolved& resolved, const model::Edit& edit);
   Outcome ExecuteOnRow(const model::Request& request, model::RowSink& sink);
-  /// Locks the one row that the key names, absent or not, and reads it.
+  /// Locks the row that the key names, absent or not, and reads it.
   Outcome LockOne(const Resolved& resolved, std::span<const model::Value> key,
                   std::optional<Row>* row);
   void MakePermanent(const Resolved& resolved, Outcome* outcome);
 
-  /// Locks what the find is about; `*rows` are its rows once nothing has changed meanwhile.
+  /// Locks the rows that the find matches; `*rows` are these rows once nothing has changed
+  /// meanwhile.
   Outcome LockMatching(const Resolved& resolved, const model::Find& find, std::vector<Row>* rows);
   Outcome LockRow(const Table& table, const Row& primary_key);
   Outcome PassRow(const Table& table, const Row& primary_key);
   Outcome PassTable(const std::string& name);
   Outcome NotGranted(Locks::Granted granted);
 
-  /// `rows` with this turn's changes on top.
+  /// `rows` with the changes of this turn on top.
   std::shared_ptr<const Rows> WithOwn(const Resolved& resolved,
                                       std::shared_ptr<const Rows> rows) const;
   void HoldTables(bool holds);
@@ -94,7 +96,7 @@ class Session final : public engine::Session {
   bool holds_tables_ = false;
   Store::Snapshot snapshot_;
   std::map<std::shared_ptr<Table>, Changes> changes_;
-  std::optional<OpenRow> row_;  ///< With kInRow.
+  std::optional<OpenRow> row_;  ///< Has a value in the state kInRow.
 };
 
 class SessionFactory final : public engine::SessionFactory {

@@ -1,5 +1,5 @@
-// What is peculiar to the in-memory engine: the failures that a test asks for, and its counts. The
-// contract that it keeps is tested by the suite of engine/contract.
+// The failures that a test asks for, and the counts, which only the in-memory engine has. The suite
+// of engine/contract tests the contract that this engine keeps.
 #include "engine/fake/session.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class FakeSession : public ::testing::Test {
     store_.CreateTable({kTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                        {{"1", "10"}, {"2", "20"}, {"10", "5"}});
   }
-  /// A session with the index (id; v) of the table.
+  /// A session with the index (id; v) of the table, opened.
   struct User {
     User(Store& store, LockWait wait) : session(store, wait) {
       EXPECT_TRUE(session.OpenIndex({"test", "t", "", {"v"}, {}}, &index).ok());

@@ -11,7 +11,7 @@ namespace {
 
 /// The server's number for max_binlog_cache_size (ER_TRANS_CACHE_FULL).
 constexpr int kCacheFull = 1197;
-/// How long an outsider waits for a lock; far longer than anything in a test takes.
+/// How long another user's lock is waited for; far longer than anything in a test takes.
 constexpr int64_t kHoldingWaitMs = 20'000;
 
 const IndexDefinition* FindIndex(const TableDefinition& table, const std::string& name) {

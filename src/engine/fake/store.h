@@ -1,9 +1,9 @@
-// The in-memory engine's database: tables and locks that sessions share, and the failures that a
-// test wants.
+// The database of the in-memory engine: tables and locks that sessions share, and the failures that
+// a test asks for.
 //
 // Flow: CreateTable, hand the Store to Sessions (session.h), then look at it with Dump.
 // Failures: a Hook is asked before every call of a session and may fail it; LockRow and LockTable
-// are what a SQL session would hold, DelayRow makes even a session that never waits stand still.
+// take locks as a SQL session does, DelayRow makes even a session that never waits stand still.
 // Threads: all.
 // Lifetime: outlives its sessions and holdings.
 #pragma once
@@ -34,20 +34,20 @@ struct Call {
     kEndRow,
     kCommit,
     kEndSession,
-    kInterrupt,  ///< On the thread that interrupts, when it has.
+    kInterrupt,  ///< On the interrupting thread, after the interrupt.
     kCount
   };
   Kind kind;
-  LockWait lock_wait;                       ///< The session's.
-  uint64_t number = 0;                      ///< Calls of this kind since the hook was set, from 1.
-  const IndexNames* names = nullptr;        ///< kOpenIndex, kExecute, kBeginRow.
-  const model::Request* request = nullptr;  ///< kExecute, kBeginRow.
-  bool writes = false;                      ///< kBeginTurn.
+  LockWait lock_wait;   ///< The session's way to wait.
+  uint64_t number = 0;  ///< The number of calls of this kind since the hook was set, from 1.
+  const IndexNames* names = nullptr;        ///< Set for kOpenIndex, kExecute, kBeginRow.
+  const model::Request* request = nullptr;  ///< Set for kExecute, kBeginRow.
+  bool writes = false;                      ///< Set for kBeginTurn.
 };
 
-/// An outcome that is not ok becomes the call's, which is not carried out (but for kBeginTurn,
-/// kEndSession and kInterrupt, which cannot fail). It runs on the session's thread, several at
-/// once, and may block.
+/// A function that decides about calls: an outcome that is not ok becomes the call's outcome, and
+/// the call is not carried out (except kBeginTurn, kEndSession and kInterrupt, which cannot fail).
+/// A hook runs on the session's thread, on several threads at once, and may block.
 using Hook = std::function<Outcome(const Call&)>;
 
 /// The statement's transaction is lost to a deadlock.
@@ -58,14 +58,15 @@ Outcome TooLarge();
 Outcome Killed();
 /// KILL ended the session's connection, and with it the turn.
 Outcome KilledTurn();
-/// A deadlock at each of these statements.
+/// Fails each of the statements with these numbers by a deadlock.
 Hook DeadlockAt(std::vector<uint64_t> statements);
-/// The next `count` commits fail with this error.
+/// Fails the next `count` commits with this error.
 Hook FailCommits(uint64_t count, model::Error error);
-/// The first value of the request's key, or of the row that it inserts; empty for neither.
+/// The first value of the request's key, or of the row that the request inserts; empty if there is
+/// neither.
 std::string FirstValue(const model::Request& request);
 
-/// What the names of an index mean at the moment.
+/// The present meaning of an index's names.
 struct Resolved {
   std::shared_ptr<Table> table;
   const IndexDefinition* index = nullptr;
@@ -77,7 +78,7 @@ class Store {
  public:
   /// The rows are in the order of the definition's columns.
   void CreateTable(const TableDefinition& definition, const std::vector<Row>& rows = {});
-  /// Sessions that opened an index of it find out when they use it.
+  /// Removes the table. Sessions with an opened index of the table find that out at the next use.
   void DropTable(const std::string& name);
 
   /// Committed rows in the order of their primary key, as `a,b,NULL;c,d,e;`.
@@ -86,30 +87,31 @@ class Store {
 
   /// Replaces the hook; an empty one ends all failures.
   void SetHook(Hook hook);
-  /// As a SQL session does. Null: the lock was not to be had at once (kNever), or in the time that
-  /// a test has.
+  /// Locks the row as a SQL session does. Null: the lock is held elsewhere (kNever), or stays so
+  /// for the time that a test has.
   [[nodiscard]] std::unique_ptr<Holding> LockRow(const std::string& table, const Row& primary_key,
                                                  LockWait wait = LockWait::kServer);
-  /// ALTER or LOCK TABLES.
+  /// Locks the table as ALTER or LOCK TABLES does.
   [[nodiscard]] std::unique_ptr<Holding> LockTable(const std::string& table,
                                                    LockWait wait = LockWait::kServer);
-  /// Whoever comes to this row stands still until it is given back, or is interrupted.
+  /// Every session that comes to this row stands still until the Holding is destroyed, or the
+  /// session is interrupted.
   [[nodiscard]] std::unique_ptr<Holding> DelayRow(const std::string& table, const Row& primary_key);
   /// Milliseconds that sessions with LockWait::kServer wait for a lock.
   void SetLockWaitMs(int64_t ms);
-  /// KILL QUERY for the session that has described itself so (Session::Describe).
+  /// KILL QUERY for the session with this description (Session::Describe).
   void KillStatement(const std::string& description);
-  /// The server shuts down: sessions should stop, and no new one is made.
+  /// Shuts the server down: sessions should stop, and no new session is made.
   void ShutDown();
   bool shuts_down() const;
 
-  /// Until that many sessions wait for a lock or a delayed row; false when it takes too long.
+  /// Waits until `count` sessions wait for a lock or a delayed row; false when that takes too long.
   bool AwaitWaiting(unsigned count) const { return locks_.AwaitWaiting(count); }
   size_t sessions() const;
   size_t sessions_with_tables() const;
-  /// Carried out so far, those that failed included.
+  /// The number of calls carried out so far, including calls that failed.
   uint64_t calls(Call::Kind kind) const;
-  /// Rows that commits have inserted, updated or deleted.
+  /// The number of rows that commits have inserted, updated or deleted.
   uint64_t rows_written() const;
 
  private:
@@ -118,7 +120,7 @@ class Store {
 
   Outcome Ask(Call call);
   std::unique_ptr<Holding> Hold(const std::string& lock_name, LockWait wait);
-  /// The owner is described by the text, until the next call or Forget.
+  /// Gives the owner a description, until the next Describe or Forget.
   void Describe(Locks::Owner& owner, std::string_view text);
   void Forget(Locks::Owner& owner);
   model::ErrorCode Resolve(const IndexNames& names, Resolved* resolved) const;
@@ -131,7 +133,7 @@ class Store {
 
   Locks locks_;
   IndexRegistry indexes_;
-  mutable std::mutex mutex_;  ///< Guards all below; never held while waiting or in a hook.
+  mutable std::mutex mutex_;  ///< Guards all members below; never held while waiting or in a hook.
   std::map<std::string, std::shared_ptr<Table>> tables_;
   std::shared_ptr<const Hook> hook_;
   std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> hook_calls_{};
@@ -144,7 +146,7 @@ class Store {
   bool shuts_down_ = false;
 };
 
-/// The lock of a row; that of a table is the table's name.
+/// The name of a row's lock; the name of a table's lock is the table's name.
 std::string RowLock(const std::string& table, const Row& primary_key);
 
 }  // namespace rowsocket::engine::fake

@@ -35,7 +35,7 @@ bool Meets(std::strong_ordering order, CompareOp op) {
   return false;
 }
 
-/// The first parts of the key against those that were given.
+/// Compares the first parts of the key with the given parts.
 std::strong_ordering ComparePrefix(const Row& key, const Row& given) {
   for (size_t i = 0; i < given.size(); ++i) {
     const std::strong_ordering order = Compare(key[i], given[i]);
@@ -44,7 +44,7 @@ std::strong_ordering ComparePrefix(const Row& key, const Row& given) {
   return std::strong_ordering::equal;
 }
 
-/// Rows whose key meets the find's operator, in its direction.
+/// The rows whose key meets the find's operator, in the operator's direction.
 std::vector<Row> ByKey(const Rows& rows, const IndexDefinition& index, CompareOp op,
                        const Row& given) {
   std::vector<Row> found;
@@ -59,7 +59,7 @@ std::vector<Row> ByKey(const Rows& rows, const IndexDefinition& index, CompareOp
   return found;
 }
 
-/// The filter that the row does not meet, if any.
+/// The first filter that the row does not meet, or null.
 const model::Filter* Unmet(const Row& row, const std::vector<uint32_t>& filter_columns,
                            const model::Find& find) {
   for (const model::Filter& filter : find.filters) {

@@ -1,8 +1,8 @@
-// Tables of the in-memory engine: rows of text cells in the order of their primary key, and which
-// of them a find is about.
+// Tables of the in-memory engine: rows of text cells in the order of their primary key, and the
+// rows that a find matches.
 //
-// Threads: values and pure functions. Limits: none; for tables of a test, where looking at every
-// row is quick enough.
+// Threads: values and pure functions. Limits: none; a find looks at every row, which is quick
+// enough for the tables of a test.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@
 
 namespace rowsocket::engine::fake {
 
-using Cell = std::optional<std::string>;  ///< Without a value: NULL.
+using Cell = std::optional<std::string>;  ///< Without a value, the cell is NULL.
 using Row = std::vector<Cell>;
 
-/// Cell by cell: NULL, then integers by their value, then all other text by its bytes.
+/// Compares cell by cell: NULL, then integers by their value, then all other texts by their bytes.
 std::strong_ordering Compare(const Cell& a, const Cell& b);
 struct RowLess {
   bool operator()(const Row& a, const Row& b) const;
 };
 
-using Rows = std::map<Row, Row, RowLess>;  ///< By primary key.
-/// What a statement or a turn has done to a table; without a value: deleted.
+using Rows = std::map<Row, Row, RowLess>;  ///< Rows by their primary key.
+/// The changes of a statement or a turn to a table; without a value the row is deleted.
 using Changes = std::map<Row, std::optional<Row>, RowLess>;
 
 struct IndexDefinition {
@@ -39,21 +39,22 @@ struct IndexDefinition {
 };
 
 struct TableDefinition {
-  std::string name;  ///< As `db.table`.
+  std::string name;  ///< The name as `db.table`.
   std::vector<std::string> columns;
   /// The first is the primary key. The others are not unique.
   std::vector<IndexDefinition> indexes;
-  bool auto_increment = false;  ///< Of the primary key, which then has one column.
-  bool permanent = false;       ///< What a statement did to it stands at once: no transactions.
-  /// What Inspect says of a column; of one that is not here: bytes.
+  bool auto_increment = false;  ///< The primary key, which then has one column, is AUTO_INCREMENT.
+  bool permanent = false;       ///< Statements on the table stand at once: it has no transactions.
+  /// The facts about columns that Inspect gives; a column that is not here has the kind bytes.
   std::map<std::string, ColumnFacts> facts = {};
-  /// Why no row of it is merged; kNone: as requests and columns allow.
+  /// Why no row of the table is merged; kNone: requests and columns decide.
   NotMergeable not_mergeable = NotMergeable::kNone;
 };
 
 struct Table {
   const TableDefinition definition;
-  std::shared_ptr<const Rows> rows;  ///< Committed; replaced as a whole: readers keep theirs.
+  std::shared_ptr<const Rows>
+      rows;  ///< The committed rows; replaced as a whole, so that readers keep the rows they have.
   uint64_t next_id = 1;
 };
 
@@ -65,14 +66,14 @@ IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
                    const std::vector<uint32_t>& columns);
 Rows Apply(const Rows& rows, const Changes& changes);
 
-/// The rows that a find is about, after filters, offset and limit, in its order. `rows_passed`:
-/// adds those that it looked at.
+/// The rows that a find matches, after filters, offset and limit, in the find's order. Adds the
+/// number of rows that the find has looked at to `rows_passed`.
 std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
                           const std::vector<uint32_t>& filter_columns, const model::Find& find,
                           uint64_t* rows_passed = nullptr);
 
 enum class Change : uint8_t { kChanged, kLeftAlone, kOutOfRange };
-/// What U, + or - make of a row.
+/// Carries out U, + or - on a row.
 Change Modify(const model::Find& find, const std::vector<uint32_t>& columns, Row* row);
 
 }  // namespace rowsocket::engine::fake

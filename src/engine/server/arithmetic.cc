@@ -110,6 +110,8 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
 }  // namespace
 
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract) {
+  // SQL has no sum with a vector, with NULL neither.
+  if (IsVector(*field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   if (field->is_null() || operand.is_null()) return Step::kApplied;
   if (IsGenerated(*field)) {
     my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),

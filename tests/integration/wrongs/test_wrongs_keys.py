@@ -135,7 +135,7 @@ def test_limit_on_an_index_prefix_counts_the_rows_that_match(words, rd):
 
 
 @wrong(9)
-@pytest.mark.parametrize("value", ["2024-02-30", "2024-13-01", "hello", "", "0", "20240230"])
+@pytest.mark.parametrize("value", ["2024-02-30", "2024-13-01", "hello", "", "20240230"])
 def test_value_that_is_no_date_equals_no_date(sql, rd, value):
     sql.run("CREATE TABLE d (id INT PRIMARY KEY, d DATE, t DATETIME, KEY(d), KEY(t))")
     sql.run("SET sql_mode = ''")

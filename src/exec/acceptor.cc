@@ -44,7 +44,8 @@ void Acceptor::Accept(net::Listener& listener) {
                                                  : strerror(accepted.error));
       return;
     }
-    // The kernel gives the lowest number that is free.
+    // The kernel gives the lowest free number, so a number this high means that all lower ones are
+    // in use.
     if (accepted.fd.get() >= context.limits.descriptors_max) {
       clients_.Refuse(
           "all of the file descriptors for connections are in use; raise open_files_limit");
@@ -56,7 +57,8 @@ void Acceptor::Accept(net::Listener& listener) {
   }
 }
 
-// The listeners stay readable: watching them would only spin until there is room again.
+// The listeners stay readable while no connection can be taken: watching them would only make the
+// loop spin.
 void Acceptor::Pause(const char* why) {
   clients_.Refuse(why);
   if (!accepts_) return;

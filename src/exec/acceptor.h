@@ -21,7 +21,7 @@ class Acceptor {
 
   void Listen();
   void StopListening();
-  /// Listens again when it has rested for long enough.
+  /// Listens again when the listeners have rested for long enough.
   void Resume();
   /// The listener that an event is about; null when it is about a connection.
   net::Listener* ListenerOf(void* tag) const {

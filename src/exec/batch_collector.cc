@@ -8,20 +8,20 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Less than handing a batch over and back costs: commits that flush nothing, because nothing was
-/// changed or the server is told to flush later.
+/// A commit that takes less than this costs less than handing a batch over and back. Such commits
+/// flush nothing, because nothing was changed or the server is told to flush later.
 constexpr std::chrono::microseconds kCheapCommit{50};
-/// So many batches without a find between them, and the next is taken to have none beside it.
+/// After so many batches without a find between them, no find is expected beside the next batch.
 constexpr uint32_t kQuietBatches = 32;
-/// What the first find after that may have to wait for. Commits that take longer, because of a
-/// replica or a backup, are not waited for by the worker.
+/// A worker that commits quiet batches itself keeps the next find waiting for this long at most, as
+/// a rule: after a longer commit, because of a replica or a backup, the executor commits again.
 constexpr std::chrono::milliseconds kShortCommit{5};
 
-/// A batch of fewer requests takes those in that are sent while it is put together: later each
-/// would cost a larger part of a flush than looking once more does.
+/// A batch of fewer requests also takes in requests that are sent while the batch is put together:
+/// each of them would later cost a larger part of a flush than looking once more costs now.
 constexpr size_t kGatherBelow = 128;
-/// How often a worker looks for more before it runs a batch. Somebody new comes each time, or it
-/// does not look again.
+/// How often a worker looks for more requests before it runs a batch. It stops earlier when a look
+/// brings no new client.
 constexpr uint32_t kGatherRoundsMax = 8;
 
 bool IsFull(const Batch& batch) {
@@ -50,7 +50,7 @@ void BatchCollector::Stop() {
   waiting_.clear();
 }
 
-// Null when there is no room in it; then a batch that is full or done is on its way.
+// Null when no batch has room; then a full or finished batch is on its way back.
 BatchCollector::ClientBatch* BatchCollector::Collecting() {
   if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_.TakeBack());
   if (collecting_ == nullptr && !free_.empty()) {
@@ -87,7 +87,7 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
   client.writes = std::any_of(items.begin() + static_cast<ptrdiff_t>(first), items.end(),
                               [](const TurnItem& item) { return item.is_write(); });
   if (!client.writes) {
-    // The views of these items stay valid: a batch is not used anew before the next round.
+    // The views of these items stay valid: the batch is not reused before the next round.
     batch->turn.MoveTo(finds, first);
     return true;
   }
@@ -114,12 +114,13 @@ void BatchCollector::Publish() {
   ClientBatch* batch = std::exchange(collecting_, nullptr);
   if (batch == nullptr) return;
   if (!batch->turn.empty()) return executor_.Publish(*batch);
-  // It had finds only, which are in the turn now; their values may have filled its arena.
+  // The batch had finds only, which are in the turn now; their values may have filled its arena.
   free_.push_back(batch);
   EndAwait();
 }
 
-// In front of all others: else those whose batch is done could fill the next one again and again.
+// Waiting clients go in front of all others: otherwise clients whose batch is done could fill the
+// next batch again and again.
 void BatchCollector::EndAwait() {
   if (waiting_.empty()) return;
   std::vector<Client*>& ready = clients_.ready();
@@ -134,19 +135,20 @@ void BatchCollector::EndAwait() {
   ready.insert(ready.end(), others.begin(), others.end());
 }
 
-// Nobody has read of late: so nobody would be served while the executor commits.
+// No client has read of late, so no find would be served while the executor commits.
 bool BatchCollector::IsQuiet() const { return batches_without_finds_ >= kQuietBatches; }
 
-// Nobody has to wait meanwhile, or not for long, and two changes of threads are saved.
+// No other client has to wait meanwhile, or only for a moment, and two changes of threads are
+// saved.
 bool BatchCollector::RunsHere() const {
   return collecting_ != nullptr && !collecting_->turn.empty() &&
          (clients_.size() == 1 || commits_are_cheap_ || IsQuiet()) &&
          free_.size() + 1 == batches_.size();
 }
 
-// While the requests of some were received and parsed, others have sent theirs: they would wait for
-// this flush and then need one of their own. Who pipelines has more to send, too; looking at that
-// would cost two changes of what is waited for on each connection.
+// While some requests were received and parsed, other clients have sent theirs: these would wait
+// for this flush and then need a flush of their own. Clients that pipeline have more to send, too,
+// but looking for it would cost two changes of epoll interest on each connection.
 bool BatchCollector::GathersMore() {
   return !commits_are_cheap_ && collecting_->largest == 1 &&
          collecting_->clients.size() < std::min(clients_.size(), kGatherBelow) &&

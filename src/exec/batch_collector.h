@@ -3,9 +3,9 @@
 //
 // Flow of a round: TakeDone -> Parse of each connection that writes -> Publish, to the executor
 //                                                                   `-> RunHere, in the worker
-// As long as the executor has not taken the batch that is published, the worker takes that back in
-// the next round and puts more into it. docs/concurrency.md says when a batch is run in the worker
-// itself, and how large a part of it one connection gets.
+// As long as the executor has not taken the batch that is published, the worker takes the batch
+// back in the next round and puts more into it. docs/concurrency.md says when a batch is run in the
+// worker itself, and how large a part of it one connection gets.
 //
 // Threads: the worker's; see BatchExecutor.
 // Limits: kBatchesMax batches of kTurnRequestsMax items; connections for which there is no room
@@ -32,30 +32,31 @@ class BatchCollector {
 
   /// False when no thread can be had for the executor: errno says why.
   bool Start() { return executor_.Start(); }
-  /// Ends the executor, and takes back what that has done. Clients that wait are not served.
+  /// Ends the executor and takes back the batches that it has done. Clients that wait are not
+  /// served.
   void Stop();
   SessionThread& thread() { return executor_.thread(); }
 
-  /// Reads items of the client into the batch; those of a client that only finds go to `finds`.
-  /// False when there is no room in a batch.
+  /// Reads items of the client into the batch; if the client only finds, its items go to `finds`.
+  /// False when no batch has room.
   bool Parse(Client& client, engine::Session& session, Turn& finds);
-  /// The client is away until there is room.
+  /// The client is away until a batch has room.
   void Await(Client& client);
-  /// Items of a client that is lost.
+  /// Drops the items of a client that is lost.
   void DropAllOf(const TurnClient& client);
 
   /// Whether the batch is to be run by the worker, and not by the executor.
   bool RunsHere() const;
   void RunHere(engine::Session& session);
   void Publish();
-  /// Runs the batch here, or waits a moment for clients that have sent something meanwhile.
+  /// Runs the batch here, or waits one round for clients that have sent something meanwhile.
   void GatherOrRun(engine::Session& session);
-  /// Such a wait is under way.
+  /// Whether GatherOrRun waits for more clients.
   bool gathers() const { return gathers_; }
-  /// Nobody new has come.
+  /// The wait of GatherOrRun has brought no new client: runs the batch, or publishes it.
   void EndGather(engine::Session& session);
   void TakeDone();
-  /// Clients have read beside the batches.
+  /// Finds were executed beside the batches.
   void NoteFinds() { batches_without_finds_ = 0; }
 
  private:
@@ -82,12 +83,12 @@ class BatchCollector {
   std::vector<std::unique_ptr<ClientBatch>> batches_;
   std::vector<ClientBatch*> free_;
   ClientBatch* collecting_ = nullptr;
-  std::deque<Client*> waiting_;  ///< They write, and there is no room in a batch.
-  uint32_t others_ = 0;          ///< Requests beside the busiest client's: of late, at most.
+  std::deque<Client*> waiting_;  ///< Clients that write, while no batch has room.
+  uint32_t others_ = 0;          ///< Requests of late beside the busiest client's, at most.
 
-  bool commits_are_cheap_ = false;      ///< The last one was.
+  bool commits_are_cheap_ = false;      ///< The last commit was cheap.
   bool gathers_ = false;                ///< A batch could run here, and waits for more clients.
-  uint32_t gather_rounds_ = 0;          ///< Of that batch.
+  uint32_t gather_rounds_ = 0;          ///< Rounds that the batch has waited.
   uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
 };
 

@@ -10,7 +10,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// With nothing to do for this long it gives its tables back, so that nobody waits for it.
+/// An executor that is idle for this long gives its tables back, so that no session waits for them.
 constexpr std::chrono::milliseconds kReleaseTables{10};
 /// How often an idle executor looks whether the server wants it to end.
 constexpr std::chrono::milliseconds kTick{200};
@@ -64,7 +64,7 @@ void BatchExecutor::Main(engine::Session& session) {
   }
 }
 
-// Null: the executor is to end.
+// Null when the executor is to end.
 Batch* BatchExecutor::Next(engine::Session& session) {
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {

@@ -1,8 +1,8 @@
 // The thread that executes the batches of one worker, one after the other, with its own session.
 //
 // While a batch is executed and committed the worker goes on: it receives, parses, serves reads and
-// collects the next batch. No timer decides how large a batch becomes: whatever has come by the
-// time the one before is done is the next one (a natural group commit).
+// collects the next batch. No timer decides how large a batch becomes: the requests that have come
+// by the time a batch is done are the next batch (a natural group commit).
 //
 // Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
 //         -> worker: TakeDone
@@ -43,19 +43,19 @@ class BatchExecutor {
 
   /// False when no thread can be had: errno says why.
   bool Start();
-  /// Ends with the batch under way; what is published then stays for TakeBack.
+  /// Ends when the batch under way is done; a published batch stays for TakeBack.
   void Stop();
-  /// For SessionThread::AwaitEnd, which makes a wait of the batch under way end soon.
+  /// For SessionThread::AwaitEnd, which makes a wait inside the batch under way end soon.
   SessionThread& thread() { return thread_; }
 
   /// REQUIRES: nothing is published.
   void Publish(Batch& batch);
   /// Null when nothing is published, or the executor has it already.
   Batch* TakeBack();
-  /// The batches that are done, by `next_done` from the first to be finished.
+  /// The finished batches as a list, linked by `next_done` from the first to be finished.
   Batch* TakeDone();
 
-  /// For the batches' turns. Counts only while a batch is executed.
+  /// For the turns of the batches. It counts only while a batch is executed.
   StatBlock& stats() { return stats_; }
 
  private:
@@ -72,7 +72,7 @@ class BatchExecutor {
   Batch* published_ GUARDED_BY(mutex_) = nullptr;
   Batch* first_done_ GUARDED_BY(mutex_) = nullptr;
   Batch* last_done_ GUARDED_BY(mutex_) = nullptr;
-  bool waits_ GUARDED_BY(mutex_) = false;  ///< For work.
+  bool waits_ GUARDED_BY(mutex_) = false;  ///< The executor's thread waits for work.
   bool stopping_ GUARDED_BY(mutex_) = false;
 
   int64_t described_ms_ = 0;

@@ -15,7 +15,7 @@ namespace rowsocket::exec {
 struct WaitJob;
 
 /// Why a worker leaves a connection alone: nothing is received from it or parsed until it is back.
-/// What happens on its socket meanwhile is noted.
+/// Events on its socket are noted meanwhile.
 ///
 ///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane -> kNo
 ///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
@@ -41,20 +41,20 @@ struct Client : net::IdleLink {
   bool can_receive = false;
   bool has_more = false;         ///< The input may hold further complete requests.
   bool has_requests = false;     ///< Requests of this connection are in the turn.
-  bool writes = false;           ///< What it sent last did: its next requests go into a batch.
+  bool writes = false;           ///< It wrote last: its next requests go into a batch.
   bool closes = false;           ///< The last item of this turn ends the connection.
-  bool was_handed_back = false;  ///< By the lane, without an outcome, when it was there last.
+  bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
   bool retired = false;
   Away away = Away::kNo;
-  uint32_t active_in = 0;  ///< The last period in which it asked for something (Crew).
-  WaitJob* job = nullptr;  ///< While it is in the lane; the lane's, or in the inbox.
+  uint32_t active_in = 0;  ///< The last period in which the client sent something (Crew).
+  WaitJob* job = nullptr;  ///< Its job while it is in the lane or in the inbox.
 
   bool is_away() const { return away != Away::kNo; }
   bool is_in_lane() const { return away == Away::kInLane || away == Away::kHeldInLane; }
   bool is_held() const { return away == Away::kHeld || away == Away::kHeldInLane; }
-  /// Whether replies may leave that stand in front of what it is away for.
+  /// Whether replies to earlier requests may leave while the client is away.
   bool may_send() const { return away == Away::kNo || away == Away::kInLane; }
-  /// A full turn has executed none of its items.
+  /// Whether a full turn has executed none of its items.
   bool is_left() const { return turn.stopped() && turn.stopped_at->input_begin == 0; }
 };
 

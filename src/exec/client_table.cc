@@ -63,7 +63,8 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   MarkReady(client);
 }
 
-// The deadline to authenticate goes on where it began.
+// A connection that still has to authenticate does not move, so that its deadline stays where it
+// began.
 bool ClientTable::MayMove(const Client& client) const {
   return !client.is_ready && !client.is_away() && !client.has_more && !client.retired &&
          !has_deadline(client);
@@ -170,7 +171,7 @@ void ClientTable::CloseExpired(int64_t polled_ms) {
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
     while (Client* client = list->Expired(polled_ms)) {
       const bool has_asked = list == &idle_ && client->is_ready;
-      // A lock wait has a timeout of its own, a batch comes to its end.
+      // A lock wait has a timeout of its own, and a batch comes to its end.
       if (client->is_away() || has_asked) {
         list->Insert(*client, core_.clock.now_ms);
         continue;
@@ -186,7 +187,8 @@ void ClientTable::CloseAll() {
   FreeRetired();
 }
 
-// A lane that has begun with the request of a connection still reads what it asked for.
+// A thread of the lane that has begun with the request of a connection still reads the connection's
+// frontend, so such a connection is freed when its job is back.
 void ClientTable::FreeRetired() {
   if (retired_.empty()) return;
   std::erase_if(ready_, [](const Client* client) { return client->retired; });
@@ -199,7 +201,7 @@ void ClientTable::FreeRetired() {
   retired_.clear();
 }
 
-// One that was retired in this round is in retired_ still, and freed with the others.
+// A client that was retired in this round is still in retired_ and is freed with the others there.
 void ClientTable::FreeOrphan(Client& client) {
   if (std::erase(orphans_, &client) != 0) delete &client;
 }

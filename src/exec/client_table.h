@@ -1,4 +1,4 @@
-// The connections of a worker: which there are, which have something to do, how they go.
+// The connections of a worker: which are open, which have something to do, how they are closed.
 //
 // Flow:   Add | AddMoved -> { MarkReady -> the worker takes `ready` -> Send } -> Retire ->
 // FreeRetired
@@ -27,7 +27,7 @@
 
 namespace rowsocket::exec {
 
-/// For the log: what `error` of the event loop means, and what helps.
+/// Why the event loop cannot watch a socket, for the log: what `error` means, and what helps.
 std::string WhyNotWatched(int error);
 
 class ClientTable {
@@ -38,15 +38,15 @@ class ClientTable {
   ClientTable& operator=(const ClientTable&) = delete;
 
   size_t size() const { return clients_.size(); }
-  /// Those that are on their way here included.
+  /// How many connections there are, those on their way here included.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-  /// One is on its way here: Add or AddMoved is called next.
+  /// A connection is on its way here: Add or AddMoved is called next.
   void Expect() { count_.fetch_add(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
-  /// Nothing of the client is under way: it may move to another worker.
+  /// Whether nothing of the client is under way, so that it may move to another worker.
   bool MayMove(const Client& client) const;
-  /// Takes the client out, for another worker that expects it.
+  /// Takes the client out of the table, for another worker that expects it.
   std::unique_ptr<Client> Release(Client& client);
   net::ConnectionContext& connection_context() { return connection_context_; }
 
@@ -63,18 +63,18 @@ class ClientTable {
     if (has_deadline(client)) return;
     idle_.Touch(client, core_.clock.now_ms);
   }
-  /// Sends what may leave, and sees to what the client wants next.
+  /// Sends the replies that may leave, and sets what the loop watches on the socket next.
   void Send(Client& client);
-  /// It was away, and is no more.
+  /// The client is away no more.
   void ComeBack(Client& client);
 
   void Retire(Client& client);
   /// Retires the client without an answer, and tells the log why.
   void Lose(Client& client, Loss loss);
-  /// A connection could not be taken.
+  /// Counts a connection that could not be taken, and tells the log why.
   void Refuse(const char* why);
-  /// `polled_ms`: when sockets were looked at. What came while the worker was in a turn is no
-  /// silence.
+  /// `polled_ms`: when sockets were looked at. Bytes that came while the worker was in a turn count
+  /// as activity.
   void CloseExpired(int64_t polled_ms);
   void CloseAll();
   void FreeRetired();
@@ -96,7 +96,7 @@ class ClientTable {
   HeldReplies& held_;
   net::ConnectionContext connection_context_;
   std::atomic<uint32_t> count_{0};
-  std::vector<Client*> clients_;  ///< All, each knowing its place.
+  std::vector<Client*> clients_;  ///< All clients; each knows its place.
   std::vector<Client*> ready_;
   std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.
   std::vector<Client*> orphans_;  ///< Closed, but the lane has their request.

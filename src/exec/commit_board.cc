@@ -33,7 +33,7 @@ void CommitBoard::Forget(Watcher& watcher) {
   std::erase_if(watchers_, [&watcher](const auto& each) { return each.second == &watcher; });
 }
 
-// No commit ends meanwhile, so that none is missed.
+// The lock keeps commits from ending meanwhile, so that none is missed.
 uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& session,
                                  Watcher& watcher) {
   const base::MutexLock lock(mutex_);

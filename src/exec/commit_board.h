@@ -1,12 +1,13 @@
 // Which commits are under way, in all workers of all ports and both protocols, and what they write.
 //
-// Between the storage engine's making a commit visible and its being on disk another session may
-// see what it wrote. Whoever has executed finds looks here before their replies leave: a find that
-// may have been about a row of a commit under way is answered when that has ended.
+// The storage engine makes a commit visible before it is on disk, and until then other sessions may
+// see what it wrote. A thread that has executed finds looks here before their replies leave: a find
+// that may have been about a row of a commit under way is answered when that has ended.
 //
-// Flow:   who commits: Enter -> Session::Commit -> Leave
-//         who has found: MarkUndurable, behind the turn; keeps the marked clients until HasEnded
-// Looked at behind the turn: what of these was visible to it is durable by then, or still here.
+// Flow:   a thread that commits: Enter -> Session::Commit -> Leave
+//         a thread that has executed finds: MarkUndurable behind the turn; it keeps the marked
+//         clients until HasEnded
+// It looks behind the turn: a commit whose rows it has seen is durable by then, or still here.
 // Threads: any; a Watcher is told on the thread that commits. Lifetime: outlives turns and workers.
 // Limits: as many commits as there are threads that write, so that a list will do.
 #pragma once
@@ -25,17 +26,17 @@ namespace rowsocket::exec {
 
 struct TurnItem;
 
-/// One commit under way; the turn's that commits.
+/// One commit under way; a member of the turn that commits.
 struct Commit {
   uint64_t number = 0;
-  std::span<const TurnItem> items;  ///< Not written to while it is under way.
-  WriteSet writes;                  ///< Made when the first find has to be looked at.
+  std::span<const TurnItem> items;  ///< Not changed while the commit is under way.
+  WriteSet writes;                  ///< Collected when the first find is compared with them.
   bool has_writes = false;
 };
 
 class CommitBoard {
  public:
-  /// Who waits for commits to end.
+  /// Is told when the commits that it waits for have ended.
   class Watcher {
    public:
     virtual ~Watcher() = default;
@@ -45,7 +46,7 @@ class CommitBoard {
   void Enter(Commit& commit, std::span<const TurnItem> items);
   void Leave(Commit& commit);
 
-  /// Marks the clients whose finds may have seen what is not durable yet (TurnClient::
+  /// Marks the clients whose finds may have seen rows that are not durable yet (TurnClient::
   /// may_see_undurable). Returns the number up to which all commits must have ended; then `watcher`
   /// is told. 0: no client is marked.
   uint64_t MarkUndurable(std::span<TurnItem> finds, engine::Session& session, Watcher& watcher) {
@@ -53,9 +54,9 @@ class CommitBoard {
       return 0;
     return MarkBeside(finds, session, watcher);
   }
-  /// Whether all commits up to this number have.
+  /// Whether all commits up to this number have ended.
   bool HasEnded(uint64_t number) const { return number < oldest_.load(std::memory_order_acquire); }
-  /// The watcher is told no more.
+  /// The watcher is told nothing more.
   void Forget(Watcher& watcher);
 
  private:
@@ -70,7 +71,7 @@ class CommitBoard {
   uint64_t last_ GUARDED_BY(mutex_) = 0;
   std::vector<Commit*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
   std::vector<std::pair<uint64_t, Watcher*>> watchers_
-      GUARDED_BY(mutex_);  ///< With the commit that they wait for.
+      GUARDED_BY(mutex_);  ///< With the commit that the watcher waits for.
 };
 
 }  // namespace rowsocket::exec

@@ -13,20 +13,22 @@ namespace {
 
 /// Long enough to tell a quarter more requests/s from chance, as a rule.
 constexpr int64_t kPeriodMs = 100;
-/// Awake for more of the time than this, and there is no room for more.
+/// Workers that are awake for more of the time than this have no room for more requests.
 constexpr double kFull = 0.85;
-/// As many as could do it and sleep this part of the time are enough.
+/// Fewer workers are enough when they could do the work and still sleep for this part of the time.
 constexpr double kSpare = 0.4;
-/// What twice as many have to bring and half as many may cost, in requests/s: a worker more takes
-/// up to a core, which clients on the same machine could use. One more of many would bring too
-/// little to tell, even where each waits for the disk (adr/0012).
+/// How much more twice as many workers have to bring, and how much less half as many may bring, in
+/// requests/s: another worker takes up to a core, which clients on the same machine could use. The
+/// number is doubled because one more among many brings too little to tell from chance, even where
+/// each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
-/// The same where those at work are blocked for so much of the time that they are awake.
+/// As kWorthMore and kWorthLess, for workers at work that are blocked for this part of the time
+/// that they are awake: a blocked worker leaves its core to others.
 constexpr double kBlocked = 0.4;
 constexpr double kWorthMoreBlocked = 1.08;
 constexpr double kWorthLessBlocked = 0.95;
-/// Until the next try; doubled each time that nothing has come of one.
+/// How long to wait until the next try; doubled after each try that brought nothing.
 constexpr int64_t kHoldMs = 800;
 constexpr int64_t kHoldMsMax = 6400;
 
@@ -69,7 +71,8 @@ void CrewSize::Judge(const Sample& sample) {
   if (stays) {
     requests_ = sample.requests;
     hold_ms_ = 0;
-    // Many come to work soon. Else a period that was good by chance is put right before long.
+    // After a success the next try comes at once, so that many workers are soon at work. A period
+    // that was good by chance is put right before long.
     const bool goes_on = tried_more && at_work_ < workers_;
     hold_until_ms_ = goes_on ? 0 : sample.now_ms + kHoldMs;
   } else {
@@ -137,8 +140,9 @@ uint32_t Crew::ActiveOf(const Worker& worker) const {
   return active >> 32 == period() ? static_cast<uint32_t>(active) : 0;
 }
 
-// The busiest gives to the least busy what it has more than its share, the second to the second,
-// and so on: when twice as many are tried, each has its part at once.
+// The busiest worker gives its connections beyond its share to the least busy one, the second
+// busiest to the second least busy, and so on: when twice as many workers are tried, each has its
+// part at once.
 void Crew::Balance() {
   PutToRest();
   by_active_.clear();

@@ -4,7 +4,7 @@
 //   { Parse } -> for each item: Opened (kOpen) | Execute (kRequest) | Reply (kReply)
 // For a kSilentOpen or kRefresh item Parse consumes no input: the frontend lacks something for the
 // request at the front of the input. The worker gets it, answers nothing, and parses the same input
-// again; Parse must then come to something else, whatever the outcome was.
+// again; Parse must then return another item, whatever the outcome was.
 // Threads: the worker's; Execute, ReplyError and Finished of an item that waits run on a lane's
 // thread, and change nothing that input_bytes_max and authenticated look at, which is all that the
 // worker asks meanwhile.
@@ -26,7 +26,7 @@ namespace rowsocket::exec {
 class WriteSet;
 
 /// What a frontend keeps with an item, from Parse to its reply: for requests that are more than an
-/// engine's request, such as a get of several keys. In the arena of Parse.
+/// engine's request, such as a get of several keys. It lies in the arena of Parse.
 struct ItemDetail {};
 
 /// One thing that a client asked for, or what its frontend needs first.
@@ -44,20 +44,21 @@ struct Item {
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;
-  /// The frontend's own; may be null. A kRequest item that writes is `request` on `index`, once,
-  /// and nothing else, unless it stands alone.
+  /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
+  /// `index`, once, and nothing else, unless it stands alone.
   ItemDetail* detail = nullptr;
-  /// Executing it is more than `request`: a turn must not make it part of a row (S7).
+  /// Executing the item is more than executing `request`: a turn must not make it part of a row
+  /// (S7).
   bool stands_alone = false;
-  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room as a request
-  /// does.
+  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room in the
+  /// output as a request does.
   bool is_large = false;
-  bool closes = false;  ///< Once it is answered the connection ends; what is behind it is dropped.
+  bool closes = false;  ///< After its answer the connection ends; the input behind it is dropped.
 
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kSilentOpen; }
-  /// It is no request of the client: it has neither input nor a reply.
+  /// Whether the item is no request of the client, and has neither input nor a reply.
   bool is_silent() const { return kind == Kind::kSilentOpen || kind == Kind::kRefresh; }
-  /// Of a kRequest.
+  /// The row that a kRequest item names.
   RowName row() const { return {*index, request}; }
 };
 
@@ -71,20 +72,20 @@ class Frontend {
   };
   struct Step {
     Parsed parsed = Parsed::kNeedMore;
-    size_t consumed = 0;  ///< Bytes at the front of the input that are done with.
+    size_t consumed = 0;  ///< Bytes at the front of the input that Parse has used up.
   };
 
   virtual ~Frontend() = default;
 
-  /// Takes the next request off the front of `input`. `behind_requests`: items of this connection
-  /// that may be stopped at, and be given again, are in the turn already.
+  /// Takes the next request off the front of `input`. `behind_requests`: the turn already has items
+  /// of this connection at which it may stop, so that their input is parsed again.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
-  /// What was parsed last was not executed and will be given again from its first byte.
+  /// The input that was parsed last was not executed, and will be given again from its first byte.
   virtual void Rewind() = 0;
   /// Bytes of input that Parse may need to see at once; a connection holds no more.
   virtual size_t input_bytes_max() const = 0;
-  /// Whether the client may send requests at all yet.
+  /// Whether the client may send requests yet.
   virtual bool authenticated() const = 0;
 
   /// The outcome of a kOpen or kSilentOpen item; turns a kOpen item into a kReply item.
@@ -95,16 +96,16 @@ class Frontend {
   /// nothing.
   virtual engine::Outcome Execute(const Item& item, engine::Session& session,
                                   base::Buffer& out) const = 0;
-  /// Whether a kRequest item that finds may have been about a row that `writes` has.
+  /// Whether a kRequest item that finds may have seen a row in `writes`.
   virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
-  /// Adds what a kRequest item that stands alone changes beside its `request`. Called on any
+  /// Adds what a kRequest item that stands alone changes beyond its `request`. Called on any
   /// thread, while the turn of the item commits.
   virtual void AddWrites(const Item&, WriteSet&) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
   /// Appends an error as the reply of any item.
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
-  /// The answer of an item is final: once for each, for those who count.
+  /// The answer of an item is final. Called once for each item, for frontends that count answers.
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 };
 

@@ -2,8 +2,8 @@
 
 namespace rowsocket::exec {
 
-// A client that is held already has had another find executed by the lane: the later commit is
-// waited for.
+// The lane has executed another find of a client that is held already: the client then waits for
+// the later of the two commits.
 void HeldReplies::Hold(Client& client, uint64_t commit) {
   if (client.is_held()) Drop(client);
   client.away = client.is_in_lane() ? Away::kHeldInLane : Away::kHeld;

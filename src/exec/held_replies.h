@@ -1,6 +1,6 @@
-// The connections of a worker whose replies wait for the commits of others.
+// The connections of a worker whose replies wait for commits of other connections.
 //
-// Their finds may have seen what was being committed beside them and is not durable yet
+// Their finds may have seen rows of commits that were under way and are not durable yet
 // (commit_board.h): each waits until all commits up to a number have ended.
 //
 // Threads: the worker's; CommitsEnded from any that commits.
@@ -21,16 +21,17 @@ class HeldReplies final : private CommitBoard::Watcher {
  public:
   HeldReplies(CommitBoard& commits, net::EventLoop& loop) : commits_(commits), loop_(loop) {}
 
-  /// Behind a turn: see CommitBoard::MarkUndurable.
+  /// Called behind a turn: see CommitBoard::MarkUndurable.
   uint64_t MarkUndurable(std::span<TurnItem> finds, engine::Session& session) {
     return commits_.MarkUndurable(finds, session, /*watcher=*/*this);
   }
   void Hold(Client& client, uint64_t commit);
-  /// A client for which all commits have ended, no longer held; null when there is none.
+  /// A client for which all commits have ended, and which is no longer held; null when there is
+  /// none.
   Client* Next();
-  /// The client goes.
+  /// Forgets a client that is closed.
   void Drop(const Client& client);
-  /// All clients go, and no commit is waited for any more.
+  /// Forgets all clients, and no longer waits for commits.
   void Close();
 
  private:
@@ -38,7 +39,7 @@ class HeldReplies final : private CommitBoard::Watcher {
 
   CommitBoard& commits_;
   net::EventLoop& loop_;
-  std::deque<std::pair<uint64_t, Client*>> held_;  ///< With the last commit that each waits for.
+  std::deque<std::pair<uint64_t, Client*>> held_;  ///< With the last commit to wait for.
 };
 
 }  // namespace rowsocket::exec

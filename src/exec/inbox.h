@@ -1,5 +1,5 @@
-// What other threads hand to a worker: new connections, those of other workers, finished lock
-// waits.
+// What other threads hand to a worker: new connections, connections that other workers give away,
+// finished lock waits.
 //
 // Flow: any thread: Put -> the worker wakes up, Take.
 // Threads: Put from any, Take from the worker's.

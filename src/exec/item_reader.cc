@@ -48,7 +48,7 @@ bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& 
   return outcome.result != engine::Outcome::Result::kBusy;
 }
 
-// What is at the front of the input is parsed again, at once or after the lane has waited.
+// The input that led to the silent item is parsed again, at once or after the lane has waited.
 bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Place& place) const {
   TurnItem& item = place.turn.items().back();
   if (item.item.kind == Item::Kind::kRefresh) {

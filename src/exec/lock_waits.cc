@@ -37,8 +37,8 @@ void LockWaits::Start(Client& client) {
   core_.context.lane->Submit(std::move(job));
 }
 
-// The job gets a copy of the request's bytes: the turn's arena is reused before it is done. Null if
-// there is nothing to wait for any more.
+// The job gets a copy of the request's bytes: the turn's arena is reused before the job is done.
+// Null if there is nothing to wait for any more.
 std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   const TurnItem& item = *client.turn.stopped_at;
   auto job = std::make_unique<WaitJob>();
@@ -54,7 +54,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   }
   client.frontend->Rewind();
   job->row = WaitLane::RowOf(job->item);
-  // What it means may have changed meanwhile: then it is parsed anew, with the input.
+  // The bytes may mean something else by now: then they are parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;
 }
@@ -95,7 +95,7 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
   if (!client.is_held()) clients_.Send(client);
 }
 
-// The lane does not look who commits beside it.
+// The lane does not ask which commits were under way beside a find, so the worker does.
 void LockWaits::HoldIfUndurable(Client& client, const WaitJob& job, engine::Session& session) {
   TurnItem item;
   item.client = &client.turn;

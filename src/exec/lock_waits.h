@@ -20,10 +20,10 @@ class LockWaits {
   LockWaits(WorkerCore& core, ClientTable& clients, HeldReplies& held, WaitJobOwner& owner)
       : core_(core), clients_(clients), held_(held), owner_(owner) {}
 
-  /// Takes what a turn has executed off the client's input. The request at which the turn stopped
-  /// the client goes to the lane if it waits for a lock.
+  /// Takes the items that a turn has executed off the client's input. The request at which the turn
+  /// stopped the client goes to the lane if it waits for a lock.
   void ConsumeInput(Client& client);
-  /// The lane has done with a job.
+  /// The lane is done with a job.
   void Finish(WaitJob& job, engine::Session& session);
 
  private:

@@ -10,9 +10,9 @@ namespace rowsocket::exec {
 
 /// The values of engine::NotMergeable, then the executor's own.
 enum class RanAlone : uint8_t {
-  kNot,  ///< It was merged with others, or its row was not shared.
-  kToken = static_cast<uint8_t>(engine::NotMergeable::kCount),  ///< Its token has a row as well.
-  kRerun,  ///< It was merged in a batch that could not be written and ran again, one by one.
+  kNot,  ///< The request was merged with others, or its row was not shared.
+  kToken = static_cast<uint8_t>(engine::NotMergeable::kCount),  ///< Its token needs a row as well.
+  kRerun,  ///< Its batch could not be written merged, and ran again one by one.
   kCount
 };
 

@@ -9,7 +9,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-// With details of the frontend's own a find may be several requests.
+// A find with details of its frontend may be several requests.
 bool MayJoin(const TurnItem& item) {
   return item.item.kind == Item::Kind::kRequest && !item.item.stands_alone &&
          item.item.row().is_row() && (item.is_write() || item.item.detail == nullptr);
@@ -62,7 +62,7 @@ uint32_t RowGroups::FindOrAdd(TurnItem& item) {
   }
 }
 
-// At most half of the slots are used.
+// Keeps at least half of the slots free.
 void RowGroups::Grow(size_t items) {
   const size_t slots = std::bit_ceil(2 * items + 1);
   if (slots_.size() < slots) slots_.assign(slots, {});

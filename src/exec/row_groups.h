@@ -1,9 +1,10 @@
-// Which requests of a batch name the same row: those are executed on one copy of it.
+// Which requests of a batch name the same row: they are executed on one copy of the row.
 //
 // Two requests name the same row when they have the same Index and equal key texts, and each is for
-// one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Those are separate
-// groups, one executed after the other.) A find belongs to the row only directly behind a request
-// of its own connection that does: elsewhere it is a read like any other, which locks nothing.
+// one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Such texts make separate
+// groups, executed one after the other.) A find belongs to a row only directly behind a request of
+// its own connection that belongs to it: elsewhere a find is a read like any other, which locks
+// nothing.
 //
 // Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
 // Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
@@ -28,7 +29,7 @@ struct RowGroup {
   TurnItem* last = nullptr;
   uint64_t hash = 0;
   uint32_t writes = 0;
-  /// Nothing of this row can be merged, whatever the request.
+  /// Why no request of this row can be merged.
   engine::NotMergeable reason = engine::NotMergeable::kNone;
 };
 
@@ -44,7 +45,8 @@ class RowGroups {
   void Grow(size_t items);
 
   std::vector<RowGroup> rows_;
-  /// A hash table of positions in rows_, valid where the mark is that of this Link.
+  /// A slot of a hash table of positions in rows_. It is valid where its mark is the mark of this
+  /// Link.
   struct Slot {
     uint32_t mark = 0;
     uint32_t row = 0;

@@ -1,5 +1,5 @@
-// The row that a request names: an opened index and the text of a key. Two names that are equal are
-// of one row; names that differ may be of one row as well (`1` and `01`).
+// The row that a request names: an opened index and the text of a key. Equal names name one row;
+// different names may name one row as well (`1` and `01`).
 //
 // Threads: plain values. Lifetime: views of the request's key and of the index.
 #pragma once
@@ -29,7 +29,7 @@ inline uint64_t HashText(uint64_t seed, std::string_view text) {
     hash = Mix(hash ^ word);
   }
   uint64_t word = 0;
-  // That of NULL is no address, not even for nothing.
+  // The text of NULL has no address, which memcpy must not be given even for 0 bytes.
   if (!text.empty()) std::memcpy(&word, text.data(), text.size());
   return Mix(hash ^ word);
 }
@@ -55,11 +55,11 @@ class RowName {
  public:
   RowName(const engine::Index& index, std::span<const model::Value> key)
       : index_(&index), key_(key) {}
-  /// No row where the request is not for at most one row by `=`.
+  /// The name is none where the request is not for at most one row by `=`.
   RowName(const engine::Index& index, const model::Request& request)
       : RowName(index, request.names_one_row() ? request.key() : std::span<const model::Value>()) {}
 
-  /// Whether it is the name of a row, or only of an index.
+  /// Whether this is the name of a row, or only of an index.
   bool is_row() const { return !key_.empty(); }
   const engine::Index& index() const { return *index_; }
   std::span<const model::Value> key() const { return key_; }
@@ -68,7 +68,7 @@ class RowName {
   friend bool operator==(const RowName& a, const RowName& b) {
     return a.index_ == b.index_ && SameKey(a.key_, b.key_);
   }
-  /// Appends bytes that are equal for equal names, and outlive what the name is a view of.
+  /// Appends bytes that are equal for equal names, and that outlive the views in the name.
   void AppendTo(std::string* bytes) const {
     AppendNumber(index_->serial(), bytes);
     for (const model::Value& value : key_) {

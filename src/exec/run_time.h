@@ -1,5 +1,5 @@
-// How long a thread has run, or could have if it had had a core: what it was awake beyond that it
-// has waited for something else, the disk as a rule.
+// How long a thread has run or has waited for a core. For the rest of its time awake the thread has
+// waited for something else, as a rule the disk.
 //
 // From /proc/thread-self/schedstat (proc(5): nanoseconds on a core, nanoseconds in a run queue).
 // Threads: Open on the thread itself; Us from any, also when it has ended.
@@ -18,7 +18,7 @@ class RunTime {
   RunTime& operator=(const RunTime&) = delete;
 
   void Open();
-  /// Since the thread began; -1 where it is not known.
+  /// Since the thread began; -1 where the system does not tell.
   int64_t Us() const;
 
  private:

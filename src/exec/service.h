@@ -17,14 +17,14 @@ namespace rowsocket::exec {
 struct ServiceSettings {
   std::string name;  ///< For the process list.
   unsigned workers = 1;
-  // The names of the variables that messages tell the server's owner to change:
+  // The variables that messages name, by what an administrator changes with them:
   std::string workers_variable;      ///< How many workers there are.
   std::string connections_variable;  ///< How many connections may be open.
   std::string memory_variable;       ///< What connections may hold in buffers.
-  bool elastic = false;              ///< Workers rest where fewer of them do as well: see Crew.
+  bool elastic = false;              ///< Workers rest where fewer do as much: see Crew.
   bool writes = false;               ///< The frontends let writes through.
-  /// Brings up to date what the frontends share: before each turn, and `now` when one asks for it.
-  /// Called by workers, outside of a turn. May be empty.
+  /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
+  /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
@@ -39,12 +39,13 @@ class Service {
           std::function<void(const std::string&)> log);
   ~Service() { Stop(); }
 
-  /// Binds and starts the workers. False with a text when it cannot listen or start one of them;
-  /// those before it run until the caller calls Stop.
+  /// Binds and starts the workers. False with a text when the port cannot listen or a worker cannot
+  /// start; workers that have started run until the caller calls Stop.
   bool Start(std::string* error);
-  /// First tells all workers to end, then waits for them.
-  /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
+  /// Tells all workers to end, and does not wait for them.
   void AskToStop();
+  /// Returns when all workers have ended.
+  /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void Stop();
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }

@@ -32,17 +32,18 @@ class SessionThread {
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
-  /// REQUIRES: it was never started, or is joined.
+  /// REQUIRES: the thread was never started, or is joined.
   bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body);
-  /// Started, and not joined yet.
+  /// Whether the thread is started, and not joined yet.
   bool joinable() const { return thread_.joinable(); }
   void Join();
 
-  /// Whether the body, and the session with it, has ended; also of a thread that was never started.
+  /// Whether the body has ended, and its session with it. True for a thread that was never started,
+  /// too.
   bool HasEnded() const;
   /// Makes a wait inside the session end soon.
   void Interrupt();
-  /// Returns when all of `threads` have ended. Those that have not by `interrupt_from` are
+  /// Returns when all of `threads` have ended. Threads that have not ended by `interrupt_from` are
   /// interrupted from then on.
   static void AwaitEnd(std::span<SessionThread* const> threads, Clock::time_point interrupt_from);
 

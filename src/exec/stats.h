@@ -22,8 +22,8 @@ enum class Stat : uint8_t {
   kCount
 };
 
-/// By Stat. Nothing counts ErrorCode::kNone, nor the causes behind kEngine, which count as kEngine:
-/// no plugin shows their counters.
+/// Ordered by Stat. ErrorCode::kNone is never counted, and the causes behind kEngine count as
+/// kEngine: no plugin shows these counters.
 inline constexpr base::CounterInfo kStatInfo[] = {
 #define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
   {name, base::CounterType::type, plugins, stats},
@@ -40,13 +40,13 @@ static_assert(std::size(kStatInfo) == static_cast<size_t>(Stat::kCount));
 using StatRegistry = base::CounterRegistry<Stat>;
 using StatBlock = base::CounterBlock<Stat>;
 
-/// The causes behind kEngine are the engine's, too, and are counted as such.
+/// Causes behind kEngine are failures of the engine, and count as kEngine.
 constexpr Stat ErrorStat(model::ErrorCode code) {
   return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) +
                            static_cast<unsigned>(std::min(code, model::ErrorCode::kEngine)));
 }
 
-/// REQUIRES: a reason, not kNot.
+/// REQUIRES: `ran_alone` is not kNot.
 constexpr Stat UnmergedStat(RanAlone ran_alone) {
   if (ran_alone == RanAlone::kToken) return Stat::kUnmergedToken;
   if (ran_alone == RanAlone::kRerun) return Stat::kUnmergedRerun;

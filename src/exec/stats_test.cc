@@ -17,7 +17,7 @@ TEST(Stats, EachErrorHasTheCounterOfItsName) {
   }
 }
 
-TEST(Stats, FailuresOfTheEngineThatHaveANameCountAsTheEngines) {
+TEST(Stats, NamedFailuresOfTheEngineCountAsEngine) {
   using model::ErrorCode;
   for (const ErrorCode code : {ErrorCode::kLockWait, ErrorCode::kDeadlock, ErrorCode::kInternal}) {
     EXPECT_EQ("errors_engine", NameOf(ErrorStat(code)));

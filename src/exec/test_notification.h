@@ -1,4 +1,4 @@
-// An event that a test waits for, with a deadline far above what it takes.
+// An event that a test waits for, with a deadline far longer than the event takes.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class Notification {
     notified_ = true;
     changed_.notify_all();
   }
-  /// False when it did not come.
+  /// False when the event did not come in time.
   bool Wait() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [this] { return notified_; });

@@ -8,7 +8,7 @@ namespace {
 using engine::NotMergeable;
 using Result = engine::Outcome::Result;
 
-/// It is the table that cannot be merged, not what the request does to it.
+/// Whether the reason lies in the table, and not in what a request does to it.
 bool ConcernsTable(NotMergeable reason) {
   return reason == NotMergeable::kEngine || reason == NotMergeable::kTable ||
          reason == NotMergeable::kTrigger || reason == NotMergeable::kVersioned ||
@@ -17,13 +17,14 @@ bool ConcernsTable(NotMergeable reason) {
 
 }  // namespace
 
-// Also false for what has its answer already, or waits: that is for ExecuteItem.
+// Whether the item is to be executed together with others of its row. False for an item that has
+// its answer already or waits, which is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
   if (item.row == RowGroup::kNone || item.fixed || item.waits) return false;
   return rows_.at(item.row).writes > 1 && item.is_write() && HasRoomFor(*item.client);
 }
 
-// All that stands before it on its connection has been executed.
+// Whether all items before this one on its connection have been executed.
 bool Turn::IsNext(const TurnItem& item) const {
   if (&item == items_.data()) return true;
   const TurnItem& previous = *(&item - 1);
@@ -59,11 +60,11 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     first.answer = error;
     EndWaits(first, opening.outcome);
   }
-  // Each gets the error that it would have had by itself.
+  // Each request gets the error that it would have had by itself.
   return ExecuteItem(session, first, false);
 }
 
-// Requests that do not fit the open row are left for their place in the turn.
+// Requests that do not fit the open row are left for their own place in the turn.
 bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   uint64_t requests = 0;
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
@@ -80,7 +81,8 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   }
   const engine::Outcome outcome = session.EndRow();
   if (!outcome.ok()) {
-    // None of the answers is true. One by one, each request gets its own.
+    // The row was not written, so none of the answers is true. Run one by one, each request gets
+    // its own.
     StopMerging();
     return false;
   }
@@ -91,7 +93,7 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   return true;
 }
 
-// The batch runs again, one by one.
+// Lets the batch run again, one by one.
 void Turn::StopMerging() {
   if (!merges_) return;
   merges_ = false;
@@ -101,8 +103,8 @@ void Turn::StopMerging() {
   }
 }
 
-// Who would be next on this row waits for the same lock: asking once for all of them is enough. Who
-// must not be stopped has the error for an answer.
+// The next requests for this row wait for the same lock, so that asking once for all of them is
+// enough. An item that must not be stopped gets the error as its answer.
 void Turn::StopRow(TurnItem& first, model::Error error) {
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
     if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;

@@ -14,8 +14,9 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 
 }  // namespace
 
-// The index and the text of the key. One that stands alone may wait for something else as well, its
-// token: those that do not must not wait for that.
+// The name of a group: the index and the text of the key. An item that stands alone may also wait
+// for the row of its token, and items that do not must not wait for that row: the two have groups
+// of their own.
 std::string WaitLane::RowOf(const Item& item) {
   std::string name;
   const bool is_row =
@@ -39,7 +40,7 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   GiveBack(failed);
 }
 
-// False when there is no thread for it.
+// False when there is no thread for the job.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   const auto known = job->row.empty() ? rows_.end() : rows_.find(job->row);
   WaitGroup* group;
@@ -76,7 +77,7 @@ void WaitLane::Forget(WaitGroup& group) {
   if (!group.row.empty()) rows_.erase(group.row);
 }
 
-// The process may not be allowed any more threads.
+// The process may not be allowed any more threads; then no thread is added.
 void WaitLane::AddThread() {
   SessionThread& thread = threads_.emplace_back();
   const auto main = [this](engine::Session* session) { Main(session); };
@@ -139,7 +140,7 @@ bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs
   return true;
 }
 
-// Appends to `jobs` those that are handed back.
+// Appends the jobs that are handed back to `jobs`.
 void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
@@ -160,8 +161,8 @@ void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
   taken.clear();
 }
 
-// One by one, the first of those that are handed back would be a batch of its own, and hold the row
-// when the next ones come.
+// An owner gets all its jobs of a group at once: given back one by one, the first would be a batch
+// of its own, and would hold the row when the next ones come.
 void WaitLane::GiveBack(WaitJobs& jobs) {
   while (!jobs.empty()) {
     WaitJobOwner* const owner = jobs.front()->owner;
@@ -180,8 +181,8 @@ void WaitLane::Main(engine::Session* session) {
   for (WaitJobs jobs; NextGroup(session, taken, jobs); jobs.clear()) {
     session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                       (jobs.size() == 1 ? " request" : " requests"));
-    // A thread that waits for this group must not hold the tables of the one before: DDL that waits
-    // for those tables, and whoever waits behind it, could be what is waited for.
+    // A thread that waits for this group must not hold the tables of the group before: DDL may wait
+    // for these tables, and this group may wait for a lock of the DDL or of a session behind it.
     if (session->HoldsTables()) session->ReleaseTables();
     Run(*session, turn, jobs);
     EndGroup(taken, jobs);

@@ -1,14 +1,14 @@
 // Where requests wait for locks that other sessions hold, so that their worker does not.
 //
 // A worker never waits: a request that meets a held lock is handed to the lane, whose threads wait
-// as SQL sessions would. The connection it came from is left alone until the outcome is back, which
-// keeps its requests in order.
+// as SQL sessions would. The connection that sent the request is left alone until the outcome is
+// back, which keeps its requests in order.
 //
 // Writes of one row wait together, as a group: one thread waits for all of them, executes them as
-// one turn, and commits once. Who comes for that row while its group is under way is handed back
-// when the group has ended, to go into its worker's batch with all others: else a hot row would
-// stay with the lane for as long as its load lasts. Who meets a lock again after that is executed
-// here: it is part of the next group. All else is a group of its own.
+// one turn, and commits once. A job for that row that comes while the group is under way is handed
+// back when the group has ended, to go into its worker's batch with all others: otherwise a hot row
+// would stay with the lane for as long as its load lasts. A job that meets a lock again after that
+// is executed here, in the next group. Every other job is a group of its own.
 //
 // Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
@@ -44,27 +44,27 @@ struct WaitJob;
 
 using WaitJobs = std::vector<std::unique_ptr<WaitJob>>;
 
-/// Who gets jobs back, all of a group at once. Done may be called on any thread.
+/// Gets its jobs back, all jobs of a group at once. Done may be called on any thread.
 class WaitJobOwner {
  public:
   virtual ~WaitJobOwner() = default;
   virtual void Done(WaitJobs jobs) = 0;
 };
 
-/// The jobs that wait for one row, or one that waits for something else.
+/// The jobs that wait for one row, or one job that waits for something else.
 struct WaitGroup;
 
 struct WaitJob {
   WaitJobOwner* owner = nullptr;
-  void* client = nullptr;  ///< The owner's; the lane does not look at it.
+  void* client = nullptr;  ///< The owner's note; the lane does not look at it.
   Frontend* frontend = nullptr;
   Item item;  ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
   std::string row;  ///< WaitLane::RowOf(item).
   base::Arena arena;
-  bool was_handed_back = false;  ///< When it came here last: now it is executed.
+  bool was_handed_back = false;  ///< The lane has handed it back once: now it is executed.
   // The outcome:
-  bool is_handed_back = false;  ///< It was not executed, and is to be tried again.
+  bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;
   engine::Outcome outcome;
   net::GatedOutput out;  ///< Empty for kOpen: the worker looks the names up again.
@@ -77,10 +77,10 @@ struct WaitJob {
 };
 
 struct WaitGroup {
-  std::string row;                           ///< Empty: not about one row.
-  std::list<std::unique_ptr<WaitJob>> jobs;  ///< That no thread has taken up.
+  std::string row;                           ///< Empty: not for one row.
+  std::list<std::unique_ptr<WaitJob>> jobs;  ///< Jobs that no thread has taken up.
   bool is_under_way = false;
-  std::list<WaitGroup>::iterator place;  ///< In the lane's list, or that of its thread.
+  std::list<WaitGroup>::iterator place;  ///< In the lane's list, or in its thread's.
 };
 
 class WaitLane {
@@ -92,14 +92,15 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
-  /// Different for different rows, and for requests of a row with and without a token; empty for a
-  /// request that is not about one row, and waits by itself.
+  /// The name of the group that the item joins. It differs for different rows, and for requests of
+  /// a row with and without a token; empty for a request that is not for one row, and waits by
+  /// itself.
   static std::string RowOf(const Item& item);
   void Submit(std::unique_ptr<WaitJob> job);
-  /// Takes a submitted job back that no thread has taken up yet, and drops it; else false.
+  /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);
-  /// Ends all waits, whose jobs are done with an error; jobs that no thread had taken up yet are
-  /// dropped, their owners not told.
+  /// Ends all waits, and their jobs end with an error. Jobs that no thread has taken up yet are
+  /// dropped, and their owners are not told.
   void Stop();
 
  private:
@@ -128,13 +129,13 @@ class WaitLane {
 
   base::Mutex mutex_;
   base::Condition work_;
-  base::Condition stops_;             ///< Not work_: who pauses would take a wake-up from the idle.
-  Groups queued_ GUARDED_BY(mutex_);  ///< That no thread has taken up.
-  /// The groups of rows, also those under way, whose names these are.
+  base::Condition stops_;             ///< Not work_, whose wake-ups are for idle threads.
+  Groups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
+  /// The groups of rows by name, those under way included.
   std::unordered_map<std::string_view, WaitGroup*> rows_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);
   unsigned serving_ GUARDED_BY(mutex_) = 0;  ///< Threads that will look at queued_ again.
-  unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Of these, those that wait for a group.
+  unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Those of them that wait for a group.
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

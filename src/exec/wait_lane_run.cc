@@ -6,7 +6,7 @@
 
 namespace rowsocket::exec {
 
-// Those whose session is in the way of a DDL statement run again, without the others.
+// Requests that give way to a DDL statement run again a moment later, without the others.
 void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
   std::vector<WaitJob*> left;
   for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
@@ -21,7 +21,7 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
     if (left.empty()) return;
     if (!Pause(session)) break;
   }
-  // Their answer is that they could not be executed.
+  // The requests left over are answered with the error of their last attempt.
   if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay();
 }
 

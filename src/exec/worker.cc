@@ -11,14 +11,14 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr size_t kEventsMax = 512;
-/// With nothing to do for this long a worker gives its tables back, so that nobody waits for it.
+/// A worker that is idle for this long gives its tables back, so that no session waits for them.
 constexpr int kReleaseTablesMs = 10;
 /// How often an idle worker looks whether the server wants it to end.
 constexpr int kTickMs = 200;
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
-/// An order to give connections away has no limit.
+/// The count of an order to give all connections away.
 constexpr uint32_t kAll = UINT32_MAX;
 
 }  // namespace
@@ -66,7 +66,8 @@ void Worker::Adopt(net::UniqueFd fd) {
 
 void Worker::Done(WaitJobs jobs) { inbox_.Put(std::move(jobs)); }
 
-// Orders come seldom, and one that crosses another is repaired by the next.
+// Orders come seldom. Two orders that overlap may mix target and count, which the next order
+// repairs.
 void Worker::GiveAway(Worker* target, uint32_t count) {
   give_to_.store(target, std::memory_order_relaxed);
   give_.store(count, std::memory_order_release);
@@ -109,7 +110,8 @@ void Worker::Loop(engine::Session& session) {
   }
 }
 
-// By the time since a request was executed, whatever else keeps the loop awake.
+// The worker is idle by the time since it executed a request, even if other events keep the loop
+// awake.
 void Worker::ReleaseIdleTables(engine::Session& session) {
   const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= kReleaseTablesMs;
   if (is_idle && session.HoldsTables()) session.ReleaseTables();
@@ -142,7 +144,7 @@ void Worker::HandleEvents(int timeout_ms) {
 
 void Worker::HandleEvent(Client& client, uint32_t ready) {
   if (!client.may_send()) {
-    // Told of once: also what is not wanted at the moment, because the lane has a request.
+    // The loop tells of an event once, so that it is noted even while the client is away.
     constexpr uint32_t kReceive = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
     client.can_receive = client.can_receive || (ready & kReceive) != 0;
     client.connection.OnEvents(ready);
@@ -159,9 +161,9 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   }
 }
 
-// A connection moves when it has sent something and before that has been received: nothing of it is
-// under way then, so its requests stay in their order. The target counts it before this worker no
-// longer does, so that the limit of connections holds meanwhile.
+// A connection moves when it has sent something and before that is received: nothing of it is under
+// way then, so that its requests stay in order. The target counts the connection before this worker
+// stops counting it, so that the limit of connections holds meanwhile.
 bool Worker::GiveIfAsked(Client& client) {
   const uint32_t count = give_.load(std::memory_order_acquire);
   if (count == 0 || !clients_.MayMove(client)) return false;

@@ -3,8 +3,8 @@
 // Flow of its loop:
 //   Wait -> receive from every ready connection -> parse -.-> into the turn: Turn::Run -> send
 //                                                         `-> into the batch: executor  -> send
-// Connections that write go into the batch, with all that they have ready; those that read are
-// served at once. Each part of a worker owns what it looks after:
+// Connections that write go into the batch, with all their ready requests; connections that read
+// are served at once. Each part of a worker owns what it looks after:
 //   ClientTable     the connections: which there are, which are ready, idle, closed
 //   Acceptor        taking new ones from the port's listeners
 //   ItemReader      items of work from what was received
@@ -90,19 +90,19 @@ class Worker final : private WaitJobOwner {
   Acceptor acceptor_;
   LockWaits waits_;
   ItemReader reader_;
-  std::unique_ptr<BatchCollector> batches_;  ///< Null where nobody writes.
+  std::unique_ptr<BatchCollector> batches_;  ///< Null on a port that only reads.
   Inbox inbox_;
 
   Turn turn_;
   base::Arena arena_;             ///< What the items of the turn point to.
-  std::vector<Client*> in_turn_;  ///< The clients of this round, batches included.
+  std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
   int64_t described_ms_ = 0;
 
   std::atomic<Worker*> give_to_{nullptr};
-  std::atomic<uint32_t> give_{0};  ///< Connections that are to go there.
+  std::atomic<uint32_t> give_{0};  ///< Connections that are to go to give_to_.
   std::atomic<bool> stopping_{false};
-  SessionThread::Clock::time_point interrupt_from_;  ///< Of the thread that stops the worker.
+  SessionThread::Clock::time_point interrupt_from_;  ///< For the thread that stops the worker.
   SessionThread thread_;
 };
 

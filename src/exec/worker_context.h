@@ -27,23 +27,23 @@ struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
   WaitLane* lane = nullptr;
-  CommitBoard* commits = nullptr;  ///< Also of all other ports.
+  CommitBoard* commits = nullptr;  ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   Crew* crew = nullptr;
-  /// Gives a new connection to the emptiest worker; false when there are too many.
+  /// Gives a new connection to the worker that has the fewest; false when there are too many.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   model::Limits limits;
   std::string name;                  ///< For the process list: "mode=rd".
-  std::string connections_variable;  ///< Says how many may be open: for messages.
-  std::string memory_variable;       ///< Says what they may hold in buffers: for messages.
+  std::string connections_variable;  ///< The variable that limits connections: for messages.
+  std::string memory_variable;       ///< The variable that limits their buffers: for messages.
   net::BufferBudget* budget = nullptr;
   bool writes = false;                                      ///< The frontends let writes through.
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
 };
 
-/// When things happen on a worker, as far as it looks at the clock: once a round, and once a turn.
+/// When things happen on a worker: the clock is read once a round, and once a turn.
 struct RoundClock {
   int64_t now_ms = 0;     ///< When this round began, or its turn ended.
   int64_t worked_ms = 0;  ///< When a turn last executed something.
@@ -52,7 +52,7 @@ struct RoundClock {
   void HasWorked() { worked_ms = now_ms = base::CoarseNowMs(); }
 };
 
-/// What the parts of one worker share; the worker's.
+/// What the parts of one worker share; a member of the worker.
 struct WorkerCore {
   explicit WorkerCore(const WorkerContext& shared) : context(shared), stats(*context.stats) {}
 

@@ -22,12 +22,13 @@ void Worker::RunTurn(engine::Session& session) {
     if (client.retired) continue;
     TakeInput(client, session);
   }
-  // The turn is full: those left over come first in the next one.
+  // The turn is full: clients that it has no room for come first in the next one.
   ready.insert(ready.end(), in_turn_.begin() + static_cast<ptrdiff_t>(served), in_turn_.end());
   in_turn_.resize(served);
   const bool runs_batch = batches_ != nullptr && batches_->RunsHere();
   if (batches_ != nullptr && !runs_batch) batches_->Publish();
-  // The clients are known now, and their outputs stay where they are until the turn has ended.
+  // All clients of the turn are known now, and their outputs stay where they are until it has
+  // ended.
   turn_.Run(session);
   if (!turn_.empty()) {
     core_.clock.HasWorked();
@@ -38,16 +39,17 @@ void Worker::RunTurn(engine::Session& session) {
   if (runs_batch) batches_->GatherOrRun(session);
 }
 
-// Where memory runs out it is this client that wanted it: it goes, and gives back what it has.
+// A client for which memory runs out is closed, and gives back the memory that it has.
 void Worker::TakeInput(Client& client, engine::Session& session) {
   try {
-    // What is there is answered first: else a client that sends faster fills its input buffer.
+    // Requests that were received before are answered first: otherwise a client that sends faster
+    // than it is answered fills its input buffer.
     if (client.can_receive && !client.has_more) ReceiveFrom(client);
     Parse(client, session);
   } catch (const std::bad_alloc&) {
     turn_.DropAllOf(client.turn);
     if (batches_ != nullptr) batches_->DropAllOf(client.turn);
-    // Names were being looked up, in a turn perhaps.
+    // The failed client may have been looking names up, perhaps within a transaction.
     session.Rollback();
     session.ReleaseTables();
     clients_.Lose(client, Loss::kMemory);
@@ -65,7 +67,7 @@ void Worker::ReceiveFrom(Client& client) {
 void Worker::Parse(Client& client, engine::Session& session) {
   const bool accepts_work = client.connection.accepts_work();
   client.parsed = 0;
-  // A client that has to take its replies first is asked again when it has (ClientTable::Send).
+  // A client that has to take its replies first is asked again afterwards (ClientTable::Send).
   client.has_more = !accepts_work && !client.connection.in().empty();
   client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
@@ -88,7 +90,7 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session) {
     if (parsed == ItemReader::Parsed::kEnd) return;
     if (parsed == ItemReader::Parsed::kWrite) break;
   }
-  // What was sent before the write is answered first.
+  // The requests in front of the write are answered first.
   client.writes = client.has_more = true;
   if (client.parsed == 0 && !batches_->Parse(client, session, turn_)) batches_->Await(client);
 }

@@ -41,14 +41,14 @@ bool IsPlainInteger(std::string_view text) {
   return true;
 }
 
-/// An INET6 has several texts, which may begin with a letter.
+/// Whether the text may be an INET6, which has several texts, some of which begin with a letter.
 bool MayBeAddress(std::string_view text) {
   constexpr std::string_view kBytes = "0123456789abcdefABCDEF:.";
   return text.find(':') != std::string_view::npos &&
          text.find_first_not_of(kBytes) == std::string_view::npos;
 }
 
-/// False when the text says nothing.
+/// False when the text does not tell its value from others.
 bool AddText(std::string_view text, uint64_t* hash) {
   if (IsPlainInteger(text)) {
     *hash = HashText(*hash, text);
@@ -65,7 +65,7 @@ bool AddText(std::string_view text, uint64_t* hash) {
   return true;
 }
 
-/// False when the key may be that of any row.
+/// False when the key may name any row.
 bool AddKey(const RowName& row, uint64_t* hash) {
   if (!row.is_row()) return false;
   for (const model::Value& value : row.key()) {
@@ -74,7 +74,8 @@ bool AddKey(const RowName& row, uint64_t* hash) {
   return true;
 }
 
-/// Some values have several texts, which begin with a letter or are decimal integers.
+/// Whether different texts are different values. Some types have values with several texts that
+/// begin with a letter or are decimal integers.
 bool IsTextByText(const engine::ColumnFacts& column) {
   using Kind = engine::ColumnFacts::Kind;
   switch (column.kind) {
@@ -88,7 +89,7 @@ bool IsTextByText(const engine::ColumnFacts& column) {
   }
 }
 
-/// Other names only the server can compare.
+/// Only the server can compare names that are not ASCII.
 bool IsAscii(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char byte) { return (byte & 0x80) == 0; });
 }
@@ -134,7 +135,7 @@ bool KeyPlaces::MayMove(const model::Find& find) const {
     const model::Value& value = find.modifications[i];
     const bool stays = find.modification == Modification::kUpdate
                            ? parts[i] < find.key.size() && SameText(value, find.key[parts[i]])
-                           : value.text() == "0";  // As those who count another column must give.
+                           : value.text() == "0";  // 0 leaves the key as it is.
     if (!stays) return true;
   }
   return false;

@@ -1,22 +1,22 @@
 // Which rows a batch may have changed, as far as the texts of its requests say.
 //
-// While it is being committed its changes can be visible to other sessions before they are durable
-// (commit_board.h). A find that may have seen one of them is answered only when the commit has
-// returned. Most finds are about other rows, and must not wait: this tells them apart, without
-// asking the engine.
+// While the batch is being committed, its changes can be visible to other sessions before they are
+// durable (commit_board.h). A find that may have seen one of them is answered only when the commit
+// has returned. Most finds are about other rows, and must not wait: a WriteSet tells them apart,
+// without asking the engine.
 //
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
-//   - ASCII that begins with a letter and is no address of INET6, of which letters and digits
-//     count, and letters that some collation takes for the same (case; i j y; u v w) as one,
-// and what counts differs. All else may be the same row. A table of which the batch has inserted
-// rows, changed several at once, used several indexes or may have moved a row to another key, or
-// whose keys have columns of which two such texts may be one value (a YEAR of two and of four
-// digits), has no row that is surely another one (KeyPlaces); nor has any table where foreign keys
-// may have changed others.
+//   - ASCII that begins with a letter and is no address of INET6: its letters and digits count, and
+//     letters that some collation takes for the same (case; i j y; u v w) count as one,
+// and what counts differs. All other keys may be of the same row. Every find in a table may have
+// seen a change where the batch has inserted rows, changed several at once, used several indexes or
+// may have moved a row to another key, or where a key column may take two such texts for one value
+// (a YEAR of two and of four digits; KeyPlaces). Where foreign keys may have changed other tables,
+// every find may have seen a change.
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
-// Threads: one owner. Limits: 8,192 bits, so that now and then a find waits that would not have to.
+// Threads: one owner. Limits: 8,192 bits, so that now and then a find waits without need.
 #pragma once
 
 #include <array>
@@ -30,21 +30,21 @@
 
 namespace rowsocket::exec {
 
-/// Which opened columns of an index are parts of its key: a change of them moves the row. And what
-/// else a change of its rows may mean.
+/// Which opened columns of an index are parts of its key, since a change of them moves the row; and
+/// what else a change of its rows may mean.
 struct KeyPlaces {
   static constexpr uint32_t kNoPart = UINT32_MAX;
 
   KeyPlaces() = default;  ///< Nothing is known: every change may move its row.
   KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts);
   bool MayMove(const model::Find& find) const;
-  /// Whether foreign keys may make other changes of it, in this table or others.
+  /// Whether foreign keys may make other changes because of the request, in this table or others.
   bool MayCascade(const model::Request& request) const;
 
-  bool are_known = false;        ///< And nothing but a change of these columns changes the key.
+  bool are_known = false;        ///< Only changes of these columns change the key.
   std::vector<uint32_t> parts;   ///< By opened column.
   bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
-  bool is_referenced = true;     ///< By foreign keys.
+  bool is_referenced = true;     ///< Foreign keys refer to the table.
   /// A change of the opened columns may change the key of another index.
   bool changes_other_keys = true;
 };
@@ -52,16 +52,16 @@ struct KeyPlaces {
 class WriteSet {
  public:
   void Clear();
-  /// `key`: that of the index.
+  /// `key`: the KeyPlaces of the index.
   void Add(const engine::Index& index, const model::Request& request, const KeyPlaces& key);
-  /// All rows of the table.
+  /// Adds all rows of the table.
   void AddAnyRow(const engine::Index& index);
   /// Whether a find of the row, or of several rows of its index, may have seen a change.
   bool MayConcern(const RowName& row) const;
 
  private:
   struct Table {
-    uint64_t hash = 0;   ///< Of its name.
+    uint64_t hash = 0;   ///< Of the table's name.
     uint64_t shape = 0;  ///< Of the index's name and the number of key parts.
     bool any_row = false;
   };

@@ -115,8 +115,8 @@ TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {
   EXPECT_TRUE(Concerns(table_, {"1"}));
 }
 
-// 8,192 bits: of finds about other rows few may wait beside a batch of usual size.
-TEST_F(WriteSetTest, FewFindsWaitForNothing) {
+// The set has 8,192 bits: beside a batch of usual size few finds of other rows wait.
+TEST_F(WriteSetTest, FewFindsWaitWithoutNeed) {
   for (unsigned i = 0; i < 200; ++i) Change(table_, {std::to_string(1000 + 7 * i).c_str()});
   unsigned concerned = 0;
   for (unsigned i = 0; i < 10'000; ++i) {
@@ -144,7 +144,7 @@ TEST_F(WriteSetTest, ChangeOfAKeyColumnMayMoveTheRow) {
   EXPECT_TRUE(Moves(KeyPlaces(index, FactsOfKey({"\xc3\xa4"})), {"9"}));
 }
 
-TEST_F(WriteSetTest, RowThatMovesMayBeAnyOther) {
+TEST_F(WriteSetTest, RowThatMovesMayBeAnyRow) {
   const engine::Index index({"db", "t", "", {"id", "v"}, {}}, 4, 5);
   const KeyPlaces key(index, FactsOfKey({"id"}));
   Key change({"1"});
@@ -158,7 +158,7 @@ TEST_F(WriteSetTest, RowThatMovesMayBeAnyOther) {
   EXPECT_TRUE(Concerns(index, {"7"}));
 }
 
-TEST_F(WriteSetTest, KeysOfWhichTextsAreNotValuesMayBeAnyOther) {
+TEST_F(WriteSetTest, KeysWithSeveralTextsForAValueMayBeAnyRow) {
   using Kind = engine::ColumnFacts::Kind;
   for (const Kind kind : {Kind::kFloat, Kind::kDateTime, Kind::kTimestamp, Kind::kOther}) {
     engine::IndexFacts facts = FactsOfKey({"id"});
@@ -172,7 +172,7 @@ TEST_F(WriteSetTest, KeysOfWhichTextsAreNotValuesMayBeAnyOther) {
   }
 }
 
-// Deletes, and changes of what a foreign key may refer to, change rows of any table.
+// Deletes, and changes of columns that a foreign key may refer to, change rows of any table.
 TEST_F(WriteSetTest, CascadesConcernAllTables) {
   const engine::Index index({"db", "t", "", {"id", "code", "v"}, {}}, 4, 5);
   engine::IndexFacts facts = FactsOfKey({"id"});

@@ -1,0 +1,192 @@
+// A small rowsocket.so in front of several libraries: as the server opens it, it opens the one
+// beside it that was built for the version that is running, rowsocket.so.X.Y.Z, and shows the
+// server that one's plugins. A package has one library for each server version, so that an upgrade
+// of the server from one of them to another needs nobody.
+//
+// The server looks things up in this file once dlopen has returned, hence the work is done by the
+// constructor of a static object: it copies the declarations, and the versions of services, for
+// which the server then writes its pointers here. They are passed on before the library's own
+// start.
+//
+// Limits: the layout of a plugin's declaration is the same in all servers that are served; the
+// server compares its size. Errors: where no library fits, both plugins are declared all the same
+// and refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <mysql/plugin.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+// The server's own; its headers beyond plugin.h differ between versions.
+extern char server_version[];
+void sql_print_error(const char* format, ...);
+
+namespace {
+
+constexpr unsigned kCannotStart = 1123;  // ER_CANT_INITIALIZE_UDF: what INSTALL SONAME answers
+constexpr size_t kPluginsMax = 4;
+constexpr std::string_view kPrefix = "rowsocket.so.";
+
+void* library = nullptr;
+std::string reason;
+std::array<int (*)(void*), kPluginsMax> starts;
+
+struct Service {
+  const char* name;
+  void* pointer;  // The address of this file's pointer, which the server fills.
+};
+const Service kServices[] = {
+    {"my_print_error_service", &my_print_error_service},
+    {"thd_kill_statement_service", &thd_kill_statement_service},
+};
+
+/// Copies one pointer, from this file's to the library's or back.
+void CopyPointer(void* to, const void* from) { std::memcpy(to, from, sizeof(void*)); }
+
+/// 10.11.18 of 10.11.18-MariaDB-0+deb12u1
+std::string_view RunningVersion() {
+  return {server_version, std::strspn(server_version, "0123456789.")};
+}
+
+unsigned RunningVersionId() {
+  char* end = server_version;
+  unsigned id = 0;
+  for (int part = 0; part < 3; ++part) {
+    id = id * 100 + static_cast<unsigned>(std::strtoul(end, &end, 10));
+    if (*end == '.') ++end;
+  }
+  return id;
+}
+
+/// A declaration names the running version as the one it was made for; see daemon_info of the
+/// library.
+struct DaemonInfo : st_mysql_daemon {
+  DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersionId() << 8)} {}
+} daemon_info;
+
+int RefuseToStart(void*) {
+  sql_print_error("rowsocket: %s", reason.c_str());
+  my_printf_error(kCannotStart, "rowsocket: %s", 0, reason.c_str());
+  return 1;
+}
+
+template <size_t kIndex>
+int Start(void* plugin) {
+  for (const Service& service : kServices) {
+    if (void* theirs = dlsym(library, service.name)) CopyPointer(theirs, service.pointer);
+  }
+  return starts[kIndex](plugin);
+}
+constexpr std::array<int (*)(void*), kPluginsMax> kStarts = {Start<0>, Start<1>, Start<2>,
+                                                             Start<3>};
+
+st_maria_plugin Refusing(const char* name) {
+  return {MYSQL_DAEMON_PLUGIN,
+          &daemon_info,
+          name,
+          "Rowsocket",
+          "No library for this server",
+          PLUGIN_LICENSE_GPL,
+          RefuseToStart,
+          nullptr,
+          0x0100,
+          nullptr,
+          nullptr,
+          "",
+          MariaDB_PLUGIN_MATURITY_GAMMA};
+}
+
+/// The folder of this file, with its slash.
+std::string Folder() {
+  Dl_info self;
+  if (dladdr(&library, &self) == 0 || self.dli_fname == nullptr) return "";
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+/// The versions of the libraries in that folder, for a message.
+std::string VersionsIn(const std::string& folder) {
+  std::string versions;
+  DIR* const files = opendir(folder.c_str());
+  if (files == nullptr) return versions;
+  while (const dirent* file = readdir(files)) {
+    if (std::strncmp(file->d_name, kPrefix.data(), kPrefix.size()) != 0) continue;
+    versions += (versions.empty() ? "" : ", ") + std::string(file->d_name + kPrefix.size());
+  }
+  closedir(files);
+  return versions;
+}
+
+std::string NoneFits(const std::string& folder) {
+  const std::string there = VersionsIn(folder);
+  return "there is no library for MariaDB " + std::string(RunningVersion()) + " in " + folder +
+         " (there is: " + (there.empty() ? "none" : there) +
+         "): install a package of Rowsocket that has one, or the server in that version; "
+         "rowsocket-doctor tells the commands";
+}
+
+}  // namespace
+
+extern "C" {
+extern st_maria_plugin _maria_plugin_declarations_[];
+extern int _maria_plugin_interface_version_;
+extern int _maria_sizeof_struct_st_plugin_;
+st_maria_plugin _maria_plugin_declarations_[kPluginsMax + 1] = {};
+int _maria_plugin_interface_version_ = MARIA_PLUGIN_INTERFACE_VERSION;
+int _maria_sizeof_struct_st_plugin_ = sizeof(st_maria_plugin);
+}
+
+namespace {
+
+/// Shows the server what the library declares; false where it is not what is expected here.
+bool TakeDeclarations() {
+  const auto* theirs =
+      static_cast<const st_maria_plugin*>(dlsym(library, "_maria_plugin_declarations_"));
+  const auto* size = static_cast<const int*>(dlsym(library, "_maria_sizeof_struct_st_plugin_"));
+  const auto* version = static_cast<const int*>(dlsym(library, "_maria_plugin_interface_version_"));
+  if (theirs == nullptr || size == nullptr || version == nullptr ||
+      *size != sizeof(st_maria_plugin)) {
+    return false;
+  }
+  _maria_plugin_interface_version_ = *version;
+  for (size_t i = 0; i < kPluginsMax && theirs[i].info != nullptr; ++i) {
+    _maria_plugin_declarations_[i] = theirs[i];
+    starts[i] = theirs[i].init;
+    _maria_plugin_declarations_[i].init = kStarts[i];
+  }
+  for (const Service& service : kServices) {
+    if (const void* version_of_service = dlsym(library, service.name)) {
+      CopyPointer(service.pointer, version_of_service);
+    }
+  }
+  return true;
+}
+
+void OpenTheOneThatFits() {
+  const std::string folder = Folder();
+  const std::string path = folder + std::string(kPrefix) + std::string(RunningVersion());
+  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr && TakeDeclarations()) return;
+  const char* const error = dlerror();
+  const bool is_there = VersionsIn(folder).find(RunningVersion()) != std::string::npos;
+  reason = is_there ? "cannot open " + path + ": " + (error != nullptr ? error : "not a plugin")
+                    : NoneFits(folder);
+  _maria_plugin_declarations_[0] = Refusing("handlersocket");
+  _maria_plugin_declarations_[1] = Refusing("daemon_memcached");
+}
+
+/// The last of this file's static objects: the others are there when it is made.
+const struct Loader {
+  Loader() { OpenTheOneThatFits(); }
+  ~Loader() {
+    if (library != nullptr) dlclose(library);
+  }
+} loader;
+
+}  // namespace

@@ -23,6 +23,7 @@ packages_for() {
     # scripts/bench measures these beside the library, or with them. redis-tools holds the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;
     package) echo debhelper fakeroot git ;;
+    package-test) echo debootstrap lintian ;;
     *) die "scripts/bootstrap knows no work of the name '$1'" ;;
   esac
 }

@@ -1,0 +1,57 @@
+# shellcheck shell=bash disable=SC2154 # reads what test sets
+# The packages: built twice with the same bytes, lintian's opinion, and their life on a machine that has nothing
+# but apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
+
+# The address of Debian's packages, and of its security updates, as this machine's own apt has them.
+mirror_of() { # SUITE
+  apt-get indextargets --format '$(RELEASE) $(REPO_URI)' "Created-By: Packages" |
+    awk -v suite="$1" '$1 == suite { print $2; exit }'
+}
+
+# A chroot of a release with its stock server, as it was released: without security updates.
+make_machine() { # FOLDER SUITE MIRROR
+  debootstrap --variant=minbase --include=ca-certificates "$2" "$1" "$3" &&
+    printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" && chmod +x "$1/usr/sbin/policy-rc.d" &&
+    cp /etc/resolv.conf "$1/etc/resolv.conf" &&
+    on_machine "$1" apt-get update &&
+    on_machine "$1" apt-get install -y --no-install-recommends mariadb-server
+}
+
+# Its processes end with it, and it sees no others. The network is the host's, for apt.
+on_machine() { # FOLDER COMMAND...
+  local folder=$1
+  shift
+  unshare --mount --pid --fork --kill-child --mount-proc="$folder/proc" chroot "$folder" \
+    /usr/bin/env -i HOME=/ TERM=dumb DEBIAN_FRONTEND=noninteractive \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" </dev/null
+}
+
+build_again_elsewhere() {
+  git clone --quiet --no-hardlinks "$repo_dir" "$work/again" && "$work/again/scripts/package" --server "$server_name"
+}
+
+run_package_tests() {
+  local work suite=${server_release[$server_name]} mirror security
+  ((EUID == 0)) || die "scripts/test package needs root: it makes a chroot"
+  heading "packages for $server_name on Debian $suite"
+  "$repo_dir/scripts/bootstrap" package-test
+  "$repo_dir/scripts/package" --server "$server_name"
+  work=$(mktemp -d /var/tmp/rowsocket-package-XXXXXX)
+  # shellcheck disable=SC2064 # the folder of now
+  trap "rm -rf '$work'" EXIT
+  run_step "building them again in another folder" "$repo_dir/dist/again.log" build_again_elsewhere ||
+    die "the second build failed"
+  (cd "$repo_dir/dist" && sha256sum -- *.deb) | (cd "$work/again/dist" && sha256sum --check --quiet) ||
+    die "the same commit gave other bytes"
+  lintian --allow-root --fail-on error,warning "$repo_dir"/dist/*.deb || die "lintian found something"
+  mirror=$(mirror_of bookworm)
+  [[ -n $mirror ]] || die "apt has no entry for Debian"
+  security=$(mirror_of bookworm-security)
+  # Only Debian 12 has a newer server to show: its source cannot be had everywhere.
+  [[ $suite == bookworm ]] || security=''
+  run_step "making a machine of Debian $suite" "$repo_dir/dist/machine.log" \
+    make_machine "$work/machine" "$suite" "$mirror" || die "debootstrap failed"
+  cp "$repo_dir"/dist/mariadb-plugin-rowsocket_*.deb "$repo_dir/tests/package/inside.sh" "$work/machine/srv/"
+  on_machine "$work/machine" bash /srv/inside.sh "$security" "$suite"
+  say "1 passed, 0 failed"
+}

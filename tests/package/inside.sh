@@ -1,0 +1,144 @@
+#!/bin/bash
+# The life of the package on a machine, run by scripts/test package as root of a chroot of its own, with the
+# package in /srv and nothing but apt: install, session, upgrade, remove, purge. Ends at the first promise
+# that is broken. Without systemd the server is started by mariadbd-safe.
+#
+#   inside.sh SECURITY_URI SUITE   SECURITY_URI has the newer server; empty: there is none
+set -euo pipefail
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+
+security=$1 suite=$2
+load=/etc/mysql/mariadb.conf.d/rowsocket-load.cnf
+
+say() { printf '%s\n' "- $*"; }
+fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
+quietly() { "$@" >/srv/log 2>&1 </dev/null || { tail -n 40 /srv/log >&2; fail "$*"; }; }
+
+start() {
+  local tries
+  install -m 755 -o mysql -g root -d /run/mysqld
+  mariadbd-safe --user=mysql >/dev/null 2>&1 9>&- &
+  for ((tries = 0; tries < 1200; ++tries)); do
+    ! mariadb-admin ping >/dev/null 2>&1 || return 0
+    sleep 0.1
+  done
+  fail "the server does not start: $(tail -n 20 /var/lib/mysql/*.err /var/log/mysql/error.log 2>/dev/null)"
+}
+stop() {
+  quietly mariadb-admin shutdown
+  wait
+}
+restart() { stop && start; }
+
+# ask ADDRESS QUESTION LINES: what is answered on a port or a UNIX socket.
+ask() {
+  python3 - "$@" <<'PYTHON'
+import socket, sys
+address, question, lines = sys.argv[1:]
+c = socket.socket(socket.AF_UNIX if address[0] == "/" else socket.AF_INET)
+c.settimeout(30)
+c.connect(address if address[0] == "/" else ("127.0.0.1", int(address)))
+c.sendall(question.encode().decode("unicode_escape").encode())
+stream = c.makefile("rb")
+for _ in range(int(lines)):
+    print(stream.readline().decode().rstrip("\r\n").replace("\t", " "))
+PYTHON
+}
+secret() { sed -n "s/^loose_handlersocket_plain_secret$1 = //p" "$load"; }
+row() { ask "$1" "A\\t1\\t$(secret "$2")\\nP\\t0\\tshop\\tstock\\tPRIMARY\\tleft_over\\n0\\t=\\t1\\t7\\n" 3 | tail -n 1; }
+
+check_session() {
+  local port
+  [[ $(row 9998 "") == "0 1 42" && $(row /run/mysqld/handlersocket.sock "") == "0 1 42" ]] ||
+    fail "the reading port has no row"
+  [[ $(row 9999 _wr) == "0 1 42" && $(row /run/mysqld/handlersocket-wr.sock _wr) == "0 1 42" ]] ||
+    fail "the writing port has no row"
+  for port in 9998 9999 /run/mysqld/handlersocket.sock /run/mysqld/handlersocket-wr.sock; do
+    [[ $(ask "$port" 'P\t0\tshop\tstock\tPRIMARY\tleft_over\n' 1) == *unauth* ]] ||
+      fail "$port serves without its secret"
+  done
+  [[ $(ask /run/mysqld/memcached.sock 'version\r\n' 1) == VERSION* ]] || fail "memcached is silent"
+  [[ $(stat -c '%A %G' /run/mysqld/memcached.sock) == "srwxrwx--- mysql" ]] || fail "memcached is open"
+  ! (exec 3<>/dev/tcp/127.0.0.1/11211) 2>/dev/null || fail "memcached listens on a port"
+  rowsocket-doctor || fail "rowsocket-doctor finds something"
+}
+
+# Files of the packaging system, of the server and of time are not the package's.
+list_files() {
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /srv -o -path /tmp -o -path /run \
+    -o -path /var/lib/mysql -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache \
+    -o -path /var/log -o -path /var/lib/systemd \) -prune -o ! -type d ! -name '*.pyc' -print | sort
+}
+
+start
+quietly apt-get install -y python3
+mariadb -e "CREATE DATABASE shop; CREATE TABLE shop.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
+  INSERT INTO shop.stock VALUES (7, 42)"
+list_files >/srv/before
+
+say "install, which asks nothing"
+quietly apt-get install -y /srv/mariadb-plugin-rowsocket_*.deb
+[[ $(stat -c '%a %U' "$load") == "600 mysql" ]] || fail "others may read the secrets"
+[[ $(secret "") =~ ^[0-9a-f]{48}$ && $(secret _wr) =~ ^[0-9a-f]{48}$ && $(secret "") != "$(secret _wr)" ]] ||
+  fail "the secrets are not random"
+setpriv --reuid=nobody --clear-groups mariadb --print-defaults >/dev/null || fail "other clients cannot start"
+
+say "INSTALL SONAME beside a running server, then a restart"
+mariadb -e "INSTALL SONAME 'rowsocket'"
+check_session
+restart
+check_session
+
+if [[ -n $security ]]; then
+  say "an upgrade of the server"
+  before=$(dpkg-query -W -f '${Version}' mariadb-server-core)
+  echo "deb $security $suite-security main" >/etc/apt/sources.list.d/security.list
+  quietly apt-get update
+  newer=$(apt-cache policy mariadb-server-core | sed -n 's/ *Candidate: //p')
+  [[ ${newer%-*} != "${before%-*}" ]] || fail "no newer server is offered"
+  apt-get upgrade -y >/srv/upgrade 2>&1 </dev/null || fail "$(tail /srv/upgrade)"
+  [[ $(dpkg-query -W -f '${Version}' mariadb-server-core) == "$before" ]] || fail "the server was upgraded"
+  grep -q "Rowsocket: MariaDB $newer is held back" /srv/upgrade || fail "nobody says why: $(cat /srv/upgrade)"
+  restart
+  check_session
+  say "the newer server all the same: the library says why it does not serve"
+  quietly apt-mark hold mariadb-plugin-rowsocket
+  (cd /srv && quietly apt-get download "mariadb-server-core=$newer" && stop &&
+    quietly dpkg --force-depends -i mariadb-server-core_*.deb)
+  start
+  ! (exec 3<>/dev/tcp/127.0.0.1/9998) 2>/dev/null || fail "a library of another version serves"
+  rowsocket-doctor >/srv/doctor && fail "rowsocket-doctor finds nothing"
+  grep -q "the libraries are for" /srv/doctor || fail "$(cat /srv/doctor)"
+  (cd /srv && rm mariadb-server-core_*.deb && quietly apt-get download "mariadb-server-core=$before" && stop &&
+    quietly dpkg --force-downgrade -i mariadb-server-core_*.deb)
+  quietly apt-mark unhold mariadb-plugin-rowsocket
+  start
+  check_session
+fi
+
+say "a library that is gone under the server's option files"
+mv /usr/lib/mysql/plugin/rowsocket.so /srv/
+restart
+[[ $(mariadb -Ne "SELECT left_over FROM shop.stock") == 42 ]] || fail "no rows without the library"
+rowsocket-doctor >/srv/doctor && fail "rowsocket-doctor finds nothing"
+grep -q "rowsocket.so is not there" /srv/doctor || fail "$(cat /srv/doctor)"
+mv /srv/rowsocket.so /usr/lib/mysql/plugin/
+restart
+check_session
+
+say "remove"
+quietly apt-get remove -y mariadb-plugin-rowsocket
+! (exec 3<>/dev/tcp/127.0.0.1/9999) 2>/dev/null || fail "the port is open still"
+restart
+[[ $(mariadb -Ne "SELECT left_over FROM shop.stock; SELECT COUNT(*) FROM mysql.plugin") == $'42\n0' ]] ||
+  fail "the server is not as it was"
+
+say "install again, then purge"
+quietly apt-get install -y /srv/mariadb-plugin-rowsocket_*.deb
+restart
+check_session
+quietly apt-get purge -y mariadb-plugin-rowsocket
+list_files | diff /srv/before - >/srv/diff || [[ -z $(grep rowsocket /srv/diff) ]] ||
+  fail "left behind: $(cat /srv/diff)"
+stop
+say "all is as it was"

@@ -22,7 +22,7 @@ Step Refuse(Field* field, uint number) {
   return Step::kRefused;
 }
 
-/// "A row in which any column would change sign": reaching 0 is allowed.
+/// The protocol leaves alone "a row in which any column would change sign": reaching 0 is allowed.
 template <typename Number>
 bool ChangesSign(const Number& before, const Number& after) {
   return (before > 0 && after < 0) || (before < 0 && after > 0);
@@ -40,7 +40,7 @@ bool ParseInteger(std::string_view text, Wide* value) {
 }
 
 Step StoreInteger(THD* thd, Field* field, Wide value) {
-  // BIT would take the bits of a negative number for its value.
+  // BIT would take the bits of a negative number as its value.
   const Wide minimum =
       field->real_type() == MYSQL_TYPE_BIT ? 0 : Wide{std::numeric_limits<int64_t>::min()};
   if (value > static_cast<Wide>(std::numeric_limits<uint64_t>::max()) || value < minimum) {
@@ -81,8 +81,8 @@ Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-/// Character sets of two bytes and more read a text that is no number as 0 without a word, which
-/// SQL refuses.
+/// Whether the field's text is a number, which SQL requires of a text that it adds to. For
+/// character sets of two bytes and more the server reads other texts as 0 without an error.
 bool HoldsNumber(Field* field) {
   if (field->charset()->mbminlen == 1) return true;
   StringBuffer<MAX_FIELD_WIDTH> buffer;
@@ -110,7 +110,7 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
 }  // namespace
 
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract) {
-  // SQL has no sum with a vector, with NULL neither.
+  // SQL has no sum with a vector, not even where the operand is NULL.
   if (IsVector(*field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   if (field->is_null() || operand.is_null()) return Step::kApplied;
   if (IsGenerated(*field)) {
@@ -126,7 +126,7 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
       return AddReal(thd, field, operand.text(), subtract);
     case DECIMAL_RESULT:
       return AddDecimal(thd, field, operand.text(), subtract);
-    case TIME_RESULT:  // As the number that SQL makes of it, with its fraction.
+    case TIME_RESULT:  // As the number that SQL makes of a TIME, with its fraction.
       return AddDecimal(thd, field, operand.text(), subtract);
     case INT_RESULT:
       if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);

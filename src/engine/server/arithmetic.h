@@ -9,12 +9,13 @@
 namespace rowsocket::engine::server {
 
 enum class Step : uint8_t {
-  kApplied,    ///< The new value is in the field; or it was NULL and stays so.
+  kApplied,    ///< The new value is in the field; NULL stays NULL.
   kLeftAlone,  ///< A decrement would change the sign: the whole row is to be left alone.
   kRefused,    ///< Out of range or no number; the error is in the diagnostics area.
 };
 
-/// Adds `operand` to the field, or subtracts it. NULL on either side changes nothing.
+/// Adds `operand` to the field, or subtracts it. Where the field or the operand is NULL nothing
+/// changes.
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract);
 
 }  // namespace rowsocket::engine::server

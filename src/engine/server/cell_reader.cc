@@ -45,7 +45,7 @@ char* WriteTwoDigits(uint64_t number, char* to) {
   return to + 2;
 }
 
-// A column holds years up to 9999; its bits could hold more.
+// Writes four digits of year: a column holds years up to 9999, though its bits could hold more.
 char* WriteDate(uint64_t year, uint64_t month, uint64_t day, char* to) {
   to = WriteTwoDigits(year / 100 % 100, to);
   to = WriteTwoDigits(year % 100, to);
@@ -103,7 +103,7 @@ bool CellReader::Send(CellBuffers& buffers, model::RowSink& sink) const {
     case Kind::kBlob: {
       const char* bytes;
       memcpy(&bytes, data_ + bytes_, sizeof(bytes));
-      // The pointer is nothing where the text is empty.
+      // An empty text may have no pointer to its bytes.
       const size_t size = Load();
       return sink.Cell(size == 0 ? std::string_view("") : std::string_view(bytes, size));
     }
@@ -141,7 +141,7 @@ bool CellReader::SendInteger(model::RowSink& sink) const {
   return sink.Cell({text, static_cast<size_t>(end.ptr - text)});
 }
 
-// 5 bits of day, 4 of month, 15 of year.
+// The bits of a DATE: 5 of day, 4 of month, 15 of year.
 bool CellReader::SendDate(model::RowSink& sink) const {
   char text[kDateChars];
   const uint64_t packed = uint3korr(data_);
@@ -149,8 +149,9 @@ bool CellReader::SendDate(model::RowSink& sink) const {
   return sink.Cell({text, sizeof(text)});
 }
 
-// Big-endian, moved by half of its range: 17 bits of year * 13 + month, then 5 of day, 5 of hour,
-// 6 of minute, 6 of second (my_datetime_packed_to_binary in sql-common/my_time.c).
+// The number of a DATETIME is big-endian, moved by half of its range: 17 bits of year * 13 + month,
+// then 5 of day, 5 of hour, 6 of minute, 6 of second (my_datetime_packed_to_binary in
+// sql-common/my_time.c).
 bool CellReader::SendDatetime(model::RowSink& sink) const {
   constexpr uint64_t kBias = uint64_t{1} << 39;
   char text[kDatetimeChars];

@@ -1,6 +1,6 @@
 // Turns columns of rows that were read into text, as SendCell (cells.h) does, for one open table.
 //
-// What can be known of a column before any row is read is found out once: where its bytes lie in
+// Facts of a column that do not depend on a row are found out once: where its bytes lie in
 // record[0], how they become text. Integers, VARCHAR, TEXT and BLOB whose bytes are the wire's,
 // DATE and DATETIME without fraction are formatted here; every other column goes through SendCell.
 //

@@ -6,7 +6,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The column's text, null for NULL.
+/// The column's text; null where the column is NULL.
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
   if (buffers.text.alloced_length() > model::kKeptValueBytesMax) buffers.text.free();
@@ -58,7 +58,7 @@ bool StoreCell(THD* thd, Field* field, const model::Value& value) {
   TABLE* table = field->table;
   if (field == table->next_number_field) table->auto_increment_field_not_null = true;
   if (IsGenerated(*field)) {
-    if (value.is_null()) return true;  // SQL takes it for no value; the column is computed later.
+    if (value.is_null()) return true;  // SQL takes NULL for no value; the column is computed later.
     my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),
              table->s->table_name.str);
     return false;

@@ -1,4 +1,4 @@
-// Between columns and text: what a SQL client with SET NAMES utf8mb4 would send and see.
+// Between columns and text: the text that a SQL client with SET NAMES utf8mb4 would send and see.
 //
 // Threads: the session's; all work on the table's current row (record[0]).
 #pragma once
@@ -13,13 +13,13 @@
 
 namespace rowsocket::engine::server {
 
-/// Room that cells are converted in; reused from row to row.
+/// Memory in which cells are converted, reused from row to row.
 struct CellBuffers {
   String text;
   String converted;
 };
 
-/// Whether the column's text is what goes out: UTF-8 and bytes as they are; numbers and times are
+/// Whether the column's text is sent as it is stored: UTF-8 and bytes are; numbers and times are
 /// ASCII.
 bool IsWireText(const Field* field);
 
@@ -29,12 +29,12 @@ bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
 /// The cells of a row, side by side.
 class RowCells {
  public:
-  /// These columns as a find would send them, valid until the row or this changes; none when there
-  /// is no row.
+  /// These columns as a find would send them, valid until the row or this object changes; none when
+  /// there is no row.
   std::span<const model::Value> Read(TABLE* table, bool exists, const std::vector<uint>& fields);
 
  private:
-  std::deque<CellBuffers> buffers_;  ///< Grows to the widest row; one a column.
+  std::deque<CellBuffers> buffers_;  ///< One for each column; grows to the widest row.
   std::vector<model::Value> values_;
 };
 

@@ -14,17 +14,17 @@ namespace rowsocket::engine::server {
 namespace {
 
 constexpr ulonglong kYearMax = 2155;
-constexpr double kYearMin = 1901;  // But for 0.
+constexpr double kYearMin = 1901;  // Besides 0.
 /// What Field_temporal::store returns when it only cut off a fraction or a time of day.
 constexpr int kStoredWithNote = 3;
-constexpr longlong kMicroseconds = 1'000'000;  // Of a second, in a packed time.
+constexpr longlong kMicroseconds = 1'000'000;  // In a second of a packed time.
 
 template <typename T>
 int Order(const T& left, const T& right) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/// Whether strict SQL takes what is left of a text behind its number.
+/// Whether strict SQL accepts the rest of a text behind its number.
 bool IsBlank(std::string_view rest) {
   return rest.find_first_not_of(' ') == std::string_view::npos;
 }
@@ -57,13 +57,13 @@ bool IsDuration(enum_field_types type) {
   return type == MYSQL_TYPE_TIME || type == MYSQL_TYPE_TIME2;
 }
 
-/// SQL takes a text of zeros for the zero date, however many they are.
+/// Whether the text is zeros, however many: SQL takes such a text for the zero date.
 bool IsZeros(std::string_view text) {
   return !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
 }
 
-/// A row may hold a date that may not be written any more. As in SQL, what it is compared with may
-/// be any; but for columns of TIME, which hold none.
+/// While it lives, any date is accepted, as a row may hold a date that may not be written any more
+/// and SQL compares it with any. Columns of TIME hold no dates, and their mode stays.
 class AnyDate {
  public:
   AnyDate(THD* thd, const Field* field) : thd_(thd), mode_(thd->variables.sql_mode) {
@@ -153,12 +153,12 @@ void Constant::PrepareDecimal() {
   const char* end = text_.data();
   const int error =
       str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_, &end);
-  if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond what any column holds.
+  if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond the range of any column.
   never_equal_ =
       error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
 }
 
-// As SQL does for a YEAR column: the constant is read as a YEAR where that is exact ('99' is 1999).
+// SQL reads a constant for a YEAR column as a YEAR where that is exact ('99' is 1999).
 void Constant::PrepareYear(Field* field) {
   field->set_notnull();
   if (field->store(text_.data(), text_.size(), &my_charset_latin1) == 0) {
@@ -176,7 +176,7 @@ void Constant::PrepareText(Field* field) {
     converted_.set(text_.data(), text_.size(), &my_charset_bin);
     return;
   }
-  // A text that is no UTF-8 is refused as a literal in SQL: nothing can be compared with it.
+  // SQL refuses a text that is not UTF-8 as a literal, so that nothing can be compared with it.
   if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size())
           .well_formed_error_pos()) {
     kind_ = Kind::kNothing;
@@ -187,8 +187,8 @@ void Constant::PrepareText(Field* field) {
   never_equal_ = has_foreign_characters_ = errors != 0;
 }
 
-// As SQL compares: a text that is no time is the zero date; one that no column holds (2024-13-01)
-// has its place in the order.
+// In SQL's comparisons a text that is no time is the zero date; a time that no column holds
+// (2024-13-01) has its place in the order.
 void Constant::PrepareTime(THD* thd, Field* field) {
   const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
@@ -198,7 +198,7 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
   never_equal_ = read.is_none || (refused != 0 && refused != kStoredWithNote);
-  // Not of a TIMESTAMP, whose 0 is no date, as in SQL.
+  // TIME has no zero date, and in SQL the 0 of a TIMESTAMP is no date either.
   const bool has_zero_date = !is_duration_ && field->type() != MYSQL_TYPE_TIMESTAMP;
   if (has_zero_date && packed_time_ == 0 && IsZeros(text_)) never_equal_ = false;
 }
@@ -208,9 +208,10 @@ bool Constant::StoredNear(Field* field) {
   const longlong stored =
       is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_);
   if (stored == packed_time_) return true;
-  // What a column of times cannot hold at all it stores as zero.
+  // A column of times stores a time as zero when it cannot hold any time near it.
   if (field->type() != MYSQL_TYPE_TIMESTAMP) return stored != 0;
-  // A TIMESTAMP keeps the fraction of such a time, and of one in the hour that spring leaves out.
+  // A TIMESTAMP keeps the fraction of a time that it cannot hold, and of a time in the hour that is
+  // left out in spring.
   ulong microseconds = 0;
   const bool is_zero = field->get_timestamp(&microseconds) == 0;
   const bool same_second = stored / kMicroseconds == packed_time_ / kMicroseconds;
@@ -222,14 +223,14 @@ void Constant::PrepareLabel(Field* field) {
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
   integer_ = static_cast<ulonglong>(field->val_int());
-  PrepareText(field);  // The label in the column's character set, for `=`.
+  PrepareText(field);  // For `=`, the label in the column's character set.
   if (kind_ == Kind::kNothing) return;
   kind_ = Kind::kLabel;
   String buffer;
   const String* label = field->val_str(&buffer);
   never_equal_ = never_equal_ || refused != 0 || sortcmp(label, &converted_, field->charset()) != 0;
   if (!never_equal_) return;
-  // No label: its order is that of the number it may be.
+  // A text that is no label sorts as the number that it may be.
   const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), integer_);
   if (parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size()) kind_ = Kind::kNothing;
 }
@@ -238,7 +239,7 @@ void Constant::PrepareBits() {
   kind_ = Kind::kBits;
   std::string_view bytes = text_;
   while (!bytes.empty() && bytes[0] == 0) bytes.remove_prefix(1);
-  negative_ = bytes.size() > sizeof(integer_);  // Here: larger than every BIT(64).
+  negative_ = bytes.size() > sizeof(integer_);  // Stands for: larger than every BIT(64).
   integer_ = 0;
   if (negative_) return;
   for (const char byte : bytes) integer_ = integer_ << 8 | static_cast<uchar>(byte);
@@ -295,8 +296,8 @@ int Constant::CompareLabel(Field* field) {
   return Order(static_cast<ulonglong>(field->val_int()), integer_);
 }
 
-// A FLOAT shows at most six digits, so that several values share one text; the text of a column
-// must find its row again.
+// A FLOAT shows at most six digits, so that several values share one text; the text that a find
+// shows must find its row again.
 int Constant::CompareFloat(Field* field) {
   const double value = field->val_real();
   if (value == real_) return 0;
@@ -341,7 +342,8 @@ bool Constant::StoreInto(Field* field) {
     case Kind::kInteger:
       StoreInteger(field);
       break;
-    // Not as text: that of a number far out of range may be cut to the wrong end of the type.
+    // A number is not stored as its text: a text far out of range may be cut to the wrong end of
+    // the type.
     case Kind::kDecimal:
       if (field->real_type() == MYSQL_TYPE_YEAR) {
         my_decimal2double(E_DEC_OK, &decimal_, &real_);
@@ -375,7 +377,8 @@ void Constant::StoreInteger(Field* field) {
   if (negative_) {
     const longlong value = integer_ >= kSignedMin ? std::numeric_limits<longlong>::min()
                                                   : -static_cast<longlong>(integer_);
-    // YEAR stores what it cannot hold as 0000: beyond its end that would be the wrong end.
+    // YEAR stores a value that it cannot hold as 0000, which for a value beyond its end would be
+    // the wrong end.
     field->store(field->real_type() == MYSQL_TYPE_YEAR ? 0 : value, /*unsigned_val=*/false);
     return;
   }
@@ -390,7 +393,7 @@ void Constant::StoreYearNear(Field* field) {
 }
 
 void Constant::StoreFloatBound(Field* field, bool upper) {
-  // Six digits are shown, or a fixed number of decimals: one unit of the last of them is enough.
+  // A FLOAT shows six digits, or a fixed number of decimals: one unit of the last digit is enough.
   const uint decimals = field->decimals();
   const double unit =
       decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;

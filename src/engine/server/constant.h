@@ -5,12 +5,12 @@
 //   DECIMAL          exactly
 //   DOUBLE           by value
 //   FLOAT            equal when the column shows the same number as the text, else by value
-//   text             by the column's collation, in the column's character set; what that does not
-//                    have equals nothing, and is refused in a range
+//   text             by the column's collation, in the column's character set; a text with a
+//                    character that the set lacks equals nothing, and is refused in a range
 //   bytes, BIT       by bytes; BIT after leading zero bytes
-//   times            as points in time; a text that is none orders as the zero date
+//   times            as points in time; a text that is no time orders as the zero date
 //   ENUM, SET        equal by label; order by index number
-//   UUID, INET       by the type's own order; a text that is none compares with nothing
+//   UUID, INET       by the type's own order; a text that is no value compares with nothing
 // A text that strict SQL would not store as a number equals nothing; it orders by the number that
 // SQL reads at its front. NULL equals NULL and sorts before everything.
 //
@@ -27,7 +27,7 @@ namespace rowsocket::engine::server {
 class Constant {
  public:
   Constant() = default;
-  // The server's String shares its memory with its copies.
+  // The server's String shares its memory with its copies, so that a Constant must not be copied.
   Constant(const Constant&) = delete;
   Constant& operator=(const Constant&) = delete;
 
@@ -38,7 +38,7 @@ class Constant {
   /// REQUIRES: comparable().
   int Compare(Field* field);
 
-  /// Gives back the memory that a large value took.
+  /// Frees the memory that a large value took.
   void Shrink() {
     if (converted_.alloced_length() > model::kKeptValueBytesMax) converted_.free();
   }
@@ -46,20 +46,22 @@ class Constant {
   bool comparable() const { return kind_ != Kind::kNothing; }
   bool is_null() const { return kind_ == Kind::kNull; }
 
-  /// `field op constant`, as a filter asks.
+  /// Whether `field op constant` is true for a filter.
   bool Holds(Field* field, model::CompareOp op);
 
-  /// Puts the value into the field, as near as the type can. False when it cannot at all.
+  /// Puts the value into the field, as near as the type can hold it. False when the type cannot
+  /// hold anything near it.
   bool StoreInto(Field* field);
-  /// After StoreInto: whether the column's order from the stored value on is that from this one.
+  /// After StoreInto: whether rows from the stored value on are, in the column's order, the rows
+  /// from the constant on.
   bool StoredNear(Field* field);
-  /// FLOAT only: the bounds of all columns that could compare equal.
+  /// For FLOAT only: stores the bound of the values that could compare equal.
   void StoreFloatBound(Field* field, bool upper);
   bool is_float() const { return kind_ == Kind::kFloat; }
   /// A text with characters that the column's character set does not have: SQL refuses to order by
   /// it, and it equals nothing.
   bool has_foreign_characters() const { return has_foreign_characters_; }
-  /// No column can hold it.
+  /// Whether no column can hold the value.
   bool never_equal() const { return never_equal_; }
 
  private:
@@ -79,7 +81,7 @@ class Constant {
 
   void PrepareInteger(Field* field);
   void StoreInteger(Field* field);
-  /// Of a number with a fraction, or one that no integer holds: what sorts next to it.
+  /// For a number with a fraction, or beyond all integers: stores the year that sorts next to it.
   void StoreYearNear(Field* field);
   void PrepareReal();
   void PrepareDecimal();
@@ -94,7 +96,7 @@ class Constant {
 
   Kind kind_ = Kind::kNothing;
   bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
-  bool never_equal_ = false;  ///< No column can hold it: it only orders.
+  bool never_equal_ = false;  ///< No column can hold the value: it only orders.
   bool has_foreign_characters_ = false;
   bool is_duration_ = false;  ///< kTime: a TIME, not a date.
   THD* thd_ = nullptr;

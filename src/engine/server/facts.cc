@@ -38,14 +38,15 @@ Kind KindOf(const Field& field) {
   }
 }
 
-/// Not where it is a hash.
+/// Whether the index has the order of its columns; a hash has none.
 bool IsOrdered(const TABLE& table, const KEY& key) {
   const auto number = static_cast<uint>(&key - table.key_info);
   return !IsHash(key) &&
          (table.file->index_flags(number, 0, /*all_parts=*/true) & HA_READ_ORDER) != 0;
 }
 
-/// Partial and full-text indexes do not give the column in its order.
+/// The name of an index that gives the column in its order, which partial and full-text indexes do
+/// not; empty when there is none.
 std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
@@ -57,7 +58,7 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   return {};
 }
 
-/// IndexFacts::has_key_that_follows.
+/// Computes IndexFacts::has_key_that_follows.
 bool HasKeyThatFollows(const TABLE& table) {
   for (Field** field = table.field; *field != nullptr; ++field) {
     const bool follows = IsGenerated(**field) || (*field)->has_update_default_function();

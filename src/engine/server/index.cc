@@ -80,8 +80,8 @@ Outcome ServerIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
   OpenTable* found = nullptr;
   const Outcome outcome = tables.Open(names().db, names().table, access, &found);
   if (!outcome.ok()) return outcome;
-  // Both instances are of one table definition within a generation: a change of the definition
-  // needs an exclusive metadata lock, which makes us close everything first.
+  // Both instances have one table definition within a generation: a change of the definition needs
+  // an exclusive metadata lock, and this session closes all tables before anyone gets it.
   if (generations_[1 - slot] != tables.generation()) {
     const ErrorCode error = LookUp(found->table);
     if (error != ErrorCode::kNone) return Outcome::Fail(error);
@@ -116,7 +116,8 @@ const MergeRules& ServerIndex::merge_rules(Tables& tables, const OpenTable& open
   return merge_rules_;
 }
 
-// What an engine cannot do in index order is refused rather than answered wrongly.
+// Notes which operators the engine can serve in index order. Other requests are refused rather than
+// answered wrongly.
 void ServerIndex::LookUpAnswers(const TABLE* table) {
   const KEY& key = table->key_info[key_];
   const ulong flags = table->file->index_flags(key_, 0, true);
@@ -158,7 +159,7 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
   return true;
 }
 
-/// Whether the index alone holds these columns as they are. Not for the clustered index, which is
+/// Whether the index alone holds these columns as they are. False for the clustered index, which is
 /// the table.
 bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   const handler* file = table->file;

@@ -1,7 +1,8 @@
-// What an opened Index stands for in one session: where its names are in the open table right now.
+// What a session knows of an opened Index: where the names of the index are in the open table right
+// now.
 //
-// Threads: the session's. Lifetime: as long as the session, or until another Index has its id; what
-// was looked up is valid for one generation of Tables and is looked up again after DDL.
+// Threads: the session's. Lifetime: as long as the session, or until another Index has its id; the
+// places are valid for one generation of Tables and are looked up again after DDL.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@
 
 namespace rowsocket::engine::server {
 
-/// Why the requests of an index are not merged into one change of a row, by what they do; see
-/// merge_rules.h.
+/// Why the requests of an index are not merged into one change of a row, for each kind of request;
+/// see merge_rules.h.
 struct MergeRules {
   NotMergeable find = NotMergeable::kNone;
-  NotMergeable modify = NotMergeable::kNone;  ///< U, + and -
-  NotMergeable erase = NotMergeable::kNone;   ///< D
+  NotMergeable modify = NotMergeable::kNone;  ///< For U, + and -.
+  NotMergeable erase = NotMergeable::kNone;   ///< For D.
   NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
 
-  /// For a request whose key names one row.
+  /// The reason for a request whose key names one row.
   NotMergeable Of(const model::Request& request) const;
 };
 
@@ -36,17 +37,17 @@ class ServerIndex {
   ServerIndex(const ServerIndex&) = delete;
   ServerIndex& operator=(const ServerIndex&) = delete;
 
-  /// Of the Index. Where its id has another one now, this state is of no use any more.
+  /// The serial of the Index. Once another Index has its id, this state is of no use any more.
   uint64_t serial() const { return serial_; }
 
-  /// Opens the table for reading if need be and looks all names up in it.
+  /// Opens the table for reading if need be and looks up all names in it.
   Outcome ResolveForRead(Tables& tables, OpenTable** open) {
     if (!IsResolvedForRead(tables)) [[unlikely]]
       return Resolve(tables, Access::kRead, open);
     *open = opens_[static_cast<size_t>(Access::kRead)];
     return {};
   }
-  /// The same for the instance that writes go to.
+  /// Opens the instance that writes go to if need be and looks up all names in it.
   Outcome ResolveForWrite(Tables& tables, OpenTable** open);
 
   // Valid after a successful Resolve, until the tables' generation changes.
@@ -54,21 +55,23 @@ class ServerIndex {
   KEY& key_info(const OpenTable& open) const { return open.table->key_info[key_]; }
   const std::vector<uint>& column_fields() const { return column_fields_; }
   const std::vector<uint>& filter_fields() const { return filter_fields_; }
-  /// What may be merged, of the instance that writes go to.
+  /// What may be merged in the instance that writes go to.
   const MergeRules& merge_rules(Tables& tables, const OpenTable& open);
-  /// The opened columns of the instance that finds use. REQUIRES: ResolveForRead.
+  /// Readers of the opened columns of the instance that finds use. REQUIRES: ResolveForRead.
   const std::vector<CellReader>& readers() const { return readers_; }
   const SimpleKey& simple_key() const { return simple_key_; }
-  /// False: the engine cannot do this in index order. `parts`: of the key, that were given.
+  /// False when the engine cannot serve the operator in index order. `parts`: how many parts of the
+  /// key are given.
   bool CanAnswer(model::CompareOp op, uint parts) const {
     return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
   }
 
-  /// The rows of several partitions come in order only through PartitionMerge.
+  /// Whether only PartitionMerge gives the rows of several partitions in order.
   bool merges_partitions() const { return merges_partitions_; }
 
-  /// Makes the handler of the instance that finds use ready to be read through this index, unless
-  /// it is. `reads_key`: the rows' key parts are looked at, also where they are no opened columns.
+  /// Makes the handler of the instance that finds use ready to read through this index, unless it
+  /// is ready. `reads_key`: the rows' key parts are compared, so that they are read even where they
+  /// are no opened columns.
   int Position(OpenTable& open, bool reads_key);
 
  private:
@@ -82,7 +85,7 @@ class ServerIndex {
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
   const IndexNames& names() const { return index_.names(); }
 
-  const Index& index_;  ///< Alive while the serial is asked for by its holder.
+  const Index& index_;  ///< Valid while a holder asks for the serial.
   const uint64_t serial_;
   OpenTable* opens_[2] = {nullptr, nullptr};
   uint64_t generations_[2] = {0, 0};
@@ -96,12 +99,13 @@ class ServerIndex {
   uint whole_key_parts_ = 0;
   bool merges_partitions_ = false;
   bool answers_[2][6] = {};  ///< By whether the whole key is given, and CompareOp.
-  // What a find reads: opened columns and filter columns; in the second one key parts as well.
+  // The columns that a find reads: opened columns and filter columns; in the second set key parts
+  // as well.
   MY_BITMAP read_sets_[2] = {};
-  bool covered_[2] = {false, false};  ///< The index holds all of it.
+  bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// Whether these are values for all parts of a unique key, so that they name one row at most.
+/// Whether the values are for all parts of a unique key, so that they name one row at most.
 bool NamesOneRow(const KEY& key, std::span<const model::Value> values);
 
 }  // namespace rowsocket::engine::server

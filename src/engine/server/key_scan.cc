@@ -9,7 +9,7 @@ using model::ErrorCode;
 
 namespace {
 
-/// How the first row of a range is found where the search alone decides.
+/// The flag that finds the first row of a range where the search alone decides.
 ha_rkey_function FlagOf(CompareOp op) {
   switch (op) {
     case CompareOp::kGt:
@@ -23,13 +23,14 @@ ha_rkey_function FlagOf(CompareOp op) {
   }
 }
 
-/// CHAR is padded with blanks in the index, also where the collation tells '' from ' '.
+/// Whether the index pads a column with blanks that its collation does not ignore: CHAR, whose
+/// collation may tell '' from ' '.
 bool IsPaddedButNotCompared(const Field* field) {
   return field->real_type() == MYSQL_TYPE_STRING && (field->charset()->state & MY_CS_NOPAD) &&
          field->charset() != &my_charset_bin;
 }
 
-/// Whether a text sorts as its first characters do. In collations of several levels it need not:
+/// Whether a text sorts as its first characters do. In collations of several levels texts need not:
 /// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
@@ -80,8 +81,8 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, Compar
   return ErrorCode::kNone;
 }
 
-// The values are in their columns' ranges: the search alone decides. Partitions answer `>` and `<`
-// with rows equal to the key as well.
+// The values are in their columns' ranges, so that the search alone decides. Partitions are left
+// out: for `>` and `<` they also give rows equal to the key.
 bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
   if (op_ != CompareOp::kEq && IsPartitioned(*table_)) return false;
   if (index_->merges_partitions()) return false;
@@ -104,7 +105,8 @@ bool KeyScan::IsSingleRow() const {
          (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
 }
 
-// Prefix parts and FLOATs are never decided by their key image alone.
+// Stores the values in their columns. For prefix parts and FLOATs the key image alone never
+// decides.
 bool KeyScan::PrepareParts(std::span<const model::Value> key) {
   for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].constant.Shrink();
   bool stored = true;
@@ -116,13 +118,13 @@ bool KeyScan::PrepareParts(std::span<const model::Value> key) {
   return stored;
 }
 
-/// REQUIRES: PrepareParts.
+/// Whether a value has characters that its column's character set lacks. REQUIRES: PrepareParts.
 bool KeyScan::HasForeignCharacters() const {
   return std::any_of(parts_.begin(), parts_.begin() + parts_count_,
                      [](const Part& part) { return part.constant.has_foreign_characters(); });
 }
 
-/// REQUIRES: PrepareParts. False: the column cannot hold the value of one of the parts.
+/// False when a column cannot hold the value of its part. REQUIRES: PrepareParts.
 bool KeyScan::CanBeEqual() {
   return std::all_of(parts_.begin(), parts_.begin() + parts_count_, [](Part& part) {
     if (part.constant.is_float()) return !part.constant.never_equal();
@@ -138,9 +140,10 @@ void KeyScan::PrepareEqual() {
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     checks_rows_ = checks_rows_ || part.is_prefix || part.constant.is_float();
-    // A hash has the nearest value only, as for SQL.
+    // A hash index finds the nearest value only, as for SQL.
     if (!part.constant.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
-    // All values that show the same text: a short range, checked row by row.
+    // The search goes through all values that show the same text: a short range, checked row by
+    // row.
     part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
     stop_parts_ = i + 1;
     flag_ = HA_READ_KEY_OR_NEXT;
@@ -170,13 +173,13 @@ void KeyScan::PrepareRange() {
     if (part.constant.is_float()) {
       part.constant.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
     }
-    // Behind a part that is only near its value the other parts say nothing about the position;
-    // nor does that part itself where a text may sort far from its front.
+    // Behind a part that is stored only near its value the other parts say nothing about the
+    // position; nor does the part itself where a text may sort far from its first characters.
     usable = SortsByItsFront(part.field) && part.constant.StoredNear(part.field) ? i + 1 : i;
     checks_rows_ = true;
     break;
   }
-  // A partitioned table gives rows equal to the key for "after" and "before" as well.
+  // Partitions also give rows equal to the key for "after" and "before".
   if (IsPartitioned(*table_)) checks_rows_ = true;
   if (checks_rows_) {
     flag_ = descending_ ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT;
@@ -190,14 +193,14 @@ bool KeyScan::MakeKey(uint parts) {
   key_length_ = 0;
   for (uint i = 0; i < parts; ++i) key_length_ += key_->key_part[i].store_length;
   key_map_ = make_prev_keypart_map(parts);
-  if (parts == 0) return true;  // key_copy() would take 0 bytes for the whole key.
+  if (parts == 0) return true;  // For 0 bytes key_copy() would copy the whole key.
   key_image_.resize(key_length_);
   key_copy(key_image_.data(), table_->record[0], key_, key_length_);
   return true;
 }
 
-// UNIQUE over TEXT or BLOB: the index holds a hash of the columns. All of them give the hash; rows
-// with the same hash are compared with the values.
+// UNIQUE over TEXT or BLOB: the index holds a hash over all columns, so that all of them must be
+// given. Rows with the same hash are compared with the values.
 ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Value> key) {
   if (op_ != CompareOp::kEq || key.size() != parts.count) return ErrorCode::kIndexop;
   if (!PrepareParts(key)) {
@@ -269,8 +272,8 @@ int KeyScan::SkipUnqualified(int error) {
   return error;
 }
 
-/// Whether no row behind this one, which is not equal in `part`, can be. What a prefix leaves out
-/// has no order, the prefix itself has.
+/// Whether no row behind this one, which differs in `part`, can be equal. The part of a value that
+/// a prefix leaves out has no order in the index; the prefix itself has.
 bool KeyScan::IsPast(int order, uint part) const {
   if (!parts_[part].is_prefix) return order > 0;
   uint length = 0;
@@ -278,7 +281,7 @@ bool KeyScan::IsPast(int order, uint part) const {
   return key_cmp_if_same(table_, key_image_.data(), index_->key(), length);
 }
 
-/// `*part`: the first that is not equal.
+/// `*part`: the first part that is not equal.
 int KeyScan::CompareRow(uint* part) {
   for (*part = 0; *part < parts_count_; ++*part) {
     Part& compared = parts_[*part];

@@ -1,7 +1,7 @@
 // Walks an index by a key of the protocol: five operators, any number of leading key parts.
 //
-// Where every value fits its column the storage engine's own search does it all. Where one does not
-// (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or
+// Where every value fits its column the storage engine's own search does it all. Where a value does
+// not (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or
 // before the first row that can qualify and every row is compared with the values themselves.
 //
 // Flow: Prepare, then First and Next until they return anything but 0. The row is in record[0].
@@ -24,19 +24,20 @@ namespace rowsocket::engine::server {
 
 class KeyScan {
  public:
-  /// REQUIRES: the handler of an instance that writes is initialized for the index (that of one
-  /// that only reads need not be); 1 <= key.size() <= key parts.
+  /// REQUIRES: for writes, the handler of the instance is initialized for the index (First does
+  /// this for reads); 1 <= key.size() <= key parts.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, ServerIndex& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
   int First();
   int Next();
 
-  /// At most one row can come: `=` with all parts of a unique key.
+  /// Whether at most one row can come: `=` with all parts of a unique key.
   bool is_single_row() const { return single_row_; }
-  /// The handler does not know which row was read last: it is changed by its position only.
+  /// Whether rows are merged from partitions: then the handler does not know which row was read
+  /// last, and a row is changed through its position only.
   bool merges_partitions() const { return merges_; }
-  /// The position of the row in record[0], to handler::ref.
+  /// Puts the position of the row in record[0] into handler::ref.
   void StorePosition();
 
  private:
@@ -75,12 +76,12 @@ class KeyScan {
   uint parts_count_ = 0;
   bool nothing_ = false;      ///< No row can qualify.
   bool checks_rows_ = false;  ///< The search alone does not decide.
-  /// `=` by a range: a row that is past one of so many parts ends it. Behind a FLOAT, of which
-  /// several values are equal, the next part has no order.
+  /// `=` by a range: a row that is past one of the first stop_parts_ parts ends the search. Behind
+  /// a FLOAT, several values of which are equal, the next part has no order.
   uint stop_parts_ = 0;
-  bool same_key_ = false;  ///< Next is "the next row with this key image".
+  bool same_key_ = false;  ///< Next asks for the next row with this key image.
   bool single_row_ = false;
-  bool merges_ = false;  ///< By merge_.
+  bool merges_ = false;  ///< Rows come through merge_.
   bool descending_ = false;
   ha_rkey_function flag_ = HA_READ_KEY_EXACT;
   key_part_map key_map_ = 0;

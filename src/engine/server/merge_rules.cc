@@ -24,7 +24,8 @@ bool HasAnyTrigger(const TABLE& table) {
          HasTriggers(table, SQLCOM_DELETE);
 }
 
-/// Whether a unique key other than `but` (none: s->keys) has one of these columns.
+/// Whether a unique key other than number `but` has one of these columns. `but` is s->keys where no
+/// key is left out.
 bool IsInUniqueKey(const TABLE& table, const Fields& fields, uint but) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
@@ -45,7 +46,7 @@ bool HasOtherUniqueKey(const TABLE& table, uint but) {
   return false;
 }
 
-/// Whether a generated column is made of one of these columns, or is a BLOB, whose bytes are kept
+/// Whether a generated column depends on one of these columns, or is a BLOB, whose bytes are kept
 /// in the column and not in the row.
 bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   if (!HasGenerated(*table)) return false;
@@ -80,7 +81,7 @@ NotMergeable OfTable(const OpenTable& open) {
   return NotMergeable::kNone;
 }
 
-/// What an update of these columns changes: ON UPDATE changes others as well.
+/// The columns that an update of these columns changes: ON UPDATE changes others as well.
 Fields ChangedWith(const TABLE& table, const Fields& columns) {
   Fields changed = columns;
   for (Field** field = table.field; *field != nullptr; ++field) {

@@ -1,5 +1,5 @@
 // Which requests of an index may be merged into one change of a row (S7, S9 of engine/session.h):
-// those for which nothing but the values of the row decides what each of them answers and leaves.
+// requests whose answers and changes depend on nothing but the values of the row.
 //
 // Threads: the session's. Lifetime: as what a ServerIndex has looked up.
 #pragma once

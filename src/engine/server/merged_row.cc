@@ -15,7 +15,8 @@ RowOpening MergedRow::Begin(ServerIndex& index, const Request& request) {
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
   if (!opening.outcome.ok()) return opening;
-  // The table's own reason first: the keys of a versioned table have a part that no request names.
+  // The table's own reason comes first: the keys of a versioned table have a part that no request
+  // names.
   opening.reason = index.merge_rules(tables_, *open).Of(request);
   if (opening.reason != NotMergeable::kNone) return opening;
   if (!NamesOneRow(index.key_info(*open), request.key())) {
@@ -42,7 +43,7 @@ RowOpening MergedRow::Open(OpenTable& open, ServerIndex& index, std::span<const 
     model::Find find;
     find.key = key;
     find.key_parts_given = static_cast<uint32_t>(key.size());
-    find.limit = 2;  // So that is_single_row() tells of the key.
+    find.limit = 2;  // With a limit of 1 is_single_row() would be true for every key.
     thd_.SetStrict(false);
     const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
     if (wrong != ErrorCode::kNone || !finder_.is_single_row()) {
@@ -84,7 +85,7 @@ Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
 Outcome MergedRow::Judge(const model::Find& find, bool* found) {
   *found = exists_;
   if (find.filters.empty()) return {};
-  // To compare with a value it is put into its column for a moment.
+  // A filter's value is put into its column for a moment to be compared.
   TABLE* table = open_->table;
   if (exists_) store_record(table, record[1]);
   const ErrorCode wrong = finder_.PrepareFilters(thd_.get(), *open_, *index_, find);
@@ -127,8 +128,8 @@ Outcome MergedRow::Finish(NewRow::Made made) {
   return outcome;
 }
 
-// A BLOB column has one place for the value that it was given last, which the next request for this
-// row must not overwrite: it may be refused.
+// A BLOB column keeps the pointer to the last value that it was given. The next request for this
+// row must not overwrite these bytes, because it may be refused.
 void MergedRow::KeepBlobs() {
   TABLE* table = open_->table;
   for (size_t i = 0; i < index_->column_fields().size(); ++i) {
@@ -182,7 +183,7 @@ Outcome MergedRow::InsertEdited(const model::Edit& edit,
   return outcome;
 }
 
-// The row as it was read, and as it is now: one change at most.
+// Writes one change at most, from the row as it was read to the row as it is now.
 int MergedRow::Write() {
   TABLE* table = open_->table;
   if (!existed_) return exists_ ? WriteInserted() : 0;

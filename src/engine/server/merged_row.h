@@ -29,12 +29,12 @@ class MergedRow {
   NotMergeable Takes(const model::Request& request) const;
   Outcome Execute(const model::Request& request, model::RowSink& sink);
   Outcome End();
-  /// The turn is rolled back.
+  /// Closes the row where the turn is rolled back.
   void Abandon();
 
  private:
-  /// The bytes of a BLOB column that requests have set: those of the row now, and room for the
-  /// next.
+  /// The bytes of a BLOB column that requests have set: those of the row now, and room for the next
+  /// value.
   struct BlobBytes {
     std::string bytes[2];
     unsigned current = 0;
@@ -64,9 +64,9 @@ class MergedRow {
 
   OpenTable* open_ = nullptr;
   ServerIndex* index_ = nullptr;
-  bool existed_ = false;   ///< When it was read.
-  bool exists_ = false;    ///< Now.
-  bool inserted_ = false;  ///< The row now is one that an edit has inserted.
+  bool existed_ = false;   ///< The row was there when it was read.
+  bool exists_ = false;    ///< The row is there now.
+  bool inserted_ = false;  ///< The present row is one that an edit has inserted.
   std::vector<uchar> read_;
   std::vector<uchar> renewed_;    ///< The row before an edit that makes it anew.
   std::vector<BlobBytes> blobs_;  ///< By opened column.

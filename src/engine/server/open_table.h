@@ -26,30 +26,31 @@ struct OpenTable {
   TABLE* table = nullptr;
   Access access = Access::kRead;
   bool rolls_back = false;        ///< The engine can take a statement back (InnoDB).
-  bool changed = false;           ///< Written to in this turn.
+  bool changed = false;           ///< The table was written to in this turn.
   MYSQL_LOCK* lock = nullptr;     ///< Held from its first use in a turn to its end, or longer.
-  MDL_ticket* commits = nullptr;  ///< With `lock`, for writes that cannot be taken back.
+  MDL_ticket* commits = nullptr;  ///< Held with `lock`, for writes that cannot be taken back.
   uint64_t used_in = 0;           ///< The last turn that locked it.
-  bool stays_locked = false;      ///< Between turns that only read.
-  bool is_innodb = false;         ///< And not partitioned.
+  bool stays_locked = false;      ///< The lock stays between turns that only read.
+  bool is_innodb = false;         ///< An InnoDB table that is not partitioned.
   bool tells_time = false;  ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
-  /// Serial of the Index that the handler is initialized for; 0: none.
+  /// Serial of the Index for which the handler is initialized; 0: none.
   uint64_t positioned_for = 0;
-  bool reads_key = false;  ///< And whether it reads the parts of the key.
+  bool reads_key = false;  ///< The handler reads the parts of the key as well.
 
-  /// What must outlive the TABLEs: the instance itself, then the children of its foreign keys.
+  /// The references of the open tables, which must outlive them: the instance itself, then the
+  /// children of its foreign keys.
   std::deque<TableReference> list;
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<TABLE*> tables;
-  /// For writes: of each table whose rows may change. Such a key comes without the table's being
-  /// locked for it (CREATE TABLE of a child).
+  /// For writes: the references to each table whose rows may change. A new foreign key can come
+  /// without a lock of the parent (CREATE TABLE of a child).
   std::vector<References> references;
 
   /// Ends the initialization of the handler.
   void EndScan();
 };
 
-/// Whether its engine, or that of its partitions, can take a statement back.
+/// Whether the table's engine, or its partitions' engine, can take a statement back.
 bool RollsBack(const TABLE& table);
 
 }  // namespace rowsocket::engine::server

@@ -9,10 +9,10 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// What is half way between two DOUBLEs has at most 767 digits: behind so many it only matters
-/// whether all others are 0.
+/// The number half way between two DOUBLEs has at most 767 digits: behind so many digits it only
+/// matters whether all others are 0.
 constexpr size_t kDigitsMax = 800;
-/// Larger exponents are this one for the server's function, too.
+/// The server's function takes larger exponents for this one, too.
 constexpr int kExponentMax = 19'999;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -26,7 +26,7 @@ Real Convert(std::string_view text) {
   return real;
 }
 
-/// The exponent at `*at`, which is put behind it; 0 and nothing where there is none.
+/// The exponent at `*at`, which is then behind it; 0, with `*at` unchanged, where there is none.
 int TakeExponent(std::string_view text, size_t* at) {
   size_t digit = *at;
   if (digit == text.size() || (text[digit] != 'e' && text[digit] != 'E')) return 0;
@@ -60,9 +60,9 @@ Real ReadReal(std::string_view text) {
   const size_t left_out = end - begin - kDigitsMax;
   const std::string_view rest = text.substr(begin + kDigitsMax, left_out);
   const bool has_more = rest.find_first_not_of('0') != std::string_view::npos;
-  // Behind so many digits the server's function does not look at those behind the point.
+  // Behind so many digits the server's function ignores the digits behind the point.
   if (end < text.size() && text[end] == '.') end = behind_digits(end + 1);
-  // One more digit, which stands for all that are left out.
+  // One more digit stands for all digits left out, and the exponent makes up for the others.
   const int64_t exponent = TakeExponent(text, &end) + static_cast<int64_t>(left_out) - 1;
   shortened += (has_more ? "1e" : "0e") + std::to_string(exponent);
   Real real = Convert(shortened);

@@ -1,7 +1,7 @@
 // Reads a DOUBLE at the front of a text, as SQL does, whatever the text's length.
 //
 // The server's own function (my_strtod in strings/dtoa.c, after David Gay) takes time with the
-// square of the digits before the point: 20,000 of them and a negative exponent are 30 ms.
+// square of the digits before the point: 20,000 digits and a negative exponent take 30 ms.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace rowsocket::engine::server {
 struct Real {
   double value = 0;
   size_t used = 0;  ///< Bytes of the text that are the number; 0: there is none.
-  int error = 0;    ///< Not 0: beyond what a DOUBLE holds.
+  int error = 0;    ///< Not 0: the number is beyond the range of DOUBLE.
 };
 
 Real ReadReal(std::string_view text);

@@ -26,7 +26,8 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, ServerIndex& index,
 }
 
 // An IN list is prepared before any row is read, so that an index that cannot answer, or a value
-// that has no place in the order, says so first. Of a list for `=` one value tells.
+// that has no place in the order, is refused first. For `=` the first value of the list stands for
+// all.
 ErrorCode RowFinder::PrepareScan() {
   const model::Find& find = *find_;
   if (!find.has_in) return scan_.Prepare(thd_, *open_, *index_, find.op, find.key);
@@ -53,7 +54,7 @@ ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, ServerIndex& inde
 
 ErrorCode RowFinder::PrepareFilters() {
   const auto& filters = find_->filters;
-  // What the requests before had more of, or larger ones, is not kept.
+  // Some constants of earlier requests are kept, but not the memory that large values took.
   for (size_t i = filters.size(); i < filters_.size(); ++i) filters_[i].Shrink();
   filters_.resize(std::max(filters.size(), std::min(filters_.size(), model::kKeptFiltersMax)));
   for (size_t i = 0; i < filters.size(); ++i) {
@@ -64,7 +65,7 @@ ErrorCode RowFinder::PrepareFilters() {
   return ErrorCode::kNone;
 }
 
-/// What is wrong with a filter's value, once its column is right. REQUIRES: PrepareFilters.
+/// The fault of a filter's value for its column. REQUIRES: PrepareFilters.
 ErrorCode RowFinder::CheckFilters() const {
   const auto& filters = find_->filters;
   for (size_t i = 0; i < filters.size(); ++i) {
@@ -105,7 +106,8 @@ int RowFinder::NextCandidate() {
   return scan_.First();
 }
 
-// One lookup a value, its first row only; values that are not found are passed over.
+// Looks up each value of the list, and takes its first row only; values that are not found are
+// skipped.
 int RowFinder::NextOfInList() {
   while (in_next_ < find_->in_values.size()) {
     if (IsKilled(*thd_)) return HA_ERR_ABORTED_BY_USER;

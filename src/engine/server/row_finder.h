@@ -18,17 +18,17 @@ class RowFinder {
 
   int Next();
 
-  /// For a row that is in record[0] already: only the filters of `find`.
+  /// For a row that is in record[0] already: prepares only the filters of `find`.
   model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
                                   const model::Find& find);
   bool Passes() { return Judge() == Verdict::kTake; }
 
-  /// No second row can come, so that the first may be changed at once.
+  /// Whether no second row can come, so that the first may be changed at once.
   bool is_single_row() const {
     return !find_->has_in && !scan_.merges_partitions() &&
            (find_->limit == 1 || scan_.is_single_row());
   }
-  /// The position of the row in record[0], to handler::ref.
+  /// Puts the position of the row in record[0] into handler::ref.
   void StorePosition() { scan_.StorePosition(); }
 
  private:
@@ -46,7 +46,7 @@ class RowFinder {
   ServerIndex* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
-  std::deque<Constant> filters_;  ///< One a filter, and some of the requests before.
+  std::deque<Constant> filters_;  ///< One for each filter, and some left from earlier requests.
   std::vector<model::Value> in_key_;
   size_t in_next_ = 0;
   uint64_t skipped_ = 0;

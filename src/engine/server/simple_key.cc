@@ -6,7 +6,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-constexpr size_t kDigitsMax = 19;  // Any such number fits 64 bits.
+constexpr size_t kDigitsMax = 19;  // A number of so many digits fits 64 bits.
 constexpr uint64_t kNotAscii = 0x8080808080808080;
 
 bool ParseDigits(std::string_view text, uint64_t* number) {
@@ -104,15 +104,15 @@ bool SimpleKey::WriteInteger(const Part& part, std::string_view text, uchar* to)
   if (!ParseDigits(text, &number)) return false;
   const unsigned bits = 8u * part.integer_bytes;
   const uint64_t max = part.is_unsigned ? ~uint64_t{0} >> (64 - bits) : ~uint64_t{0} >> (65 - bits);
-  const uint64_t lowest =
-      part.is_unsigned ? 0 : max + 1;  // Of the negative ones, without its sign.
+  const uint64_t lowest = part.is_unsigned ? 0 : max + 1;  // Of the lowest value, without its sign.
   if (number > (is_negative ? lowest : max)) return false;
   if (is_negative) number = 0 - number;
   memcpy(to, &number, part.integer_bytes);
   return true;
 }
 
-// As Field_varstring::get_key_image writes it: two bytes of length, the text, zeros up to the end.
+// Writes the format of Field_varstring::get_key_image: two bytes of length, the text, zeros up to
+// the end.
 bool SimpleKey::WriteText(const Part& part, std::string_view text, uchar* to) {
   if (text.size() > part.chars_max || !(part.is_binary || IsAscii(text))) return false;
   int2store(to, text.size());

@@ -3,7 +3,7 @@
 //
 // For these the stored value is the given one, so that a search by `=`, `<`, `<=`, `>` or `>=`
 // needs no comparison with rows. Whatever else a client may send (a text that is no number, 300 for
-// a TINYINT, NULL, a letter that is not ASCII) is refused here, and is key_scan.h's to answer.
+// a TINYINT, NULL, a letter that is not ASCII) is refused here, and left to key_scan.h.
 //
 // Threads: the session's. Lifetime: as long as the table is open.
 #pragma once
@@ -20,7 +20,7 @@ namespace rowsocket::engine::server {
 
 class SimpleKey {
  public:
-  /// Looks at the parts of a key, up to the first that is never simple.
+  /// Looks at the parts of a key, up to the first part that is never simple.
   void Learn(const KEY& key);
 
   /// Writes the key image of `values`; returns its bytes, or 0 when not all of them are simple.

@@ -29,7 +29,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
   key.reserve(db.size() + name.size() + 2);
   key.append(1, access == Access::kWrite ? 'w' : 'r').append(db).append(1, '/').append(name);
   const auto found = by_name_.try_emplace(std::move(key)).first;
-  // An entry without a table: memory ran out while it was opened.
+  // The entry has no table: memory ran out while the table was opened.
   if (found->second == nullptr) {
     auto open = std::make_unique<OpenTable>();
     open->access = access;
@@ -62,9 +62,9 @@ Outcome Tables::TakeLock(OpenTable& open) {
   if (open.access == Access::kWrite) {
     const Outcome outcome = locks_.TakeBackupLock(*open.table);
     if (!outcome.ok()) return outcome;
-    // After the backup lock, which SET GLOBAL read_only waits for.
+    // Behind the backup lock, because SET GLOBAL read_only waits for this lock.
     if (IsReadOnly()) return Outcome::Fail(ErrorCode::kLockTables);
-    // The write would be this node's alone, and the nodes would differ in silence.
+    // The write would be done on this node alone, and the nodes would differ in silence.
     if (IsGaleraNode()) return Outcome::Fail(ErrorCode::kGalera);
     if (ReferencesChanged(thd, open)) {
       out_of_date_ = true;
@@ -73,12 +73,12 @@ Outcome Tables::TakeLock(OpenTable& open) {
     }
   }
   locked_.reserve(locked_.size() + 1);
-  // Aria would take part in the turn's transaction, for a find as well, and having no prepare of
-  // its own take it from all others in the turn. Without this it commits at the end of the
-  // statement.
+  // Aria would take part in the turn's transaction, even for a find, and with an engine that has no
+  // prepare of its own the transaction could not be prepared in any engine. Without OPTION_BEGIN
+  // Aria commits at the end of the statement.
   const ulonglong begin = open.rolls_back ? 0 : thd->variables.option_bits & OPTION_BEGIN;
   thd->variables.option_bits &= ~begin;
-  // What outlasts the turn may not lie in the statement's memory.
+  // A lock that outlasts the turn must not lie in the statement's memory.
   open.lock = mysql_lock_tables(thd, open.tables.data(), static_cast<uint>(open.tables.size()),
                                 open.stays_locked ? MYSQL_LOCK_USE_MALLOC : 0);
   thd->variables.option_bits |= begin;
@@ -91,17 +91,17 @@ Outcome Tables::TakeLock(OpenTable& open) {
   return outcome;
 }
 
-// The lock stayed from an earlier turn; InnoDB is told that another statement begins.
+// The lock stayed from an earlier turn: InnoDB is told that another statement begins.
 int Tables::Resume(OpenTable& open) {
   handler* file = open.table->file;
   const int error = file->start_stmt(thd_.get(), TL_READ);
   if (error != 0) return error;
-  if (file->keyread_enabled()) file->extra(HA_EXTRA_KEYREAD);  // Is forgotten by start_stmt.
+  if (file->keyread_enabled()) file->extra(HA_EXTRA_KEYREAD);  // start_stmt forgets it.
   open.used_in = turn_;
   return 0;
 }
 
-// ha_reset also lets go of what handlers have put on the statement's memory, which is freed next.
+// ha_reset also lets go of what handlers have put into the statement's memory, which is freed next.
 void Tables::ReleaseLock(OpenTable& open) {
   mysql_unlock_tables(thd_.get(), open.lock, /*free_lock=*/open.stays_locked);
   open.lock = nullptr;
@@ -114,7 +114,8 @@ void Tables::ReleaseLock(OpenTable& open) {
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
   open.EndScan();
-  // A statement on another table may be open, whose row events name the tables of its own lock.
+  // A statement on another table may be open: its row events name the tables of its own lock, which
+  // thd->lock then is.
   THD* thd = thd_.get();
   if (thd->lock == open.lock) thd->lock = nullptr;
   ReleaseLock(open);
@@ -150,7 +151,7 @@ void Tables::EndTurn() {
   locks_.ReleaseBackupLocks();
 }
 
-// A turn may be shorter than looking is worth: once in a tick of the coarse clock is enough.
+// A turn may be shorter than a look at the locks: one look in a tick of the coarse clock is enough.
 void Tables::CloseIfWanted() {
   if (out_of_date_ || by_name_.size() > model::kSessionTablesMax) return CloseAll();
   const int64_t now_ms = base::CoarseNowMs();

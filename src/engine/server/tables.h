@@ -1,15 +1,16 @@
 // The tables that one session keeps open between turns, and their locks.
 //
 // A table is open at most twice: once for reads (consistent, without row locks) and once for
-// writes. Opening takes a metadata lock, which is what DDL waits for; EndTurn gives everything
-// back as soon as anybody waits (ticket by ticket, MDL_ticket::has_pending_conflicting_lock) or a
-// FLUSH asks for it.
+// writes. Opening takes a metadata lock, which is what DDL waits for; CloseIfWanted gives
+// everything back as soon as another session waits (ticket by ticket,
+// MDL_ticket::has_pending_conflicting_lock) or a FLUSH asks for it.
 //
-// The lock of an InnoDB table is a mere mark of use: who waits for the table waits for the metadata
-// lock. Between turns that only read it stays, and with it the handler's initialization; a turn
-// then begins as a statement under LOCK TABLES does (handler::start_stmt), and still has a read
-// view and a commit of its own. Threads: the session's. Lifetime: an OpenTable is valid until
-// CloseAll; generation() tells.
+// The lock of an InnoDB table is a mere note of use: sessions that wait for the table wait for the
+// metadata lock. Between turns that only read the lock stays, and with it the handler's
+// initialization; a turn then begins as a statement under LOCK TABLES does (handler::start_stmt),
+// and still has a read view and a commit of its own.
+//
+// Threads: the session's. Lifetime: an OpenTable is valid until CloseAll; generation() tells.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ class Tables {
   /// system_table, trigger..., or busy when a lock is in the way.
   Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
 
-  /// A turn of this kind begins.
+  /// Begins a turn that writes, or one that only reads.
   void BeginTurn(bool writes);
 
-  /// Locks an instance for the rest of the turn.
+  /// Locks the instance for the rest of the turn.
   Outcome Lock(OpenTable& open) {
     if (open.lock == nullptr || open.used_in != turn_) [[unlikely]]
       return TakeLock(open);
@@ -48,23 +49,23 @@ class Tables {
   void Unlock(OpenTable& open);
   /// Releases the locks of the turn, but for those that may stay; the tables stay open.
   void EndTurn();
-  /// No lock stays beyond this turn: something has gone wrong in it.
+  /// Lets no lock stay beyond this turn, because something has gone wrong in it.
   void LetGo() { locks_stay_ = false; }
 
   /// Ends the initialization of the handlers whose locks do not stay. REQUIRED before a commit.
   void EndScans();
 
-  /// Gives everything back when somebody waits for it or it is out of date.
+  /// Gives everything back when another session waits for a table or a table is out of date.
   void CloseIfWanted();
   void CloseAll();
 
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }
 
-  /// Rows of engines with transactions have been changed in this turn, and not taken back.
+  /// Whether rows of engines with transactions were changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
-  /// And some perhaps that the binary log does not have, if there is one.
+  /// Some of the changed rows may be missing in the binary log, if there is one.
   void NoteUnloggedRows() { has_unlogged_rows_ = true; }
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
 
@@ -86,7 +87,7 @@ class Tables {
   bool locks_stay_ = false;
   bool has_changed_rows_ = false;
   bool has_unlogged_rows_ = false;
-  bool out_of_date_ = false;  ///< All is to be closed at the end of the turn.
+  bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
   uint64_t statistics_flushed_s_ = 0;
 };

@@ -14,7 +14,7 @@ using model::Request;
 
 namespace {
 
-/// Times that an edit is decided anew because another session has inserted the row.
+/// How often an edit is decided anew because another session has inserted the row.
 constexpr int kEditRetriesMax = 3;
 
 int SqlCommand(const Request& request) {
@@ -39,9 +39,9 @@ bool IsWhole(const TABLE& table, const ServerIndex& index,
   return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
 }
 
-/// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes it behind
-/// the change of the row, and where it cannot have the lock for that it fails and leaves the row
-/// changed.
+/// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes such a
+/// value after it has changed the row, and where it does not get the lock for this note, it fails
+/// and leaves the row changed.
 bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Request& request) {
   const Field* const field = table.found_next_number_field;
   if (field == nullptr) return false;
@@ -56,7 +56,8 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 
 }  // namespace
 
-// Whether the engine takes back a change of one row that fails, whatever it has touched by then.
+// The statement that a request may join. Only statements are shared whose engine takes back a
+// failed change of one row as a whole.
 Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
@@ -75,8 +76,8 @@ Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Req
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
-  // With room for more rows the handler is left as reading by position needs it, and a FLOAT key
-  // may name several.
+  // With a larger limit the handler is left as reading by position needs it, and a FLOAT key may
+  // name several rows.
   if (request.find.limit != 1) return Kind::kAlone;
   return deletes ? Kind::kDelete : Kind::kUpdate;
 }
@@ -134,7 +135,7 @@ Outcome Writer::Join(OpenTable& open, ServerIndex& index, const Request& request
     outcome.transaction_lost = outcome.transaction_lost || left_half;
     return outcome;
   }
-  // What failed has left nothing; those before it stand.
+  // A failed request has changed nothing; the requests before it stand.
   thd_.ClearStatement();
   if (!statement_open_.spent) return outcome;
   const Outcome sealed = Seal();
@@ -146,7 +147,7 @@ Outcome Writer::Seal() {
   OpenTable* open = std::exchange(statement_open_, {}).open;
   if (open == nullptr) return outcome;
   statement_.End(*open, &outcome);
-  // What the requests in it were answered is gone with it.
+  // The rollback has undone changes whose requests are answered already.
   if (!outcome.ok()) outcome.transaction_lost = true;
   return outcome;
 }
@@ -175,8 +176,8 @@ Outcome Writer::Insert(OpenTable& open, ServerIndex& index, const model::Insert&
   return WriteRow(table);
 }
 
-// InnoDB says the same of a counter that is used up (of 64 bits) and of one whose lock it does not
-// get, because an INSERT ... SELECT has it.
+// InnoDB returns the same error for a counter that is used up (of 64 bits) and for a counter whose
+// lock it does not get, because an INSERT ... SELECT has it.
 int Writer::CounterError(TABLE* table) {
   handler* file = table->file;
   const bool is_used_up =
@@ -212,7 +213,8 @@ Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& f
 
 Outcome Writer::FindAndModify(OpenTable& open, ServerIndex& index, const model::Find& find,
                               model::RowSink& sink) {
-  // The values of key and filters are no values of the row: nothing about them is an error.
+  // The values of key and filters are not stored in the row: a conversion that loses something is
+  // no error.
   thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
@@ -359,7 +361,7 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
   if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
   if (decision == Decision::kDelete) {
     statement_.SetCommand(SQLCOM_DELETE);
-    statement_open_.spent = true;  // Other columns are marked than for an update.
+    statement_open_.spent = true;  // A delete marks other columns than an update.
     MarkForDelete(*table);
     outcome = DeleteRow(table);
   } else if (!exists) {

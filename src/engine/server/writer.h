@@ -3,9 +3,9 @@
 // NOT NULL, strict conversion, row events.
 //
 // Requests for single rows of one index that do the same share one statement of the server: it is
-// prepared once and stays open until something else is to be done (Seal). That each of them can
-// fail alone is the storage engine's doing, which takes back what is left of a failed change of one
-// row; so only InnoDB's tables share statements, and only where a change is one row's.
+// prepared once and stays open until something else is to be done (Seal). Each of them can fail
+// alone, because the storage engine takes back a failed change of one row as a whole; so only
+// InnoDB's tables share statements, and only where a change is one row's.
 //
 // Threads: the session's.
 #pragma once
@@ -27,21 +27,21 @@ class Writer {
   /// REQUIRES: a turn that writes is open.
   Outcome Execute(ServerIndex& index, const model::Request& request, model::RowSink& sink);
 
-  /// Ends the statement that requests may have been left open. REQUIRED before a row, a commit.
+  /// Ends the statement that requests have left open. REQUIRED before BeginRow and before a commit.
   Outcome Seal();
-  /// The same where the turn is rolled back.
+  /// Ends the statement that requests have left open, where the turn is rolled back.
   void Abandon();
 
  private:
-  /// What a statement is prepared for, where others like it may join it.
+  /// The kind of requests that may join a statement.
   enum class Kind : uint8_t { kAlone, kUpdate, kDelete, kInsert, kEdit };
   struct OpenStatement {
-    OpenTable* open = nullptr;  ///< Null: none.
+    OpenTable* open = nullptr;  ///< Null: no statement is open.
     const ServerIndex* index = nullptr;
     Kind kind = Kind::kAlone;
-    size_t values = 0;      ///< kInsert: columns that are given.
-    bool spent = false;     ///< Nothing may join it any more.
-    bool has_half = false;  ///< A request has deleted its row, and is yet to insert it anew.
+    size_t values = 0;      ///< kInsert: how many columns are given.
+    bool spent = false;     ///< No request may join the statement any more.
+    bool has_half = false;  ///< A request has deleted its row, and has yet to insert it anew.
   };
 
   static Kind KindOf(const OpenTable& open, ServerIndex& index, const model::Request& request);
@@ -64,7 +64,7 @@ class Writer {
   Outcome ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
-  /// Changes the row in record[0]. `*changed` counts as the protocol counts.
+  /// Changes the row in record[0]. `*changed`: whether the row counts as modified for the protocol.
   Outcome ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);
@@ -73,11 +73,11 @@ class Writer {
   Outcome Edit(OpenTable& open, ServerIndex& index, const model::Edit& edit);
   void MarkForEdit(TABLE* table, ServerIndex& index);
   Outcome PrepareEdit(TABLE* table, ServerIndex& index);
-  /// One reading, decision and change. `*again`: the row has come into being meanwhile.
+  /// Reads, decides and changes once. `*again`: another session has inserted the row meanwhile.
   Outcome EditOnce(OpenTable& open, ServerIndex& index, const model::Edit& edit, bool* again);
   Outcome InsertEdited(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);
-  /// A row that a foreign key keeps is only changed.
+  /// Deletes the row and inserts it anew. A row that a foreign key refers to is only changed.
   Outcome Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                 std::span<const model::CellChange> changes, bool* again);
 

@@ -7,7 +7,7 @@
 
 namespace rowsocket::engine::server {
 
-/// What a table is opened by, and locked.
+/// The table reference by which a table is opened and locked.
 using TableReference = TABLE_LIST;
 
 // --- Columns ---
@@ -16,7 +16,7 @@ inline const char* NameText(const Field& field) { return field.field_name.str; }
 inline std::string_view NameOf(const Field& field) {
   return {field.field_name.str, field.field_name.length};
 }
-/// The column's place in the table, from 0.
+/// The position of the column in the table, from 0.
 inline uint NumberOf(const Field& field) { return field.field_index; }
 inline bool IsGenerated(const Field& field) { return field.vcol_info != nullptr; }
 inline bool IsBlob(const Field& field) { return (field.flags & BLOB_FLAG) != 0; }
@@ -31,7 +31,8 @@ inline const uchar* NullByteOf(const Field& field) {
 }
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
 
-/// Not UUID, INET4, INET6 and the like, whose values are bytes that their type alone explains.
+/// False for UUID, INET4, INET6 and the like, whose values are bytes that their type alone
+/// explains.
 inline bool IsTraditional(const Field& field) {
   return field.type_handler()->is_traditional_scalar_type();
 }
@@ -41,7 +42,7 @@ inline bool IsPlainDate(const Field& field) {
 inline bool IsPlainDatetime(const Field& field) {
   return field.type_handler() == &type_handler_datetime2;
 }
-/// VARCHAR and VARBINARY as they are stored, not compressed.
+/// Whether the column is a VARCHAR or VARBINARY that is not stored compressed.
 inline bool IsPlainVarchar(const Field& field) {
   return field.type_handler() == &type_handler_varchar && field.compression_method() == nullptr;
 }
@@ -52,7 +53,7 @@ inline bool IsPlainBlob(const Field& field) {
           type == &type_handler_medium_blob || type == &type_handler_long_blob);
 }
 
-/// The column, and what it is generated from, are among those that are read next.
+/// Marks the column, and the columns it is generated from, for the next reads.
 inline void MarkForReading(Field& field) { field.register_field_in_read_map(); }
 
 // --- Tables ---
@@ -62,7 +63,7 @@ inline bool HasChecks(const TABLE& table) { return table.check_constraints != nu
 inline bool HasPeriod(const TABLE& table) { return table.s->period.name.str != nullptr; }
 /// Whether a default value comes from a sequence, which is a table of its own.
 inline bool HasSequences(const TABLE& table) { return table.internal_tables != nullptr; }
-/// Whether uniqueness is kept by more than the engine's own indexes.
+/// Whether the server keeps values unique beyond the engine's own indexes.
 inline bool HasServersUniqueKeys(const TABLE& table) {
   return table.s->long_unique_table || table.s->period.unique_keys != 0;
 }
@@ -70,9 +71,9 @@ inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullpt
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
 inline bool IsReferenced(const TABLE& table) { return table.file->referenced_by_foreign_key(); }
 
-/// System versioning: rows of the past stand beside those of now.
+/// Whether rows of the past stand beside the present ones (system versioning).
 inline bool KeepsHistory(const TABLE& table) { return table.versioned(); }
-/// REQUIRES: KeepsHistory. Of the row in record[0].
+/// Whether the row in record[0] is one of the past. REQUIRES: KeepsHistory.
 inline bool IsHistory(const TABLE& table) { return !table.vers_end_field()->is_max(); }
 inline void MarkHistoryForReading(const TABLE& table) {
   if (table.versioned()) table.vers_end_field()->register_field_in_read_map();
@@ -82,7 +83,7 @@ inline void MarkForInsert(TABLE& table) { table.mark_columns_needed_for_insert()
 inline void MarkForUpdate(TABLE& table) { table.mark_columns_needed_for_update(); }
 inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(); }
 
-/// What the query cache has of the table is no longer true.
+/// Drops what the query cache has of the table.
 inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd, table, 0); }
 
 // --- The server ---

@@ -56,5 +56,5 @@
 #undef swap
 
 #include "compat.h"
-// Behind compat.h.
+// It needs compat.h.
 #include "accessors.h"

@@ -16,19 +16,20 @@ class Committer {
  public:
   Committer(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
-  /// What the turn will be: a transaction that writes, or one view for all finds.
+  /// Begins a transaction that writes, or one view for all finds.
   void Begin(bool writes);
 
   /// Whether other sessions see the rows of the transaction before its log is flushed.
   bool IsSeenBeforeItIsFlushed() const;
-  /// From here to the end of Commit or Rollback no backup begins. Waits for one that is at work.
+  /// Keeps backups from beginning until Commit or Rollback has ended. Waits for a backup that is at
+  /// work.
   void HoldBackups();
 
   struct Result {
     bool failed = false;
-    bool unknown = false;  ///< The transaction may stand all the same, or a replica may lack it.
+    bool unknown = false;  ///< The transaction may stand nevertheless, or a replica may lack it.
   };
-  /// REQUIRES: Begin(true). `must_flush`: somebody is told of more than relaxed writes.
+  /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
   Result Commit(bool must_flush);
   void RollbackStatement();
   void RollbackTransaction();
@@ -45,7 +46,7 @@ class Committer {
   std::vector<handlerton*> seen_;  ///< The engines whose rows a turn has locked and not changed.
 };
 
-/// Ends the statement that is open within the transaction. True: it failed.
+/// Ends the statement that is open within the transaction. True when it failed.
 bool CommitStatement(THD* thd);
 
 }  // namespace rowsocket::engine::server

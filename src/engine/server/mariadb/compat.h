@@ -16,11 +16,11 @@ namespace rowsocket::engine::server {
 
 inline constexpr const char* kServerLine = "mariadb-11.8";
 
-/// What takes part in a transaction: most are storage engines, the binary log and the cache of
-/// vector indexes are none.
+/// A member of a transaction. Most are storage engines; the binary log and the cache of vector
+/// indexes are not.
 using Participant = transaction_participant;
 
-/// The storage engine that a participant is; null for one that is none.
+/// The storage engine that a participant is; null for other participants.
 inline handlerton* EngineOf(Participant* participant) {
   st_plugin_int* const plugin = hton2plugin[participant->slot];
   const bool is_engine = plugin != nullptr && plugin->plugin->type == MYSQL_STORAGE_ENGINE_PLUGIN;
@@ -28,8 +28,8 @@ inline handlerton* EngineOf(Participant* participant) {
 }
 
 /// Makes the engine's log as durable as commits are. In 11.8 InnoDB's function flushes whatever
-/// innodb_flush_log_at_trx_commit says, so that the variable is asked here: with 0 and 2 a commit
-/// waits for no flush either.
+/// innodb_flush_log_at_trx_commit says, so that the variable is read here: with 0 and 2 no commit
+/// waits for a flush, and neither do answers.
 inline void FlushLogs(handlerton* engine, ulonglong flush_at_commit) {
   if (engine->db_type != DB_TYPE_INNODB || (flush_at_commit & 1) != 0) engine->flush_logs(engine);
 }
@@ -38,7 +38,7 @@ inline int PrepareToWrite(handler& file, bool sets_fields) {
   return file.prepare_for_modify(sets_fields, /*can_lookup=*/true);
 }
 
-/// Whether rows are found by the key's order or equality: not in full-text, spatial and vector
+/// Whether rows are found by the key's order or equality. False for full-text, spatial and vector
 /// indexes.
 inline bool IsSearchable(const KEY& key) {
   return key.algorithm != HA_KEY_ALG_FULLTEXT && key.algorithm != HA_KEY_ALG_RTREE &&
@@ -47,17 +47,19 @@ inline bool IsSearchable(const KEY& key) {
 
 inline bool IsVector(const Field& field) { return field.type_handler() == &type_handler_vector; }
 
-/// Whether the table has an index that the server keeps in a table beside it (VECTOR): a row that
-/// fails behind the engine's own change is taken back with its statement alone.
+/// Whether the server keeps an index of the table in a table of its own beside it (VECTOR). When a
+/// row of such a table fails after the engine has changed it, only a rollback of the whole
+/// statement takes the change back.
 inline bool HasIndexBeside(const TABLE& table) { return table.s->hlindexes() != 0; }
 
-/// The index beside the table stays locked from its first use in the transaction; its handler and
-/// its cache are told that another statement begins, as the table's handler is.
+/// Tells the index beside the table that another statement begins. The index stays locked from its
+/// first use in the transaction on, so that its handler and its cache have to be told as the
+/// table's handler is.
 inline void BeginStatementOfIndexBeside(THD* thd, TABLE* table) {
   if (table->hlindex == nullptr || table->hlindex->in_use != thd) return;
   table->hlindex->file->start_stmt(thd, table->reginfo.lock_type);
   // The cache registers itself with the first statement of the transaction alone, and would not
-  // hear of the rollback of a later one.
+  // hear of the rollback of a later statement.
   for (Ha_trx_info* each = thd->transaction->all.ha_list; each != nullptr; each = each->next()) {
     st_plugin_int* const plugin = hton2plugin[each->ht()->slot];
     if (plugin != nullptr && plugin->plugin->type == MYSQL_DAEMON_PLUGIN &&
@@ -91,7 +93,7 @@ using Participant = handlerton;
 
 inline handlerton* EngineOf(Participant* participant) { return participant; }
 
-/// InnoDB's function looks at innodb_flush_log_at_trx_commit itself.
+/// InnoDB's function reads innodb_flush_log_at_trx_commit itself.
 inline void FlushLogs(handlerton* engine, ulonglong) { engine->flush_logs(engine); }
 
 inline int PrepareToWrite(handler& file, bool) {

@@ -11,12 +11,12 @@
 
 namespace rowsocket::engine::server {
 
-/// The foreign keys that refer to the table, and a text that differs when they do. False: out of
-/// memory.
+/// Lists the foreign keys that refer to the table, and writes a text that differs when they do.
+/// False when memory runs out.
 bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::string* text);
 
-/// Whether other foreign keys refer to a table of this instance than when it was opened. A child
-/// that is not open cannot be cascaded to; the engine relies on it.
+/// Whether the foreign keys that refer to a table of this instance have changed since it was
+/// opened. The engine relies on each child being open, and cannot cascade to another one.
 bool ReferencesChanged(THD* thd, const OpenTable& open);
 
 /// Whether a foreign key of the table, or one that refers to it, has one of these columns.

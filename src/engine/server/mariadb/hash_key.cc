@@ -9,8 +9,8 @@ KeyParts UserKeyParts(const KEY& key) {
   return {key.key_part - count, count, true};
 }
 
-// As TABLE::update_virtual_field, which besides computes the generated columns among the key's
-// anew: over the values just stored, and from what record[0] still has of an earlier request.
+// Unlike TABLE::update_virtual_field, this does not compute generated columns among the key's anew:
+// that would overwrite the values just stored, from values of an earlier request in record[0].
 void StoreHash(THD* thd, TABLE* table, const KEY& key) {
   Field* const hash = key.key_part->field;
   Query_arena backup;

@@ -8,7 +8,7 @@
 
 namespace rowsocket::engine::server {
 
-/// The user-visible parts of a KEY.
+/// The parts of a key that the user named.
 struct KeyParts {
   const KEY_PART_INFO* first;
   uint count;

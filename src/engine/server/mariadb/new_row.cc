@@ -10,7 +10,7 @@ using model::Modification;
 
 namespace {
 
-/// Whether a cell is exactly these bytes.
+/// Tells whether a cell is exactly these bytes.
 struct ComparingSink final : model::RowSink {
   explicit ComparingSink(std::string_view wanted) : wanted(wanted) {}
   bool Cell(std::string_view text) override {
@@ -23,7 +23,7 @@ struct ComparingSink final : model::RowSink {
   bool equal = false;
 };
 
-/// Where a value may be stored as something shorter or longer without a word: CHAR and BINARY, and
+/// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and
 /// blanks beyond the end of a VARCHAR.
 bool MayPadOrTrim(const Field* field, std::string_view text) {
   if (field->real_type() == MYSQL_TYPE_STRING) return true;
@@ -95,8 +95,8 @@ bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::E
   return CompleteInsert(table);
 }
 
-// As in SQL a VIRTUAL column is computed only where something needs it: one whose expression fails
-// is no reason to refuse the row.
+// As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
+// fails is no reason to refuse the row.
 void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if ((*field)->vcol_info == nullptr) bitmap_set_bit(table->read_set, (*field)->field_index);
@@ -154,7 +154,7 @@ NewRow::Made NewRow::StoreNewValues(TABLE* table, const ServerIndex& index,
     Field* field = table->field[fields[i]];
     const bool given = i < find.modifications.size();
     if (find.modification == Modification::kUpdate) {
-      // Values that are missing at the end of a line are empty strings, as everywhere.
+      // The protocol reads values that are missing at the end of a line as empty strings.
       const model::Value value = given ? find.modifications[i] : model::Value(std::string_view(""));
       if (!StoreCell(thd_.get(), field, value)) return Made::kRefused;
       continue;

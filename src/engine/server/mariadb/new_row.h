@@ -1,8 +1,8 @@
 // Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
 // UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table.
 //
-// Flow of an update: record[0] holds the row as it is; Modify or Change makes the new one of it and
-// leaves the old one in record[1]. Conversions are strict from then on.
+// Flow of an update: record[0] holds the row as it is; Modify or Change makes the new row of it and
+// leaves the old row in record[1]. Conversions are strict from then on.
 // Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace rowsocket::engine::server {
 
-/// In a column that generates its values 0 is a value like any other.
+/// While it lives, 0 is a value like any other in a column that generates its values.
 class ExplicitZero {
  public:
   explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
@@ -34,8 +34,8 @@ class NewRow {
  public:
   enum class Made : uint8_t {
     kChanged,
-    kSame,       ///< Counts as modified, but there is nothing to write.
-    kLeftAlone,  ///< A decrement would change a sign: does not count as modified.
+    kSame,       ///< The row counts as modified, but there is nothing to write.
+    kLeftAlone,  ///< A decrement would change a sign: the row does not count as modified.
     kRefused,
   };
 
@@ -43,16 +43,16 @@ class NewRow {
 
   /// Marks the columns that an update through this index reads and writes.
   void PrepareUpdate(TABLE* table, const ServerIndex& index);
-  /// What U, + or - make of the row.
+  /// Makes the row of U, + or -.
   Made Modify(TABLE* table, const ServerIndex& index, const model::Find& find);
-  /// What an edit makes of it.
+  /// Makes the row of an edit.
   Made Change(TABLE* table, const ServerIndex& index, std::span<const model::CellChange> changes);
 
-  /// A row of these values of the opened columns.
+  /// Makes a row of these values of the opened columns.
   bool Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
-  /// The same after a first one of as many values, within one statement.
+  /// Makes a row as Insert does, after a first row with as many values in one statement.
   bool InsertAnother(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
-  /// A row with this key and these values of the opened columns.
+  /// Makes a row of an edit's key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
 

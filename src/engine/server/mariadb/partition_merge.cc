@@ -7,12 +7,12 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Bytes of a partitioned table's position that name the partition.
+/// Bytes at the front of a row's position that name the partition, in a partitioned table.
 constexpr uint kPartitionBytes = 2;
 
 bool IsEnd(int error) { return error == HA_ERR_KEY_NOT_FOUND || error == HA_ERR_END_OF_FILE; }
 
-/// The order of two key images. NULL is before everything.
+/// Compares two key images. NULL is before everything.
 int CompareImages(const KEY& key, const uchar* left, const uchar* right) {
   for (uint i = 0; i < key.user_defined_key_parts; ++i) {
     const KEY_PART_INFO& part = key.key_part[i];
@@ -98,7 +98,8 @@ int PartitionMerge::Next() {
   return Show();
 }
 
-// The text of a virtual BLOB has one place, which rows of other partitions have overwritten.
+// A virtual BLOB column has room for one text, which rows of other partitions have overwritten: it
+// is computed anew.
 int PartitionMerge::Show() {
   if (heap_.empty()) return HA_ERR_END_OF_FILE;
   const Candidate& first = heap_.front();

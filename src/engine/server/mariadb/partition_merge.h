@@ -1,6 +1,6 @@
 // Reads an index of a partitioned table in order, partition by partition, as the server's own
-// merging does; but with virtual columns in the index, which the server computes only in a row that
-// is read into record[0], so that it merges rows by what its other buffers happen to hold.
+// merging does; but also where the index has virtual columns. The server computes these only in a
+// row that is read into record[0], so that its merging compares whatever its other buffers hold.
 //
 // Flow: Begin, First, then Next until one returns an error number. The row is in record[0].
 // Threads: the session's. Lifetime: of a scan; the partitions' cursors belong to the table's
@@ -18,12 +18,12 @@ class PartitionMerge {
  public:
   void Begin(TABLE* table, uint key, bool descending);
 
-  /// `key_map` 0: from the end of the index that comes first.
+  /// `key_map` 0: from the end of the index that comes first in the order.
   int First(const uchar* key_image, key_part_map key_map, ha_rkey_function flag);
   int Next();
 
-  /// The position of the row in record[0], to handler::ref: handler::position() would name the
-  /// partition that the server itself has read last.
+  /// Puts the position of the row in record[0] into handler::ref: handler::position() would name
+  /// the partition that the server itself has read last.
   void StorePosition();
 
  private:
@@ -38,7 +38,7 @@ class PartitionMerge {
   void Fill(Candidate* candidate);
   int Show();
   int Compare(const Candidate& left, const Candidate& right) const;
-  /// Order of a heap whose front is the row that comes first.
+  /// The order of a heap whose front is the row that comes first.
   bool IsBehind(const Candidate& left, const Candidate& right) const {
     const int order = Compare(left, right);
     return descending_ ? order < 0 : order > 0;

@@ -57,7 +57,7 @@ void TableLocks::ReleaseCommitLock(OpenTable& open) {
 
 bool TableLocks::SomebodyWaits() const {
   for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
-    // needs_reopen() does not tell of FLUSH TABLES and of OPTIMIZE.
+    // needs_reopen() does not tell of FLUSH TABLES and OPTIMIZE.
     if (table->needs_reopen() || table->s->tdc->flushed ||
         (table->mdl_ticket != nullptr && table->mdl_ticket->has_pending_conflicting_lock())) {
       return true;

@@ -1,5 +1,5 @@
-// The locks beside those of the tables themselves: against backups, and for those who wait for a
-// table.
+// The locks beside those of the tables themselves: against backups, and for sessions that wait for
+// a table.
 //
 // Threads: the session's. Errors: lock_tables, killed; busy or gives way.
 #pragma once
@@ -10,20 +10,21 @@
 
 namespace rowsocket::engine::server {
 
-/// The outcome of a lock that was not had.
+/// The outcome when a lock could not be had.
 Outcome LockFailure(WorkerThd& thd);
 
 class TableLocks {
  public:
   explicit TableLocks(WorkerThd& thd) : thd_(thd) {}
 
-  /// What FLUSH TABLES WITH READ LOCK and BACKUP STAGE wait for, or hold.
+  /// Takes the lock that FLUSH TABLES WITH READ LOCK and BACKUP STAGE wait for, or hold.
   Outcome TakeBackupLock(const TABLE& table);
   void ReleaseBackupLocks();
 
-  /// What is changed in a table of an engine without transactions cannot be taken back: its commit
-  /// must not be what has to wait. Taken behind the lock of the table and held no longer, because
-  /// all other commits of the server may wait for it.
+  /// A change in a table of an engine without transactions cannot be taken back, so that its commit
+  /// must not be what has to wait: the lock of the commit is taken before the change. It is taken
+  /// behind the lock of the table and held no longer, because all other commits of the server may
+  /// wait for it.
   Outcome TakeCommitLock(OpenTable& open);
   void ReleaseCommitLock(OpenTable& open);
 
@@ -36,7 +37,7 @@ class TableLocks {
   Outcome Take(enum_mdl_type type, unsigned bit);
 
   WorkerThd& thd_;
-  unsigned backup_locks_ = 0;  ///< Bit by kind: taken in this turn.
+  unsigned backup_locks_ = 0;  ///< One bit for each kind of lock taken in this turn.
 };
 
 }  // namespace rowsocket::engine::server

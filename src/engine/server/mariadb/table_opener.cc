@@ -14,7 +14,8 @@ namespace {
 /// A chain of cascading foreign keys longer than this cannot exist (InnoDB's own limit is 15).
 constexpr unsigned kCascadeDepthMax = 16;
 
-/// Of a name that is no UTF-8 the server would open the file of another, without that one's locks.
+/// For a name that is not UTF-8 the server would open the file of another table, without the locks
+/// of that table.
 bool IsName(std::string_view name) {
   const bool is_text =
       Well_formed_prefix(system_charset_info, name.data(), name.size()).length() == name.size();
@@ -34,7 +35,7 @@ bool TellsTime(const TABLE& table) {
   });
 }
 
-/// What is opened meanwhile is closed again, unless it is kept: also where memory runs out.
+/// Closes what is opened while it lives, unless that is kept: also where memory runs out.
 class Opening {
  public:
   explicit Opening(THD* thd)
@@ -78,7 +79,7 @@ Outcome TableOpener::OpenInstance(const std::string& db, const std::string& name
   open->is_innodb =
       open->table->part_info == nullptr && open->table->file->ht->db_type == DB_TYPE_INNODB;
   open->tells_time = TellsTime(*open->table);
-  // What generated columns are computed with lies in the statement's memory.
+  // The memory in which generated columns are computed is the statement's.
   open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
   return outcome;
@@ -120,7 +121,8 @@ Outcome TableOpener::OpenOne(OpenTable* open, std::string_view db, std::string_v
   if (opened->s->table_category != TABLE_CATEGORY_USER) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
-  // What SQL's HANDLER refuses as well. A MERGE table's children, for one, are not open.
+  // SQL's HANDLER refuses these engines as well: for one, the children of a MERGE table are not
+  // open.
   if ((opened->file->ha_table_flags() & HA_CAN_SQL_HANDLER) == 0) {
     return Outcome::Fail(ErrorCode::kTableEngine);
   }
@@ -139,8 +141,8 @@ Outcome TableOpener::FailureToOpen(Open_table_context* context, OpenTable* open,
   }
   const uint number = thd->is_error() ? thd->get_stmt_da()->sql_errno() : 0;
   if (for_foreign_key && (number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE)) {
-    // Dropped or renamed since the foreign keys were listed, as happens to SQL: TakeLock looks
-    // whether one refers to the parent by now.
+    // The child was dropped or renamed since the foreign keys were listed, as happens to SQL:
+    // TakeLock looks whether another child refers to the parent by now.
     open->list.pop_back();
     thd_.ClearStatement();
     return {};
@@ -173,7 +175,8 @@ Outcome TableOpener::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool
                           (updates && fk_modifies_child(key->update_method));
     const std::string_view db(key->foreign_db->str, key->foreign_db->length);
     const std::string_view name(key->foreign_table->str, key->foreign_table->length);
-    // The table that the client named is none that a cascade finds, when one leads back to it.
+    // A cascade does not find the table that the client named, so that a cascade which leads back
+    // to it has another instance.
     const bool known = std::any_of(open->tables.begin(), open->tables.end(), [&](TABLE* table) {
       const bool may_cascade =
           table->pos_in_table_list->prelocking_placeholder == TABLE_LIST::PRELOCK_FK &&
@@ -184,7 +187,8 @@ Outcome TableOpener::OpenForeignKeyChildren(OpenTable* open, TABLE* parent, bool
     });
     if (known) continue;
     TABLE* child = nullptr;
-    // Of a child that is not there no lock stays, which nobody would see that it is in the way.
+    // A child that is not there must leave no lock behind: no check would notice that the lock is
+    // in another session's way.
     Opening opening(thd_.get());
     Outcome outcome = OpenOne(open, db, name, cascades ? TL_FIRST_WRITE : TL_READ, true, &child);
     if (!outcome.ok()) return outcome;

@@ -1,4 +1,5 @@
-// Opens tables for a session, and with a table that is written to the children of its foreign keys.
+// Opens tables for a session, and with a table that is written to, the children of its foreign
+// keys.
 //
 // Each open table holds a metadata lock, which is what DDL waits for. Threads: the session's.
 // Errors: open_table, view, sequence, system_table, table_engine; busy or gives way where a lock is
@@ -14,14 +15,14 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether its engine, or that of its partitions, can take a statement back.
+/// Whether the table's engine, or its partitions' engine, can take a statement back.
 bool RollsBack(const TABLE& table);
 
 class TableOpener {
  public:
   explicit TableOpener(WorkerThd& thd) : thd_(thd) {}
 
-  /// REQUIRES: open->access is set. Where it fails nothing stays open.
+  /// REQUIRES: open->access is set. A failure leaves nothing open.
   Outcome Open(const std::string& db, const std::string& name, OpenTable* open);
 
  private:

@@ -10,11 +10,11 @@
 namespace rowsocket::engine::server {
 
 struct TimeText {
-  longlong packed = 0;   ///< As val_time_packed or val_datetime_packed of a column gives it.
+  longlong packed = 0;   ///< As a column's val_time_packed or val_datetime_packed gives it.
   bool is_none = false;  ///< The text is no time; `packed` is the zero date.
 };
 
-/// `is_duration`: for a column of TIME. The THD's sql_mode says which dates there are.
+/// `is_duration`: for a column of TIME. The THD's sql_mode says which dates are accepted.
 TimeText ReadTime(THD* thd, std::string_view text, bool is_duration);
 
 }  // namespace rowsocket::engine::server

@@ -1,4 +1,4 @@
-// Opens connections of a stream protocol and says hello on them.
+// Opens connections of a stream protocol and sends the hello of the workload on each.
 //
 // Flow: waves of kConnectWave: connect all, send all hellos, then read all their replies, so that
 //       the server's side of it is not measured by round trips of one client.
@@ -17,7 +17,7 @@ namespace rowsocket::bench {
 
 inline constexpr size_t kConnectWave = 64;
 
-/// `says_hello` false: connections only, whose being accepted is not proven.
+/// `says_hello` false: only connects, without proof that the server has accepted the connections.
 bool OpenConnections(const Options& options, Workload* workload, size_t count, bool says_hello,
                      std::vector<net::UniqueFd>* connections, std::string* error);
 

@@ -1,4 +1,5 @@
-// Which row the next decrement is for: one of --hot-rows, or by --cold-percent one of the others.
+// Chooses the row of the next decrement: one of --hot-rows, or by --cold-percent one of the other
+// rows.
 #pragma once
 
 #include "bench/keys.h"

@@ -16,7 +16,7 @@ constexpr char kChangeId = '1';
 
 enum Kind : uint8_t { kFind, kChange };
 
-/// A line without its LF; 0 bytes: it is not complete.
+/// A line without its LF; 0 bytes: the line is not complete.
 struct Line {
   std::string_view text;
   size_t bytes = 0;
@@ -47,7 +47,7 @@ std::string Join(const std::vector<std::string>& names) {
   return list;
 }
 
-/// What all of them share: the hello and its replies.
+/// The common part of these workloads: the hello and its replies.
 class Base : public Workload {
  public:
   Base(const Options& options, Shared* shared, uint64_t seed)
@@ -211,7 +211,7 @@ class Insert : public Base {
     return at;
   }
 
-  // A table with AUTO_INCREMENT answers a third token, the generated id.
+  // A table with AUTO_INCREMENT adds a third token to the reply, the generated id.
   Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
     const Line line = FirstLine(received);
     if (line.bytes == 0) return {};
@@ -279,7 +279,8 @@ class Decrement : public Base {
   std::string suffix_;
 };
 
-/// Finds and updates by turns of chance; updates must leave the columns that are read alone.
+/// Chooses at random between finds and updates; updates must not change the columns that finds
+/// read.
 class Mixed : public Workload {
  public:
   Mixed(const Options& options, Shared* shared, uint64_t seed)

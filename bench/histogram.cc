@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kLinear = uint64_t{1} << Histogram::kLinearBits;
 constexpr uint64_t kHalf = kLinear / 2;
 constexpr size_t kCounters = (Histogram::kValueBits - Histogram::kLinearBits) * kHalf + kLinear;
-// Counters that ForEach joins: 1,024 a doubling become 64.
+// The number of counters that ForEach joins into one: 64 of 1,024 in each doubling remain.
 constexpr size_t kJoined = 16;
 
 }  // namespace
@@ -49,7 +49,8 @@ double Histogram::mean() const {
 }
 
 uint64_t Histogram::Percentile(double percent) const {
-  // 99.9 is no binary number: without the margin it would ask for one value more at times.
+  // 99.9 has no exact binary form: without the margin the result would at times be one value too
+  // high.
   const double wanted = std::ceil(percent / 100 * static_cast<double>(count_) - 1e-6);
   const uint64_t rank = std::max<uint64_t>(1, static_cast<uint64_t>(wanted));
   uint64_t seen = 0;

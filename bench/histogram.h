@@ -1,9 +1,9 @@
-// Counts latencies so that any percentile can be asked for later, within 0.1 % of the value.
+// Counts latencies, and tells any percentile of them later, within 0.1 % of the value.
 //
 // The layout is HdrHistogram's, by Gil Tene: counters are linear up to 2,048 and then double their
 // width with every power of two, which keeps three significant digits at any size.
 //
-// Threads: one owner; threads that measure keep one each and Merge at the end.
+// Threads: one owner; threads that measure keep one histogram each and Merge at the end.
 // Limits: values above kValueMax count as kValueMax (18 minutes when they are nanoseconds); max()
 //         and mean() are exact.
 #pragma once
@@ -30,8 +30,8 @@ class Histogram {
   uint64_t max() const { return max_; }
   double mean() const;
 
-  /// The smallest recorded value that at least `percent` of all values do not exceed, as the upper
-  /// end of its counter; 0 without values.
+  /// The smallest recorded value that at least `percent` percent of all values do not exceed, as
+  /// the upper end of its counter; 0 without values.
   uint64_t Percentile(double percent) const;
 
   /// Calls visit(upper end, count) in ascending order; counters are joined down to about two

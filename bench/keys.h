@@ -2,7 +2,7 @@
 //
 // Flow: ParseKeys("zipf:0.99") once; a KeyChooser per thread; Next() per key, 1 to rows.
 // Threads: one owner; different seeds give different sequences, the same seed the same.
-// Cost: no logarithm per key. Zipf keys are drawn beforehand, kDrawnKeys of them, and repeated.
+// Cost: no logarithm per key. Zipf keys are drawn beforehand, kDrawnKeys keys, and repeated.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ class Random {
   explicit Random(uint64_t seed);
 
   uint64_t Next();
-  /// Evenly from 0 to below - 1. REQUIRES: below > 0 and below < 2^32.
+  /// An even random number from 0 to below - 1. REQUIRES: below > 0 and below < 2^32.
   uint64_t Below(uint64_t below) { return ((Next() >> 32) * below) >> 32; }
-  /// Evenly in [0, 1).
+  /// An even random number in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:
   uint64_t state_[4];
 };
 
-/// Ranks 1 to n with probability proportional to 1 / rank^theta, by the method of Gray et al.,
-/// "Quickly generating billion-record synthetic databases" (SIGMOD 1994).
+/// Draws ranks 1 to n with probability proportional to 1 / rank^theta, by the method of Gray et
+/// al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994).
 class Zipf {
  public:
   /// REQUIRES: n >= 1, 0 < theta < 1. Takes time proportional to n.
@@ -53,7 +53,7 @@ struct Keys {
   uint64_t hot_rows = 0;  ///< kHot: keys are 1 to hot_rows, evenly.
 };
 
-/// `uniform`, `zipf`, `zipf:THETA`, `hot:K`; nothing when the text is none of these.
+/// Parses `uniform`, `zipf`, `zipf:THETA` and `hot:K`; nothing when the text is none of these.
 std::optional<Keys> ParseKeys(std::string_view text);
 
 class KeyChooser {

@@ -104,7 +104,7 @@ TEST(KeyChooser, PopularZipfKeysAreSpreadOverTheTable) {
   std::vector<std::pair<int, uint64_t>> popular;
   for (const auto& [key, count] : seen) popular.emplace_back(count, key);
   std::sort(popular.rbegin(), popular.rend());
-  // The ten most popular rows take more than an even share by far, and are no neighbours.
+  // The ten most popular rows get far more than an even share, and are not neighbors.
   std::vector<uint64_t> keys;
   for (int i = 0; i < 10; ++i) {
     EXPECT_GT(popular[i].first, 1000);

@@ -8,8 +8,8 @@
 namespace rowsocket::bench {
 
 struct CrLfLine {
-  std::string_view text;  ///< Without CR LF.
-  size_t bytes = 0;       ///< With them; 0: not complete.
+  std::string_view text;  ///< The line without CR LF.
+  size_t bytes = 0;       ///< The bytes of the line with CR LF; 0: the line is not complete.
 };
 
 inline CrLfLine FirstCrLfLine(std::string_view received) {

@@ -1,5 +1,5 @@
-// rowsocket-load: keeps a server under one workload, checks every reply, and prints what it
-// measured as one JSON object. See bench/README.md.
+// rowsocket-load: keeps a server under one workload, checks every reply, and prints its
+// measurements as one JSON object. See bench/README.md.
 //
 // Flow: options; idle connections; one thread per Runner, which connects; when all are connected
 //       they start at the same moment; this thread looks at the clock, at the server's and its own
@@ -30,10 +30,10 @@ namespace {
 
 constexpr int kWrong = 1;
 constexpr int kCannotRun = 2;
-// From "all are connected" to the first request.
+// The time from "all are connected" to the first request.
 constexpr int64_t kStartDelayNs = 20'000'000;
 
-/// What the threads and main tell each other.
+/// Messages between the threads and main.
 class Barrier {
  public:
   void Connected(bool well, const std::string& error) {
@@ -42,7 +42,7 @@ class Barrier {
     if (!well && error_.empty()) error_ = error;
     changed_.notify_all();
   }
-  /// Empty when all are connected; otherwise what one of them said.
+  /// Empty when all threads are connected; otherwise the error of one of them.
   std::string WaitForAll(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return connected_ == count; });
@@ -54,7 +54,7 @@ class Barrier {
     schedule_ = schedule;
     changed_.notify_all();
   }
-  /// nullptr: the run is called off.
+  /// Null: the run is called off.
   const Schedule* WaitForStart() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return started_; });
@@ -65,7 +65,7 @@ class Barrier {
     ++finished_;
     changed_.notify_all();
   }
-  /// True when all have finished before `until_ns`.
+  /// True when all threads have finished before `until_ns`.
   bool WaitForFinished(size_t count, int64_t until_ns) {
     const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(until_ns)};
     std::unique_lock lock(mutex_);
@@ -82,7 +82,7 @@ class Barrier {
   std::string error_;
 };
 
-/// Equal parts; the first threads take what is left over.
+/// Equal parts; the first threads take the remainder.
 Share ShareOf(const Options& options, size_t number) {
   const auto part = [&](uint64_t whole) {
     return whole / options.threads + (number < whole % options.threads ? 1 : 0);
@@ -110,7 +110,7 @@ class Run {
  public:
   explicit Run(const Options& options) : options_(options) {
     shared_.next_insert_id = options.first_id;
-    // Another run sets other values, also when it begins in the same second.
+    // Two runs never set the same values, even when they begin in the same second.
     shared_.next_serial = static_cast<uint64_t>(NowNs() / 1000 % 1'000'000'000);
   }
 
@@ -182,7 +182,8 @@ class Run {
     facts_.end = TakeMoment(options_);
   }
 
-  /// Until that moment or until all have finished; a line of progress each second.
+  /// Waits until `until_ns` or until all threads have finished; prints a line of progress each
+  /// second.
   void WatchUntil(int64_t until_ns) {
     const bool shows = options_.progress || isatty(STDERR_FILENO) != 0;
     for (int64_t now = NowNs(); now < until_ns; now = NowNs()) {

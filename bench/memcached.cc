@@ -21,7 +21,7 @@ Checked Wrong(const CrLfLine& line) {
   return {line.bytes, is_error ? Verdict::kError : Verdict::kMismatch, 0, 0, false, line.text};
 }
 
-/// mc-get and mc-multiget: every key must be there, in the order asked.
+/// mc-get and mc-multiget: the reply must have every key, in the order of the request.
 class Get : public Workload {
  public:
   Get(const Options& options, uint64_t seed, size_t count, bool may_be_set)
@@ -75,7 +75,8 @@ class Get : public Workload {
   }
 
  private:
-  // `line` is `VALUE key flags bytes [token]`. Returns the bytes of the data block; 0: more needed.
+  // `line` is `VALUE key flags bytes [token]`. Returns the bytes of the data block; 0: the block is
+  // not complete.
   size_t CheckValue(std::string_view behind, std::string_view line, uint64_t key, bool* right) {
     TakeToken(&line);
     char* end = options_.key.Write(expected_.data(), key, 0);
@@ -102,7 +103,7 @@ class Get : public Workload {
   std::vector<char> expected_;
 };
 
-/// mc-set: --set to keys by chance; mc-fill: --values to one key after the other.
+/// mc-set stores --set under random keys; mc-fill stores --values under one key after the other.
 class Set : public Workload {
  public:
   Set(const Options& options, Shared* shared, uint64_t seed, bool fill)
@@ -230,7 +231,8 @@ class BinaryGet : public Workload {
   std::vector<char> expected_;
 };
 
-/// `ma KEY FLAGS`: HD or VA when it took place, NS when its guard did not hold.
+/// `ma KEY FLAGS`: the reply is HD or VA when the change took place, NS when its guard did not
+/// hold.
 class Arithmetic : public Workload {
  public:
   Arithmetic(const Options& options, uint64_t seed)

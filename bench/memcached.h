@@ -2,7 +2,7 @@
 // protocol, mc-binary-get.
 //
 // The value of row n is the texts of --values joined by '|', as a container with several value
-// columns joins them; what a set leaves are those of --set.
+// columns joins them; a set leaves the texts of --set.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,11 @@
-// rowsocket-null: answers the same line to every line that it receives, and knows nothing else.
-// What it costs is what the network costs: the floor under every server of such a protocol.
+// rowsocket-null: answers the same line to every line that it receives, and does nothing else. Its
+// cost is the cost of the network, the lower bound for every server of such a protocol.
 //
 // Flow: main accepts and hands connections out to the threads in turn; each thread: epoll, one
 //       receive, count the LF, one send. A connection that does not read is not read from.
-// Threads: each connection stays with one. Ends on SIGTERM, SIGINT, or when its standard input
-// ends. Limits: kReceiveBytes per receive; a batch of replies is sent from one prepared block,
-// larger ones
-//         in several sends.
+// Threads: each connection stays with one thread. The server ends on SIGTERM, SIGINT, or when its
+// standard input ends. Limits: kReceiveBytes per receive; a batch of replies is sent from one
+// prepared block, a larger batch in several sends.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -43,11 +42,11 @@ constexpr size_t kEventsMax = 256;
 
 struct Client {
   net::UniqueFd fd;
-  uint64_t unsent_bytes = 0;  ///< Of replies that are owed.
-  size_t offset = 0;          ///< Where in the reply the next byte is.
+  uint64_t unsent_bytes = 0;  ///< Bytes of replies that are owed to the client.
+  size_t offset = 0;          ///< The place of the next byte in the reply.
 };
 
-/// One thread's connections.
+/// The connections of one thread.
 class Answerer {
  public:
   explicit Answerer(const std::string& reply)
@@ -55,9 +54,9 @@ class Answerer {
     while (block_.size() < kBlockBytes) block_ += reply;
   }
 
-  /// From any thread.
+  /// Takes a connection over; may be called from any thread.
   void Take(net::UniqueFd fd) {
-    auto* client = new Client{std::move(fd)};  // Deleted when its connection ends.
+    auto* client = new Client{std::move(fd)};  // deleted when its connection ends
     epoll_event event = {EPOLLIN, {client}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, client->fd.get(), &event) != 0) delete client;
   }
@@ -137,7 +136,7 @@ net::UniqueFd ListenOn(uint16_t port, const std::string& path, uint16_t* bound) 
   return listen(fd.get(), kBacklog) == 0 ? std::move(fd) : net::UniqueFd();
 }
 
-/// SIGTERM and SIGINT as something that can be waited for.
+/// A descriptor that becomes readable on SIGTERM and SIGINT.
 net::UniqueFd EndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -152,8 +151,8 @@ bool InputHasEnded() {
   return read(STDIN_FILENO, ignored.data(), ignored.size()) <= 0;
 }
 
-// Until the end signal or the end of the standard input. A standard input that epoll refuses, such
-// as a file or /dev/null, never ends the server.
+// Accepts connections until the end signal or the end of the standard input. A standard input that
+// epoll refuses, such as a file or /dev/null, never ends the server.
 void AcceptUntilEnd(int listener, int signals, std::vector<std::unique_ptr<Answerer>>* answerers) {
   const net::UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
   for (const int fd : {listener, signals, STDIN_FILENO}) {
@@ -210,7 +209,7 @@ int Main(int argc, char** argv) {
   std::fflush(stdout);
   AcceptUntilEnd(listener.get(), signals.get(), &answerers);
   if (!path.empty()) unlink(path.c_str());
-  std::_Exit(0);  // The threads are still answering.
+  std::_Exit(0);  // the threads are still answering
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// What rowsocket-load is asked to do: its command line as one struct.
+// The options of rowsocket-load: its command line as one struct.
 //
 // Flow: ParseOptions once in main; constant afterwards, read by all threads.
-// Errors: ParseOptions prints what is wrong, or the help, and gives the exit status instead.
+// Errors: ParseOptions prints the error, or the help, and gives the exit status instead.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ enum class Protocol : uint8_t { kHandlerSocket, kMemcached, kRedis, kSql };
 
 struct Options {
   std::string workload;
-  Protocol protocol = Protocol::kHandlerSocket;  ///< Follows from the workload.
+  Protocol protocol = Protocol::kHandlerSocket;  ///< The protocol of the workload.
 
   std::string host = "127.0.0.1";
   uint16_t port = 0;
@@ -36,7 +36,7 @@ struct Options {
   double rate = 0;  ///< Requests per second; 0: closed loop.
   double seconds = 5;
   double warmup = 1;
-  uint64_t requests = 0;  ///< Ends the run when as many were sent; 0: no limit.
+  uint64_t requests = 0;  ///< The run ends when so many requests were sent; 0: no limit.
   uint64_t seed = 1;
   bool progress = false;
   int server_pid = 0;
@@ -52,9 +52,9 @@ struct Options {
   std::string set_text = "u{v}";
   std::string keys_text = "uniform";
   uint64_t rows = 1'000'000;
-  size_t batch = 0;  ///< 0: the workload's own default.
+  size_t batch = 0;  ///< 0: the default of the workload.
   size_t limit = 100;
-  uint64_t first_id = 0;  ///< Of inserts; 0: rows + 1.
+  uint64_t first_id = 0;  ///< The first id of inserts; 0: rows + 1.
   double read_percent = 90;
   int64_t expect_offset = 0;
   std::string expect_reply;
@@ -68,7 +68,7 @@ struct Options {
   std::string ma_flags = "MD D1 v";
   uint64_t redis_stock = 0;
 
-  // Made from the texts above.
+  // The columns and templates that Complete makes from the texts above.
   std::vector<std::string> columns;
   std::vector<std::string> update_columns;
   Templates values;
@@ -80,10 +80,11 @@ struct Options {
   uint64_t ExpectedRow(uint64_t n) const { return n + static_cast<uint64_t>(expect_offset); }
 };
 
-/// Nothing when the process is to end with `*exit_status`.
+/// Parses the command line. Nothing when the process is to end with `*exit_status`.
 std::optional<Options> ParseOptions(int argc, char** argv, int* exit_status);
 
-/// The second half of it, for tests: fills what follows from the texts. False with `*error`.
+/// The second half of ParseOptions, for tests: fills the members that follow from the texts. False
+/// with `*error`.
 bool Complete(Options* options, std::string* error);
 
 }  // namespace rowsocket::bench

@@ -65,7 +65,7 @@ TEST(Options, TheWorkloadDecidesProtocolAndBatch) {
       Parsed({"--workload=hs-insert", "--port=5", "--rows=10", "-C", "7", "-C", "8"}, &exit_status);
   ASSERT_TRUE(options.has_value());
   EXPECT_EQ(options->first_id, 11u);
-  EXPECT_EQ(options->connections, 8u);  // The last one counts.
+  EXPECT_EQ(options->connections, 8u);  // the last of several equal options counts
 }
 
 TEST(Options, AWrongCommandLineEndsWithTwoAndHelpWithZero) {

@@ -1,11 +1,11 @@
-// Finds through everything of ours that lies between a socket and an engine, as often as asked: for
-// counting instructions (callgrind) and allocations where no clock is needed.
+// Executes COUNT finds with all of Rowsocket's code between a socket and an engine: for counting
+// instructions (callgrind) and allocations, without a clock.
 //
 //   read_path_probe parse COUNT     a line becomes an item
 //   read_path_probe encode COUNT    a row of three columns becomes a reply
 //   read_path_probe turn COUNT      both, in turns of 128 requests, on an engine that has every row
 //
-// Says how many allocations there were after a first round, and fails if there were any.
+// Prints the number of allocations after a first round, and fails if there were any.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +29,7 @@ bool SendRow(model::RowSink& sink) {
   return sink.Cell(kName) && sink.Cell(kEmail) && sink.Cell(kCreated);
 }
 
-/// Every find is answered with the same row; nothing can be written.
+/// Answers every find with the same row; cannot write.
 class OneRowSession final : public engine::Session {
  public:
   engine::Outcome OpenIndex(const engine::IndexNames& names,
@@ -66,7 +66,7 @@ class OneRowSession final : public engine::Session {
   engine::IndexRegistry indexes_;
 };
 
-/// A connection that has opened an index, and what it sends in one turn.
+/// A connection that has opened an index, and the bytes that it sends in one turn.
 class Probe {
  public:
   Probe() : frontend_(settings_), stats_(registry_), turn_(stats_, commits_) {
@@ -160,7 +160,7 @@ int Main(std::string_view part, std::string_view number) {
   uint64_t count = 0;
   std::from_chars(number.data(), number.data() + number.size(), count);
   const auto probe = std::make_unique<Probe>();
-  // Buffers find their size in the first rounds.
+  // Buffers reach their final size in the first rounds.
   if (!probe->Run(part, 10 * kRequestsInTurn)) return 2;
   const size_t before = net::AllocationCount();
   probe->Run(part, count);

@@ -8,7 +8,7 @@
 namespace rowsocket::bench {
 namespace {
 
-// Answers the value before the change, -1 when the condition does not hold, -2 without the key.
+// Returns the value before the change, -1 when the condition does not hold, -2 without the key.
 constexpr std::string_view kScript =
     "local stock = tonumber(redis.call('GET', KEYS[1])) "
     "if not stock then return -2 end "
@@ -20,8 +20,8 @@ std::string Bulk(std::string_view text) {
   return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 
-/// The hello loads the script, whose digest the requests name; on the first connection it also
-/// writes the stock to begin with.
+/// The hello loads the script, whose digest the requests name; on the first connection the hello
+/// also writes the stock to begin with.
 class Decrement : public Workload {
  public:
   Decrement(const Options& options, uint64_t seed)

@@ -124,7 +124,7 @@ Json ServerJson(const RunFacts& facts) {
                {"resident_kb_after_idle", facts.resident_kb_after_idle},
                {"resident_kb_end", end.resident_kb},
                {"thread_count", end.thread_count}};
-  // Sums over threads mean something only when no thread came or went in between.
+  // Sums over threads are meaningful only when no thread began or ended in between.
   if (!start.threads.empty() && !end.threads.empty()) {
     json["voluntary_switches"] = end.voluntary_switches - start.voluntary_switches;
     json["involuntary_switches"] = end.involuntary_switches - start.involuntary_switches;

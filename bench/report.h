@@ -26,18 +26,18 @@ struct Moment {
 };
 
 struct RunFacts {
-  Moment start;  ///< Of the measured time.
+  Moment start;  ///< At the start of the measured time.
   Moment end;
   double connect_s = 0;
   double idle_connect_s = 0;
-  uint64_t resident_kb_before = 0;      ///< Of the server, before the first connection.
-  uint64_t resident_kb_after_idle = 0;  ///< With the idle connections.
-  RunResult result;                     ///< Of all threads together.
+  uint64_t resident_kb_before = 0;      ///< The server's memory before the first connection.
+  uint64_t resident_kb_after_idle = 0;  ///< The server's memory with the idle connections.
+  RunResult result;                     ///< The sum over all threads.
 };
 
 void MergeInto(RunResult* all, RunResult* one);
 
-/// Jain's index: 1 when all are equal, 1/n when one has everything.
+/// Jain's index: 1 when all counts are equal, 1/n when all but one are 0.
 double JainIndex(const std::vector<uint64_t>& counts);
 
 /// Whether the run proves that the server answered rightly.

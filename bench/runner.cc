@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kSleepNsMax = 100'000'000;
 constexpr size_t kEventsMax = 512;
-// The kernel may wake a sleeper this much late; a fixed rate needs better than its default, 50 us.
+// The kernel may wake a sleeping thread so much late; a fixed rate needs better than the default,
+// 50 us.
 constexpr unsigned long kTimerSlackNs = 1000;
 
 }  // namespace
@@ -83,8 +84,8 @@ int64_t Runner::NextWakeNs() const {
   return pace_.fixed() ? std::min(phase_end, pace_.DueNs(schedule_.start_ns, due_)) : phase_end;
 }
 
-// Looks at each request at the moment when it is due. What cannot be sent then, because its
-// connection has its depth in flight, is sent by Fill when a reply makes room.
+// Looks at each request at the moment when it is due. Where the connection has its depth in flight,
+// Fill sends the request later, when a reply makes room.
 void Runner::FillDue(int64_t now) {
   if (!pace_.fixed()) return;
   for (; sends_ && pace_.DueNs(schedule_.start_ns, due_) <= now; ++due_) {

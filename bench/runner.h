@@ -1,13 +1,14 @@
-// One thread's part of a run: its connections and what they measured. Here is the loop and the
-// clock; StreamRunner and SqlRunner know how to send and to receive.
+// One thread's part of a run: its connections and their measurements. Runner has the loop and the
+// clock; StreamRunner and SqlRunner send and receive.
 //
 // Flow: Connect() on each runner's own thread; when all are connected Run(schedule); then the
-//       results are read by whoever joined the thread.
+//       thread that joined this one reads the results.
 //       Run: Fill each connection up to its depth; then OnReady per ready descriptor, which judges
 //       replies and fills again, until the time is over and the last reply is there. With a fixed
-//       rate Fill sends what is due, and the thread sleeps until the next request is.
-// Threads: everything from its own thread, but progress(), which any thread may ask.
-// Errors: Connect says what failed. In Run a lost connection is counted and not opened again.
+//       rate Fill sends the requests that are due, and the thread sleeps until the next request is
+//       due.
+// Threads: all calls come from its own thread, except progress(), which any thread may call.
+// Errors: Connect tells the failure. In Run a lost connection is counted and not opened again.
 #pragma once
 
 #include <atomic>
@@ -23,37 +24,38 @@
 
 namespace rowsocket::bench {
 
-/// How long after the end replies are waited for.
+/// How long replies are waited for after the end.
 inline constexpr int64_t kDrainNs = 15'000'000'000;
 
 /// Times of CLOCK_MONOTONIC.
 struct Schedule {
   int64_t start_ns = 0;
   int64_t measure_from_ns = 0;
-  int64_t measure_to_ns = 0;  ///< Nothing is sent any more; replies are still waited for.
+  int64_t measure_to_ns = 0;  ///< No request is sent from here on; replies are still waited for.
 };
 
 struct RunResult {
   Tally measured;
   Tally outside;
   BeforeImages before_images;
-  std::vector<uint64_t> replies_per_connection;  ///< Within the measured time.
+  std::vector<uint64_t> replies_per_connection;  ///< Replies within the measured time.
   uint64_t disconnects = 0;
-  uint64_t unanswered = 0;  ///< Sent, and no reply came.
-  uint64_t behind = 0;      ///< With a fixed rate: due, but not sent before the end.
+  uint64_t unanswered = 0;  ///< Requests that were sent and have no reply.
+  /// With a fixed rate: requests that were due, but were not sent before the end.
+  uint64_t behind = 0;
 };
 
 /// A thread's share of the options.
 struct Share {
-  size_t number = 0;       ///< Of the thread, from 0.
-  size_t connections = 0;  ///< Of the thread.
-  uint64_t requests = 0;   ///< To send at most; 0: no limit.
+  size_t number = 0;       ///< The number of the thread, from 0.
+  size_t connections = 0;  ///< The connections of the thread.
+  uint64_t requests = 0;   ///< The most requests to send; 0: no limit.
   double rate = 0;         ///< Requests per second; 0: closed loop.
 };
 
-/// Which request is due when, with a fixed rate: request i at start + i / rate, on connection
-/// i modulo the number of connections. The clock does not wait for a slow server, so what it makes
-/// wait is part of the latency.
+/// The times at which requests are due at a fixed rate: request i at start + i / rate, on
+/// connection i modulo the number of connections. The clock does not wait for a slow server, so the
+/// time that a request has to wait for the server is part of its latency.
 class Pace {
  public:
   Pace(double rate, size_t connections)
@@ -84,22 +86,22 @@ class Runner {
   RunResult& result() { return result_; }
 
  protected:
-  /// Sends what connection `number` (from 0) may send now; see MayBuild.
+  /// Sends the requests that connection `number` (from 0) may send now; see MayBuild.
   virtual void Fill(size_t number, int64_t now) = 0;
-  /// An event of the descriptor that was added to epoll() with `tag`.
+  /// Handles an event of the descriptor that was added to epoll() with `tag`.
   virtual void OnReady(void* tag, uint32_t events) = 0;
 
   bool OpenEpoll(std::string* error);
   int epoll() const { return epoll_.get(); }
 
-  /// Whether a connection that has sent `built` requests may send one more, and since when it
-  /// could: the moment from which its latency counts.
+  /// Whether a connection that has sent `built` requests may send one more. `*since` is the moment
+  /// at which it could, from which its latency counts.
   bool MayBuild(size_t number, uint64_t built, int64_t now, int64_t* since) const;
   void CountBuilt() { ++built_, ++in_flight_; }
-  /// Counts a reply to what was sent at `since_ns`.
+  /// Counts a reply to the request that was sent at `since_ns`.
   void CountReply(size_t number, Verdict verdict, uint64_t rows, int64_t since_ns, int64_t now);
   void CountLost(size_t in_flight);
-  /// Of the phase that Run is in.
+  /// The tally of the present phase of Run.
   Tally& tally() { return *tally_; }
 
   const Options& options_;

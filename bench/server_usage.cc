@@ -12,7 +12,8 @@
 namespace rowsocket::bench {
 namespace {
 
-constexpr int kUserTimeField = 11;  // Of /proc/PID/stat, counted from the state, the third of all.
+/// A field of /proc/PID/stat, counted from the state, which is the third of all fields.
+constexpr int kUserTimeField = 11;
 constexpr int kSystemTimeField = 12;
 
 std::string ReadAll(const std::string& path) {
@@ -25,7 +26,7 @@ std::string ReadAll(const std::string& path) {
 bool ReadStat(const std::string& folder, ThreadUsage* usage) {
   const std::string text = ReadAll(folder + "/stat");
   const size_t open = text.find('(');
-  const size_t close = text.rfind(')');  // The name may hold anything.
+  const size_t close = text.rfind(')');  // the name of a process may hold any character
   if (open == std::string::npos || close == std::string::npos) return false;
   usage->name = text.substr(open + 1, close - open - 1);
   std::istringstream fields(text.substr(close + 1));
@@ -38,7 +39,7 @@ bool ReadStat(const std::string& folder, ThreadUsage* usage) {
   return true;
 }
 
-/// The number behind `name:` in a file of such lines; 0 when there is none.
+/// The number behind `name:` in a file of such lines; 0 when the file has no such line.
 uint64_t NumberOf(const std::string& text, const std::string& name) {
   const size_t line = text.find(name + ":");
   if (line == std::string::npos) return 0;
@@ -50,7 +51,8 @@ uint64_t NumberOf(const std::string& text, const std::string& name) {
   return number;
 }
 
-/// The process's own clock, which counts what all its threads, also ended ones, have run.
+/// Reads the clock of the process, which counts the running time of all its threads, ended threads
+/// included.
 double OnCpuSeconds(int pid) {
   clockid_t clock;
   timespec time;

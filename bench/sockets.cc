@@ -23,7 +23,7 @@ union AnyAddress {
   sockaddr_un local;
 };
 
-/// The length of the address; 0 when the options name none.
+/// Fills `address`. Returns its length; 0 when the options name no address.
 socklen_t MakeAddress(const Options& options, AnyAddress* address) {
   *address = {};
   if (!options.socket_path.empty()) {

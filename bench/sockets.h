@@ -11,7 +11,7 @@
 
 namespace rowsocket::bench {
 
-/// A connected socket to where the options say, blocking, with TCP_NODELAY. Waits for connect.
+/// A connected socket to the address in the options, blocking, with TCP_NODELAY. Waits for connect.
 net::UniqueFd ConnectTo(const Options& options);
 
 bool SendAll(int fd, const char* bytes, size_t count);
@@ -19,7 +19,7 @@ bool SetNonBlocking(int fd);
 /// Limits how long a blocking receive waits.
 bool SetReceiveTimeout(int fd, int seconds);
 
-/// Allows this process as many descriptors as it may have.
+/// Raises the limit of descriptors of this process as far as it may.
 void RaiseDescriptorLimit();
 
 int64_t NowNs();

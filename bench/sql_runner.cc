@@ -39,7 +39,7 @@ SqlRunner::SqlRunner(const Options& options, Shared* shared, Share share)
 SqlRunner::~SqlRunner() {
   for (Connection& connection : connections_) {
     if (connection.step != Step::kIdle)
-      continue;  // In the middle of a call: ends with the process.
+      continue;  // in the middle of a call: the connection ends with the process
     if (connection.statement != nullptr) mysql_stmt_close(connection.statement);
     if (connection.mysql != nullptr) mysql_close(connection.mysql);
   }
@@ -98,7 +98,7 @@ bool SqlRunner::Prepare(Connection* connection, std::string* error) {
   return true;
 }
 
-// Bound once: binding again would send the types with each execution.
+// Binds the key once: binding again would send the types with each execution.
 bool SqlRunner::BindKey(Connection* connection) {
   connection->key_text.resize(options_.key.MaxBytes());
   MYSQL_BIND key = {};
@@ -134,7 +134,7 @@ bool SqlRunner::BindCells(Connection* connection) {
 void SqlRunner::Fill(size_t number, int64_t now) {
   Connection* connection = &connections_[number];
   int64_t since = 0;
-  // Each Start may be answered at once, which leaves room for the next.
+  // The server may answer each Start at once, which makes room for the next Start.
   while (connection->step == Step::kIdle && connection->mysql != nullptr &&
          MayBuild(number, connection->built, now, &since)) {
     Start(connection, since);
@@ -164,7 +164,7 @@ void SqlRunner::GoOn(Connection* connection, int waits_for) {
   if (connection->mysql != nullptr && waits_for != 0) Watch(connection, waits_for);
 }
 
-// A step is done: what comes behind it. Returns what the next one waits for.
+// Begins the step that follows a step that is done. Returns the events that the new step waits for.
 int SqlRunner::NextStep(Connection* connection) {
   MYSQL* mysql = connection->mysql;
   MYSQL_STMT* statement = connection->statement;
@@ -213,7 +213,7 @@ void SqlRunner::OnReady(void* tag, uint32_t events) {
   int waits_for = 0;
   switch (connection->step) {
     case Step::kIdle:
-      Lose(connection);  // Nothing was asked for: the server has closed it.
+      Lose(connection);  // an idle connection expects no event: the server has closed it
       return;
     case Step::kQuery:
       waits_for = mysql_real_query_cont(&connection->failed, connection->mysql, ready);

@@ -1,9 +1,10 @@
 // A thread that keeps one SQL statement in flight on each of its connections, through MariaDB
-// Connector/C's non-blocking calls and epoll: thousands of connections need no thread each.
+// Connector/C's non-blocking calls and epoll: it serves thousands of connections without a thread
+// for each.
 //
 // Flow: Connect: one connection after the other, blocking; prologue; prepared statement.
 //       Per statement: Start -> query or execute -> result -> Finish, where each step either is
-//       done at once or says what it waits for; OnReady goes on with it.
+//       done at once or tells the events that it waits for; OnReady goes on with the step.
 // Threads: see runner.h.
 #pragma once
 
@@ -45,8 +46,8 @@ class SqlRunner : public Runner {
     uint32_t watched = 0;  ///< Events that epoll reports.
     int failed = 0;        ///< Results of the calls in progress.
     MYSQL_RES* result = nullptr;
-    std::string query;  ///< Stays until it is sent.
-    // Bound to the prepared statement.
+    std::string query;  ///< The text, which the connection keeps until it is sent.
+    // The key, which is bound to the prepared statement.
     uint64_t key_number = 0;
     std::vector<char> key_text;
     unsigned long key_bytes = 0;
@@ -59,7 +60,7 @@ class SqlRunner : public Runner {
   bool BindKey(Connection* connection);
   bool BindCells(Connection* connection);
   void Start(Connection* connection, int64_t since);
-  /// `waits_for` is what a step answered: 0 when it is done.
+  /// `waits_for` is the answer of a step: 0 when the step is done.
   void GoOn(Connection* connection, int waits_for);
   int NextStep(Connection* connection);
   void Watch(Connection* connection, int waits_for);
@@ -72,7 +73,7 @@ class SqlRunner : public Runner {
 
   SqlStatement statement_;
   std::vector<Connection> connections_;
-  std::vector<size_t> columns_;  ///< Where in a result the options' columns are.
+  std::vector<size_t> columns_;  ///< The positions of the options' columns in a result.
 };
 
 }  // namespace rowsocket::bench

@@ -119,7 +119,7 @@ void SqlStatement::AppendRow(uint64_t key, uint64_t serial) {
   text_ += ')';
 }
 
-// Rows come back in the order of the primary key, each once.
+// The result has the rows in the order of the primary key, each row once.
 void SqlStatement::AppendIn(uint64_t* keys) {
   for (size_t i = 0; i < keys_per_request_; ++i) {
     keys[i] = chooser_.Next();
@@ -193,7 +193,7 @@ Verdict SqlStatement::CheckAffected(uint64_t rows) const {
     case Kind::kDecrement:
       if (rows > 1) return Verdict::kMismatch;
       return rows == 1 ? Verdict::kApplied : Verdict::kNotApplied;
-    case Kind::kReplace:  // 2 when there was a row before.
+    case Kind::kReplace:  // a REPLACE counts 2 rows when there was a row before
       return rows == 1 || rows == 2 ? Verdict::kRight : Verdict::kMismatch;
     default:
       return rows == keys_per_request_ ? Verdict::kRight : Verdict::kMismatch;

@@ -20,11 +20,12 @@ class SqlStatement {
  public:
   SqlStatement(const Options& options, Shared* shared, uint64_t seed);
 
-  /// To be executed once per connection; empty: nothing.
+  /// A statement to execute once on each connection; empty: there is none.
   std::string Prologue() const;
-  /// With one `?` for the key, when the workload is prepared; else empty.
+  /// The text with one `?` for the key, when the workload prepares its statement; else empty.
   std::string Prepared() const;
-  /// HANDLER ... READ returns all columns of the table; the others those that were asked for.
+  /// HANDLER ... READ returns all columns of the table; other statements return only the columns in
+  /// the options.
   bool returns_all_columns() const { return kind_ == Kind::kHandlerRead; }
   bool returns_rows() const { return kind_ <= Kind::kHandlerRead; }
   size_t KeysPerRequest() const { return keys_per_request_; }
@@ -32,12 +33,13 @@ class SqlStatement {
   /// The statement's text, or with Prepared() its key's; valid until the next call.
   std::string_view Build(Sent* sent, uint64_t* keys);
 
-  /// The rows that the result must have, which may be less than the keys when some are equal.
+  /// The number of rows that the result must have, which is less than the number of keys when some
+  /// keys are equal.
   size_t ExpectedRows(const uint64_t* keys) const;
   /// Whether `cell` is right for column `column` of row `row` of the result.
   bool CheckCell(const uint64_t* keys, size_t row, size_t column, std::string_view cell);
   Verdict CheckAffected(uint64_t rows) const;
-  /// What a right reply counts for.
+  /// The number of rows that a right reply counts for.
   uint32_t RowsPerReply() const;
 
  private:
@@ -46,7 +48,7 @@ class SqlStatement {
     kGetPrepared,
     kIn,
     kRange,
-    kHandlerRead,  // These return rows.
+    kHandlerRead,  // these kinds return rows
     kUpdate,
     kInsert,
     kReplace,
@@ -65,7 +67,7 @@ class SqlStatement {
   const Kind kind_;
   const size_t keys_per_request_;
   KeyChooser chooser_;
-  const bool number_keys_;  ///< Keys are not quoted.
+  const bool number_keys_;  ///< Keys are numbers, written without quotes.
   std::string prefix_;
   std::string suffix_;
   std::string text_;

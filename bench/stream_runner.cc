@@ -143,7 +143,7 @@ size_t StreamRunner::JudgeAll(Connection* connection, std::string_view received,
     Judge(connection, checked, now);
   }
   if (judged == received.size()) return judged;
-  tally().CountMismatch(0, received.substr(judged));  // Nobody asked for this.
+  tally().CountMismatch(0, received.substr(judged));  // bytes that belong to no request
   Lose(connection);
   return received.size();
 }

@@ -33,13 +33,13 @@ class StreamRunner : public Runner {
   struct Connection {
     size_t number = 0;
     net::UniqueFd fd;
-    std::vector<Sent> sent;      ///< A ring of `depth`.
-    std::vector<uint64_t> keys;  ///< KeysPerRequest for each of them.
+    std::vector<Sent> sent;      ///< A ring of `depth` requests.
+    std::vector<uint64_t> keys;  ///< KeysPerRequest keys for each request in `sent`.
     size_t first = 0;
     size_t in_flight = 0;
-    uint64_t built = 0;    ///< Requests so far.
+    uint64_t built = 0;    ///< The number of requests so far.
     std::string received;  ///< The beginning of a reply.
-    std::string unsent;    ///< What the socket did not take.
+    std::string unsent;    ///< Bytes that the socket did not take.
     bool waits_to_send = false;
   };
 
@@ -47,7 +47,7 @@ class StreamRunner : public Runner {
   void Send(Connection* connection, const char* bytes, size_t count);
   void SendUnsent(Connection* connection);
   void Receive(Connection* connection);
-  /// Returns how many bytes were replies.
+  /// Returns the number of bytes that belong to complete replies.
   size_t JudgeAll(Connection* connection, std::string_view received, int64_t now);
   void Judge(Connection* connection, const Checked& checked, int64_t now);
   void Lose(Connection* connection);

@@ -22,8 +22,8 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-/// Serves HandlerSocket's lines one connection after the other's readiness, with what `answer`
-/// makes of a line; without a value the connection is closed.
+/// Serves HandlerSocket's lines, one ready connection after the other, with the answers that
+/// `answer` gives to a line; where there is no answer, the connection is closed.
 class LineServer {
  public:
   using Answer = std::function<std::optional<std::string>(const std::string& line)>;
@@ -41,7 +41,7 @@ class LineServer {
     thread_ = std::thread([this] { Serve(); });
   }
   ~LineServer() {
-    shutdown(listener_.get(), SHUT_RDWR);  // Its readiness without a connection ends Serve.
+    shutdown(listener_.get(), SHUT_RDWR);  // a ready listener without a connection ends Serve
     thread_.join();
   }
 
@@ -155,7 +155,8 @@ TEST(StreamRunner, NothingIsAllocatedOnceItsBuffersHaveGrown) {
   const int64_t now = NowNs();
   const size_t before = net::AllocationCount();
   runner.Run({now, now, now + 60'000 * kMs});
-  // What may grow: each connection's beginning of a reply and unsent bytes, a few times.
+  // The allocations that are allowed: each connection's beginning of a reply and its unsent bytes
+  // grow a few times.
   EXPECT_LE(net::AllocationCount() - before, kConnections * 8);
   EXPECT_EQ(runner.result().measured.rows, 20'000u);
 }
@@ -218,7 +219,7 @@ TEST(StreamRunner, AFixedRateSendsWhatIsDueAndNoMore) {
   const Ran ran = RunAgainst(server, GetOptions(8), {0, 2, 0, 2000}, 0, 200);
   ASSERT_TRUE(ran.connected) << ran.error;
   const RunResult& result = ran.result;
-  // 400 are due within 0.2 s, the first one at its very beginning.
+  // 400 requests are due within 0.2 s, the first at the very beginning.
   const uint64_t requests = result.measured.requests + result.outside.requests;
   EXPECT_LE(requests, 401u);
   EXPECT_GE(requests + result.behind, 399u);
@@ -236,7 +237,7 @@ TEST(StreamRunner, WithAFixedRateAStallOfTheServerIsPartOfTheLatencies) {
     }
     return RightRow(line);
   });
-  // One request in flight: 199 more become due while the first one is stalled.
+  // With one request in flight, 199 more become due while the first is stalled.
   const Ran ran = RunAgainst(server, GetOptions(1), {0, 1, 200, 1000}, 0, 60'000);
   ASSERT_TRUE(ran.connected) << ran.error;
   EXPECT_EQ(ran.result.measured.requests, 200u);
@@ -262,7 +263,7 @@ TEST(IsRight, NeedsRightRepliesAndConservation) {
   EXPECT_TRUE(IsRight(options, facts, images));
   images.distinct = 9;
   EXPECT_FALSE(IsRight(options, facts, images));
-  images.collected = 9;  // One was applied without an image.
+  images.collected = 9;  // one applied change has no before-image
   EXPECT_FALSE(IsRight(options, facts, images));
   images.collected = images.distinct = 10;
   facts.result.outside.mismatches = 1;

@@ -1,8 +1,10 @@
-// What a thread has counted: requests by outcome, latencies, errors by text, before-images.
+// The counts of a thread: requests by outcome, latencies, errors by text, before-images.
 //
-// Flow: each thread keeps two tallies, one for the measured time and one for what lies outside it
-//       (warm-up, and the replies that come after the end); they are added up when all is over.
-// Threads: one owner. Limits: kErrorTextsMax texts, kExamplesMax examples; more are counted only.
+// Flow: each thread keeps two tallies, one for the measured time and one for the time outside it
+// (warm-up, and the replies that come after the end); the tallies are added up at the end of the
+// run.
+// Threads: one owner. Limits: kErrorTextsMax texts, kExamplesMax examples; further texts and
+// examples are only counted.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +22,18 @@ inline constexpr size_t kErrorTextsMax = 32;
 inline constexpr size_t kExamplesMax = 3;
 inline constexpr size_t kExampleBytesMax = 200;
 
-/// What became of one request.
+/// The outcome of one request.
 enum class Verdict : uint8_t {
-  kRight,       ///< The reply says what it must.
-  kApplied,     ///< The same for a change with a condition: it took place.
-  kNotApplied,  ///< The condition did not hold.
-  kError,       ///< The server refused, in its own words.
-  kMismatch,    ///< Anything else: other content, another count, no reply of this protocol.
+  kRight,       ///< The reply is as expected.
+  kApplied,     ///< The reply is as expected, and a change with a condition took place.
+  kNotApplied,  ///< The reply is as expected, and the condition of the change did not hold.
+  kError,       ///< The reply is an error of the server.
+  kMismatch,    ///< Any other reply: other content, another count, no reply of this protocol.
 };
 
 struct Tally {
   uint64_t requests = 0;
-  uint64_t rows = 0;  ///< Rows or keys that right replies spoke of.
+  uint64_t rows = 0;  ///< The number of rows or keys in right replies.
   uint64_t applied = 0;
   uint64_t not_applied = 0;
   uint64_t errors = 0;
@@ -52,11 +54,11 @@ struct Tally {
   void Merge(const Tally& other);
 };
 
-/// The values that successful decrements reported to have found, row by row. No two of one row may
-/// be equal, and with a single generator they leave no gap.
+/// The before-images of successful decrements, row by row. No two values of one row may be equal,
+/// and with a single generator the values have no gap.
 class BeforeImages {
  public:
-  /// Rows are below 2^24, values below 2^40: one word each.
+  /// Rows are below 2^24 and values below 2^40, so that both fit into one word.
   static constexpr uint64_t kRowMax = (uint64_t{1} << 24) - 1;
   static constexpr uint64_t kValueMax = (uint64_t{1} << 40) - 1;
 
@@ -66,12 +68,13 @@ class BeforeImages {
     uint64_t rows = 0;
     uint64_t least = 0;
     uint64_t most = 0;
-    bool without_gaps = true;  ///< Each row's values are all integers between its least and most.
+    bool without_gaps = true;  ///< The values of each row are all integers between its least and
+                               ///< its greatest value.
   };
 
   void Add(uint64_t row, uint64_t value) { images_.push_back(row << 40 | (value & kValueMax)); }
   void Merge(const BeforeImages& other);
-  /// Sorts what was collected.
+  /// Sorts the collected values.
   Result Check();
 
  private:

@@ -15,24 +15,24 @@ class Requests {
   explicit Requests(const Options& options, uint64_t seed = 1)
       : workload_(MakeWorkload(options, &shared_, seed)), keys_(workload_->KeysPerRequest()) {}
 
-  /// Exactly RequestBytesMax() bytes are there to write to, so that a longer request is found.
+  /// The buffer has exactly RequestBytesMax() bytes, so that the sanitizer finds a longer request.
   std::string Build() {
     std::vector<char> bytes(workload_->RequestBytesMax());
     const char* end = workload_->Build(bytes.data(), &sent_, keys_.data());
     return {bytes.data(), static_cast<size_t>(end - bytes.data())};
   }
-  /// As if key `key` had been asked for.
+  /// Judges a reply to a request for `keys`.
   Checked Check(std::string_view reply, const std::vector<uint64_t>& keys) {
     sent_.key = keys[0];
     return workload_->Check(reply, sent_, keys.data());
   }
   Checked Check(std::string_view reply) { return workload_->Check(reply, sent_, keys_.data()); }
 
-  /// Whether every beginning of `reply` is "not complete yet", and the whole, also with more behind
-  /// it, is one reply with that verdict.
+  /// Whether every beginning of `reply` is judged "not complete yet", and the whole is one reply
+  /// with that verdict, also with more bytes behind it.
   bool IsOneReply(const std::string& reply, Verdict verdict, const std::vector<uint64_t>& keys) {
     for (size_t length = 0; length < reply.size(); ++length) {
-      // A copy of its own: reading behind it is found.
+      // Each beginning is a copy of its own, so that the sanitizer finds a read behind it.
       const std::vector<char> beginning(reply.begin(),
                                         reply.begin() + static_cast<std::ptrdiff_t>(length));
       if (Check({beginning.data(), beginning.size()}, keys).bytes != 0) return false;

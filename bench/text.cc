@@ -88,7 +88,7 @@ std::optional<Template> Template::Parse(std::string_view text, std::string* erro
   for (const Part& part : result.parts_) {
     if (std::any_of(part.literal.begin(), part.literal.end(),
                     [](char c) { return static_cast<unsigned char>(c) < 0x10; })) {
-      *error = "bytes below 0x10 are not for texts";  // HandlerSocket would escape them.
+      *error = "bytes below 0x10 are not for texts";  // HandlerSocket would escape these bytes
       return std::nullopt;
     }
   }

@@ -6,7 +6,7 @@
 //   {x*40}  40 times the byte x
 // A list of templates is separated by commas.
 //
-// Flow: Parse once; Write into memory of at least MaxBytes(); Matches for text written by anybody.
+// Flow: Parse once; Write into memory of at least MaxBytes(); Matches for text from any source.
 // Threads: constant after Parse.
 // Limits: kTextBytesMax bytes a text. Errors: Parse says what is wrong.
 #pragma once
@@ -55,14 +55,14 @@ class Template {
 
 using Templates = std::vector<Template>;
 
-/// `a,b{n},c` is three templates; the empty text is none.
+/// Parses a list: `a,b{n},c` is three templates; the empty text is no template.
 std::optional<Templates> ParseTemplates(std::string_view list, std::string* error);
 
 /// Writes the texts of row `n`, each followed by `separator` except the last.
 char* WriteJoined(const Templates& templates, char separator, char* at, uint64_t n, uint64_t v);
-/// What WriteJoined can need.
+/// The most bytes that WriteJoined writes.
 size_t JoinedBytesMax(const Templates& templates);
-/// Whether `text` is what WriteJoined makes of row `n`, with any serials.
+/// Whether `text` is the result of WriteJoined for row `n`, with any serials.
 bool MatchesJoined(const Templates& templates, char separator, std::string_view text, uint64_t n);
 
 char* WriteNumber(char* at, uint64_t number);
@@ -72,7 +72,8 @@ inline char* WriteText(char* at, std::string_view text) {
 
 std::vector<std::string> SplitList(std::string_view list);
 
-/// Replaces \t \n \r \0 \\ by the bytes they stand for; other backslashes stay.
+/// Replaces \t
+///  \r \0 \\ by the bytes that they stand for; other backslashes stay.
 std::string Unescape(std::string_view text);
 
 }  // namespace rowsocket::bench

@@ -9,7 +9,7 @@
 namespace rowsocket::bench {
 namespace {
 
-/// Sends what another workload sends and expects one and the same line for each request.
+/// Sends the requests of another workload and expects the same line as the reply to each.
 class FixedReply : public Workload {
  public:
   FixedReply(std::unique_ptr<Workload> requests, std::string reply)

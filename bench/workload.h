@@ -1,4 +1,5 @@
-// The contract between the threads that move bytes and the workloads that know what they mean.
+// The contract between the threads that move bytes and the workloads that know the meaning of the
+// bytes.
 //
 // Flow: per connection: Hello() is sent, CheckHello() judges its replies, one by one; then
 //       Build() writes requests, Check() judges their replies, in the order of the requests.
@@ -18,21 +19,21 @@
 
 namespace rowsocket::bench {
 
-/// One request that waits for its reply.
+/// A request that waits for its reply.
 struct Sent {
   uint64_t key = 0;      ///< The row; of several keys the first.
-  int64_t since_ns = 0;  ///< When it was sent, or with a fixed rate: when it was due.
+  int64_t since_ns = 0;  ///< When the request was sent, or with a fixed rate: when it was due.
   uint8_t kind = 0;      ///< The workload's own distinction, such as read or write.
 };
 
-/// What Check found at the start of the received bytes.
+/// The judgment of Check about the start of the received bytes.
 struct Checked {
-  size_t bytes = 0;  ///< Length of the reply; 0: it is not complete yet.
+  size_t bytes = 0;  ///< Length of the reply; 0: the reply is not complete yet.
   Verdict verdict = Verdict::kRight;
   uint32_t rows = 0;
-  uint64_t before = 0;  ///< kApplied with has_before: the value that was there.
+  uint64_t before = 0;  ///< kApplied with has_before: the value before the change.
   bool has_before = false;
-  std::string_view text;  ///< kError, kMismatch: of the received bytes.
+  std::string_view text;  ///< kError, kMismatch: the text, a part of the received bytes.
 };
 
 struct Hello {
@@ -40,7 +41,7 @@ struct Hello {
   size_t replies = 0;
 };
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 struct Shared {
   std::atomic<uint64_t> next_insert_id{1};
   std::atomic<uint64_t> next_fill{1};
@@ -59,12 +60,12 @@ class Workload {
   virtual size_t KeysPerRequest() const { return 1; }
   /// Writes one request to `at` and returns its end; fills `sent` and `keys`.
   virtual char* Build(char* at, Sent* sent, uint64_t* keys) = 0;
-  /// `keys` are those that Build filled in.
+  /// Judges one reply. `keys` are the keys that Build filled in.
   virtual Checked Check(std::string_view received, const Sent& sent, const uint64_t* keys) = 0;
 };
 
-/// The workload that options.workload names, with --expect-reply against a server that answers the
-/// same to everything. REQUIRES: it is not one of SQL.
+/// The workload that options.workload names; with --expect-reply, a workload for a server that
+/// gives one answer to everything. REQUIRES: the workload is not an SQL workload.
 std::unique_ptr<Workload> MakeWorkload(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -42,8 +42,8 @@ struct ColumnFacts {
 struct IndexFacts {
   bool is_unique = false;
   bool has_prefix = false;  ///< Some key part holds only the front of its column.
-  bool is_ordered =
-      false;  ///< The index can be walked: not a hash, as UNIQUE over TEXT or BLOB is.
+  /// The index can be walked: it is not a hash, as UNIQUE over TEXT or BLOB is.
+  bool is_ordered = false;
   bool is_referenced = false;  ///< Foreign keys refer to the table, perhaps the table's own.
   /// An update may change some key of the table through a column that the update does not name: a
   /// generated column, or a column with ON UPDATE.

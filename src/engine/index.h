@@ -36,8 +36,8 @@ struct IndexPin {
 struct IndexNames {
   std::string db;
   std::string table;
-  std::string
-      index;  ///< Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
+  /// Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
+  std::string index;
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
   /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
@@ -81,8 +81,8 @@ class IndexRegistry {
 
  private:
   struct State;
-  std::shared_ptr<State>
-      state_;  ///< The registry shares the state with the handles that it has given out.
+  /// The registry shares the state with the handles that it has given out.
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace rowsocket::engine

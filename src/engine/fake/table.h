@@ -53,8 +53,8 @@ struct TableDefinition {
 
 struct Table {
   const TableDefinition definition;
-  std::shared_ptr<const Rows>
-      rows;  ///< The committed rows; replaced as a whole, so that readers keep the rows they have.
+  /// The committed rows; replaced as a whole, so that readers keep the rows they have.
+  std::shared_ptr<const Rows> rows;
   uint64_t next_id = 1;
 };
 

@@ -1,5 +1,5 @@
-"""The benchmark: starts private servers, measures them in turns, and writes what came out.
+"""The benchmark: starts private servers, measures them in turns, and writes the results.
 
-Flow: catalog (what is measured) -> runner (rounds, in turns) -> results (JSON lines)
+Flow: catalog (the cases) -> runner (rounds, in turns) -> results (JSON lines)
       -> judge (ratios against targets) -> tables, plots, page -> publish (documents).
 """

@@ -1,4 +1,4 @@
-"""The canonical table: P0 to P10, as the requirements name them, each with its targets."""
+"""The canonical table: P0 to P10, as the requirements name these cases, each with its targets."""
 
 from . import loads
 from .model import Case, Entry, Target
@@ -6,7 +6,7 @@ from .model import Case, Entry, Target
 OURS, BUNDLED, MEMCACHED, NULL = "ours", "bundled", "memcached", "null server"
 PREPARED, TEXT = "SQL prepared", "SQL text"
 
-# User time is sampled by the kernel's tick: where it is judged, windows are longer.
+# The kernel samples user time with its tick, so windows are longer where user time is judged.
 LONG_S, SHORT_S = 1.5, 0.7
 
 
@@ -19,7 +19,7 @@ def at_least(metric, factor, other, label=OURS):
 
 
 def four(connections, depth, keys="uniform"):
-    """The same finds by primary key from each system that speaks of single rows."""
+    """The same finds by primary key from each system that can address single rows."""
     return {
         OURS: Entry(OURS, "ours", (loads.find(connections, depth, keys),)),
         BUNDLED: Entry(BUNDLED, "bundled", (loads.find(connections, depth, keys),)),
@@ -137,12 +137,12 @@ def connections():
 
 
 def canonical():
-    """In the order of measuring: systems that are needed by few cases come last."""
+    """All cases in the order of measuring: systems that few cases need come last."""
     return [*reads(), *several_rows(), *connections(), *writes()]
 
 
 def flat(cases):
-    """Cases by id; two of the same id are a mistake."""
+    """Cases by id. Raises an error where two cases have the same id."""
     found = {}
     for case in cases:
         assert case.id not in found, case.id

@@ -1,4 +1,4 @@
-"""What only --full measures: cost against size, open loop, other clients, a small buffer pool."""
+"""The cases that only --full measures: cost against size, open loop, other clients, a small buffer pool."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from .model import Case, Entry, Load
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
 CONNECTIONS = (1, 3, 10, 30, 100, 300, 1000, 4000)
 COLUMNS = (1, 2, 4, 8, 16, 32, 64)
-SIZE_WARMUP_S = 20.0  # Until the hash index has the rows of the largest table.
+SIZE_WARMUP_S = 20.0  # until the hash index has the rows of the largest table
 VALUES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -38,9 +38,9 @@ def size(plan):
 
 
 def open_loop():
-    """The same rate for all, below what the slowest can do: latency is comparable then. A request
-    is late from the moment at which it was due. Many short rounds: where the host takes a core away
-    for a hundredth of a window, its p99 is the host's."""
+    """The same rate for all systems, below the most that the slowest can do, so that latencies are
+    comparable. A request is late from the moment at which it was due. There are many short rounds: where the
+    host takes a core away for a hundredth of a window, the window's p99 is the host's."""
     def fixed(entry, rate):
         load = entry.loads[0]
         return dataclasses.replace(entry, loads=(dataclasses.replace(
@@ -77,7 +77,7 @@ def small_buffer_pool():
 
 
 def settings():
-    """What each of the server's settings is worth: the same work with and without."""
+    """The gain of each of the server's settings: the same work with and without it."""
     def both(name, title, load, *variants, **more):
         entries = [Entry("as recommended", "ours", (load,))]
         entries += [Entry(label, f"ours/{variant}", (load,)) for label, variant in variants]

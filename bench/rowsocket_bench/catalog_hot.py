@@ -6,8 +6,9 @@ from .model import Case, Entry, Target
 
 CONNECTIONS = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 STOCK = 500_000
-LARGE_STOCK = 50_000_000  # for what takes more in a window than the sale has
-BY_MEMCACHED = (64, 256, 1024, 4096)  # where the memcached protocol is measured, too
+LARGE_STOCK = 50_000_000  # for systems that take more in a window than the stock of the sale
+# the numbers of connections at which the memcached protocol is measured, too
+BY_MEMCACHED = (64, 256, 1024, 4096)
 SQL, NO_DETECTION, POOL, REDIS = ("SQL", "SQL, no deadlock detection", "SQL, pool-of-threads",
                                   "Redis, Lua")
 ROW = ("stock", 1, STOCK)
@@ -44,7 +45,7 @@ TARGETS = {
 
 def curve():
     for connections in CONNECTIONS:
-        # Thousands of SQL connections need a while until all of them are at work.
+        # Thousands of SQL connections need a while until all of them send requests.
         crowd = connections >= 1024
         yield Case(f"H-{connections}", f"one hot row, {connections} connections x 1",
                    all_systems(connections), TARGETS.get(connections, ()), "H", "hot", connections,

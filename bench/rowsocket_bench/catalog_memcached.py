@@ -1,4 +1,4 @@
-"""The memcached protocol onto tables, beside memcached itself."""
+"""The memcached protocol onto tables, compared with memcached itself."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ def ours(load, system="ours"):
 
 
 def theirs(load):
-    """What sets change is another server's, so that reads find what they expect."""
+    """A set changes another server than gets read from, so that gets find the rows that they expect."""
     writes = load.workload in ("mc-set", "mc-mixed")
     return Entry(MEMCACHED, "memcached-written" if writes else "memcached", (load,))
 

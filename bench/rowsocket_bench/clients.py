@@ -1,5 +1,5 @@
-"""SELECT by load generators of others: mysqlslap and sysbench, as a check of our own. What they
-print becomes an object like that of rowsocket-load, as far as they know it.
+"""SELECT by load generators of others: mysqlslap and sysbench, as a check of rowsocket-load. Their output
+becomes an object like that of rowsocket-load, as far as they print its values.
 """
 
 import os
@@ -16,7 +16,7 @@ LUA = pathlib.Path(__file__).with_name("point_select.lua")
 
 
 def cpu_times(pid):
-    """(user, system) seconds that a process has used, its ended threads among them."""
+    """(user, system) seconds that a process has used, with its ended threads."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     tick = os.sysconf("SC_CLK_TCK")
     return int(fields[11]) / tick, int(fields[12]) / tick

@@ -1,19 +1,19 @@
-"""The conservation check of decrements: what the clients were told that they took is what is
-missing afterwards. And how many requests each fsync of the server carried.
+"""The conservation check of decrements: the amount that the clients were told they took is missing
+afterwards, no more and no less. Also counts the requests for each fsync of the server.
 """
 
 import socket
 
 from .systems import Unavailable
 
-# Innodb_data_fsyncs counts those of the redo log, and the few of data files.
+# Innodb_data_fsyncs counts the fsyncs of the redo log, and the few of data files.
 COUNTERS = ("Innodb_data_fsyncs", "Binlog_commits", "Binlog_group_commits",
             "Handlersocket_commits", "Handlersocket_batch%", "Handlersocket_merge%")
 REDIS_TIMEOUT_S = 20
 
 
 class Broken(Exception):
-    """Something was taken twice, or is gone without having been taken."""
+    """A unit of stock was taken twice, or is gone without a client that was told so."""
 
 
 class SqlStock:
@@ -61,7 +61,7 @@ class RedisStock:
 
 
 def open_ledger(system, entry):
-    """Fills the stock and notes the total; None for an entry that has nothing to conserve."""
+    """Fills the stock and notes the total; None for an entry that conserves nothing."""
     if not entry.conserve:
         return None
     table, rows, stock = entry.conserve
@@ -74,7 +74,7 @@ def open_ledger(system, entry):
 
 
 def taken(raw):
-    """All decrements that were answered as done, those of the warm-up and of the end among them."""
+    """All decrements that were answered as done, also in the warm-up and after the end of the window."""
     return raw["whole_run"]["applied"]
 
 
@@ -87,7 +87,7 @@ def close_ledger(opened, _system, entry, raw):
 
 
 def check(before, after, least, answered):
-    """Raises Broken unless exactly what was answered is missing, and nothing fell below 0."""
+    """Raises Broken unless the stock lacks exactly what was answered, and no row fell below 0."""
     if before - after != answered:
         raise Broken(f"{before - after} are missing, {answered} were answered as taken")
     if least < 0:
@@ -95,19 +95,19 @@ def check(before, after, least, answered):
 
 
 def changes(raw):
-    """How many changes the whole run made; None for one that only reads."""
+    """The number of changes in the whole run; None for a run that only reads."""
     kind = raw.get("workload", "").partition("-")[2]
     if kind.startswith("decr") or kind == "ma":
         return taken(raw)
     if kind in ("update", "insert", "set", "replace"):
-        # Rows: an INSERT may have many.
+        # Rows are counted, because an INSERT may have many.
         return round(raw["whole_run"]["requests"] * raw.get("rows", 0) / raw["requests"])
     return None
 
 
 def per_fsync(raw, before, after):
-    """fsyncs per second, and changes per fsync. The server's counters are those of the whole run,
-    from which the share of the window follows by its requests."""
+    """fsyncs per second, and changes per fsync. The server counts the whole run; the window has the share
+    that its requests have."""
     if "Innodb_data_fsyncs" not in after or changes(raw) is None:
         return {}
     fsyncs = after["Innodb_data_fsyncs"] - before["Innodb_data_fsyncs"]

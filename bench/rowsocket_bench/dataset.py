@@ -1,5 +1,5 @@
-"""The tables that are measured. They are made once, by SQL, into a data directory that is kept in
-the cache folder, and copied for each server.
+"""The tables of the benchmark. They are made once, by SQL, in a data directory that stays in the cache folder
+and is copied for each server.
 
 Every cell follows from its row's number, so that the load generator can check every reply:
   user(user_id, user_name 'user <id>', user_email 'user<id>@example.com',
@@ -30,8 +30,8 @@ USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50
                 " user_email VARCHAR(255), created DATETIME")
 USER_CELLS = ("seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),"
               " '2010-02-03 11:22:33'")
-# How the memcached protocol sees them: keys of the table `user` need no prefix, those of `account`
-# begin with @@a. and may be set, those of `stock` begin with @@s.
+# The tables as the memcached protocol sees them: keys of the table `user` need no prefix; keys of `account`
+# begin with @@a. and may be set; keys of `stock` begin with @@s.
 MAPPED = (("default", "user", "user_id", "user_name,user_email,created"),
           ("a", "account", "user_id", "user_name,user_email,created"),
           ("s", "stock", "id", "stock"))
@@ -63,7 +63,7 @@ def values(size, rows):
 
 
 def statements(plan):
-    """What makes the tables of a plan."""
+    """The SQL statements that make the tables of a plan."""
     rows = plan.rows
     made = ["CREATE DATABASE IF NOT EXISTS test", "USE test",
             *user_like("user", rows), *user_like("member", rows, ", KEY by_name (user_name)"),
@@ -82,7 +82,7 @@ def statements(plan):
 
 
 def value_rows(size):
-    """So many that a table of large values does not outgrow the buffer pool."""
+    """The number of rows with which a table of large values does not outgrow the buffer pool."""
     return max(32, min(100_000, 64_000_000 // size))
 
 
@@ -125,14 +125,14 @@ def _make(directory, plan):
 
 
 def prepare(plan, say):
-    """The data directory of the plan's tables, made if it is not there; one run at a time."""
+    """The data directory of the plan's tables, made if it does not exist; one run at a time."""
     directory = cached_directory(plan)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with (directory.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.exists():
             say(f"making the tables, {plan.rows:,} rows each (once; kept in {directory}) ...")
-            # What an older version of the benchmark made would never be used again.
+            # Directories of an older version of the benchmark would never be used again.
             for old in directory.parent.glob(f"{data_kind(plan)}-" + "?" * MARK_LENGTH):
                 shutil.rmtree(old)
             _make(directory, plan)
@@ -140,7 +140,7 @@ def prepare(plan, say):
 
 
 def copy_into(directory, plan):
-    """Gives a new server its copy. The redo log is made anew at start, in the size asked for."""
+    """Gives a new server its copy. The server makes the redo log anew at start, in the size asked for."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     directory.chmod(0o755)
@@ -153,7 +153,7 @@ def table_bytes(plan, table):
 
 
 def warm(server, plan):
-    """Reads all pages once, then so many single rows that the adaptive hash index is there."""
+    """Reads all pages once, then so many single rows that the adaptive hash index covers them."""
     for table in ("user", "member", "wide", "account"):
         server.run(f"SELECT COUNT({'c0' if table == 'wide' else 'user_email'}) FROM {table}")
     choose = random.Random(1)

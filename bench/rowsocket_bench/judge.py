@@ -1,4 +1,4 @@
-"""Compares what was measured with the targets: the ratio of each pair, then their median."""
+"""Compares the measurements with the targets: the ratio of each pair, then the median of the ratios."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Runs one window of the load generator against a system and turns what it prints into metrics."""
+"""Runs one window of the load generator against a system and turns its output into metrics."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def command(plan, load, system, seconds, warmup_s):
 
 
 def run_window(plan, load, system, seconds, warmup_s, wait_s=0):
-    """The generator's own JSON object. It is stopped when it does not come to an end."""
+    """The generator's own JSON object. The generator is stopped when it does not end by itself."""
     if load.workload in clients.PROGRAMS:
         return clients.run_window(plan, load, system, seconds)
     arguments = command(plan, load, system, seconds, warmup_s)
@@ -41,7 +41,7 @@ def run_window(plan, load, system, seconds, warmup_s, wait_s=0):
 
 
 def wrong_replies(raw):
-    """What was wrong with the replies of a window; empty if nothing was."""
+    """The faults in the replies of a window; empty if there are none."""
     whole = raw.get("whole_run", {})
     if raw.get("mismatches"):
         return f"{raw['mismatches']} replies were wrong: {raw.get('mismatch_examples')}"
@@ -56,7 +56,7 @@ def wrong_replies(raw):
 
 
 def metrics(raw):
-    """A sample's values, by the names of model.METRICS; those that the run has."""
+    """The values of a sample, by the names of model.METRICS; only values that the run has."""
     latency, cpu = raw.get("latency_us") or {}, raw.get("server_cpu") or {}
     client = raw.get("client_cpu") or {}
     found = {"rps": raw.get("replies_per_second"), "rows_s": raw.get("rows_per_second"),

@@ -4,8 +4,8 @@ from . import dataset
 from .model import Load
 
 CREATED = "2010-02-03 11:22:33"
-USER = (("table", "user"),)  # whose columns and cells are the load generator's defaults
-# An update that leaves every column alone that reads check.
+USER = (("table", "user"),)  # the table whose columns and cells are the load generator's defaults
+# An update that changes no column that reads check.
 ACCOUNT = (("table", "account"), ("update-columns", "user_name"), ("set", "changed {v}"))
 SINK = (("table", "sink"), ("first-id", 1))
 STOCK = (("table", "stock"), ("key-column", "id"))
@@ -93,7 +93,7 @@ def mc_mixed(connections, depth, read_percent):
 
 
 def mc_decrement(connections):
-    """Meta arithmetic with our guard: nothing is taken at 3 or below."""
+    """Meta arithmetic with Rowsocket's guard: a decrement takes nothing at 3 or below."""
     return Load("mc-ma", connections, 1, (
         ("key", "@@s.{n}"), ("ma-flags", "MD D1 G3"), ("rows", dataset.STOCK_ROWS),
         ("hot-rows", 1)))
@@ -146,7 +146,7 @@ def redis_decrement(connections):
                                                ("rows", dataset.STOCK_ROWS)))
 
 
-# Requests as they are sent to us, to a server that answers all of them with one fixed line.
+# The requests that Rowsocket gets, for a server that answers each of them with one fixed line.
 FOUND = f"0\\t3\\tuser 500000\\tuser500000@example.com\\t{CREATED}"
 
 

@@ -1,4 +1,4 @@
-"""What a figure depends on besides the code: commit, CPU, kernel, versions."""
+"""The facts besides the code on which a figure depends: commit, CPU, kernel, versions."""
 
 import datetime
 import os
@@ -11,7 +11,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def cache_dir():
-    """Where scripts/bootstrap keeps what it made; as in scripts/lib.sh."""
+    """The folder where scripts/bootstrap keeps its results; as in scripts/lib.sh."""
     if os.environ.get("ROWSOCKET_CACHE"):
         return pathlib.Path(os.environ["ROWSOCKET_CACHE"]).absolute()
     if os.geteuid() == 0:
@@ -21,7 +21,7 @@ def cache_dir():
 
 
 def server_link():
-    """Where the server stands that is measured; scripts/bench --server names another one."""
+    """The link to the measured server; scripts/bench --server names another server."""
     return cache_dir() / os.environ.get("ROWSOCKET_SERVER", "mariadb-10.11")
 
 
@@ -33,7 +33,7 @@ def read_env(path):
 
 
 def output_of(*command):
-    """What a command prints, in one line; empty if it cannot be run."""
+    """The output of a command, in one line; empty if the command cannot be run."""
     try:
         done = subprocess.run([str(part) for part in command], cwd=REPOSITORY, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
@@ -44,7 +44,7 @@ def output_of(*command):
 
 
 def commit():
-    """The short id, with a + when tracked files differ from it."""
+    """The short commit id, with a + when tracked files differ from the commit."""
     text = output_of("git", "rev-parse", "--short=10", "HEAD") or "unknown"
     return text + ("+" if output_of("git", "status", "--porcelain", "--untracked-files=no") else "")
 
@@ -60,7 +60,7 @@ def memory_gib():
 
 
 def memcached_version():
-    """Of the one that is measured: bootstrap's, else the one in PATH."""
+    """The version of the measured memcached: bootstrap's, else the one in PATH."""
     env = cache_dir() / "memcached" / "env"
     if env.exists():
         return read_env(env)["ROWSOCKET_MEMCACHED_VERSION"]

@@ -1,14 +1,14 @@
-"""What a benchmark consists of: a case has entries, which are measured in turns, and targets."""
+"""The parts of a benchmark: a case has entries, which are measured in turns, and targets."""
 
 import dataclasses
 
 
-SETTLE_S = 2.0  # What settling takes, for the estimate alone.
+SETTLE_S = 2.0  # seconds that settling takes, for the estimate alone
 
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What the load generator is told: a workload and its options, as on its command line."""
+    """The instruction to the load generator: a workload and its options, as on its command line."""
     workload: str
     connections: int = 1
     depth: int = 1
@@ -17,14 +17,14 @@ class Load:
     def arguments(self):
         pairs = (("workload", self.workload), ("connections", self.connections),
                  ("depth", self.depth), *self.options)
-        # A flag has the empty text for a value.
+        # A flag has the empty text as its value.
         return [f"--{name}={value}" if value != "" else f"--{name}" for name, value in pairs]
 
     def option(self, name, default=None):
         return dict(self.options).get(name, default)
 
     def with_defaults(self, **options):
-        """With those of the options that it does not have itself."""
+        """This load with those of the options that it does not have itself."""
         there = dict(self.options)
         more = tuple((name, value) for name, value in options.items() if name not in there)
         return dataclasses.replace(self, options=(*self.options, *more))
@@ -35,13 +35,13 @@ class Load:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One system in a case. Of several loads the one with the most replies per second is taken."""
+    """One system in a case. Of several loads, the load with the most replies per second counts."""
     label: str
     system: str
     loads: tuple
     before: tuple = ()      # SQL to run on its server ahead of each window
-    conserve: tuple = ()    # (table, rows, stock) of what may neither be lost nor gained
-    wait_s: float = 0       # more time to wait for the end of a window than usual
+    conserve: tuple = ()    # (table, rows, stock) of the stock that may neither be lost nor gained
+    wait_s: float = 0       # more time than usual to wait for the end of a window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,15 +70,15 @@ class Case:
     title: str
     entries: tuple
     targets: tuple = ()
-    row: str = ""           # of the requirements: P0 ... P11, M1 ..., H1 ...
+    row: str = ""           # the row in the requirements: P0 ... P11, M1 ..., H1 ...
     curve: str = ""
     x: float = 0
     rounds: int = 5
     seconds: float = 1.0
     warmup_s: float = 0.2
-    settle: bool = False    # ahead of each window no server has anything left to write
+    settle: bool = False    # ahead of each window all servers write out their dirty pages
     special: str = ""       # measured by this function of special.py instead of by loads
-    options: tuple = ()     # for special
+    options: tuple = ()     # options for special
 
     def estimated_s(self):
         if self.special:
@@ -91,7 +91,7 @@ class Case:
         return {entry.system for entry in self.entries}
 
 
-# Metrics: key in a sample, name for people, unit, digits after the point.
+# Metrics: key in a sample, name for people, unit, digits after the decimal point.
 METRICS = {
     "rps": ("requests/s", "", 0),
     "rows_s": ("rows/s", "", 0),

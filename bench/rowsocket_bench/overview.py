@@ -1,11 +1,11 @@
-"""What a reader wants first: the hot row, finds at one depth, what a request costs, and where others
-are faster. Each case is named in words."""
+"""The figures that a reader wants first: the hot row, finds at one depth, the cost of a request, and the
+cases in which other systems are faster. Each case is named in words."""
 
 from . import judge, stats, tables
 
 HOT = (64, 256, 1024, 4096)
 SYSTEMS = ("ours", "bundled", "memcached", "SQL", "null server")
-# Of each case: its id, the words for it.
+# The id of each case, and its name in words.
 FINDS = (("P1", "one request in flight on each of 30 connections"),
          ("P3", "16 requests in flight on each of 30 connections"))
 UPDATES = (("P7-64", "64 connections"), ("P7-256", "256 connections"))
@@ -13,28 +13,29 @@ COSTS = (("P1", "a find, 30 connections, one in flight"), ("P3", "a find, 30 con
          ("P5", "16 keys in one request, 30 connections"),
          ("P7-64", "a durable update, 64 connections"), ("P7-256", "a durable update, 256 connections"),
          ("H-1024", "a durable decrement of one row, 1,024 connections"))
-# Why a system is missing in a case; what is not here was not part of it.
+# Why a system is missing in a case; a system without an entry here was not part of the case.
 MISSING = {("P3", "SQL"): "one statement at a time on a connection",
            ("P7-64", "memcached"): "it keeps nothing on disk",
            ("P7-256", "memcached"): "it keeps nothing on disk"}
-SLOWER = 0.95  # Ratios below it are named; above it they are within what a run repeats.
+# The overview names ratios below this one; ratios above it are within the spread of repeated runs.
+SLOWER = 0.95
 NAMES = {"ours": "Rowsocket", "bundled": "bundled plugin"}
 
 
 def name(label):
-    """A system as a reader calls it."""
+    """The name that a reader has for a system."""
     first, comma, rest = label.partition(",")
     return NAMES.get(first, first) + comma + rest
 
 
 def label_of(result, system):
-    """The label of a system in a case: SQL is prepared in some and text in others."""
+    """The label of a system in a case: SQL is prepared in some cases and text in others."""
     return next((label for label in result.labels
                  if label == system or (system == "SQL" and label in ("SQL prepared", "SQL text"))), None)
 
 
 def systems_in(result, metric):
-    """Those with a figure, and those of which it is known why they have none."""
+    """The systems with a figure, and the systems for which the reason of a missing figure is known."""
     return [system for system in SYSTEMS
             if value(result, system, metric) is not None or (result.id, system) in MISSING]
 
@@ -109,7 +110,8 @@ def slower_table(results):
 
 
 def late_table(results):
-    """By schedule nobody is faster: what counts is how late."""
+    """On a fixed schedule no system has more requests/s than another, so the table compares how late the
+    replies are."""
     rows = []
     for result in tables.curve_points(results, "rate"):
         for target in result.targets:

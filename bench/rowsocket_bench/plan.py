@@ -36,13 +36,13 @@ class Plan:
     null_program: pathlib.Path = REPOSITORY / "build-bench/bench/rowsocket-null"
 
     def want_sizes(self):
-        """The tables of P11, too: minutes to make, once."""
+        """Whether the plan has the tables of P11, too: they take minutes to make, once."""
         self.size_rows = (1_000, 2_000) if self.quick else catalog_full.ROWS
         self.size_values = (10, 1_000) if self.quick else catalog_full.VALUES
 
     def buffer_pool(self):
-        """All tables fit in, with the hash index over 10,000,000 rows, where the machine has the memory
-        for two such servers."""
+        """A buffer pool for all tables, with the hash index over 10,000,000 rows, where the machine has the
+        memory for two such servers."""
         if not self.size_rows:
             return "1G"
         return "6G" if memory_gib() >= LARGE_POOL_MEMORY_GIB else "3G"
@@ -60,7 +60,7 @@ class Plan:
         return min(count, QUICK_IDLE) if self.quick else count
 
     def fit(self, case):
-        """The case with what this plan makes of it, so that its estimate is right."""
+        """The case with the changes that this plan makes to it, so that its estimate is right."""
         if self.quick:
             return dataclasses.replace(case, rounds=1, seconds=QUICK_SECONDS, warmup_s=0.05,
                                        options=(*case.options, ("estimated_s", 5)))
@@ -81,7 +81,7 @@ class Plan:
                                    options=options)
 
     def io_pool_mib(self):
-        """A third of the table that is read, or of what there must be."""
+        """A third of the table that is read, or the least that the server needs."""
         size_mib = dataset.table_bytes(self, "user") / (1 << 20)
         return max(IO_POOL_MIB_MIN, math.ceil(size_mib / 3))
 
@@ -107,8 +107,9 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """canonical, hot, memcached, settings or full."""
-    from . import catalog, catalog_hot, catalog_memcached  # they know loads, which know dataset
+    """The cases of a set: canonical, hot, memcached, settings or full."""
+    # imported here: these modules know loads, which knows dataset
+    from . import catalog, catalog_hot, catalog_memcached
 
     parts = {
         "canonical": lambda: catalog.canonical(),

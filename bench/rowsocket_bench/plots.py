@@ -1,4 +1,4 @@
-"""Results as SVG. The same results give the same bytes, so that a plot changes only with them."""
+"""Results as SVG. The same results give the same bytes, so that a plot changes only with its results."""
 
 import io
 import re
@@ -7,7 +7,7 @@ import textwrap
 import matplotlib
 
 matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402  after use(): no display is looked for
+import matplotlib.pyplot as plt  # noqa: E402  after use(), so that matplotlib looks for no display
 from matplotlib.ticker import LogLocator, MaxNLocator  # noqa: E402
 
 from . import overview, stats, tables  # noqa: E402
@@ -19,7 +19,7 @@ STYLE = {"svg.hashsalt": "rowsocket", "svg.fonttype": "none", "font.size": 12,
 COLORS = {"ours": "#0b6e4f", "bundled": "#c8553d", "memcached": "#2f6690", "null server": "#999",
            "SQL": "#7d5ba6"}
 MORE_COLORS = ("#b08900", "#3d405b", "#e07a5f", "#81b29a", "#5f0f40")
-# What the document and the page show first.
+# The plots that the document and the page show first.
 FIRST = ("hot", "finds", "updates", "cpu")
 MARKERS = "osv^Dxp*h"
 
@@ -43,7 +43,7 @@ def svg(figure):
 
 
 def lines(results, curve, metric, title, y_label, log=False):
-    """One line per system over x; None without two points."""
+    """A plot with one line per system over x; None where no system has two points."""
     points = tables.curve_points(results, curve)
     all_labels = tables.curve_labels(points)
     figure, axes = plt.subplots()
@@ -85,13 +85,13 @@ def plain_number(value, _=None):
 
 
 def wrapped(text):
-    """A title that a phone shows whole."""
+    """The title in lines that a phone shows whole."""
     return textwrap.fill(text, 48)
 
 
 def bars(results, cases, metric, title, unit, second=None):
-    """A panel for each case, a bar for each system, from zero; where a system has none it says why.
-    With `second` the part of the bar below it is drawn darker."""
+    """A panel for each case, a bar for each system, from zero; a missing bar is replaced by its reason. With
+    `second`, the part of the bar below that value is drawn darker."""
     cases = [(results[id_], words) for id_, words in cases if id_ in results]
     panels_of = [(result, words, overview.systems_in(result, metric)) for result, words in cases]
     heights = [len(systems) + 1.6 for _, _, systems in panels_of if systems]

@@ -1,5 +1,5 @@
-"""Writes results where people read them: a page of its own, docs/BENCHMARKS.md with the figures that
-come first and its plots, docs/BENCHMARKS-FIGURES.md with all figures, and the section in README.md.
+"""Writes results into the documents that people read: a page of its own, docs/BENCHMARKS.md with the first
+figures and the plots, docs/BENCHMARKS-FIGURES.md with all figures, and the section in README.md.
 """
 
 import base64
@@ -18,7 +18,7 @@ BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
 RESULTS = REPOSITORY / "bench/results"
-# What README shows: the case, the words for it, and the systems beside it.
+# README's figures: the case, its name in words, and the systems that are compared.
 HIGHLIGHTS = (
     ("H-1024", "durable decrements of one row by 1,024 connections", ("SQL", "Redis, Lua", "bundled")),
     ("P1", "finds by key, 30 connections, one request in flight on each",
@@ -33,7 +33,7 @@ tr.miss{background:#fdf0ec}img{max-width:100%;margin:.5em 0}code{background:#f3f
 
 
 def machine_lines(runs):
-    """One line per machine and commit that the figures come from."""
+    """One line for each machine and commit from which the figures come."""
     seen = {}
     for run in runs:
         versions = ", ".join(f"{name} {short_version(text)}"
@@ -53,7 +53,7 @@ def short_version(text):
 
 
 def summary(files):
-    """For a terminal: what was to be reached, and the curves."""
+    """A text for a terminal: the targets with their results, and the curves."""
     runs, results = store.read(files)
     parts = [line.replace("`", "") for line in machine_lines(runs)]
     parts += [table.text() for table in tables.all_tables(results)]
@@ -109,7 +109,7 @@ def write_page(files, path):
 # --- Documents ---
 
 def replace_marked(text, mark, inside):
-    """The text with what stands between <!-- mark: ... --> and <!-- mark: end --> replaced."""
+    """The text with everything between <!-- mark: ... --> and <!-- mark: end --> replaced."""
     pattern = re.compile(rf"(<!-- {mark}: (?!end).*?-->\n).*?(<!-- {mark}: end -->)", re.S)
     if not pattern.search(text):
         raise ValueError(f"there are no marks <!-- {mark}: ... --> in the document")
@@ -121,7 +121,7 @@ def image(drawn, name):
 
 
 def overview_part(files):
-    """What docs/BENCHMARKS.md begins with."""
+    """The beginning of docs/BENCHMARKS.md."""
     runs, results = store.read(files)
     drawn = plots.draw(results)
     made = overview.all_tables(results)
@@ -136,7 +136,7 @@ def overview_part(files):
 
 
 def document(files):
-    """All figures: what docs/BENCHMARKS-FIGURES.md says."""
+    """The text of docs/BENCHMARKS-FIGURES.md: all figures."""
     _, results = store.read(files)
     drawn = plots.draw(results)
     parts = [reached_line(results, never_run(results))]
@@ -146,7 +146,7 @@ def document(files):
 
 
 def beside(files):
-    """What another machine says of the same targets: less than a document of its own."""
+    """The results of another machine for the same targets: less than a document of its own."""
     runs, results = store.read(files)
     parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
              reached_line(results, never_run(results))]
@@ -156,7 +156,7 @@ def beside(files):
 
 
 def readme(files):
-    """The few figures that matter, what they are beside others', and the run that they are of."""
+    """The few figures that matter, compared with other systems, and the run that they come from."""
     _, results = store.read(files)
     rows, runs = [], {}
     for name, words, others in HIGHLIGHTS:
@@ -180,14 +180,14 @@ def readme(files):
 
 
 def publish_beside(files, say):
-    """Writes the verdicts of another machine than the document's own."""
+    """Writes the verdicts of a machine other than the document's."""
     keep(files)
     write_marked(BESIDE, "another machine", beside(files), say)
     return 0
 
 
 def keep(files):
-    """Files from elsewhere are copied to where they are kept. Refuses those of --quick."""
+    """Copies files from elsewhere to the folder of results. Refuses files of --quick."""
     runs, _ = store.read(files)
     if any(run.get("quick") for run in runs):
         raise ValueError("a quick run has no figures to publish")

@@ -20,7 +20,7 @@ from .model import Target
 
 @dataclasses.dataclass
 class CaseResult:
-    """All that is known about one case: samples[label][round] = values."""
+    """Everything known about one case: samples[label][round] = values."""
     id: str
     title: str
     row: str = ""
@@ -61,7 +61,7 @@ class Writer:
 
 
 def read_lines(path):
-    """All lines but a last one that was cut off when the run was killed."""
+    """All lines except a last line that was cut off when the run was killed."""
     for text in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         try:
             yield json.loads(text)
@@ -70,13 +70,13 @@ def read_lines(path):
 
 
 def _take(results, newest, line, run):
-    """newest: what the file that is being read says, by case."""
+    """Adds the content of one line. newest: the results of the file that is being read, by case."""
     kind = line["kind"]
     if kind == "case":
         newest[line["id"]] = result = CaseResult(
             line["id"], line["title"], line["row"], line["curve"], line["x"],
             tuple(Target(**fields) for fields in line["targets"]), tuple(line["labels"]), run=run)
-        # A finished case gives way to one that is finished, too.
+        # A finished case is replaced only by one that is finished, too.
         if result.id not in results or not results[result.id].finished:
             results[result.id] = result
         return
@@ -96,9 +96,8 @@ def _take(results, newest, line, run):
 
 
 def read(paths):
-    """(runs, results): the run lines, and a CaseResult for each case that has samples or says who
-    was absent. Files are read in the order given: a case that is measured again replaces what an
-    earlier file said about it."""
+    """(runs, results): the run lines, and a CaseResult for each case that has samples or absent systems.
+    Files are read in the order given: a case that is measured again replaces its results in earlier files."""
     runs, results = [], {}
     for path in paths:
         run, newest = {}, {}
@@ -113,8 +112,8 @@ def read(paths):
 
 
 def new_file(folder, name, cases):
-    """folder/name, or with -2, -3 ... before its suffix: the first file that has none of these
-    cases. A run asked for again on the same day is a run of its own."""
+    """folder/name, or with -2, -3 ... before its suffix: the first file that has none of these cases. A
+    second run on the same day is a run of its own."""
     path = folder / name
     for number in itertools.count(2):
         if not finished(path) & cases:
@@ -123,7 +122,7 @@ def new_file(folder, name, cases):
 
 
 def finished(path):
-    """The cases that a run which is taken up need not measure again."""
+    """The cases that a resumed run need not measure again."""
     if not pathlib.Path(path).exists():
         return set()
     return {line["case"] for line in read_lines(path)

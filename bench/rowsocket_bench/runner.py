@@ -1,5 +1,5 @@
-"""Measures cases: the entries of a case in turns, round by round, so that a machine whose speed
-drifts is the same for all of them; says what it does, and stops in time.
+"""Measures cases: the entries of a case in turns, round by round, so that a drift of the machine's speed
+affects all entries alike; prints its progress, and stops in time.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ from .model import metric_text
 from .systems import Unavailable
 
 SWEEP_SECONDS = 0.5
-START_S = 4  # of a system, with its copy of the tables
-FAILURES_MAX = 2  # windows of an entry that fail, before the entry is given up in this case
+START_S = 4  # seconds to start a system, with its copy of the tables
+FAILURES_MAX = 2  # failed windows of an entry, after which the entry is given up in this case
 QUICK_TRIES = 5  # of a window, in a quick run
 TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.SubprocessError)
 
 
 def estimates(cases):
-    """Seconds that each case takes, by id, with the start of the systems that it is the first to
+    """Seconds that each case takes, by id, with the start of the systems that the case is the first to
     need."""
     started, found = set(), {}
     for case in cases:
@@ -31,7 +31,7 @@ def estimates(cases):
 
 
 class Progress:
-    """One line per case: which of how many, how long, how much longer."""
+    """One line per case: its number, its duration, and the time that is left."""
 
     def __init__(self, cases, say, clock=time.monotonic):
         self.say, self.clock = say, clock
@@ -44,7 +44,7 @@ class Progress:
         return self.clock() - self.started
 
     def left_s(self):
-        """What is left of the plan, at the pace so far."""
+        """The time that the rest of the plan takes, at the pace so far."""
         pace = self.elapsed_s() / self.planned_s if self.planned_s > 20 else 1
         return (self.total_s - self.planned_s) * max(pace, 0.5)
 
@@ -65,10 +65,10 @@ def minutes(seconds):
 class Runner:
     def __init__(self, plan, fleet, writer, say):
         self.plan, self.fleet, self.writer, self.say = plan, fleet, writer, say
-        self.last_trouble = {}  # of each entry of the case that is being measured
+        self.last_trouble = {}  # the last trouble of each entry of the present case
 
     def run(self, cases, done, limit_s=None):
-        """Measures all cases but those that are done. Past the limit, the rest is left out."""
+        """Measures all cases except finished ones. Past the time limit, the rest is left out."""
         cases = [case for case in cases if case.id not in done]
         progress = Progress(cases, self.say)
         for number, case in enumerate(cases):
@@ -109,7 +109,7 @@ class Runner:
         failures = dict.fromkeys(chosen, 0)
         values = {label: [] for label in chosen}
         for number in range(self.plan.rounds(case)):
-            # Each round begins with another one: whoever comes first has no advantage.
+            # Each round begins with another entry, so that no entry has the advantage of being first.
             shift = number % len(case.entries)
             for entry in (*case.entries[shift:], *case.entries[:shift]):
                 if entry.label in chosen and failures[entry.label] < FAILURES_MAX:
@@ -160,7 +160,8 @@ class Runner:
                           load=load.text(), values=sample)
 
     def _window_that_answers(self, case, entry, load):
-        """In a quick run a window is so short that the host may take it away as a whole."""
+        """Tries several windows: in a quick run a window is so short that the host may take it away as a
+        whole."""
         for _ in range(QUICK_TRIES if self.plan.quick else 0):
             with contextlib.suppress(WindowFailed):
                 return self._window(case, entry, load)
@@ -202,7 +203,7 @@ SHOWN = {"rps": "{} requests/s", "rows_s": "{} rows/s", "user_us": "user {}", "t
 
 
 def summary(samples):
-    """The medians that matter most, in a line."""
+    """The most important medians, in a line."""
     found = {metric: stats.median([sample.get(metric) for sample in samples]) for metric in SHOWN}
     if found["rows_s"] and found["rows_s"] < 1.5 * found["rps"]:
         found["rows_s"] = None

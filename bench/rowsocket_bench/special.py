@@ -1,5 +1,5 @@
-"""What is measured otherwise than by windows of load alone. Each function yields the values of one
-round after the other.
+"""Cases that are not measured by windows of load alone. Each function yields the values of one round after
+the other.
 """
 
 import os
@@ -21,7 +21,7 @@ SPARE_FILES = 500
 
 
 def anonymous_bytes(pid):
-    """The memory that a process has for itself: neither files nor the kernel's socket buffers."""
+    """The private memory of a process: neither files nor the kernel's socket buffers."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"RssAnon:\s*(\d+)", text).group(1)) * 1024
 
@@ -31,8 +31,8 @@ def open_files(pid):
 
 
 def settled_files(pid):
-    """The count of open files once it does not change any more: connections of a run that has ended
-    are closed a moment later."""
+    """The count of open files once it no longer changes: the connections of an ended run are closed a moment
+    later."""
     last = [open_files(pid)]
 
     def unchanged():
@@ -45,7 +45,7 @@ def settled_files(pid):
 
 
 def raise_file_limit(count):
-    """How many of the connections this process may open."""
+    """Raises the limit of open files; returns how many of the connections this process may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + SPARE_FILES
     if soft < wanted:
@@ -58,7 +58,7 @@ def raise_file_limit(count):
 
 
 def connect(port, count, pid):
-    """(sockets, seconds until the server had accepted them all)"""
+    """(sockets, seconds until the server had accepted all of them)"""
     before, sockets, started = settled_files(pid), [], time.monotonic()
     for _ in range(count):
         sockets.append(socket.create_connection(("127.0.0.1", port), 20))
@@ -67,8 +67,8 @@ def connect(port, count, pid):
 
 
 def idle(runner, case, entry):
-    """Idle connections: what one takes, how fast they are accepted, what they cost the others: a
-    window beside them against those before and after, as the machine drifts."""
+    """Idle connections: the memory of each, the rate of accepting them, and their cost for other connections:
+    a window beside them is compared with the windows before and after, because the machine drifts."""
     system, load = runner.fleet.get(entry.system), runner.plan.shaped(entry.loads[0])
     count = raise_file_limit(runner.plan.idle(dict(case.options)["connections"]))
 
@@ -89,13 +89,14 @@ def idle(runner, case, entry):
         rates = [each["replies_per_second"] for each in (alone, window())]
         values = {**metrics(beside), "accepts_s": round(count / seconds, 1),
                   "kept": round(2 * beside["replies_per_second"] / sum(rates), 4)}
-        if cycle == 0:  # Later ones find the memory that the first has given back.
+        if cycle == 0:  # later cycles reuse the memory that the first has given back
             values["idle_bytes"] = round(max(0, taken) / count, 1)
         yield values
 
 
 def fairness(runner, case, entry):
-    """Many clients with one request each, alone and beside one that keeps thousands in flight."""
+    """Many clients with one request each, alone and beside a client that keeps thousands of requests in
+    flight."""
     system, plan = runner.fleet.get(entry.system), runner.plan
     many, greedy = (plan.shaped(load) for load in entry.loads)
     seconds = plan.seconds(case)
@@ -111,7 +112,7 @@ def fairness(runner, case, entry):
         with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as other:
             try:
-                time.sleep(case.warmup_s)  # until it is in full swing
+                time.sleep(case.warmup_s)  # until the load has its full rate
                 beside = window()
                 if other.poll() is not None:
                     raise WindowFailed("the greedy client has ended by itself")
@@ -122,7 +123,7 @@ def fairness(runner, case, entry):
 
 
 def fsync(runner, _case, _entry):
-    """The latency of fdatasync after a small write, where the servers have their data."""
+    """The latency of fdatasync after a small write, on the disk that has the servers' data."""
     path = runner.plan.base / "fsync-probe"
     times_us = []
     try:

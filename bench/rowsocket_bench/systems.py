@@ -1,5 +1,5 @@
-"""The systems that are measured, each a private server on loopback that is started when it is first
-needed. All MariaDB servers begin with the same data directory (dataset.py) and the same options.
+"""The measured systems, each a private server on loopback that is started when it is first needed. All
+MariaDB servers begin with the same data directory (dataset.py) and the same options.
 """
 
 import contextlib
@@ -17,10 +17,11 @@ from .machine import REPOSITORY, cache_dir, read_env
 
 START_TIMEOUT_S = 60
 SETTLE_TIMEOUT_S = 60
-SETTLED_BELOW = 500  # Dirty pages, and transactions in the history.
-# In this order, and put back in the other: the largest capacity is never below the capacity.
+SETTLED_BELOW = 500  # dirty pages, and transactions in the history
+# The variables are set in this order, and reset in the reverse order: the largest capacity is never below the
+# capacity.
 SETTLE = (("innodb_io_capacity_max", 20000), ("innodb_io_capacity", 10000), ("innodb_max_dirty_pages_pct", 0))
-# What all MariaDB servers are started with; options of a system come after these.
+# The options of all MariaDB servers; options of a system come after these.
 COMMON_OPTIONS = (
     "--innodb-log-file-size=1G",
     "--innodb-flush-log-at-trx-commit=1", "--innodb-adaptive-hash-index=ON",
@@ -46,7 +47,7 @@ VARIANTS = {
 
 
 def options_of_all(plan):
-    """Options of every MariaDB server of a run, the user's own last."""
+    """The options of every MariaDB server of a run; the user's own come last."""
     return [f"--innodb-buffer-pool-size={plan.buffer_pool()}", *COMMON_OPTIONS,
             *plan.server_options]
 
@@ -56,7 +57,7 @@ class Unavailable(Exception):
 
 
 def free_port():
-    """Below the range that the kernel gives to outgoing connections."""
+    """A free port below the range that the kernel gives to outgoing connections."""
     while True:
         port = random.randrange(10000, 32000)
         with socket.socket() as probe:
@@ -82,7 +83,7 @@ def accepts(port):
 
 
 class MariaDb:
-    """One server through scripts/server."""
+    """A MariaDB server, run by scripts/server."""
 
     def __init__(self, name, base, plan):
         plugin, _, self.variant = name.partition("/")
@@ -115,7 +116,7 @@ class MariaDb:
         return int(self.env["PID"])
 
     def run(self, statement):
-        """Executes one statement on a connection of its own making; returns the rows."""
+        """Executes one statement on a new connection; returns the rows."""
         with self.sql.cursor() as cursor:
             cursor.execute(statement)
             return cursor.fetchall()
@@ -129,8 +130,8 @@ class MariaDb:
         return found
 
     def settle(self):
-        """Writes out all dirty pages and purges what updates left, so that the next window pays for
-        nothing that an earlier one did. Goes on after a time, whatever is left."""
+        """Writes out all dirty pages and purges the history of updates, so that the next window does not pay
+        for an earlier window. Goes on after a time, even if some are left."""
         before = [self.run(f"SELECT @@GLOBAL.{name}")[0][0] for name, _ in SETTLE]
         for name, value in SETTLE:
             self.run(f"SET GLOBAL {name} = {value}")
@@ -167,7 +168,7 @@ class MariaDb:
                 self.sql.close()
             except pymysql.MySQLError:
                 pass
-        # Nothing of it is wanted any more: no need to wait for an orderly end.
+        # The data is not needed any more, so the server need not end in good order.
         subprocess.run([REPOSITORY / "scripts/server", "kill", self.directory],
                        stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=False)
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -188,7 +189,7 @@ class Process:
             return (["memcached", *user, "-l", "127.0.0.1", "-p", self.number, "-U", 0, "-t", 2,
                      "-m", 4096, "-c", 16384], program)
         if self.name.startswith("redis"):
-            # The same program looks at its name to know what it is to do.
+            # The program decides by its name whether it is redis-server or redis-check-rdb.
             program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
             return (["redis-server", "--bind", "127.0.0.1", "--port", self.number,
                      "--appendonly", "yes", "--appendfsync", "always", "--save", "",
@@ -226,7 +227,7 @@ class Process:
         pass
 
     def variables(self):
-        # Where it lay on this machine is nobody's business.
+        # Results do not tell paths of this machine.
         return {"command": " ".join("DIR" if part == self.directory else str(part)
                                     for part in self.command()[0])}
 
@@ -245,7 +246,7 @@ class Process:
 
 
 class Fleet:
-    """Starts systems on demand, remembers why one could not be started, stops them."""
+    """Starts systems on demand, remembers why a system could not be started, stops them."""
 
     def __init__(self, base, plan):
         self.base, self.plan, self.running, self.failed = base, plan, {}, {}
@@ -262,20 +263,21 @@ class Fleet:
                 system.stop()
                 self.failed[name] = str(error)
                 raise Unavailable(str(error)) from error
-            except BaseException:  # The run ends here: nobody else knows of this one.
+            except BaseException:  # the run ends here, and no other code knows of this system
                 system.stop()
                 raise
             self.running[name] = system
         return self.running[name]
 
     def lost(self, name):
-        """A system that does not answer any more: stopped, and tried anew when needed next."""
+        """Stops a system that does not answer any more; the next need starts it anew."""
         system = self.running.pop(name, None)
         if system:
             system.stop()
 
     def settle(self):
-        """Of all that run: the pages of one are written by the disk of the others."""
+        """Settles all systems that run, because the disk writes the pages of one while another is
+        measured."""
         for system in self.running.values():
             system.settle()
 

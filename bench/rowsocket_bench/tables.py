@@ -1,4 +1,4 @@
-"""Results as tables: each is a heading and rows of text, shown as Markdown, HTML or plain text."""
+"""Results as tables: a table has a heading and rows of text, shown as Markdown, HTML or plain text."""
 
 import dataclasses
 import html
@@ -20,7 +20,7 @@ CURVES = {
     "columns": "CPU per find in us, by columns asked for",
     "values": "CPU per find in us, by bytes of the value",
 }
-VERDICT = "reached"  # The last column of tables of targets, and of no other.
+VERDICT = "reached"  # The last column of tables of targets; no other table has it.
 CURVE_METRIC = {"rows": "total_us", "columns": "total_us", "values": "total_us", "rate": "p99_us"}
 
 
@@ -106,7 +106,7 @@ def extra_verdicts(results, chosen):
 
 
 def figures_table(title, chosen):
-    """One line per system and case; - where it has no figure."""
+    """One line per system and case; - stands for a missing figure."""
     metrics = [metric for metric in METRICS if any(
         metric in values for result in chosen for by_round in result.samples.values()
         for values in by_round.values())]

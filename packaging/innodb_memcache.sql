@@ -1,9 +1,9 @@
--- The mapping tables of the memcached protocol, with the names that MySQL's plugin gave them, and the
--- container `default` to begin with. What is there already stays as it is, so it may be run again.
+-- The mapping tables of the memcached protocol, with the names that MySQL's plugin gave them, and a
+-- first container `default`. Existing tables and rows stay as they are, so the script may run again.
 --
 --   mariadb < innodb_memcache.sql
 --
--- docs/MEMCACHED.md says what the columns mean. Rows of these tables take effect without a restart.
+-- docs/MEMCACHED.md describes the columns. Rows of these tables take effect without a restart.
 
 CREATE DATABASE IF NOT EXISTS innodb_memcache;
 USE innodb_memcache;
@@ -38,8 +38,9 @@ INSERT IGNORE INTO cache_policies
   VALUES ('cache_policy', 'innodb_only', 'innodb_only', 'innodb_only', 'innodb_only');
 INSERT IGNORE INTO config_options VALUES ('separator', '|'), ('table_map_delimiter', '.');
 
--- Byte-exact keys of up to 250 bytes, values of up to 1 MB (and more, if daemon_memcached_item_size_max
--- says so). `cas` moves with every change, also by SQL. `expires`: seconds since 1970; NULL: never.
+-- Byte-exact keys of up to 250 bytes, values of up to 1 MB (more, if daemon_memcached_item_size_max
+-- allows more). `cas` changes with every change, also by SQL. `expires`: seconds since 1970; NULL:
+-- never.
 CREATE TABLE IF NOT EXISTS demo (
   id VARBINARY(250) NOT NULL PRIMARY KEY,
   value MEDIUMBLOB NOT NULL,

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What every script here shares: places, messages, long steps. Sourced, never run.
+# The common part of all scripts here: places, messages, long steps. Sourced, never run.
 #
 # Places   repo_dir   this checkout
-#          cache_dir  what bootstrap made and keeps: /var/cache/rowsocket for root, the user's own
+#          cache_dir  the results of bootstrap: /var/cache/rowsocket for root, the user's own
 #                     cache folder otherwise; ROWSOCKET_CACHE names another. Absolute, no blanks
-# Servers  server_name: the one that is meant: --server, or ROWSOCKET_SERVER, or the first of servers.
-# After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see scripts/bootstrap).
+# Servers  server_name: the chosen server: --server, or ROWSOCKET_SERVER, or the first of servers.
+# After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see
+# scripts/bootstrap).
 
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -17,7 +18,7 @@ default_cache_dir() {
   fi
 }
 cache_dir=$(realpath -ms -- "${ROWSOCKET_CACHE:-$(default_cache_dir)}")
-# What is called from here may be in another folder.
+# Programs called from here may work in another folder, so they get the absolute path.
 [[ -z ${ROWSOCKET_CACHE-} ]] || export ROWSOCKET_CACHE=$cache_dir
 
 say() { printf '%s\n' "$*"; }
@@ -27,11 +28,11 @@ die() {
   exit 1
 }
 
-# The servers that the library is built for. For each of them Debian's release that has it.
+# The servers that the library is built for, each with the release of Debian that has it.
 servers=(mariadb-10.11 mariadb-11.8)
 declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie)
 
-# use_server NAME: this script means that server, and so does every script that it calls.
+# use_server NAME: chooses that server for this script and every script that it calls.
 use_server() {
   [[ -n $1 && " ${servers[*]} " == *" $1 "* ]] ||
     die "there is no server '$1'; --server and ROWSOCKET_SERVER name one of: ${servers[*]}"
@@ -40,15 +41,15 @@ use_server() {
 }
 use_server "${ROWSOCKET_SERVER:-${servers[0]}}"
 
-# The server's own makefiles are among what cannot do with it.
+# The server's own makefiles do not work in a folder with blanks in its name, either.
 [[ $cache_dir != *[[:space:]]* ]] ||
   die "the cache folder '$cache_dir' has a blank in its path: set ROWSOCKET_CACHE to one without"
 
-# run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, saying what is done and, every
-# ten seconds, for how long. On failure: the end of LOG, and failure. A function that is run so ends
-# at no failing command by itself (its caller looks at the result): it chains its commands with &&.
-# COMMAND has a process group of its own, which ends when this script is told to: a background job
-# would not hear of Ctrl-C, nor its children of SIGTERM.
+# run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, and prints WHAT and, every ten
+# seconds, the time so far. On failure it prints the end of LOG, and fails. A function that is run so
+# does not end at a failing command by itself, because its caller looks at the result: it chains its
+# commands with &&. COMMAND has a process group of its own, which this script ends when it is told to
+# end: a background job would not get Ctrl-C, nor its children SIGTERM.
 run_step() {
   local what=$1 log=$2 started=$SECONDS pid last=${!-} beat=0 status=0 traps
   shift 2
@@ -77,8 +78,8 @@ run_step() {
   ((SECONDS - started < 5)) || say "  done after $((SECONDS - started)) s"
 }
 
-# The python that makes the virtual environment: Debian's own when there is one, since another one
-# first in PATH may be of any version and lack the venv module.
+# The python that makes the virtual environment: Debian's own where it is installed, because another
+# python in PATH may be of any version and lack the venv module.
 system_python() {
   if [[ -x /usr/bin/python3 ]]; then
     echo /usr/bin/python3
@@ -87,14 +88,14 @@ system_python() {
   fi
 }
 
-# The virtual environment of exactly these requirements.
+# The folder of the virtual environment with exactly these requirements.
 venv_dir() {
   local hash
   hash=$(sha256sum <"$repo_dir/scripts/requirements.txt")
   echo "$cache_dir/venv-${hash:0:16}"
 }
 
-# The link to the cache of the server, which bootstrap makes.
+# The link to the server's cache, which bootstrap makes.
 server_link() { echo "$cache_dir/$server_name"; }
 
 load_server_env() {
@@ -108,7 +109,7 @@ load_server_env() {
     ROWSOCKET_SERVER_SHARE=$ROWSOCKET_SERVER_PREFIX/usr/share/mysql
 }
 
-# build_dir PRESET: where it is built. What is for one server has a folder for each of them.
+# build_dir PRESET: the build folder. A preset that builds for one server has a folder for each server.
 build_dir() {
   local folder=$repo_dir/build
   [[ $1 == release ]] || folder+=-$1

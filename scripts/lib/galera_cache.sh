@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what lib.sh sets
-# Obtains what nodes of a Galera cluster need beside the server: Debian's Galera provider, unpacked
-# into the cache, and rsync, with which a new node copies the data of another one. Sourced by
+# Obtains the programs that nodes of a Galera cluster need beside the server: Debian's Galera provider,
+# unpacked into the cache, and rsync, with which a new node copies the data of another node. Sourced by
 # cluster, after lib.sh, packages.sh and private_apt.sh.
 #
 # $cache_dir/galera/root/usr/lib/galera/libgalera_smm.so
@@ -16,7 +16,7 @@ unpack_galera() {
     mv -T "$cache_dir/galera.partial" "$cache_dir/galera"
 }
 
-# Another process may make it at the same time: the second one finds it there.
+# Another process may make the cache at the same time: the second process finds it complete.
 make_galera_cache() {
   [[ ! -r $(galera_provider) ]] || return 0
   mkdir -p "$cache_dir"

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# The MariaDB server that this machine runs, as opposed to the private ones of tests. A library for
-# another version than that would be built and installed for nothing, because the server refuses it:
-# whatever makes one stops here. Sourced after lib.sh.
+# The MariaDB server that this machine runs, as opposed to the private servers of tests. The server
+# refuses a library for another version, which would be built and installed for nothing: scripts that
+# make a library stop here. Sourced after lib.sh.
 
-# The version of the installed server package; nothing if there is none.
+# The version of the installed server package; nothing if no package is installed.
 installed_server_package() {
   dpkg-query -W -f '${Status} ${Version}\n' mariadb-server-core 2>/dev/null |
     sed -nE 's/^(install|hold) ok installed //p' || true
 }
 
-# The installed server's x.y.z: the package's, or that of a mariadbd from elsewhere; nothing if there
-# is none.
+# The installed server's x.y.z: the package's, or that of a mariadbd from elsewhere; nothing if there is
+# no server.
 installed_server_version() {
   local package program
   package=$(installed_server_package)
@@ -22,7 +22,7 @@ installed_server_version() {
   fi
 }
 
-# The server's packages that are installed in its own version, and so have to change together.
+# The installed packages that have the server's own version, and so have to change together with it.
 packages_of_installed_server() {
   dpkg-query -W -f '${source:Package} ${Version} ${Status} ${Package}\n' 2>/dev/null |
     awk -v version="$1" '$1 == "mariadb" && $2 == version && $5 == "installed" { print $6 }'
@@ -62,8 +62,8 @@ TEXT
 TEXT
 }
 
-# require_installed_server VERSION [PACKAGE VERSION]: ends the script if a library for VERSION could
-# not be loaded by this machine's server, unless the caller has been told to go on.
+# require_installed_server VERSION [PACKAGE VERSION]: ends the script if this machine's server cannot
+# load a library for VERSION, unless --another-server was given.
 require_installed_server() {
   fits_installed_server "$1" && return
   if [[ -n ${ROWSOCKET_ANOTHER_SERVER-} ]]; then

@@ -6,11 +6,11 @@
 #                             prefix/   Debian's binary, unpacked: as a package it would start a
 #                                       service on the port that everybody uses
 #                             source/   t/ with memcached's own tests
-#                             env       written last: where it stands, all is there
-# $cache_dir/memcached        link to the one in use
-# What is fetched is what Debian's signed lists say; nothing of it is part of this repository.
+#                             env       written last: where it exists, everything is there
+# $cache_dir/memcached        link to the version in use
+# The files come from Debian, checked against its signed lists; they are no part of this repository.
 
-# To be raised when what is made below changes.
+# Raise this number when a change below makes other caches.
 memcached_recipe=1
 
 memcached_is_there() {

@@ -1,18 +1,19 @@
 # shellcheck shell=bash
 # The Debian packages that each kind of work needs. Sourced by bootstrap.
 
-# Prints the packages of one kind of work; the sets do not contain one another (see bootstrap).
+# Prints the packages of one kind of work; the sets do not include each other (see bootstrap).
 packages_for() {
   case $1 in
     library)
-      # The compiler, CMake, and what CMake calls. A script of the build is Python without packages.
+      # The compiler, CMake, and the programs that CMake calls. A script of the build is Python without
+      # packages.
       echo g++ cmake ninja-build make python3-minimal
-      # Configuring the server's source asks for these; its private headers come out of that.
+      # Configuring the server's source, which generates its private headers, asks for these packages.
       echo bison pkg-config libncurses-dev libssl-dev zlib1g-dev libpcre2-dev liburing-dev libaio-dev
-      # Obtaining and unpacking that source.
+      # To obtain and unpack the server's source.
       echo ca-certificates xz-utils
       ;;
-    # The server's programs load or call these when they run.
+    # The server's programs load or call these at run time.
     server) echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
     style) echo clang-format-14 clang-tidy-14 ;;
@@ -20,7 +21,8 @@ packages_for() {
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
     # valgrind counts instructions.
     live) echo ccache python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind ;;
-    # scripts/bench measures these beside the library, or with them. redis-tools holds the server program, too.
+    # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
+    # the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;
     package) echo debhelper fakeroot git ;;
     package-test) echo debootstrap lintian ;;
@@ -28,14 +30,14 @@ packages_for() {
   esac
 }
 
-# missing_packages PACKAGE...: those that are not installed.
+# missing_packages PACKAGE...: prints the packages that are not installed.
 missing_packages() {
   comm -23 <(printf '%s\n' "$@" | sort -u) \
     <(dpkg-query -W -f '${Package} ${Status}\n' "$@" 2>/dev/null |
       sed -nE 's/ (install|hold) ok installed$//p' | sort -u)
 }
 
-# Seconds that another apt-get may be at work.
+# Seconds that another apt-get may hold its locks.
 apt_lock_s=300
 
 as_root() {
@@ -53,8 +55,8 @@ apt_install() {
     -o DPkg::Lock::Timeout="$apt_lock_s" "$@"
 }
 
-# The timeout is for dpkg's lock alone. That of the lists, which the machine's own apt-daily takes soon
-# after its start, has to be asked for again.
+# apt-get's timeout is for dpkg's lock alone. The lock of the lists, which the machine's own apt-daily
+# takes soon after its start, has to be tried again.
 refresh_package_lists() {
   local started=$SECONDS output
   until output=$(apt_install update 2>&1); do
@@ -65,7 +67,7 @@ refresh_package_lists() {
   printf '%s\n' "$output"
 }
 
-# install_missing_packages WORK...: what these kinds of work need.
+# install_missing_packages WORK...: installs the packages that these kinds of work need.
 install_missing_packages() {
   local missing log work wanted=()
   for work; do
@@ -77,7 +79,7 @@ install_missing_packages() {
   if [[ $EUID -ne 0 ]]; then
     command -v sudo >/dev/null ||
       die "as root, install these packages, then run this again: ${missing[*]}"
-    # A password is asked for here, not behind a log file.
+    # sudo asks for a password here, where the user sees it, and not behind a log file.
     { sudo true && sudo -n true; } ||
       die "sudo is refused, or asks each time: as root, install these packages: ${missing[*]}"
   fi

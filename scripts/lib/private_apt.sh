@@ -2,8 +2,8 @@
 # apt-get with lists of its own, so that server binaries and server source of one version can be
 # fetched without touching the machine's configuration. Sourced by bootstrap.
 #
-# The sources are the machine's own entries for Debian's suites, with deb-src added to each; those of
-# another release of Debian are had from the same places.
+# The sources are the machine's own entries for Debian's suites, with deb-src added to each; entries for
+# another release of Debian name the same places.
 
 apt_dir=$cache_dir/apt.partial
 
@@ -85,7 +85,7 @@ private_apt() {
     -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-# prepare_private_apt [RELEASE]: that of this machine if none is named.
+# prepare_private_apt [RELEASE]: the default is this machine's release.
 prepare_private_apt() {
   rm -rf "$apt_dir"
   mkdir -p "$apt_dir"/{sources,lists/partial,cache/archives/partial,debs,source}
@@ -94,8 +94,8 @@ prepare_private_apt() {
     private_apt apt-get update || die "Debian's package lists cannot be read; is the network up?"
 }
 
-# Versions of the server to try, the best first: the one that this machine runs already (a
-# library for it can then be installed), then from the newest downwards.
+# Prints the versions of the server to try, the best first: the version that this machine runs already
+# (a library for it can then be installed), then from the newest downwards.
 server_package_versions() {
   {
     installed_server_package

@@ -1,4 +1,4 @@
-"""Plays the session that everyone starts with against a port, and checks each reply."""
+"""Plays the session with which everyone starts on a port, and checks each reply."""
 
 import socket
 import sys

@@ -6,27 +6,27 @@
 # $cache_dir/server-VERSION.RECIPE/
 #                             source/   the source of the version
 #                             build/    that source configured: generated headers
-#                             env       written when both are there
+#                             env       written when both exist
 #                             prefix/   Debian's binaries, unpacked
-#                             datadir/  what mariadb-install-db makes, to be copied: comes last
-# $cache_dir/NAME             link to the one in use of the server of this name, mariadb-10.11 for example
-# A part that is there is complete (each appears by a rename, build/ by its marker), so that a run
-# which was interrupted is taken up where it stopped.
+#                             datadir/  the result of mariadb-install-db, to be copied: made last
+# $cache_dir/NAME             link to the cache in use for the server of this name (mariadb-10.11, ...)
+# A part that exists is complete (each appears by a rename, build/ by its marker), so that an interrupted
+# run continues where it stopped.
 
-# To be raised when what is made below changes: caches that were made otherwise are then made anew.
+# Raise this number when a change below makes other caches: older caches are then made anew.
 cache_recipe=1
 
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
 
-# What the server's programs load in Debian 13, for a machine with another release.
+# The libraries that the server's programs load in Debian 13, for a machine with another release.
 server_libraries=(libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 libmd0 libncurses6
   libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g)
 
 plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
   AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
 
-# Parts of the source that neither the build of the library nor its tests look at.
+# Parts of the source that neither the build of the library nor its tests use.
 source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb storage/connect
   storage/spider storage/tokudb)
 
@@ -35,12 +35,12 @@ server_is_there() {
 }
 server_binaries_are_there() { [[ -e $(server_link)/datadir ]]; }
 
-# version_of_source FOLDER: x.y.z, as the source's own VERSION file has it.
+# version_of_source FOLDER: x.y.z, from the VERSION file of the source.
 version_of_source() {
   sed -nE 's/^MYSQL_VERSION_(MAJOR|MINOR|PATCH)=([0-9]+).*/\2/p' "$1/VERSION" | paste -sd.
 }
 
-# Takes what --source named, a folder or an archive, and sets $package_version: that of the installed
+# Takes the folder or archive of --source, and sets $package_version: the version of the installed
 # package if it has the same x.y.z, else x.y.z alone.
 take_given_source() {
   local folder=$apt_dir/given installed
@@ -59,8 +59,8 @@ take_given_source() {
   [[ ${installed#*:} != "$package_version"-* ]] || package_version=$installed
 }
 
-# Picks the first version whose source can be had and leaves it in $package_version: a newer binary
-# can be offered before, or without, its source.
+# Picks the first version whose source can be downloaded and leaves it in $package_version: a newer
+# binary may be offered before, or without, its source.
 pick_version() {
   local version versions
   mapfile -t versions < <(server_package_versions)
@@ -88,7 +88,7 @@ unpack_binaries() {
 }
 
 # A server of another release of Debian runs with that release's libraries, which are unpacked beside
-# it: its programs are told where they are, and where they will be.
+# it: the programs get the library path in which they are now, and the path in which they will be.
 use_own_libraries() {
   local root=$1 file loader libraries
   loader=$(cd "$root" && echo usr/lib*/*/ld-linux*.so.*)
@@ -112,7 +112,7 @@ unpack_source() {
     mv source.partial source
 }
 
-# The server's own Makefiles: its CMake files give Ninja a rule twice.
+# Configures for make and not for Ninja, because the server's CMake files give Ninja a rule twice.
 configure_source() {
   local plugin flags=()
   for plugin in "${plugins_left_out[@]}"; do
@@ -140,8 +140,8 @@ build_headers() {
 
 make_data_directory() {
   rm -rf datadir.partial
-  # Root without a password comes from the authentication method; without the nameless accounts a
-  # test's own accounts are the ones that match. No name of this machine goes into the accounts.
+  # The authentication method lets root in without a password; without the nameless accounts, a test's
+  # own accounts match. The accounts have no name of this machine.
   echo "DELETE FROM mysql.global_priv WHERE User = '';" >accounts.sql
   local share=$PWD/prefix/usr/share/mariadb
   [[ -e $share/charsets ]] || share=$PWD/prefix/usr/share/mysql
@@ -181,7 +181,7 @@ make_server_cache() {
     prepare_private_apt "${server_release[$server_name]}"
     pick_version
   fi
-  # Before minutes are spent on it.
+  # The check comes before the minutes that the download takes.
   require_installed_server "$(upstream_version "$package_version")" "$package_version"
   server_dir=$cache_dir/server-${package_version#*:}.$cache_recipe
   mkdir -p "$server_dir"
@@ -199,7 +199,7 @@ make_server_cache() {
   rm -rf "$apt_dir"
 }
 
-# The binaries of the version whose source is there.
+# Obtains the binaries of the version whose source is in the cache.
 make_server_binaries() {
   load_server_env
   cd -P "$(server_link)" || die "cannot enter $(server_link)"

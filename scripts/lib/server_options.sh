@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034 # sets what server reads
-# Reads what the caller's own mariadbd options say about ports and sockets. Sourced by server.
+# Reads the ports and sockets in the caller's own mariadbd options. Sourced by server.
 
 # user_option NAME OPTION...: prints the value of the last --NAME=value or --NAME value among the
 # options (dashes and underscores alike, with or without --loose-); fails if there is none.
@@ -25,8 +25,8 @@ user_option() {
   ((found == 0)) && printf '%s\n' "$value"
 }
 
-# Set: sql_port hs_port hs_port_wr memcached_port, and ports_fixed=1 if the caller chose any of them: a port that
-# is taken is then the caller's to sort out.
+# Sets: sql_port hs_port hs_port_wr memcached_port, and ports_fixed=1 if the caller chose any of them:
+# only the caller can change a port that is taken then.
 choose_ports() {
   local name fixed free
   mapfile -t free < <(free_ports 4)
@@ -46,6 +46,6 @@ choose_ports() {
   if [[ $fixed =~ -p\ *([0-9]+) ]]; then
     ports_fixed=1 memcached_port=${BASH_REMATCH[1]}
   fi
-  # Its socket is instead of a port.
+  # A UNIX socket replaces the port.
   if [[ $fixed =~ -s\ *[^\ ] ]]; then memcached_port=0; fi
 }

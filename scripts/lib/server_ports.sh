@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Loopback ports: which are free, and whose they are. Sourced by server.
+# Loopback ports: finds free ports, and the owners of taken ports. Sourced by server.
 
-# Nobody is listening on it. (Something that bound it and does not listen goes unseen: the server
-# then fails to bind, and start tries other ports.)
+# Whether no process listens on the port. (A process that has bound the port and does not listen goes
+# unseen: the server then fails to bind, and start tries other ports.)
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# free_ports COUNT: that many different ports. Below the range that the kernel gives to outgoing
-# connections, so that no such connection can sit on one of them.
+# free_ports COUNT: prints COUNT different ports. They are below the range that the kernel gives to
+# outgoing connections, so that no such connection can sit on one of them.
 free_ports() {
   local count=$1 port chosen=" "
   while ((count > 0)); do
@@ -19,8 +19,8 @@ free_ports() {
   done
 }
 
-# process_listens PID PORT: a listening TCP socket of this port is one of the process's own. Looked
-# up rather than connected to: a connection would be counted by the server under test.
+# process_listens PID PORT: whether a listening TCP socket of this port belongs to the process. It is
+# looked up rather than connected to: the server under test would count a connection.
 process_listens() {
   local pid=$1 hex inode
   printf -v hex '%04X' "$2"
@@ -33,8 +33,8 @@ process_listens() {
   return 1
 }
 
-# listener_is_up PID PORT: PORT as mariadbd takes it: a number, the path of a UNIX socket, or
-# nothing (0 or empty: no listener, so nothing to wait for).
+# listener_is_up PID PORT: PORT as mariadbd takes it: a number, the path of a UNIX socket, or nothing (0
+# or empty: there is no listener to wait for).
 listener_is_up() {
   case $2 in
     "" | 0) return 0 ;;

@@ -2,12 +2,13 @@
 # One private server in DIR: its files, its process, its start and its end. Sourced by server.
 #
 # DIR/data      data directory        DIR/tmp   its own temporary files
-# DIR/plugin    what it may load      DIR/run   pid files and socket
-# DIR/error.log                       DIR/env   written when it answers, gone when it has stopped
+# DIR/plugin    its loadable plugins  DIR/run   pid files and socket
+# DIR/error.log                       DIR/env   exists from the server's first answer to its end
 
 server_pid() { cat "$dir/run/pid" 2>/dev/null; }
 
-# A running mariadbd whose data directory is ours, and not a process that was given its number since.
+# Whether the process is a running mariadbd with this data directory, and not a later process with the
+# same number.
 is_our_server() {
   local pid=${1-} arguments
   [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline ]] || return 1
@@ -37,10 +38,10 @@ forget_server() {
   fi
 }
 
-# --- Making ready ---
+# --- Preparations ---
 
-# mariadbd does not run as root unless told to. Nobody is better, where it can reach everything;
-# below a folder that only root may enter (a test runner's, often) root is all that works.
+# mariadbd does not run as root unless it is told to. The user nobody is better, where that user can
+# reach all files; below a folder that only root may enter (often a test runner's), only root works.
 choose_user() {
   server_user=$(id -un)
   [[ $EUID -eq 0 ]] || return 0
@@ -61,8 +62,8 @@ make_data_directory() {
   mv "$dir/data.partial" "$dir/data"
 }
 
-# The server's own plugins as links; the library under test as a copy, so that a build that goes on
-# does not change the file under a running server.
+# The server's own plugins are links; the library under test is a copy, so that a build in progress does
+# not change the file under a running server.
 fill_plugin_directory() {
   local library
   library=${ROWSOCKET_SO:-$(build_dir release)/rowsocket.so}
@@ -94,14 +95,15 @@ prepare_directory() {
   choose_user
   if [[ $EUID -eq 0 ]]; then
     chown -R "$server_user": "$dir"/{data,tmp,run,error.log}
-    # The caller's options may put sockets and logs into DIR; a folder shared by all is left alone.
+    # The caller's options may put sockets and logs into DIR, so the server's user owns it; a folder
+    # shared by all users is left alone.
     [[ -k $dir ]] || chown "$server_user": "$dir"
   fi
 }
 
-# --- Starting ---
+# --- Start ---
 
-# Set: arguments. The caller's options come last, so that they win.
+# Sets: arguments. The caller's options come last, so that they win.
 server_arguments() {
   local share=$ROWSOCKET_SERVER_SHARE
   arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
@@ -115,14 +117,14 @@ server_arguments() {
     rowsocket) arguments+=(--plugin-load-add=rowsocket) ;;
     bundled) arguments+=(--plugin-load-add=handlersocket --plugin-maturity=unknown) ;;
   esac
-  # Without a plugin too: INSTALL SONAME then finds its ports.
+  # The ports are set without a plugin, too: a later INSTALL SONAME finds them.
   arguments+=(--loose-handlersocket-address=127.0.0.1 --loose-handlersocket-port="$hs_port"
     --loose-handlersocket-port-wr="$hs_port_wr" --loose-daemon-memcached-address=127.0.0.1
     --loose-daemon-memcached-port="$memcached_port" "${user_options[@]}")
 }
 
-# Detached: a session of its own and none of our open files, or whoever reads our output would wait
-# for the server to end.
+# The server is detached, with a session of its own and none of this script's open files: otherwise a
+# reader of this script's output would wait for the server to end.
 launch() {
   (
     exec </dev/null >>"$dir/error.log" 2>&1
@@ -155,7 +157,7 @@ plugins_are_active() {
     2>/dev/null </dev/null) == "$wanted" ]]
 }
 
-# What daemon_memcached serves to begin with. A server that cannot be written to keeps what it has.
+# Gives daemon_memcached its first mapping tables. A server that cannot be written to keeps its tables.
 install_mapping_tables() {
   [[ $plugin == rowsocket ]] || return 0
   sql <"$repo_dir/packaging/innodb_memcache.sql" >/dev/null 2>&1 || true
@@ -168,11 +170,11 @@ listeners_are_up() {
   }
 }
 
-# Waits until it answers on all its sockets. Sets failure when it never will.
+# Waits until the server answers on all its sockets. Sets failure when it never will.
 wait_until_ready() {
   local started=$SECONDS beat=0 limit=120
   failure=""
-  # The child is seen as our server only once it has become mariadbd.
+  # The child counts as the server only once it has become mariadbd.
   until answers_sql; do
     if ! kill -0 "$pid" 2>/dev/null; then
       failure="the server ended by itself"
@@ -215,10 +217,10 @@ write_env() {
   mv "$dir/env.partial" "$dir/env"
 }
 
-# The part of the error log that this start wrote.
+# The part of the error log that this start has written.
 log_of_this_start() { tail -c "+$((log_size_before + 1))" "$dir/error.log"; }
 
-# MariaDB's own plugin says nothing when it cannot bind: there, only the silence of the port tells.
+# MariaDB's own plugin logs nothing when it cannot bind: only a port without an answer shows it.
 is_lost_port() {
   ((ports_fixed == 0)) &&
     grep -qiE 'address already in use|of this server listens' <<<"$failure$failure_log"
@@ -269,9 +271,9 @@ start_server() {
   trap - INT TERM HUP
 }
 
-# --- Ending ---
+# --- End ---
 
-# The process is gone and left its own pid file behind, which a shutdown removes.
+# Whether the process is gone and has left its own pid file behind, which a shutdown removes.
 died_by_itself() { [[ -e $dir/run/mariadbd.pid ]]; }
 
 end_server() { # SIGNAL SECONDS_MAX

@@ -1,5 +1,5 @@
-"""What gen-errors and gen-counters share: a table in spec/ is read and checked, and the tables in
-Markdown documents that are written from it stand between two marker comments.
+"""The common part of gen-errors and gen-counters: reads and checks a table in spec/, and writes tables
+between two marker comments of Markdown documents.
 """
 import pathlib
 import re
@@ -9,7 +9,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 def read_rows(path, columns, check):
-    """The rows as dictionaries. `check(row, rows)` gives the reason why a row cannot be, or None."""
+    """The rows as dictionaries. `check(row, rows)` gives the reason why a row is wrong, or None."""
     rows = []
     for number, line in enumerate(pathlib.Path(path).read_text(encoding="ascii").splitlines(), 1):
         if not line or line.startswith("#"):
@@ -49,7 +49,7 @@ def with_table(document, begin, end, table):
 
 
 def write_or_check(mode, path, rewrite):
-    """`--document` rewrites the document, `--check` fails unless that would change nothing."""
+    """`--document` rewrites the document; `--check` fails if that would change it."""
     path = pathlib.Path(path)
     document = path.read_text(encoding="utf-8")
     wanted = rewrite(document)

@@ -31,7 +31,9 @@ class Pair:
         self.sql.run("GRANT REPLICATION SLAVE ON *.* TO copier@'%'")
         self.copy.run(f"CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'copier',"
                       f" master_port = {self.primary.env['SQL_PORT']}, master_use_gtid = slave_pos,"
-                      " master_connect_retry = 1")
+                      " master_connect_retry = 1, master_ssl_verify_server_cert = 0,"
+                      # 11.8 asks for TLS by itself, which a 10.11 without certificates does not have.
+                      " master_ssl = 0")
         self.copy.run("START SLAVE")
 
     def catch_up(self):

@@ -44,5 +44,5 @@ def seed(request):
 
 @pytest.fixture
 def rng(request, seed):
-    """Random choices of one test: the same for the same --seed, whichever tests run."""
+    """Random choices of one test: the same for the same --seed, whichever other tests run."""
     return random.Random(f"{seed}/{request.node.nodeid}")

@@ -1,4 +1,4 @@
-"""The documents: what they say is so, and the commands that they show work."""
+"""The documents: their statements hold, and their commands work."""
 
 import os
 import pathlib
@@ -10,8 +10,8 @@ import pytest
 
 from server import REPOSITORY, cache_dir, server_env, server_name
 
-QUICKSTART_S = 20  # once everything has been obtained and built
-# Where each command of a document is run.
+QUICKSTART_S = 20  # when all downloads and builds are done
+# The place in which each command of a document is run.
 RUN_BY = {
     "scripts/test": "CI, which runs these tests",
     "scripts/quickstart": "test_quickstart, with --once",
@@ -70,7 +70,7 @@ def own_cache(tmp_path):
 def test_quickstart(own_cache):
     session = [line for line in blocks("README.md", "") if line.startswith(("->", "<-"))]
     assert len(session) == 8
-    # The first fills the table, the second finds all there.
+    # The first run fills the table, the second finds everything ready.
     for _ in range(2):
         started = time.monotonic()
         lines = run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache)).splitlines()
@@ -102,7 +102,7 @@ def test_quickstart_once_that_is_ended_leaves_no_server(own_cache):
 
 @pytest.mark.ours
 def test_quickstart_once_that_fails_leaves_no_server(own_cache):
-    """Here at a log file that is a folder."""
+    """The failing step here has a folder in the place of its log file."""
     (own_cache / "quickstart/table.log").mkdir(parents=True)
     with pytest.raises(AssertionError, match="the table could not be made"):
         run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
@@ -134,13 +134,13 @@ def test_an_upgrade_keeps_the_settings(tmp_path):
 
 
 def configuration(path, prefix):
-    """The options of the file as the server reads them, those that are commented out among them."""
+    """The options of the file as the server reads them, with those that are commented out."""
     text = re.sub(r"^#(\w+ =)", r"\1", path.read_text(), flags=re.M)
     whole = path.with_suffix(".whole.cnf")
     whole.write_text(text)
     tool = prefix / "usr/bin/my_print_defaults"
     options = run(tool, f"--defaults-file={whole}", "mariadbd").splitlines()
-    # The ports are scripts/server's to choose, and nobody has the sockets' folder here.
+    # scripts/server chooses the ports, and the folder of the sockets does not exist here.
     return [re.sub("^--loose[_-]", "--", option) for option in options
             if not re.match(r"--(loose_(handlersocket|daemon_memcached)_(port|socket))", option)]
 

@@ -1,4 +1,4 @@
-"""A library for another version than this machine's server: whatever would make one says so."""
+"""A library for another version than this machine's server: every program that would make one says so."""
 
 import os
 import pathlib
@@ -35,7 +35,7 @@ printf ' mariadb-server | %s | somewhere\\n' 1:10.11.19-0+deb12u1 1:10.11.18-0+d
 
 @pytest.fixture
 def machine(tmp_path):
-    """A PATH whose package tools tell of a machine with the given server; downloads come from nowhere."""
+    """A PATH whose package tools report a machine with the given server; downloads fail."""
     def with_server(version):
         for name, text in (("dpkg-query", DPKG_QUERY.replace("{version}", version)),
                            ("apt-get", APT_GET), ("apt-cache", APT_CACHE)):
@@ -95,7 +95,7 @@ def test_bootstrap_stops_where_the_source_of_the_server_cannot_be_had(machine, t
 @pytest.mark.parametrize("command", [["scripts/bootstrap"], ["scripts/bootstrap", "--update"],
                                      ["scripts/build"]])
 def test_a_cache_for_another_server_is_not_used(machine, own_cache, command):
-    """As after an upgrade of the server whose source cannot be had."""
+    """The cache is that of a machine after an upgrade of its server, whose source is not available."""
     package = f"1:{other_version()}-0+deb12u1"
     code, said = run(machine(package), *command, ROWSOCKET_CACHE=str(own_cache))
     assert code == 1, said
@@ -134,7 +134,7 @@ def test_the_installed_library_has_no_debug_symbols(staged):
     assert library.stat().st_size < 4 << 20
 
 
-# --- Source that the caller has ---
+# --- Source that the caller provides ---
 
 def test_a_source_that_is_none_is_refused(machine, tmp_path):
     folder = tmp_path / "source"

@@ -1,4 +1,4 @@
-"""The scripts: what they do when they are ended, and where a machine is not as it should be."""
+"""The scripts: their behavior when they are ended, and on a machine that lacks something."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ def bash(text, *arguments, **env):
 # --- Steps ---
 
 def opened_by_a_reader(pipe):
-    """Its end to write to; None as long as nobody reads."""
+    """The end of the pipe to write to; None while no process reads from it."""
     try:
         return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
@@ -40,7 +40,7 @@ def opened_by_a_reader(pipe):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_step_ends_with_its_script(tmp_path, number):
-    """All of it: the step's own child reads from a pipe that nobody writes to."""
+    """All processes of the step end: its own child reads from a pipe without a writer."""
     os.mkfifo(tmp_path / "pipe")
     text = LIB + """
         step() { cat "$1"; echo "cat has ended"; }
@@ -135,7 +135,8 @@ def test_the_library_needs_no_package_of_tests_and_benchmarks():
 
 @pytest.fixture
 def read_only_copy():
-    """The scripts in a folder that nobody can write to, and how to be somebody who is not root."""
+    """The scripts in a folder without write permission, and a command prefix that runs as a user other than
+    root."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="rowsocket-", dir="/tmp"))
     shutil.copytree(REPOSITORY / "scripts", folder / "scripts")
     subprocess.run(["chmod", "-R", "a+rX", folder], check=True)

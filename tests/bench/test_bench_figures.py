@@ -1,5 +1,5 @@
-"""The arithmetic of the benchmark: medians, ratios of pairs, targets, conservation, what other
-programs print."""
+"""The arithmetic of the benchmark: medians, ratios of pairs, targets, conservation, the output of other
+programs."""
 
 import json
 
@@ -124,7 +124,7 @@ def test_a_case_that_was_broken_off_replaces_no_finished_one(tmp_path):
     assert results.read(files)[1]["P1"].series("ours", "rps") == [1, 2]
     second.write("done", case="P1", left_out=True)
     assert results.read(files)[1]["P1"].series("ours", "rps") == [1, 2]
-    # The run is taken up: what it measured at first does not count.
+    # The run is resumed: its first, incomplete measurement of the case does not count.
     second.case(case())
     second.write("sample", case="P1", label="ours", round=0, load="30 x 16", values={"rps": 8})
     second.write("done", case="P1", seconds=1)
@@ -164,7 +164,7 @@ def test_decrements_outside_the_window_are_taken_too():
 
 
 def window(workload, applied):
-    """One of 2 s, with half as many requests before and after it."""
+    """A window of 2 s, with half as many requests before and after it."""
     return {"workload": workload, "seconds": 2, "requests": 200, "rows": 400,
             "whole_run": {"requests": 300, "applied": applied}}
 

@@ -1,4 +1,4 @@
-"""scripts/bench itself, on tiny tables: every kind of system and of case comes to a figure."""
+"""scripts/bench itself, on tiny tables: every kind of system and of case gets a figure."""
 
 import collections
 import os
@@ -26,7 +26,7 @@ EXPECTED = {
     "X-handler": {"ours", "HANDLER READ", "SQL prepared", "SQL text"},
     "X-sql": {"rowsocket-load, text", "mysqlslap", "sysbench"},
 }
-TIMEOUT_S = 1200  # with building the load generator
+TIMEOUT_S = 1200  # includes building the load generator
 
 
 @pytest.mark.ours
@@ -50,7 +50,7 @@ def test_quick_run(tmp_path):
     assert found["P1"].series("ours", "p99_us")[0] >= found["P1"].series("ours", "p50_us")[0]
     assert out.with_suffix(".html").read_text().endswith("</html>\n")
     assert "targets reached" in publish.summary([out])
-    # The same command again has nothing left to do, and nothing is measured twice.
+    # A second run of the same command measures nothing again.
     again = subprocess.run([REPOSITORY / "scripts/bench", "--quick", "--only", CASES, "--out", out],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
                            timeout=TIMEOUT_S, check=False)

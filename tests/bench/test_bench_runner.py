@@ -1,4 +1,4 @@
-"""How cases are measured: in turns, without stopping at a system that fails, within the time."""
+"""How cases are measured: in turns, on past a system that fails, within the time."""
 
 import dataclasses
 import json
@@ -49,7 +49,7 @@ class FakeFleet:
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    """A runner whose windows are answered by .answer(load, system), with what it did."""
+    """A runner whose windows are answered by .answer(load, system), with a record of its calls."""
     class Bench:
         def __init__(self):
             self.windows, self.said = [], []

@@ -1,7 +1,7 @@
-"""What a find costs of our own code, in instructions and allocations: no clock, no noise.
+"""The cost of Rowsocket's own code in a find, in instructions and allocations: no clock, no noise.
 
-The ceilings are in instruction_ceilings.tsv. Who makes the path longer on purpose raises them, in
-the same commit, and says why.
+The ceilings are in instruction_ceilings.tsv. A commit that makes the path longer on purpose raises them and
+says why.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ def ceilings():
 
 
 def instructions(part, count):
-    """All that callgrind counts of a run, its start included."""
+    """The instructions that callgrind counts in a run, its start included."""
     run = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", PROBE, part, str(count)],
         capture_output=True, text=True, check=True)
@@ -32,7 +32,7 @@ def instructions(part, count):
 
 @pytest.mark.parametrize("part", ceilings())
 def test_a_find_takes_no_more_instructions_than_before(part):
-    # What the start takes is the same in both runs.
+    # Both runs have the same cost of the start.
     taken = (instructions(part, 2 * ROUNDS) - instructions(part, ROUNDS)) / ROUNDS
     print(f"{part}: {taken:.0f} instructions a find")
     ceiling = ceilings()[part]

@@ -3,7 +3,7 @@
 
 usage: make_seeds.py VECTORS_DIR OUTPUT_DIR
 
-A seed is the byte that chooses limits and pieces (see the fuzz targets), then all that the session
+A seed is the byte that chooses limits and pieces (see the fuzz targets), then all bytes that the session
 sends. Each session is written twice: with the default limits, and with small ones.
 """
 import hashlib

@@ -1,7 +1,7 @@
 """Fixtures: a private server, sessions and clients.
 
-Every server that a test started is stopped at the end, whatever happened. After each test all
-servers must still be running: if one is not, that test fails and the end of its error log is shown.
+Every server that a test started is stopped at the end, whatever happened. After each test all servers must
+still be running: if a server is not, that test fails and the end of the server's error log is shown.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from lostcache import LostCache
 from mc_tables import Container
 from server import Server, interrupt_on_signals
 
-_servers = []  # all that are to be watched and stopped
+_servers = []  # the servers to watch and to stop
 _schema_numbers = itertools.count(1)
 
 
@@ -35,13 +35,13 @@ def _remove(server):
 
 def pytest_configure(config):
     interrupt_on_signals()
-    if config.getoption("--plugin") == "bundled":  # many answers are missing there
+    if config.getoption("--plugin") == "bundled":  # the bundled plugin leaves many requests without an answer
         hs.TIMEOUT_S = 3.0
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
-    """A test during which a server dies fails, also when it did not notice."""
+    """A test during which a server dies fails, even if the test itself did not notice."""
     outcome = yield
     dead = [server for server in _servers if server.running and not server.alive()]
     for server in dead:
@@ -57,7 +57,7 @@ def pytest_sessionfinish():
 
 @pytest.fixture(scope="session")
 def shared_server(request):
-    """One server with default options for the whole run; use `server`."""
+    """One server with default options for the whole run; tests use `server`."""
     server = _create(request.config).start()
     yield server
     _remove(server)
@@ -76,7 +76,7 @@ def server(shared_server):
 
 @pytest.fixture(scope="session")
 def shared_memcached(request):
-    """One server that allows flush_all, and writes its log once a second, for the whole run; use
+    """One server that allows flush_all, and writes its log once a second, for the whole run; tests use
     `memcached`."""
     server = _create(request.config, options=[
         "--loose-daemon-memcached-flush-all=ON", "--innodb-flush-log-at-trx-commit=0"]).start()
@@ -86,7 +86,7 @@ def shared_memcached(request):
 
 @pytest.fixture
 def memcached(shared_memcached):
-    """That server, started again if the test before made it die."""
+    """The shared memcached server, started again if the test before made it die."""
     if not shared_memcached.running or not shared_memcached.alive():
         shared_memcached.start()
     yield shared_memcached
@@ -95,7 +95,7 @@ def memcached(shared_memcached):
 
 @pytest.fixture
 def make_server(request):
-    """make_server(plugin=None, options=[...], start=True): a server of this test's own."""
+    """make_server(plugin=None, options=[...], start=True): a server for this test alone."""
     made = []
 
     def make(plugin=None, options=(), start=True, **kwargs):
@@ -106,20 +106,20 @@ def make_server(request):
     while made:
         server = made.pop()
         if server.running:
-            server.kill()  # faster than a shutdown, which the shared server and test_shutdown try
+            server.kill()  # faster than a shutdown, which the shared server and test_shutdown test
         _remove(server)
 
 
 @pytest.fixture
 def cache(tmp_path):
-    """A disk for a server of the test's own, which loses or refuses what is written."""
+    """A disk for a server of the test's own; the disk loses or refuses writes."""
     return LostCache(tmp_path)
 
 
 @pytest.fixture
 def db(server):
-    """The name of a fresh schema (utf8mb4), dropped afterwards. Clients are closed first: with
-    the bundled plugin an open one would block the drop."""
+    """The name of a fresh schema (utf8mb4), dropped after the test. Clients are closed first: with the
+    bundled plugin an open client would block the drop."""
     name = f"rs{next(_schema_numbers)}"
     admin = server.sql()
     admin.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")

@@ -1,5 +1,5 @@
-"""A request that fails leaves nothing (row 19 of docs/WRONGS.md); a commit that fails answers every
-request of its batch with an error and closes no connection (row 14)."""
+"""A request that fails leaves no change (row 19 of docs/WRONGS.md); a commit that fails answers every request
+of its batch with an error and closes no connection (row 14)."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def everything(sql):
     return sql.rows("SELECT * FROM at ORDER BY id")
 
 
-HALF_WAY = {  # columns, index, request, the error of its fifth row or so
+HALF_WAY = {  # columns, index, request, and the error of a row in the middle (the fifth or so)
     "duplicate of a row behind": ("u", "PRIMARY", (">=", [1], 8, 0, ["+", 30]), "121"),
     "one value for a unique column": ("u", "g", ("=", [1], 8, 0, ["U", 5]), "121"),
     "check constraint": ("c", "g", ("=", [1], 8, 0, ["+", 45]), "4025"),
@@ -53,7 +53,8 @@ def test_a_request_that_fails_half_way_leaves_nothing(server, db, table, sql, ca
     bad = hs.find_tokens(0, op, keys, limit, offset, mod=mod)
     assert client.request(*bad) == hs.reply(1, 1, error)
     assert everything(sql) == before
-    # In the middle of a batch: the others stand, also what they did to the same rows.
+    # The failing request stands in the middle of a batch: the others stand, even their changes of the same
+    # rows.
     replies = client.pipeline([
         (1, "+", 3, 100, 1000, 2), bad, hs.find_tokens(1, "=", [100]), bad,
         (1, "+", 3, 101, 1001, 2), bad, hs.find_tokens(1, "=", [101], 1, 0, mod=["D"])])
@@ -64,7 +65,7 @@ def test_a_request_that_fails_half_way_leaves_nothing(server, db, table, sql, ca
 
 
 def test_random_batches_are_as_one_statement_each(server, db, table, sql, rng):
-    """Requests that fail and requests that do not, in random order, of two connections."""
+    """Two connections send requests that fail and requests that do not, in random order."""
     clients = [opened(server, db, "u") for _ in range(2)]
     total = {}
     for _ in range(scaled(30)):
@@ -96,7 +97,7 @@ def small_cache(make_server):
 
 
 def test_a_transaction_that_outgrows_the_binlog_cache(small_cache):
-    """What does not fit is refused; what comes before and after it in the batch stands."""
+    """A request that does not fit is refused; the requests before and after it in the batch stand."""
     sql, client = small_cache
     assert client.insert(0, [1, b"x" * 20000]) == hs.reply(1, 1, 1197)
     replies = client.pipeline([(0, "+", 2, row, b"x" * (20000 if row == 5 else 100))
@@ -105,14 +106,14 @@ def test_a_transaction_that_outgrows_the_binlog_cache(small_cache):
     assert there == {row for row, reply in zip(range(2, 10), replies) if reply.code == 0}
     assert 5 not in there
     assert all(reply == hs.reply(1, 1, 1197) for reply in replies if reply.code), replies
-    # Alone, each small one fits.
+    # Each of these small requests fits alone.
     for row in range(20, 30):
         assert client.insert(0, [row, b"y" * 100]) == hs.reply(0, 1)
     assert sql.value("SELECT COUNT(*) FROM big.t WHERE id >= 20") == b"10"
 
 
 def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(small_cache):
-    """No request is at fault: all must succeed, or at least each be answered truly."""
+    """No request is at fault: all must succeed, or at least each must get a true answer."""
     sql, client = small_cache
     replies = client.pipeline([(0, "+", 2, row, b"x" * 300) for row in range(60)])
     there = {int(row) for row, in sql.rows("SELECT id FROM big.t")}
@@ -122,7 +123,8 @@ def test_many_small_writes_in_one_batch_that_outgrow_the_cache_together(small_ca
 
 
 def test_a_batch_whose_last_rows_outgrow_the_cache(small_cache):
-    """They are given to the log when the batch is committed: then, too, it runs request by request."""
+    """The log gets the rows when the batch is committed: even then the batch runs again, request by
+    request."""
     sql, client = small_cache
     inserted = 0
     for rows in range(4, 60):
@@ -133,7 +135,8 @@ def test_a_batch_whose_last_rows_outgrow_the_cache(small_cache):
 
 
 def test_a_binlog_that_cannot_be_rotated(make_server):
-    """The commit has been decided by then: nobody is told that nothing was done."""
+    """The commit has been decided before the rotation fails: no client is told that its request did
+    nothing."""
     server = make_server(options=["--log-bin=rot", "--server-id=1", "--max-binlog-size=4096"])
     sql = server.sql()
     sql.run("CREATE DATABASE rot")
@@ -156,7 +159,7 @@ def test_a_binlog_that_cannot_be_rotated(make_server):
 
 
 def test_the_binlog_cannot_be_written(make_server, tmp_path):
-    """Every write to the binlog's file fails: each request of each batch is told so."""
+    """Every write to the binlog's file fails: each request of each batch gets an error."""
     server = make_server(options=["--log-bin=broken", "--server-id=1", "--sync-binlog=1"])
     sql = server.sql()
     make_tables(sql, "bw")
@@ -178,7 +181,7 @@ def test_the_binlog_cannot_be_written(make_server, tmp_path):
 
 
 def test_read_only_comes_and_goes_under_load(server, db):
-    """What was answered with success is there, what was refused is not."""
+    """The rows of requests answered with success are there, those of refused requests are not."""
     sql = server.sql()
     make_tables(sql, db)
     writers = make_writers(server, sql, db, 4)

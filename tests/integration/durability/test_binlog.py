@@ -51,8 +51,8 @@ class Twins:
         return int(self.sql.value("SELECT @@gtid_binlog_pos").rsplit(b"-", 1)[1])
 
     def events_of(self, work):
-        """The types of the events that `work` makes, and their rows as text, without the names
-        of the databases and what differs between any two statements."""
+        """The types of the events that `work` makes, and their rows as text, without the names of the
+        databases and without the values that differ between any two statements."""
         file, start = self.position()
         work()
         types = [row[2].decode() for row in self.sql.rows(
@@ -85,7 +85,7 @@ WORK = (
     *((lambda c, row=row: c.insert(0, row), [sql_insert(row)]) for row in ROWS),
     (lambda c: c.modify(1, "=", [1], ["U", "new", b"\1\2", 20]),
      ["UPDATE q.t SET s = 'new', bl = x'0102', n = 20 WHERE id = 1"]),
-    (lambda c: c.modify(1, "=", [1], ["U", "new", b"\1\2", 20]), None),  # changes nothing
+    (lambda c: c.modify(1, "=", [1], ["U", "new", b"\1\2", 20]), None),  # a change to the same values
     (lambda c: c.modify(2, ">=", [11], ["+", 100], 10),
      ["UPDATE q.t SET n = n + 100 WHERE n >= 11 ORDER BY n"]),
     (lambda c: c.modify(2, "=", [120], ["-", 3]), ["UPDATE q.t SET n = n - 3 WHERE n = 120"]),
@@ -172,7 +172,7 @@ def test_what_fails_or_only_reads_leaves_no_event(make_server):
 
 
 def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
-    """In one batch with requests that stand: only those are there."""
+    """The failing request is in one batch with requests that stand: the binlog has only these."""
     server = make_server(options=binlog_options())
     twins = Twins(server)
     twins.sql.run("CREATE TABLE h.un (id INT PRIMARY KEY, u INT UNIQUE)")
@@ -193,7 +193,7 @@ def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
 
 
 def test_a_new_domain_and_server_id_are_followed(make_server):
-    """As by new SQL sessions, while the same threads go on."""
+    """New values hold as for new SQL sessions, while the same worker threads go on."""
     twins = Twins(make_server(options=binlog_options()))
     done(twins.client.insert(0, ROWS[0]))
     twins.sql.run("SET GLOBAL gtid_domain_id = 9")
@@ -220,7 +220,7 @@ def test_finds_on_other_tables_between_changes(make_server, engine):
             hs.find_tokens(1, "=", [2], 1, 0, mod=["D"])])
         assert [reply.code for reply in replies] == [0] * 5
 
-    def in_sql():  # Where it reads Aria, too, its commit has no Xid, and not two phases.
+    def in_sql():  # where the batch reads Aria, too, its commit has no Xid, and not two phases
         twins.sql.run("BEGIN")
         twins.sql.run("UPDATE q.t SET s = 'behind a find', bl = NULL, n = 5 WHERE id = 3")
         twins.sql.run("DELETE FROM q.t WHERE id = 2")
@@ -229,7 +229,8 @@ def test_finds_on_other_tables_between_changes(make_server, engine):
 
 
 def test_each_transaction_has_an_xid_of_its_own(make_server):
-    """Also where it begins with a find: what two have in common, or none has, a crash would mix up."""
+    """Each transaction has an Xid of its own, even if it begins with a find: recovery after a crash would mix
+    up transactions that have the same Xid, or none."""
     server = make_server(options=binlog_options())
     sql = server.sql()
     sql.run("CREATE DATABASE h")
@@ -241,7 +242,7 @@ def test_each_transaction_has_an_xid_of_its_own(make_server):
     update, find = hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]), hs.find_tokens(0, "=", [1])
     for requests in ([update], [find, update], [update, find, update]):
         for _ in range(10):
-            # The find of one stands before the write of the other in their batch, or behind it.
+            # The find of one client stands before the write of the other in their batch, or behind it.
             other.send_raw(hs.line(*find) + hs.line(*update))
             assert [reply.code for reply in client.pipeline(requests)] == [0] * len(requests)
             assert [other.recv().code for _ in range(2)] == [0, 0]
@@ -251,7 +252,7 @@ def test_each_transaction_has_an_xid_of_its_own(make_server):
 
 
 def test_a_row_that_cannot_be_taken_back_nor_logged_is_an_incident(make_server):
-    """As in SQL: replicas stop there, and what follows in the log can be read."""
+    """As in SQL: replicas stop at the incident, and the events behind it in the log can be read."""
     server = make_server(options=binlog_options("--binlog-stmt-cache-size=4096", "--binlog-format=ROW",
                                                 "--max-binlog-stmt-cache-size=4096"))
     sql = server.sql()
@@ -274,7 +275,7 @@ def test_a_row_that_cannot_be_taken_back_nor_logged_is_an_incident(make_server):
     ours, types = incidents(lambda: client.insert(0, [2, large]))
     assert ours == in_sql == 1, types
     assert sql.value("SELECT COUNT(*) FROM h.my") == b"3"
-    # No mark of it is left: what InnoDB refuses is taken back, and no incident.
+    # The incident leaves no mark: a request that InnoDB refuses is taken back, without an incident.
     done(client.insert(1, [1]))
     done(client.insert(0, [3, b"small"]))
     program = server_env()["ROWSOCKET_SERVER_PREFIX"] + "/usr/bin/mariadb-binlog"
@@ -293,7 +294,7 @@ def test_binlog_filters(make_server):
 
 
 def test_the_binlog_can_be_turned_over_under_traffic(make_server):
-    """FLUSH BINARY LOGS, PURGE: nothing is lost in between."""
+    """FLUSH BINARY LOGS, PURGE: no event is lost in between."""
     twins = Twins(make_server(options=binlog_options("--max-binlog-size=4096")))
     for number in range(10, 200):
         done(twins.client.insert(0, (str(number), "x", *ROWS[1][2:])))
@@ -307,7 +308,8 @@ def test_the_binlog_can_be_turned_over_under_traffic(make_server):
 
 @pytest.mark.parametrize("behind", ["other statement", "same statement"])
 def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_server, behind):
-    """Else a crash between binary log and engine would leave the transaction in one of them only."""
+    """Without the two phases, a crash between binary log and engine would leave the transaction in only one
+    of them."""
     server = make_server(options=binlog_options("--binlog-format=ROW"))
     sql = server.sql()
     sql.run("CREATE DATABASE two")

@@ -1,4 +1,4 @@
-"""SIGKILL under load: after recovery every acknowledged write is there, none is there in part."""
+"""SIGKILL under load: after recovery every acknowledged write is there, and no write is there in part."""
 
 import pytest
 
@@ -10,7 +10,7 @@ ROUNDS = 20
 
 
 def crash_under_load(server, db, rng):
-    """One round: load, SIGKILL at a random moment, recovery. Returns what is wrong."""
+    """One round: load, SIGKILL at a random moment, recovery. Returns the violations."""
     sql = server.sql()
     make_tables(sql, db)
     writers = [writer for number, batch in enumerate((1, 8, 40, 120))
@@ -37,8 +37,8 @@ def crash_under_load(server, db, rng):
 
 
 def holes(sql, db, writer):
-    """The requests of one connection take effect in order: what is there is all of it up to
-    some request."""
+    """The requests of one connection take effect in order: the tables have all requests up to some request,
+    and no later one."""
     there = {int(seq) for seq, in sql.rows(f"SELECT seq FROM {db}.led WHERE w = %s", writer.number)}
     last = max(there, default=0)
     return [f"writer {writer.number}: {last} is there and {seq} is not"

@@ -1,5 +1,5 @@
-"""A disk that is full or broken, under redo log, binary log and data files (R5, R6): an error answer
-or a server that stops, nothing that was acknowledged is lost, and service goes on when it can."""
+"""A disk that is full or broken, under redo log, binary log and data files (R5, R6): an error answer or a
+server that stops, no acknowledged write is lost, and service goes on when it can."""
 
 import errno
 
@@ -32,7 +32,7 @@ def disk_server(make_server, cache):
 
 
 def end_with_a_power_cut(server, cache, sale):
-    """The sale's last requests, and what is wrong afterwards."""
+    """Plays the sale's last requests, and returns the violations after the power cut."""
     server.kill()
     sale.play()
     sale.close()
@@ -45,8 +45,8 @@ def end_with_a_power_cut(server, cache, sale):
 @full_and_broken
 @pytest.mark.parametrize("part", ["tests.0", "ib_logfile"], ids=["binlog", "redo"])
 def test_a_log_that_cannot_be_written(disk_server, cache, part, number):
-    """Error answers, or a server that stops: what was acknowledged is there either way, also after
-    a power cut."""
+    """Error answers, or a server that stops: acknowledged writes are there either way, even after a power
+    cut."""
     sale = Sale(disk_server, "sale", 32)
     sale.play(lambda sale: sale.taken >= 300)
     cache.refuse(part, number)
@@ -54,7 +54,7 @@ def test_a_log_that_cannot_be_written(disk_server, cache, part, number):
     try:
         sale.play(lambda sale: sale.error_replies >= 32, timeout_s=8)
     except AssertionError:
-        # It waits for space, as the server does for SQL; nothing but what was under way is answered.
+        # The server waits for space, as it does for SQL; it answers only the requests that were under way.
         assert sale.taken - sold <= 2 * 32, "the log is written all the same"
     cache.accept()
     if disk_server.alive():
@@ -65,8 +65,8 @@ def test_a_log_that_cannot_be_written(disk_server, cache, part, number):
 
 @full_and_broken
 def test_pages_that_cannot_be_written(disk_server, cache, number):
-    """The server goes on with what the redo log has and tries again, or it stops. The writes are
-    provoked: all dirty pages of the table are to go."""
+    """The server goes on with the redo log and tries again, or it stops. The test provokes the writes: the
+    server is to write out all dirty pages of the table."""
     sale = Sale(disk_server, "sale", 32)
     sale.play(lambda sale: sale.taken >= 300)
     cache.refuse("/sale/stock.ibd", number)
@@ -87,7 +87,7 @@ def test_pages_that_cannot_be_written(disk_server, cache, number):
 
 
 def test_a_table_that_cannot_grow(disk_server, cache):
-    """Inserts that need room are answered 135; what needs none, in the same pipeline, is done."""
+    """Inserts that need room are answered 135; requests that need no room, in the same pipeline, are done."""
     sql = disk_server.sql("sale")
     sql.run(f"CREATE TABLE orders (id INT PRIMARY KEY, note VARCHAR({ROW_BYTES})) CHARSET latin1"
             " ENGINE=InnoDB")
@@ -96,7 +96,7 @@ def test_a_table_that_cannot_grow(disk_server, cache):
     assert client.open_index(1, "sale", "stock", "PRIMARY", "stock", "stock") == hs.OK
 
     def insert(ids):
-        """The replies to inserts of them, each followed by a purchase, in one pipeline."""
+        """The replies to inserts of these ids, each followed by a purchase, in one pipeline."""
         replies = client.pipeline([tokens for number in ids for tokens in (
             (0, "+", 2, number, "x" * ROW_BYTES), hs.find_tokens(1, "=", [1], 1, 0, mod=["-", 1]))])
         assert set(replies[1::2]) == {hs.counted(1)}

@@ -1,4 +1,4 @@
-"""No success is sent before the flush that covers it: the order of the server's system calls."""
+"""No success is sent before the flush that covers its write: the order of the server's system calls."""
 
 import pytest
 
@@ -10,13 +10,13 @@ REDO, BINLOG = b"/ib_logfile0", b"/durable-bin."
 
 
 def marker(rng):
-    """Text whose middle is found again in whatever file a row with it is written to."""
+    """Text whose middle the test finds again in every file to which a row with it is written."""
     return bytes(rng.choices(b"abcdefghijklmnopqrstuvwxyz", k=48))
 
 
 class Traffic:
-    """Requests of which each reply shows which write it promises: every update asks for the
-    pre-images, which are the markers of the round before."""
+    """Requests whose replies show which write they promise: every update asks for the pre-images, which are
+    the markers of the round before."""
 
     def __init__(self, server, db, rng, rows=8):
         self.rng, self.rows = rng, rows
@@ -44,7 +44,7 @@ class Traffic:
                 new = marker(self.rng)
                 data.append(hs.line(*hs.find_tokens(0, "=", [key], 1, 0, mod=["U?", new])))
                 expected.setdefault(client, []).append(self.last[key])
-                # The middle: the redo log leaves out bytes at both ends that stay the same.
+                # The middle of the text: the redo log leaves out bytes at both ends that stay the same.
                 self.promises.append((new[8:40], self.last[key]))
                 self.last[key] = new
             client.send_raw(b"".join(data))
@@ -54,7 +54,7 @@ class Traffic:
 
 
 def replies_before_their_flush(server, db, rng, path, files, rounds):
-    """Traces the server under load. Returns replies that left too early."""
+    """Traces the server under load. Returns replies that left before their flush."""
     traffic = Traffic(server, db, rng)
     with Trace(server, path) as trace:
         for _ in range(rounds):

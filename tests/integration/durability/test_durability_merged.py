@@ -1,6 +1,6 @@
-"""H9 of a merged batch: many connections change one row at once, and what several of them did is
-written as one change. No reply of any of them, nor of a find that saw it, leaves before the flush of
-that change has returned."""
+"""H9 of a merged batch: many connections change one row at once, and the changes of several of them are
+written as one change. No reply of these connections, nor of a find that saw the change, leaves before the
+flush of that change has returned."""
 
 import struct
 
@@ -23,8 +23,8 @@ def port_of(sock):
 
 
 class Texts:
-    """HandlerSocket: each request sets the row to a marker and is shown the one before. In every
-    second connection a find follows it, and some connections only ask."""
+    """HandlerSocket: each request sets the row to a marker and is shown the marker before. In every second
+    connection a find follows the change, and some connections send only finds."""
 
     port = "HS_PORT_WR"
 
@@ -38,7 +38,7 @@ class Texts:
         self.clients = [server.hs_wr() for _ in range(CONNECTIONS + FINDERS)]
         for client in self.clients:
             assert client.open_index(0, "du", "du", "", "v").code == 0
-        self.before = {}   # marker: the one that was there before it
+        self.before = {}   # marker: the marker that was there before it
         self.changes = []  # (port, shown before, marker)
         self.finds = []    # (port, shown)
 
@@ -70,13 +70,13 @@ class Texts:
         place = {text: at for at, text in enumerate(order)}
         promises = [(port, shown, place[new]) for port, shown, new in self.changes]
         promises += [(port, shown, place[shown]) for port, shown in self.finds if shown in place]
-        # The middle: the redo log leaves out bytes at both ends that stay the same.
+        # The middle of the text: the redo log leaves out bytes at both ends that stay the same.
         return [dict.fromkeys(files, text[8:40]) for text in order], promises
 
 
 class Counts:
-    """memcached: each request adds a random number of 64 bits, modulo 2^64, under a guard that is met.
-    The sum, which it is shown, is found in the files as the 8 bytes of the column."""
+    """memcached: each request adds a random number of 64 bits, modulo 2^64, under a guard that is met. The
+    test finds the sum, which the request is shown, in the files as the 8 bytes of the column."""
 
     port = "MEMCACHED_PORT"
 
@@ -108,14 +108,16 @@ class Counts:
             order.append(last)
         assert len(order) == len(self.changes), "the answers are not one chain"
         place = {total: at for at, total in enumerate(order)}
-        # Its middle, as above; the redo log has the page's bytes, the binlog little endian.
+        # The middle of the sum, because the redo log leaves out equal bytes at both ends; the redo log has
+        # the page's bytes, the binlog has them little endian.
         chain = [{REDO: struct.pack(">Q", total)[1:7], BINLOG: struct.pack("<Q", total)[1:7]}
                  for total in order]
         return chain, [(port, b"%d" % total, place[total]) for port, _, total in self.changes]
 
 
 def batches_before_their_flush(server, traffic, path, files, rounds):
-    """Traces the server. Returns what left too early, and how many of how many were merged."""
+    """Traces the server. Returns the replies that left too early, and how many of how many requests were
+    merged."""
     with Trace(server, path) as trace:
         for _ in range(rounds):
             shown = traffic.round()
@@ -140,7 +142,7 @@ def test_replies_of_a_merged_batch_leave_after_its_flush(make, rng, tmp_path, bi
     wrong, merged = batches_before_their_flush(server, traffic(server, rng), tmp_path / "trace",
                                                files, scaled(12))
     assert wrong == []
-    assert merged > 0.5  # of the requests have no change of the row of their own
+    assert merged > 0.5  # more than half of the requests have no change of the row of their own
 
 
 @pytest.mark.parametrize("traffic", [Texts, Counts], ids=["handlersocket", "memcached"])

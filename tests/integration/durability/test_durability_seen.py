@@ -1,6 +1,6 @@
-"""What an answer has seen is durable as well. InnoDB lets go of a row before the commit that wrote it
-is flushed; a request that changes nothing ("not applied", a key that is there already) has no commit of
-its own that would flush it. Here such requests wait for a row while SQL commits a change of it."""
+"""The state that an answer has seen is durable as well. InnoDB releases a row before the commit that wrote it
+is flushed; a request that changes nothing ("not applied", a key that exists already) has no commit of its own
+that would flush that state. Here such requests wait for a row while SQL commits a change of it."""
 
 import pytest
 
@@ -10,13 +10,13 @@ from server import wait_until
 from systemcalls import Durability, Trace
 from test_durability import BINLOG, REDO, hexed, marker
 
-# Else the flush would often have ended by the time at which a request has its answer.
+# Without the delay, the flush would often have ended when a request gets its answer.
 SLOW_FLUSH = "inject=fsync,fdatasync:delay_enter=20000"
 BINLOG_OPTIONS = ["--log-bin=durable-bin", "--sync-binlog=1", "--server-id=1"]
 
 
 class Conditions:
-    """SQL changes the row; the condition of the requests is what it was before."""
+    """SQL changes the row; the condition of the requests is on the value before."""
 
     clients_wanted = 4
     reply = hs.reply(0, 1, 0)
@@ -42,7 +42,7 @@ class Conditions:
                               mod=["U", 1, b"never"])
 
     def round(self):
-        """Returns the marker of which every client has seen the effect."""
+        """Returns the marker whose effect every client has seen."""
         new = marker(self.rng)
         self.sql.run("BEGIN")
         self.change(new)
@@ -61,7 +61,7 @@ class Conditions:
 
 
 class Duplicates(Conditions):
-    """SQL inserts a row; the requests insert one with the same key."""
+    """SQL inserts a row; the requests insert a row with the same key."""
 
     reply = hs.reply(1, 1, 121)
     sent = b"1\t1\t121\n"
@@ -75,10 +75,10 @@ class Duplicates(Conditions):
 
 
 class TakenBack(Duplicates):
-    """SQL changes the first of two rows; the requests give both the same unique value. What they have
-    done to the first by then is taken back."""
+    """SQL changes the first of two rows; the requests give both rows the same unique value. Their change of
+    the first row is taken back."""
 
-    clients_wanted = 1  # While others are served the worker would send the answer late enough.
+    clients_wanted = 1  # a worker that serves other clients, too, would send the answer late enough
 
     def change(self, new):
         self.sql.run("UPDATE du.du SET v = %s WHERE id = 10000", new.decode())
@@ -91,7 +91,7 @@ KINDS = [Conditions, Duplicates, TakenBack]
 
 
 def answers_before_their_flush(server, traffic, path, files, rounds):
-    """Traces the server. The last round is only for the end of the trace to be seen."""
+    """Traces the server. The last round only lets the end of the trace be seen."""
     with Trace(server, path, ["-e", SLOW_FLUSH]) as trace:
         markers = [traffic.round() for _ in range(rounds)]
         end = marker(traffic.rng)
@@ -108,7 +108,7 @@ def answers_before_their_flush(server, traffic, path, files, rounds):
         assert len(sends) == rounds
         for text, send in zip(markers, sends):
             for file in files:
-                # The middle: the redo log leaves out bytes at both ends that stay the same.
+                # The middle of the text: the redo log leaves out bytes at both ends that stay the same.
                 written, = durability.writes_of([text[8:40]], file)
                 wrong += durability.too_early(file, text, written, send)
     return wrong
@@ -133,7 +133,8 @@ def test_the_trace_sees_refusals_that_leave_too_early(make_server, rng, tmp_path
 
 
 class Effect:
-    """HandlerSocket gives a column another value; somebody asks all the time for what that changes."""
+    """HandlerSocket gives a column another value; another client asks all the time for the values that this
+    changes."""
 
     def __init__(self, server, rng, tables, changes, key, shows, asks_for):
         self.rng, self.now, self.shown = rng, marker(rng), []
@@ -160,8 +161,8 @@ class Effect:
 CHILD = ("CREATE TABLE du.c (id INT PRIMARY KEY, v VARCHAR(60),"
          " FOREIGN KEY (v) REFERENCES du.p ({key}) ON UPDATE CASCADE)")
 EFFECTS = {
-    # tables, (table, column) that is changed, key of its row (None: the column itself), where it
-    # shows, by which key it is asked for
+    # tables, (table, column) to change, key of its row (None: the column itself), the column that shows the
+    # effect, the key to ask for it
     "foreign key": (
         ["CREATE TABLE du.p (id VARCHAR(60) PRIMARY KEY)", CHILD.format(key="id"),
          "INSERT INTO du.p VALUES ('{now}')", "INSERT INTO du.c VALUES (1, '{now}')"],
@@ -186,7 +187,7 @@ def finds_before_their_flush(server, rng, path, effect):
         trace.note_replies([traffic.finder])
     durability = Durability(trace.calls, [REDO], int(server.env["HS_PORT"]))
     port = traffic.finder.sock.getsockname()[1]
-    # The middle: the redo log leaves out bytes at both ends that stay the same.
+    # The middle of the text: the redo log leaves out bytes at both ends that stay the same.
     chain = [{REDO: text[8:40]} for text in traffic.shown]
     promises = [(port, text, place) for place, text in enumerate(traffic.shown)]
     return durability.chain_violations(chain, promises)[0]

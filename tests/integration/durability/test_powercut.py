@@ -1,4 +1,4 @@
-"""H7: a power cut, which SIGKILL is not: all that was written and not flushed is gone."""
+"""H7: a power cut, unlike SIGKILL, loses all bytes that were written and not flushed."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from sale import killed_sale
 
 
 def power_cut(server, cache, rng, db, goal):
-    """One sale, cut short. Returns (what is wrong, bytes lost)."""
+    """One sale that a power cut ends. Returns (violations, bytes lost)."""
     lost = []
     wrong, _ = killed_sale(server, rng, db, goal, connections=(32,),
                            then=lambda server: lost.append(cache.cut_power(server)))
@@ -24,11 +24,11 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(make_server, cache, rng
         wrong, lost = power_cut(server, cache, rng, f"cut{number}", rng.randint(1, 1000))
         assert wrong == [], f"round {number}"
         lost_bytes += lost
-    assert lost_bytes > 0  # the cuts were cuts
+    assert lost_bytes > 0  # the cuts have lost bytes
 
 
 def test_the_power_cut_shows_what_was_not_flushed(make_server, cache, rng):
-    """Written at each commit but flushed once a second: SIGKILL alone would lose nothing."""
+    """The log is written at each commit but flushed once a second: SIGKILL alone would lose nothing."""
     server = make_server(options=[*OPTIONS, "--innodb-flush-log-at-trx-commit=2"],
                          environment=cache.environment)
     rounds = (power_cut(server, cache, rng, f"cut{number}", 1500)[0] for number in range(5))

@@ -1,4 +1,4 @@
-"""A second server that applies what the socket wrote: it ends equal."""
+"""A second server applies the changes of the socket, and ends with equal rows."""
 
 import random
 
@@ -17,7 +17,8 @@ CATCH_UP_S = 60
 
 
 class Pair:
-    """A primary with the library, and a replica, by default without. replica_server: of another line."""
+    """A primary with the library, and a replica, by default without the library. replica_server: the name of
+    the replica's server."""
 
     def __init__(self, make_server, *options, replica_plugin="none", replica_options=("--read-only=1",),
                  replica_server=None):
@@ -63,8 +64,8 @@ class Pair:
         for table in tables:
             rows = [sorted(one.rows(f"SELECT * FROM {table}"), key=repr)
                     for one in (self.sql, self.copy)]
-            # Not CHECKSUM TABLE as well: with NULLs and virtual columns it differed for equal rows,
-            # and was another after a restart of the same server.
+            # CHECKSUM TABLE is not compared as well: with NULLs and virtual columns it differed for equal
+            # rows, and changed with a restart of the same server.
             assert rows[0] == rows[1], table
 
 
@@ -104,7 +105,7 @@ def test_random_work(pair, rng, seed):
 
 
 def test_clocks_defaults_and_generated_ids(pair):
-    """What the server itself put into the rows is the same on both."""
+    """Values that the server itself put into the rows are the same on both servers."""
     pair.sql.run("CREATE DATABASE c")
     pair.sql.run("CREATE TABLE c.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20),"
                  " made TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6),"
@@ -148,7 +149,8 @@ def test_foreign_keys_cascade_on_both(pair):
 
 @pytest.mark.parametrize("port", ["handlersocket", "memcached"])
 def test_values_for_the_auto_increment_column_beside_a_bulk_insert(pair, port):
-    """InnoDB notes them behind the change of the row, and fails there while somebody else has the lock."""
+    """InnoDB stores the values behind the change of the row, and fails there while another session has the
+    lock."""
     db = f"ai{port[0]}"
     sql = pair.sql
     sql.run(f"CREATE DATABASE {db}")
@@ -199,7 +201,7 @@ def test_engines_mixed_in_one_pipeline(pair):
 
 @pytest.mark.parametrize("binlog_format", ["STATEMENT", "MIXED"])
 def test_storm_of_deadlocks(make_server, rng, binlog_format):
-    """Batches that are rolled back and run again are in the binlog once."""
+    """The binlog has batches that are rolled back and run again only once."""
     pair = Pair(make_server, f"--binlog-format={binlog_format}")
     wrong, _ = storm(pair.primary, "storm", rng, scaled(60))
     assert wrong == []
@@ -207,7 +209,7 @@ def test_storm_of_deadlocks(make_server, rng, binlog_format):
 
 
 def test_the_replica_serves_the_socket_too(make_server):
-    """The library on a replica: reads see what is replicated; read_only refuses writes."""
+    """The library on a replica: reads see the replicated rows; read_only refuses writes."""
     pair = Pair(make_server)
     pair.sql.run("CREATE DATABASE r")
     pair.sql.run("CREATE TABLE r.t (id INT PRIMARY KEY, n INT)")

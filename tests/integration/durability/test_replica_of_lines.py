@@ -1,5 +1,5 @@
-"""A replica of another line of MariaDB applies what the socket wrote: an older one's rows in a newer
-server, and as far as MariaDB allows it the other way round. Each run has the server under test as the
+"""A replica of another version of MariaDB applies the changes of the socket: an older server's rows in a
+newer server, and the other way round as far as MariaDB allows it. Each run has the server under test as the
 primary."""
 
 import random
@@ -17,7 +17,7 @@ OTHERS = [name for name in SERVERS if name != server_name()]
 @pytest.fixture(params=OTHERS)
 def pair(request, make_server):
     pair = Pair(make_server, replica_server=request.param)
-    # The session's collation goes with each CREATE, and 10.11 does not know the default of 11.8.
+    # Each CREATE carries the session's collation, and 10.11 does not know the default of 11.8.
     pair.sql.run("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
     return pair
 

@@ -1,4 +1,4 @@
-"""scripts/torture runs, and says so in JSON."""
+"""scripts/torture runs, and reports in JSON."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import torture as program
 
 
 def torture(*arguments):
-    """Runs it and returns its exit status and what it said at the end."""
+    """Runs scripts/torture and returns its exit status and its last JSON object."""
     done = subprocess.run(
         [sys.executable, program.__file__, *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ROWSOCKET_TEST_SCALE": "1"}, stdin=subprocess.DEVNULL, timeout=300,

@@ -1,5 +1,5 @@
-"""DDL and global locks (row 12 of docs/WRONGS.md): they wait for the batch in progress at most; index
-ids live on; nothing acknowledged is lost and no wrong row is answered."""
+"""DDL and global locks (row 12 of docs/WRONGS.md): they wait at most for the batch in progress; index ids
+live on; no acknowledged write is lost and no wrong row is answered."""
 
 import collections
 import time
@@ -17,7 +17,7 @@ IDLE = 25       # idle connections of each port
 
 READ_ONLY = "SET GLOBAL read_only = 1; SET GLOBAL read_only = 0"
 
-# What goes on with tables that live on: all acknowledged writes must survive it.
+# Statements after which the tables live on: all acknowledged writes must survive them.
 HARMLESS = (
     "ALTER TABLE {db}.led ADD COLUMN extra INT DEFAULT 3",
     "ALTER TABLE {db}.led DROP COLUMN extra",
@@ -49,7 +49,7 @@ class Slow(Exception):
 
 
 def run_ddl(sql, statements, db):
-    """Each within the deadline: Slow if not."""
+    """Runs each statement within the deadline; raises Slow if it takes longer."""
     for statement in statements.format(db=db).split("; "):
         started = time.monotonic()
         try:
@@ -69,7 +69,7 @@ def ddl_session(server):
 
 
 def idle_clients(server, db, count):
-    """Connections with opened ids that have read and written once, and then say nothing."""
+    """Connections with opened ids that have read and written once, and then are silent."""
     clients = []
     for number in range(2 * count):
         client = server.hs_wr() if number % 2 else server.hs_rd()
@@ -83,8 +83,8 @@ def idle_clients(server, db, count):
 
 
 def slow_statements_beside_idle_clients(server, db, statements=HARMLESS, count=IDLE):
-    """What did not end in time while connections with opened ids were idle. Shared with the test
-    that shows that the bundled plugin fails here."""
+    """The statements that did not end in time while connections with opened ids were idle. The test that
+    shows that the bundled plugin fails here shares it."""
     sql = ddl_session(server)
     make_tables(sql, db)
     clients = idle_clients(server, db, count)
@@ -95,7 +95,7 @@ def slow_statements_beside_idle_clients(server, db, statements=HARMLESS, count=I
         except Slow as error:
             slow.append(str(error))
         except pymysql.MySQLError:
-            if not slow:  # otherwise it lacks what a slow one should have done
+            if not slow:  # otherwise the table lacks the effect of a slow statement
                 raise
     return slow, clients
 
@@ -148,7 +148,7 @@ def storm(server, db, rng, statements, rounds):
 
 
 def test_storm(server, db, rng):
-    """Whoever meets one of these waits, as in SQL: no request fails because of it."""
+    """A request that meets one of these statements waits, as in SQL: no request fails because of it."""
     statements = [one for one in HARMLESS if one != READ_ONLY]
     wrong, errors, slow = storm(server, db, rng, statements, scaled(2))
     assert wrong == []
@@ -164,7 +164,7 @@ def test_storm_of_read_only(server, db, rng):
 
 
 def test_a_lock_on_the_table_makes_clients_wait_or_says_so(server, db, sql):
-    """LOCK TABLES and FLUSH TABLES WITH READ LOCK: no write gets through, reads do as in SQL."""
+    """LOCK TABLES and FLUSH TABLES WITH READ LOCK: no write gets through, reads behave as in SQL."""
     make_tables(sql, db)
     writer, reader = (client for client in idle_clients(server, db, 1)[::-1])
     for number, lock in enumerate(("LOCK TABLES led READ", "FLUSH TABLES WITH READ LOCK",
@@ -186,7 +186,7 @@ def test_a_lock_on_the_table_makes_clients_wait_or_says_so(server, db, sql):
     assert writer.insert(0, [6, 99, "x"]) == hs.reply(0, 1)
 
 
-# What goes: columns, indexes, tables.
+# Dropped columns, indexes, tables.
 
 GONE = (
     ("ALTER TABLE {db}.g DROP COLUMN b", "ALTER TABLE {db}.g ADD COLUMN b INT NOT NULL DEFAULT 8",
@@ -250,7 +250,7 @@ def test_the_type_of_a_column_changes(server, db, sql):
 
 
 class Comings:
-    """A client of a table that comes and goes: whatever it is answered must be right."""
+    """A client of a table that is dropped and created again: every answer must be right."""
 
     ERRORS = {"1 open_table", "2 idxnum", "2 fld", "1 lock_tables"}
 
@@ -304,7 +304,7 @@ CHILD = ("CREATE TABLE {db}.{name} (id INT PRIMARY KEY, pid INT, v INT AS (pid +
 
 @pytest.mark.ours
 def test_children_that_come_while_their_parent_stays_open(server, db, sql):
-    """No lock on the parent tells of them; changes of the parent reach them all the same."""
+    """No lock on the parent tells of new children; changes of the parent reach them all the same."""
     sql.run(f"CREATE TABLE {db}.p (id INT PRIMARY KEY, x INT)")
     sql.run(f"INSERT INTO {db}.p SELECT seq, 0 FROM seq_1_to_50")
     client = server.hs_wr()
@@ -366,7 +366,7 @@ def test_children_that_go_while_their_parent_waits_for_them(server, db, sql, sta
 
 @pytest.mark.ours
 def test_a_table_that_was_rebuilt_during_the_turn(server, db, sql):
-    """The turn's read view is older than the table; a request of its own would find the rows."""
+    """The turn's read view is older than the table; a request in a turn of its own would find the rows."""
     sql.run(f"CREATE TABLE {db}.long (id INT PRIMARY KEY, x INT)")
     sql.run(f"INSERT INTO {db}.long SELECT seq, 0 FROM seq_1_to_100000")
     sql.run(f"CREATE TABLE {db}.b (id INT PRIMARY KEY, x INT, KEY (x))")

@@ -1,4 +1,4 @@
-"""Deadlocks with SQL transactions (row 1 of docs/WRONGS.md): acknowledged is what is in the table.
+"""Deadlocks with SQL transactions (row 1 of docs/WRONGS.md): the table has exactly the acknowledged changes.
 
 Socket clients only ever add 1 to column hs, SQL transactions only to column q, so that after any
 interleaving hs of a row is exactly the number of acknowledged requests that changed it.
@@ -28,7 +28,7 @@ def make_table(sql, db):
 
 
 def weigh(transaction, rows=200):
-    """InnoDB ends the transaction that has changed least: from now on, not this one."""
+    """InnoDB rolls back the transaction that has changed least: after this weight, not this transaction."""
     values = ",".join(["(NULL)"] * rows)
     assert transaction.run(f"INSERT INTO weight VALUES {values}")
 
@@ -55,7 +55,7 @@ def opened(server, db):
 
 
 def soon(sql, seconds):
-    """Gives the socket's request the time to run into the lock, if it ever waits for one."""
+    """Gives the socket's request the time to run into the lock, if it waits for a lock at all."""
     try:
         wait_until(lambda: lock_waits(sql), seconds)
     except TimeoutError:
@@ -63,8 +63,8 @@ def soon(sql, seconds):
 
 
 def cross_locks(server, db, first, then, pipelines, until_lock_s=0.5):
-    """A heavy SQL transaction locks row `first`; the pipelines of requests (for which rows) are
-    sent; it locks row `then`. Returns (acknowledged additions by row, all error replies)."""
+    """A heavy SQL transaction locks row `first`; the pipelines of requests (for which rows) are sent; then
+    the transaction locks row `then`. Returns (acknowledged additions by row, all error replies)."""
     sql = server.sql(db)
     acknowledged, errors = collections.Counter(), []
     transaction = Transaction(server, db)
@@ -87,7 +87,7 @@ def cross_locks(server, db, first, then, pipelines, until_lock_s=0.5):
 
 
 def pipelined_updates_and_a_deadlock(server, db):
-    """Row 1 of docs/WRONGS.md. Returns what is wrong."""
+    """Row 1 of docs/WRONGS.md. Returns the violations."""
     sql = server.sql()
     make_table(sql, db)
     acknowledged, errors = cross_locks(server, db, 2, 1, [
@@ -100,8 +100,8 @@ def test_a_deadlock_loses_nothing_that_was_acknowledged(server, db):
 
 
 def random_shape(server, db, rng):
-    """One deadlock with a transaction, in pipelines of requests for one row each, or also for
-    several. Returns what is wrong, and how many additions were acknowledged."""
+    """One deadlock with a transaction, in pipelines of requests for one row each, or also for several rows.
+    Returns the violations, and the number of acknowledged additions."""
     sql = server.sql()
     make_table(sql, db)
     first, then = rng.sample(range(1, ROWS + 1), 2)
@@ -111,7 +111,7 @@ def random_shape(server, db, rng):
         rows = [rng.randint(1, ROWS) for _ in range(2 if several else 1)]
         return min(rows), max(rows)
     pipelines = [[request() for _ in range(rng.randint(1, 8))] for _ in range(rng.randint(1, 3))]
-    # The cycle, within one request or over several.
+    # The cycle of the deadlock, within one request or over several.
     pipelines[0] = ([(then, first), *pipelines[0]] if several else
                     [(then, then), *pipelines[0], (first, first)])
     acknowledged, errors = cross_locks(server, db, first, then, pipelines)
@@ -176,7 +176,7 @@ def sql_transactions(server, db, rng, stopping, ended):
 
 
 def storm(server, db, rng, batches):
-    """Clients and transactions at once; returns (what is wrong, errors by text)."""
+    """Clients and transactions at once; returns (violations, errors by text)."""
     sql = server.sql()
     make_table(sql, db)
     clients = [StormClient(server, db, rng.__class__(rng.random())) for _ in range(4)]
@@ -206,8 +206,8 @@ def test_storm(make_server, rng, options):
 
 
 def test_a_timeout_inside_a_batch_keeps_the_others(make_server):
-    """The request that times out answers 146; what stood before and after it in the same batch is
-    acknowledged only if it is there, also when a timeout rolls the whole transaction back."""
+    """The request that times out answers 146; the requests before and after it in the same batch are
+    acknowledged only if their changes are there, even when a timeout rolls the whole transaction back."""
     for option in ("OFF", "ON"):
         server = make_server(options=[f"--innodb-rollback-on-timeout={option}",
                                       "--innodb-lock-wait-timeout=1"])
@@ -227,8 +227,8 @@ def test_a_timeout_inside_a_batch_keeps_the_others(make_server):
 
 
 def test_inserts_that_collide_with_transactions(server, db, rng):
-    """Duplicate keys of rows that SQL has inserted and not yet committed: the answer is what the
-    transaction's end makes of it."""
+    """Duplicate keys of rows that SQL has inserted and not yet committed: the answer follows from the
+    transaction's end."""
     sql = server.sql(db)
     sql.run("CREATE TABLE ins (id INT PRIMARY KEY, who CHAR(1), u INT UNIQUE) ENGINE=InnoDB")
     client = server.hs_wr()

@@ -1,4 +1,4 @@
-"""KILL and KILL QUERY of the plugin's own threads, as an administrator does with SHOW PROCESSLIST."""
+"""KILL and KILL QUERY of the plugin's own threads, as an administrator uses them with SHOW PROCESSLIST."""
 
 import pymysql
 import pytest
@@ -28,7 +28,7 @@ def add_one(row):
 
 
 def kill(sql, number, what=""):
-    """False if the thread is gone already."""
+    """False if the thread is already gone."""
     try:
         sql.run(f"KILL {what} {number}")
         return True
@@ -87,7 +87,7 @@ def test_kill_of_workers_keeps_connections_and_service(server, db, rows, sql):
         assert kill_all(sql) >= 2
         for writer in writers:
             reply = writer.request(*add_one(1))
-            if reply != hs.reply(0, 1, 1):  # it was in the hands of the one that was killed
+            if reply != hs.reply(0, 1, 1):  # the killed thread had the request
                 assert f"{reply.code} {reply.error}" in KILLED
                 assert writer.request(*add_one(1)) == hs.reply(0, 1, 1)
         for reader in readers:
@@ -147,8 +147,8 @@ def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
 
 
 def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(make_server):
-    """It is there, and a failover may lose it: SQL's client, whose connection KILL ends, is told
-    neither."""
+    """The change is there, and a failover may lose it: SQL's client, whose connection KILL ends, gets no
+    answer either."""
     server = make_server(options=["--log-bin=cut-off", "--server-id=1",
                                   "--rpl-semi-sync-master-timeout=600000"])
     sql = server.sql()
@@ -156,7 +156,7 @@ def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(m
     sql.run("CREATE TABLE du.kr (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     sql.run("INSERT INTO du.kr VALUES (1, 0), (2, 0), (3, 0)")
     client, other = opened(server, "du"), opened(server, "du")
-    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")  # And there is no replica.
+    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")  # There is no replica, so the commit waits.
     client.send(*add_one(1))
     waiting = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
                " AND state LIKE 'Waiting for semi-sync ACK%'")

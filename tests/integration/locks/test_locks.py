@@ -1,4 +1,4 @@
-"""Locks of SQL sessions are obeyed, and requests leave none behind. (More in test_lockwait.)"""
+"""Requests obey the locks of SQL sessions, and leave no locks behind. (More in test_lockwait.)"""
 
 import contextlib
 
@@ -21,13 +21,13 @@ def table(sql):
 
 @pytest.fixture
 def admin(server, db):
-    """A session whose locks and settings are undone at the end."""
+    """A session whose locks and settings are undone after the test."""
     session = server.sql(db)
     session.run("SET lock_wait_timeout = 5")
     yield session
     session.run("UNLOCK TABLES")
     session.run("ROLLBACK")
-    with contextlib.suppress(pymysql.MySQLError):  # where no stage was begun
+    with contextlib.suppress(pymysql.MySQLError):  # no stage was begun
         session.run("BACKUP STAGE END")
     session.run("SET GLOBAL read_only = 0")
 
@@ -74,7 +74,7 @@ def test_write_waits_for_a_lock_or_says_so(table, admin, sql, wr, lock, release)
 
 
 def test_finds_go_on_while_a_backup_keeps_a_commit_back(table, admin, rd, wr):
-    """Nobody sees what it changes before it goes on: no find on another port has to wait for it."""
+    """No session sees the change before the commit goes on: no find on another port has to wait for it."""
     reader, writer = rd("t", "", "x"), wr("t", "", "x")
     before = reader.rows("=", [1])
     for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
@@ -105,7 +105,7 @@ def test_what_cannot_be_taken_back_is_not_done_while_a_backup_keeps_commits_back
         admin.run(f"BACKUP STAGE {stage}")
     assert client.modify(0, "=", [1], ["+", 1]) == LOCKED
     assert sql.value("SELECT n FROM a.t") == b"0"
-    # Behind a change in InnoDB, whose commit waits.
+    # The request stands behind a change in InnoDB, whose commit waits.
     client.send_raw(b"".join(hs.line(*hs.find_tokens(index_id, "=", [1], 1, 0, mod=["+", 1])) for index_id in (1, 0)))
     assert not client.readable(0.3)
     assert sql.value("SELECT n FROM a.t") == b"0"
@@ -176,7 +176,7 @@ def test_reads_take_no_row_locks_and_wait_for_none(table, server, db, sql, port)
     assert index.rows("=", [1]) == [(b"1",)]
     assert index.rows(">=", [1], 5) == [(str(number).encode(),) for number in range(1, 6)]
     assert sql.status("Innodb_row_lock_current_waits") == 0
-    # The server's own threads have some now and then.
+    # The server's own threads have transactions now and then.
     wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.INNODB_TRX") == b"1", step_s=0.2,
                what="only the other session's transaction is open")
     assert sql.error("SELECT * FROM t WHERE id = 1 FOR UPDATE NOWAIT") == 1205

@@ -1,5 +1,4 @@
-"""Rows that SQL has locked (row 13 of docs/WRONGS.md): they delay those who asked for
-them, and no one else."""
+"""Rows that SQL has locked (row 13 of docs/WRONGS.md) delay only the clients that asked for them."""
 
 import pytest
 
@@ -7,9 +6,9 @@ import hs
 from load import Crew, Transaction, scaled, worker_ids
 from server import wait_until
 
-ANSWER_S = 10  # for what nothing should delay
+ANSWER_S = 10  # for requests that nothing should delay
 OTHERS = 200
-TRX_STEP_S = 0.2  # INNODB_TRX stays as it is while it is looked at more often
+TRX_STEP_S = 0.2  # INNODB_TRX does not change while it is queried more often
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def nothing_yet(client):
 
 
 def serve(clients, first_row=1000):
-    """Each client changes and reads a row of its own, all at once."""
+    """Each client changes and reads a row of its own, all clients at once."""
     for at, client in enumerate(clients):
         row = first_row + 10 * at
         client.send_raw(lines(hs.find_tokens(0, "=", [row], 1, 0, mod=["U", 5]), read(row)))
@@ -77,7 +76,7 @@ def test_a_locked_row_delays_only_who_asked_for_it(server, db, table):
 
 
 def test_what_was_answered_before_the_locked_row_leaves_at_once(server, db, table):
-    """Replies before the one that waits are not held back by it."""
+    """Replies before the waiting request are not held back."""
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET n = 100 WHERE id = 50")
     client = opened(server, db)
@@ -100,7 +99,7 @@ def test_reads_do_not_wait_and_leave_no_locks(server, db, table):
         client = opened(server, db, port)
         assert client.request(*read(50)) == hs.reply(0, 1, 0)
         assert len(client.find(0, ">=", [0], 1000, 0).cells) == 300
-    # The readers hold nothing: the whole table can be locked at once.
+    # The readers hold no lock: the whole table can be locked at once.
     locker = server.sql(db)
     locker.run("SET innodb_lock_wait_timeout = 1")
     holder.commit()
@@ -132,7 +131,7 @@ def test_many_waiting_connections_and_the_others(server, db, table):
 
 
 def test_waiting_clients_that_go_away(server, db, table):
-    """Connections that are closed while they wait leave nothing behind that would hold locks."""
+    """Connections that are closed while they wait leave no locks behind."""
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET u = u WHERE id = 50")
     for _ in range(30):
@@ -179,7 +178,7 @@ def test_a_unique_key_that_is_not_yet_committed(server, db, table):
 @pytest.mark.parametrize("end", ["keeps the parent", "deletes the parent"])
 def test_foreign_keys_wait_for_the_parent(server, db, table, sql, end):
     sql.run("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES lw (id))")
-    sql.run("INSERT INTO child VALUES (8, 40), (9, 60)")  # what DELETE locks is between these
+    sql.run("INSERT INTO child VALUES (8, 40), (9, 60)")  # DELETE locks the gap between these keys
     holder = Transaction(server, db)
     assert holder.run("DELETE FROM lw WHERE id = 50" if end == "deletes the parent"
                       else "UPDATE lw SET n = 3 WHERE id = 50")
@@ -220,7 +219,7 @@ def test_lock_wait_timeout_answers_146(make_server):
 
 
 def test_a_request_over_many_rows_waits_for_one_of_them(server, db, table):
-    """All of its rows or none, whatever happens while it waits."""
+    """The request changes all of its rows or none, whatever happens while it waits."""
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET u = u WHERE id = 150")
     client = opened(server, db)
@@ -234,7 +233,7 @@ def test_a_request_over_many_rows_waits_for_one_of_them(server, db, table):
 
 
 def test_order_behind_a_locked_row_is_kept(server, db, table, rng):
-    """What a connection sent behind the request that waits takes effect behind it, in order."""
+    """The requests behind the waiting request take effect behind it, in order."""
     for _ in range(scaled(5)):
         holder = Transaction(server, db)
         assert holder.run("UPDATE lw SET u = u WHERE id = 50")
@@ -264,7 +263,7 @@ def test_locks_are_gone_after_each_answer(server, db, table):
 
 
 def test_a_bulk_insert_has_the_auto_increment_lock(server, db, sql):
-    """Who inserts beside INSERT ... SELECT waits for it, as in SQL, and delays nobody else."""
+    """An insert beside INSERT ... SELECT waits for it, as in SQL, and delays no other client."""
     sql.run("CREATE TABLE ai (id INT AUTO_INCREMENT PRIMARY KEY, v DOUBLE) ENGINE=InnoDB")
     sql.run("INSERT INTO ai VALUES (1, 1)")
     client, other = server.hs_wr(), server.hs_wr()
@@ -295,8 +294,9 @@ def test_a_counter_that_is_used_up_is_no_lock(server, db, sql):
 
 
 def test_a_wait_keeps_no_table_of_an_earlier_one(make_server):
-    """The lane served table b; now its thread waits for a row of a. DDL of b, and SQL behind that which
-    has the row of a, would wait in a circle that nobody sees."""
+    """The lane has served table b; now its thread waits for a row of a. If the thread kept b, DDL of b, and
+    the SQL session that has the row of a and waits for that DDL, would wait in a circle that no detector
+    sees."""
     server = make_server(options=["--handlersocket-lock-wait-threads=1"])
     sql = server.sql()
     sql.run("CREATE DATABASE lw")

@@ -31,7 +31,8 @@ def counter(sql, name):
 
 
 def buy(clients, requests):
-    """Every client asks as soon as it is answered; so many answers, all of them 'taken'."""
+    """Every client asks again as soon as it is answered, until there are so many answers, all of them
+    'taken'."""
     with selectors.DefaultSelector() as ready:
         for client in clients:
             ready.register(client.sock, selectors.EVENT_READ, client)
@@ -59,16 +60,17 @@ def test_requests_that_waited_for_the_row_are_one_commit(server, db, sql, buyers
     holder.commit()
     for client in buyers:
         assert client.recv() == TAKEN
-    # The first to come, perhaps with some, and all others; a hand-over may split these once.
+    # The first request has one commit, perhaps with some others, and all other requests have one; a hand-over
+    # may split each once.
     assert counter(sql, "commits") - commits_before <= 4
     bought = CLIENTS + buy(buyers, scaled(5000))
-    # Those that come while the row is locked are few from then on.
+    # From then on only few requests meet the locked row.
     assert counter(sql, "lock_waits") - waits_before <= 3 * CLIENTS
     assert int(sql.value("SELECT n FROM hot")) == STOCK - bought
 
 
 def test_sql_and_requests_share_a_hot_row(server, db, sql, buyers):
-    """SQL transactions are never out of the row's queue: both sides get on, nothing is lost."""
+    """SQL transactions are always in the row's queue: both sides make progress, and no change is lost."""
     added = []
     waits_before, commits_before = counter(sql, "lock_waits"), counter(sql, "commits")
 

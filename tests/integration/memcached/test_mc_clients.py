@@ -1,4 +1,4 @@
-"""Clients that others wrote: they are told the same by a real memcached and by ours."""
+"""Clients of other projects get the same answers from a real memcached and from Rowsocket."""
 
 import functools
 
@@ -9,7 +9,7 @@ import mc_clients
 
 pytestmark = pytest.mark.ours
 
-# client: its round, steps in it
+# client: its round, and the number of steps in it
 CLIENTS = {
     "python-memcached": (functools.partial(mc_clients.python, "memcache"), 15),
     "python-binary-memcached": (functools.partial(mc_clients.python, "bmemcached"), 12),

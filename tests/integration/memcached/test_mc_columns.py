@@ -1,4 +1,4 @@
-"""Columns of the user's own choice that behave in ways of their own: ZEROFILL, hashes, NULL."""
+"""Columns of the user's own choice with special behavior: ZEROFILL, hashes, NULL."""
 
 import time
 
@@ -25,7 +25,7 @@ def make(server, db):
 
 
 def test_a_zerofill_number_in_a_key_of_several_columns(make):
-    """It reads as 0012 and is 12."""
+    """The number reads as 0012 and is 12."""
     container = make("a INT(4) ZEROFILL, k VARCHAR(50) COLLATE utf8mb4_bin, v BLOB, PRIMARY KEY (a, k)",
                      key="a,k", flags="0", token="0", expiry="0")
     client, key = container.ready(), container.at("12|x")
@@ -37,7 +37,7 @@ def test_a_zerofill_number_in_a_key_of_several_columns(make):
 
 
 def test_a_key_that_cannot_be_walked_disables_its_container(make):
-    """UNIQUE over TEXT is a hash: flush_all and the purge have no order to go by."""
+    """UNIQUE over TEXT is a hash, which has no order for flush_all and the purge to follow."""
     container = make(WHOLE.replace("VARBINARY(250) PRIMARY KEY", "TEXT COLLATE utf8mb4_bin NOT NULL, UNIQUE KEY u (k)"),
                      index="u")
     client = mc.connect(container.server)
@@ -51,7 +51,7 @@ def test_a_key_that_cannot_be_walked_disables_its_container(make):
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP(6) NULL", "DATETIME(6)", "BIGINT UNSIGNED"])
 def test_touch_leaves_a_token_of_null_alone(make_server, kind):
-    """East of Greenwich, where the first microsecond of 1970 is before what TIMESTAMP begins with."""
+    """East of Greenwich the first microsecond of 1970 is before the first value of TIMESTAMP."""
     server = make_server(options=["--default-time-zone=+02:00"])
     server.sql().run("CREATE DATABASE touch")
     follows = "" if kind.startswith("BIGINT") else " DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP(6)"
@@ -72,7 +72,7 @@ def test_touch_leaves_a_token_of_null_alone(make_server, kind):
 
 
 def test_a_delayed_flush_waits_for_a_locked_row(memcached_with_flush):
-    """It does not delete all others again and again, for as long as the row is locked."""
+    """The flush does not delete all other rows again and again while the row is locked."""
     server, container, client = memcached_with_flush
     for number in range(10):
         assert client.set(container.at(f"k{number}"), b"v") == b"STORED"
@@ -96,7 +96,8 @@ def memcached_with_flush(make_server):
 
 
 def test_names_with_control_characters_end_no_line(make_server):
-    """Whoever may write to the mapping tables writes no lines of his own into the log, or `stats`."""
+    """A user who may write to the mapping tables cannot write lines of their own into the log, or into
+    `stats`."""
     server = make_server()
     sql, client = server.sql(), mc.connect(server)
     sql.run("INSERT INTO innodb_memcache.containers (name, db_schema, db_table, key_columns, value_columns,"
@@ -122,7 +123,7 @@ def test_the_log_is_not_filled_by_changes_of_the_mapping(make_server):
 
 
 def test_a_large_value_leaves_no_memory_taken(make_server):
-    """gat and gets of columns that are joined copy the value; the copy is given back."""
+    """gat and gets of joined columns copy the value; the memory of the copy is given back."""
     server = make_server(options=["--max-allowed-packet=128M"])
     server.sql().run("CREATE DATABASE large")
     container = Container(server, "large", "t", "k VARBINARY(250) PRIMARY KEY, v LONGBLOB, w LONGBLOB, e BIGINT"

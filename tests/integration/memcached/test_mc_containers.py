@@ -39,7 +39,7 @@ def pairs(make):
 
 
 def test_key_columns_that_change_places_name_no_other_row(pairs):
-    """What a key means goes with the table that is executed on, not with when it was looked at last."""
+    """The meaning of a key follows the table on which it is executed, not the last look at its definition."""
     client, sql = pairs.ready(), pairs.sql
     key = pairs.at("a|b")
     answers = set()
@@ -83,7 +83,7 @@ def test_every_verb_takes_a_name(make):
     one, other = make("x"), make("y")
     client = one.ready()
     other.ready(client)
-    client.command("delete k")  # the default container's, which another test may have left
+    client.command("delete k")  # a key of the default container, which another test may have left
     for number, container in enumerate((one, other)):
         key = container.at("k")
         text = key.decode()
@@ -146,8 +146,8 @@ VALUES = [b"plain", b"", b"a|b", b"|", b"\\", b"\\|", b"||", b"\\\\|\\", b"\\N",
 
 
 def test_several_value_columns_lose_nothing(make, rng):
-    """Every combination of separators, escapes, empty columns and NULLs is read as it was written,
-    from both ends."""
+    """Every combination of separators, escapes, empty columns and NULLs reads as it was written, from both
+    ends."""
     container = make("x", "k VARBINARY(20) PRIMARY KEY, a VARBINARY(30), b VARBINARY(30), c VARBINARY(30)",
                      value="a,b,c", flags="0", token="0", expiry="0")
     client = container.ready()
@@ -239,7 +239,7 @@ def test_a_dropped_table(make):
 
 
 def test_containers_change_under_load(make, server, db):
-    """Definitions move between two tables, tables are altered, containers come and go; every answer
+    """Definitions move between two tables, tables are altered, containers are added and removed; every answer
     is that of one of the tables or a clear error, and no connection is lost or out of step."""
     container = make("x")
     client = container.ready()
@@ -282,7 +282,7 @@ def test_containers_change_under_load(make, server, db):
 
 
 def test_a_table_with_triggers_is_read_only(make):
-    """As one with system versioning; the documents say so."""
+    """The table is read-only, as a table with system versioning; the documents say so."""
     container = make("x")
     client = container.ready()
     assert client.set(container.at("k"), b"v") == b"STORED"
@@ -296,7 +296,7 @@ def test_a_table_with_triggers_is_read_only(make):
 
 
 def test_a_generated_key_is_refused(make):
-    """Before the first set finds out that nobody can store it."""
+    """The container is refused before the first set fails because no set can store the key."""
     container = make("x", "k VARBINARY(20) AS (v) STORED UNIQUE, v VARBINARY(20)", flags="0", token="0",
                      expiry="0", index="k")
     client = mc.connect(container.server)

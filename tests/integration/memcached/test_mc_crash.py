@@ -1,4 +1,4 @@
-"""SIGKILL under a load of sets: what was acknowledged is there, in the table and over memcached."""
+"""SIGKILL under a load of sets: acknowledged values are there, in the table and over memcached."""
 
 import pytest
 
@@ -13,12 +13,12 @@ KEYS = 40  # of one writer
 
 
 class Setter:
-    """One connection that sets its own keys, each to higher and higher numbers, in one dialect."""
+    """One connection that sets its own keys to ever higher numbers, in one dialect."""
 
     def __init__(self, server, number, batch, dialect, noreply=False):
         self.server, self.number, self.batch, self.dialect = server, number, batch, dialect
         self.noreply = noreply
-        self.sent, self.stored = {}, {}  # key: the number that was sent, acknowledged last
+        self.sent, self.stored = {}, {}  # key: the last number sent, the last number acknowledged
         self.acknowledged = 0
 
     def request(self, key, data):

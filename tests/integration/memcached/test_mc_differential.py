@@ -1,4 +1,4 @@
-"""Random work on a real memcached and on ours: the same answers, and then the same rows."""
+"""Random work on a real memcached and on Rowsocket: the same answers, and then the same rows."""
 
 import itertools
 import random
@@ -15,7 +15,7 @@ ROUNDS, BATCHES = 12, 60
 
 
 class Pairs:
-    """Which token of the one server stands for which of the other."""
+    """The tokens of one server with the tokens of the other that stand for the same state."""
 
     def __init__(self):
         self.there, self.back = {}, {}
@@ -27,7 +27,7 @@ class Pairs:
 
 
 def first_unlike(left, right):
-    """Where two answers part, shown."""
+    """The first difference of two answers, as text."""
     if isinstance(left, list):
         left, right = (b"; ".join(str(one).encode() for one in side) for side in (left, right))
     elif isinstance(left, dict):
@@ -41,7 +41,7 @@ def first_unlike(left, right):
 
 
 def difference(sides, source, batches):
-    """Plays so many batches; the first that is answered differently, or None."""
+    """Plays so many batches; returns the first with a different answer, or None."""
     pairs = Pairs()
     for number in range(batches):
         dialect, requests = source.batch()
@@ -58,10 +58,10 @@ def difference(sides, source, batches):
 
 
 def test_two_real_ones(rng):
-    """The comparison itself: nothing differs between two that are alike."""
+    """Tests the comparison itself: it finds no difference between two real memcacheds."""
     with mc.Real() as one, mc.Real() as other:
         source = Source(rng)
-        with one.connect() as client:  # so that equal tokens are no condition
+        with one.connect() as client:  # afterwards equal tokens are no precondition
             for _ in range(100):
                 client.set("z", b"")
             assert client.command("flush_all") == b"OK"
@@ -71,7 +71,8 @@ def test_two_real_ones(rng):
 
 @pytest.mark.ours
 def test_ours(memcached, seed):
-    """Everything that the real one answers, ours answers; and what it stores is what SELECT reads."""
+    """Rowsocket answers everything that a real memcached answers; SELECT reads the values that Rowsocket
+    stores."""
     sql = memcached.sql()
     row = definition(sql)
     with mc.Real() as real:
@@ -92,7 +93,8 @@ def test_ours(memcached, seed):
 
 
 def near(line):
-    """Seconds to live, to the nearest ten: one of the two may have counted another one down."""
+    """Seconds to live, to the nearest ten: one of the servers may already have counted the next second
+    down."""
     return re.sub(rb" t(\d+)", lambda seconds: b" t%d" % ((int(seconds[1]) + 5) // 10 * 10), line)
 
 
@@ -100,8 +102,8 @@ def near(line):
 @pytest.mark.parametrize("verb,flags", [("mg", ("T300", "N100", "R200", "t", "v")),
                                         ("ma", ("T300", "N100", "t", "v", "C1"))])
 def test_flags_in_every_order(memcached, verb, flags):
-    """Each flag sees what those before it have done, to a key that is absent, lives for ever, or
-    less long than R asks for."""
+    """Each flag sees the effects of the flags before it, on a key that is absent, lives for ever, or lives
+    for less than R asks for."""
     with mc.Real() as real:
         sides = [real.connect(), mc.connect(memcached)]
         for count in range(1, len(flags) + 1):
@@ -120,7 +122,7 @@ def test_flags_in_every_order(memcached, verb, flags):
 
 @pytest.mark.ours
 def test_a_token_in_binary_requests_that_need_none(memcached):
-    """Touching compares nothing, and what creates has nothing to compare with."""
+    """Touch compares no token, and a command that creates has none to compare with."""
     with mc.Real() as real:
         answers = []
         for client in (real.connect(), mc.connect(memcached)):
@@ -135,7 +137,7 @@ def test_a_token_in_binary_requests_that_need_none(memcached):
 
 @pytest.mark.ours
 def test_what_is_counted(memcached):
-    """The counters that both have go up by the same."""
+    """The counters that both servers have grow by the same."""
     names = ("cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "delete_hits",
              "delete_misses", "incr_hits", "incr_misses", "decr_hits", "decr_misses", "cas_hits",
              "cas_misses", "cas_badval", "touch_hits", "touch_misses")

@@ -1,5 +1,5 @@
-"""A container with durability.NAME = relaxed does not wait where somebody else will flush for it; every
-other one does: the order of the server's system calls."""
+"""A set in a container with durability.NAME = relaxed does not wait for its flush where another session will
+flush; sets in all other containers wait: the order of the server's system calls."""
 
 import pytest
 
@@ -24,8 +24,8 @@ def commit_all_the_time(server, crew, number):
 
 
 def early_replies(server, rng, path, rounds):
-    """Sets values while SQL commits: one session flushes, and another waits for the next flush.
-    Returns the replies that left before the flush that covers them."""
+    """Sets values while SQL commits: one session flushes, and another waits for the next flush. Returns the
+    replies that left before the flush that covers them."""
     sql = server.sql()
     sql.run("CREATE TABLE test.busy (id INT PRIMARY KEY, v CHAR(36))")
     client, promises = mc.connect(server), []
@@ -51,7 +51,7 @@ def test_only_a_relaxed_container_does_not_wait_for_the_flush(make_server, rng, 
     name = "default" if relaxed else "another"
     server.sql().run("INSERT INTO innodb_memcache.config_options VALUES (%s, 'relaxed')",
                      f"durability.{name}")
-    server.stop()  # It is read at start, and else within a second.
+    server.stop()  # The setting is read at start, and later within a second.
     server.start()
     early = early_replies(server, rng, tmp_path / "trace", scaled(12))
     assert bool(early) == relaxed, early

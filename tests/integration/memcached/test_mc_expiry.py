@@ -1,4 +1,4 @@
-"""Expiry with a clock that is moved: daemon_memcached_clock_offset, seconds that are added to it."""
+"""Expiry with a clock that is moved: daemon_memcached_clock_offset, seconds that are added to the clock."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def client(memcached):
 
 @pytest.mark.parametrize("lives_s", [1, 2, 60, 86400, 2592000])
 def test_nothing_expires_before_its_time(client, clock, lives_s):
-    """Nor is it there when that has passed."""
+    """The item is there until its time, and absent after it."""
     assert client.set("k", b"v", expiry=lives_s) == b"STORED"
     assert client.set("z", b"v") == b"STORED"
     if lives_s > 2:
@@ -62,7 +62,7 @@ def test_touch_and_gat_move_the_end(client, clock):
 
 
 def test_a_time_of_day(memcached, client, clock):
-    """More than 30 days is seconds since 1970, by the same clock; 64 bits of it."""
+    """An exptime of more than 30 days is seconds since 1970, by the same clock, with 64 bits."""
     now = int(memcached.sql().value("SELECT UNIX_TIMESTAMP()"))
     assert client.set("k", b"v", expiry=now + 500) == b"STORED"
     assert client.set("far", b"v", expiry=1 << 33) == b"STORED"
@@ -99,7 +99,7 @@ def test_a_delayed_flush(client, clock):
 
 
 def test_recache_wins_near_the_end(client, clock):
-    """mg R: one win when less than so much is left."""
+    """mg R: one win when less than R's number of seconds is left."""
     assert client.set("k", b"v", expiry=100) == b"STORED"
     assert client.meta("mg k R30 v") == (b"VA 1", b"v")
     clock.move(75)
@@ -110,7 +110,7 @@ def test_recache_wins_near_the_end(client, clock):
 
 
 def test_an_expired_row_is_set_as_if_it_were_not_there(make_server):
-    """Its columns that are not mapped are those of a new row; those of a row that lives stay."""
+    """Columns that are not mapped get the values of a new row; a row that lives keeps them."""
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
     server.sql().run("CREATE DATABASE more")
     columns = ("id INT AUTO_INCREMENT PRIMARY KEY, " + WHOLE.replace("PRIMARY KEY", "NOT NULL") +
@@ -139,7 +139,7 @@ def test_an_expired_row_is_set_as_if_it_were_not_there(make_server):
 
 
 def test_a_refused_set_leaves_an_expired_row(make_server):
-    """Also where it shares a statement with commands before it: half of it must not be committed."""
+    """A refused set that shares a statement with commands before it: half of it must not be committed."""
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
     server.sql().run("CREATE DATABASE more")
     container = Container(server, "more", "kept", WHOLE + ", x INT NOT NULL DEFAULT 7, CHECK (v <> 'bad')")
@@ -156,7 +156,7 @@ def test_a_refused_set_leaves_an_expired_row(make_server):
 
 @pytest.fixture
 def kept(make_server):
-    """A container with expired rows that nobody purges: k, which a foreign key refers to, and free."""
+    """A container with expired rows that nobody purges: k, to which a foreign key refers, and free."""
     server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=0"])
     server.sql().run("CREATE DATABASE more")
     container = Container(server, "more", "kept", WHOLE + ", x INT NOT NULL DEFAULT 7")
@@ -168,7 +168,7 @@ def kept(make_server):
 
 
 def test_a_foreign_key_keeps_an_expired_row(kept):
-    """It can be set all the same."""
+    """The expired row can be set all the same."""
     container, client = kept, kept.ready()
     for key, x in (("k", b"1"), ("free", b"7")):
         assert client.set(container.at(key), b"2") == b"STORED"
@@ -185,7 +185,8 @@ NOTHING_TO_CHANGE = [
 
 
 def test_an_expired_row_that_a_foreign_key_keeps_is_absent(kept):
-    """Whatever is asked of it, by itself or among others, one of which goes for having expired."""
+    """The row is absent for every command, alone or together with commands that remove another expired
+    row."""
     client, key, free = kept.ready(), kept.at("k"), kept.at("free")
     before = kept.row("k", "*")
     for request, answer in NOTHING_TO_CHANGE:

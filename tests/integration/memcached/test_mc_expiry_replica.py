@@ -1,4 +1,4 @@
-"""Expiry where both the primary and a writable replica serve memcached: the primary's housekeeper removes
+"""Expiry when both the primary and a writable replica serve memcached: the primary's housekeeper removes
 rows, the replica's removes nothing before the replica is promoted."""
 
 import pytest
@@ -11,7 +11,7 @@ from test_replica import Pair
 pytestmark = pytest.mark.ours
 
 OPTIONS = ("--daemon-memcached-flush-all=ON", "--daemon-memcached-purge-rows-per-second=10000")
-SECONDS_AHEAD = 100  # By which the clock that expiry goes by is set ahead.
+SECONDS_AHEAD = 100  # how far the clock for expiry is set ahead
 
 
 class Both:
@@ -45,14 +45,15 @@ class Both:
         wait_until(lambda: not self.has(sql, key), 30, f"{key} is removed")
 
     def pass_rounds(self):
-        """The primary's housekeeper, which is as fast as the replica's, has removed rows in several rounds."""
+        """Waits until the primary's housekeeper, which is as fast as the replica's, has removed rows in
+        several rounds."""
         for number in range(5):
             key = b"round%d" % number
             self.sql.run("INSERT INTO r.box (k, v, e) VALUES (%s, 'v', 1)", key)
             self.await_gone(self.sql, key)
 
     def of_the_replica(self):
-        """The last transaction that it has committed by itself."""
+        """The last transaction that the replica has committed by itself."""
         return [one for one in self.copy.value("SELECT @@gtid_binlog_state").split(b",")
                 if one.split(b"-")[1] == b"2"]
 
@@ -107,7 +108,8 @@ def test_a_promoted_replica_removes_what_has_expired(both):
 
 
 def test_a_primary_that_gets_a_source_stops_removing(both):
-    """The other way of a failover: what was the primary follows, and its expired rows stay."""
+    """The other side of a failover: the former primary follows the new primary, and keeps its expired
+    rows."""
     both.copy.run("STOP SLAVE")
     both.copy.run("RESET SLAVE ALL")
     both.sql.run("CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'nobody',"
@@ -136,7 +138,7 @@ def test_a_replica_carries_out_no_delayed_flush(both):
 
 
 def test_the_variable_lets_a_replica_remove(both):
-    """A ring of primaries: each has a source, one of them removes."""
+    """A ring of primaries: each has a source, one of them removes expired rows."""
     both.set("old")
     both.pair.catch_up()
     both.copy.run("STOP SLAVE")

@@ -1,5 +1,5 @@
-"""What no client should send: the server lives, other connections notice nothing, no byte is taken
-for another command's."""
+"""Input that no client should send: the server lives, other connections notice nothing, no byte counts for
+another command."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.ours
 
 @pytest.fixture
 def good(server):
-    """A connection that must not notice."""
+    """A connection that must not notice the hostile ones."""
     client = mc.connect(server)
     assert client.set("good", b"value") == b"STORED"
     yield client
@@ -89,7 +89,8 @@ def memory_kb(server):
     b"set k 0 0 4294967295", b"set k 0 0 18446744073709551615", b"set k 0 0 99999999999999999999999",
     b"set k 0 0 -1", b"set k 0 0 0x10", b"ms k 4294967295", b"ms k 99999999999999999999"])
 def test_a_text_length_sizes_nothing(server, good, address, line):
-    """An error line at once, or the data is swallowed; never a line of the data as a command."""
+    """The client gets an error line at once, or the data is swallowed; no line of the data runs as a
+    command."""
     with mc.Client(address, timeout_s=3) as client:
         client.send(line + b"\r\n")
         assert client.line().startswith((b"CLIENT_ERROR", b"SERVER_ERROR", b"ERROR"))
@@ -112,7 +113,7 @@ def test_a_large_value_is_swallowed_as_it_comes(server, good, address):
 
 
 def test_half_commands_do_nothing(server, good, address):
-    """What ends before it is complete leaves nothing, wherever it ends."""
+    """A command that ends before it is complete has no effect, wherever it ends."""
     requests = [b"set half 0 0 5\r\nvalue\r\n", b"ms half 5 T0\r\nvalue\r\n",
                 mc.packet(mc.SET, b"half", b"value", mc.storing())]
     for request in requests:
@@ -128,7 +129,7 @@ def test_half_commands_do_nothing(server, good, address):
 
 
 def test_clients_that_leave(server, good, address):
-    """Replies that nobody takes, and connections that are reset."""
+    """Clients that take no replies, and connections that are reset."""
     assert good.set("much", b"x" * 500_000) == b"STORED"
     for number in range(10):
         client = mc.Client(address)
@@ -141,7 +142,7 @@ def test_clients_that_leave(server, good, address):
 
 
 def test_a_client_that_does_not_read(server, good, address):
-    """It is held back, or closed; the server keeps no more than so much for it."""
+    """The client is held back, or closed; the server keeps only a limited number of bytes for it."""
     assert good.set("much", b"x" * 1_000_000) == b"STORED"
     before = memory_kb(server)
     with mc.Client(address) as client:
@@ -174,8 +175,8 @@ def mutated(rng, data):
 
 
 def test_mutated_vectors(server, good, address, rng):
-    """What the golden vectors send, damaged: the server lives and serves others. (What comes back
-    is the fuzz targets' and the vectors' business.)"""
+    """The server survives damaged input of the golden vectors and serves others. (The fuzz targets and the
+    vectors check the replies.)"""
     seeds = []
     for path in sorted(mcvectors.FOLDER.glob("*.json")):
         for vector in mcvectors.load(path):
@@ -195,7 +196,7 @@ def test_mutated_vectors(server, good, address, rng):
 
 
 def test_many_connections_at_once(server, good, address):
-    """All are served, or refused with a line that says so."""
+    """All connections are served, or refused with a line that says so."""
     clients = []
     try:
         for _ in range(300):
@@ -224,8 +225,8 @@ def too_large(dialect, data):
 
 @pytest.mark.parametrize("dialect", ["text", "binary"])
 def test_swallowed_data_is_no_request_however_full_the_turn_is(server, good, address, dialect):
-    """Replies over the buffer's limit end a turn early, and what was parsed behind them is parsed
-    again: the data of a value that is too large neither takes others with it nor becomes requests."""
+    """Replies over the buffer's limit end a turn early, and the commands parsed behind them are parsed again:
+    the data of a too large value neither swallows other commands nor becomes requests."""
     assert good.set("much", b"x" * 1_000_000) == b"STORED"
     text = dialect == "text"
     get, delete, noop = ((b"get much\r\n", b"delete good\r\n", b"mn\r\n") if text else
@@ -253,7 +254,7 @@ def test_swallowed_data_is_no_request_however_full_the_turn_is(server, good, add
 
 @pytest.mark.parametrize("dialect", ["text", "binary"])
 def test_swallowed_data_is_no_request_when_others_wait(server, good, address, dialect):
-    """The same behind a row that somebody else holds, and in front of it."""
+    """A too large value behind a row that another session holds, and in front of it."""
     text = dialect == "text"
     assert good.set("held", b"old") == b"STORED"
     delete = b"delete good\r\n" if text else mc.packet(mc.DELETE, b"good")
@@ -285,7 +286,8 @@ def test_swallowed_data_is_no_request_when_others_wait(server, good, address, di
 
 @pytest.mark.parametrize("cut_bytes", [400, 1_000_000])
 def test_a_binary_set_over_the_limit_does_not_wait_for_its_row(server, good, address, cut_bytes):
-    """What it would take away is held by somebody else: it is answered, and its data swallowed."""
+    """Another session holds the row that the refused set would delete: the set is answered, and its data
+    swallowed."""
     assert good.set("held", b"old", expiry=1000) == b"STORED"
     delete = mc.packet(mc.DELETE, b"good")
     data = (delete * (TOO_LARGE_BYTES // len(delete) + 1))[:TOO_LARGE_BYTES]

@@ -1,4 +1,4 @@
-"""What the purge and flush_all remove where some rows stay."""
+"""The rows that the purge and flush_all remove when other rows stay."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def server(make_server):
 
 
 def fill(sql, table, columns, values, count):
-    """Rows of these values, in which `n` is 1 to count."""
+    """Rows with these values, in which `n` counts from 1."""
     sql.run("SET max_recursive_iterations = 1000000")
     sql.run(f"INSERT INTO {table} ({columns}) WITH RECURSIVE numbers (n) AS"
             f" (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})"
@@ -69,7 +69,7 @@ def test_rows_with_a_null_in_their_key_keep_no_others_back(server, index):
 
 @pytest.mark.parametrize("kind", ["BIGINT NOT NULL", "BIGINT", "DECIMAL(20, 3)"])
 def test_what_expired_before_1970_is_purged(server, kind):
-    """By the index, which has it in front of what never expires."""
+    """The index has these rows in front of the rows that never expire."""
     container = Container(server, "more", "early",
                           f"k INT PRIMARY KEY, v INT, e {kind} DEFAULT 0, INDEX e (e)", flags="0", token="0")
     sql = container.sql
@@ -87,7 +87,7 @@ def test_what_expired_before_1970_is_purged(server, kind):
 
 @pytest.mark.parametrize("column", ["INT", "VARBINARY(20)"])
 def test_a_flush_deletes_rows_with_a_null_in_their_key(server, column):
-    """More of them than are deleted at a time."""
+    """There are more rows with a NULL in their key than are deleted at a time."""
     one = Container(server, "more", "one", f"id INT AUTO_INCREMENT PRIMARY KEY, k {column}, v INT,"
                     " UNIQUE KEY k (k)", flags="0", token="0", expiry="0", index="k")
     two = Container(server, "more", "two", f"id INT AUTO_INCREMENT PRIMARY KEY, a {column}, b {column},"

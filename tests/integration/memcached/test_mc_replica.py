@@ -1,4 +1,4 @@
-"""A second server that applies what came in over memcached: it ends equal."""
+"""A second server applies the changes that came over memcached, and ends with equal rows."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_random_work(make_server, rng, binlog_format):
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
 def test_rows_that_come_and_go_within_a_batch(make_server, rng, image):
-    """Many requests for few keys: what is logged of each row is one change, however it came about."""
+    """Many requests for few keys: the log has one change of each row, however many requests made it."""
     pair = Pair(make_server, f"--binlog-row-image={image}", "--daemon-memcached-threads=1")
     pair.sql.run("CREATE DATABASE r")
     container = Container(pair.primary, "r", "box", "k VARBINARY(20) PRIMARY KEY, v BLOB,"

@@ -1,4 +1,4 @@
-"""The same rows over memcached and in SQL: what is written here is read there, at once."""
+"""The same rows over memcached and in SQL: each side reads the other's writes at once."""
 
 import contextlib
 import time
@@ -19,7 +19,7 @@ def client(container):
 
 
 def test_the_demo_container_is_a_table(server):
-    """The default container: what `set` stores is a row, a row that SQL stores is an item."""
+    """The default container: a `set` stores a row, and a row that SQL stores is an item."""
     sql, client = server.sql(), mc.connect(server)
     row = definition(sql)
     table = f"{row['db_schema']}.{row['db_table']}"
@@ -99,8 +99,8 @@ def test_sql_sets_the_expiry(container, client):
 
 
 def read_while_sql_updates(container, client, where, read_both):
-    """While SQL gives two rows the same new value again and again, read_both(reader, keys) reads them:
-    the same value each time, and more than one over all."""
+    """While SQL gives two rows the same new value again and again, read_both(reader, keys) reads them: each
+    time equal values, and different values over time."""
     keys = [container.at("a"), container.at("b")]
     for key in keys:
         assert client.set(key, b"0") == b"STORED"
@@ -126,7 +126,8 @@ def read_while_sql_updates(container, client, where, read_both):
 
 
 def test_a_get_reads_one_consistent_view(container, client):
-    """Two rows that SQL always changes together are never read apart, in one get nor in a pipeline."""
+    """Two rows that SQL always changes together are never read apart, neither in one get nor in a
+    pipeline."""
     def read_both(reader, keys):
         found = reader.get(*keys)
         assert found[keys[0]] == found[keys[1]], found
@@ -138,7 +139,7 @@ def test_a_get_reads_one_consistent_view(container, client):
 
 
 def test_what_a_pipeline_with_writes_reads_is_one_view_too(container, client):
-    """SQL changes two rows together; a pipeline that also writes a third reads both as of one time,
+    """SQL changes two rows together; a pipeline that also writes a third row reads both rows as of one time,
     in many requests and with its own writes between them."""
     def read_both(reader, keys):
         text = b"set %s 0 0 1\r\nx\r\nget %s\r\nset %s 0 0 1\r\ny\r\nget %s\r\n"
@@ -151,7 +152,7 @@ def test_what_a_pipeline_with_writes_reads_is_one_view_too(container, client):
 
 
 def test_a_locked_row_is_an_error_and_no_miss(server, container, client):
-    """Writes wait for the lock as SQL does, then say what is wrong; reads do not wait."""
+    """Writes wait for the lock as SQL does, then answer an error; reads do not wait."""
     key = container.at("k")
     assert client.set(key, b"old") == b"STORED"
     holder = Transaction(server, container.table.split(".")[0])
@@ -161,7 +162,7 @@ def test_a_locked_row_is_an_error_and_no_miss(server, container, client):
     waiting.send(b"set %s 0 0 3\r\nnew\r\n" % key)
     wait_until(lambda: int(container.sql.value(
         "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")) or
-        waiting.buffer, 20, "a lock wait", 0.15)  # The server looks ten times a second.
+        waiting.buffer, 20, "a lock wait", 0.15)  # the server looks ten times a second
     assert client.value(key) == b"old"
     holder.commit()
     assert waiting.line() == b"STORED"
@@ -207,7 +208,7 @@ def test_read_only_is_an_error(make_server):
 
 
 def test_nulls_in_mapped_columns(server, db):
-    """NULL in flags, token and expiry count as none; a value of NULL is told from an empty one."""
+    """NULL in flags, token and expiry counts as none; a NULL value differs from an empty value."""
     container = Container(
         server, db, f"n{db}", "k VARBINARY(250) PRIMARY KEY, v BLOB, f INT UNSIGNED, c BIGINT UNSIGNED,"
         " e BIGINT")
@@ -220,7 +221,7 @@ def test_nulls_in_mapped_columns(server, db):
         assert client.get(key, verb="gets")[key][2] != 0
         assert client.meta(b"mg %s t f" % key)[0] == b"HD t-1 f0"
         assert client.value(container.at("o")) == b""
-        # A row without a value: neither an empty item nor an error that ends the stream.
+        # A row without a value is neither an empty item nor an error that ends the stream.
         found = client.get(container.at("n"))
         assert found == {} or found == {container.at("n"): (1, b"")}, found
         assert client.in_step("text")
@@ -233,7 +234,7 @@ def test_nulls_in_mapped_columns(server, db):
 
 
 def test_what_a_column_cannot_hold(server, db):
-    """Each type through its field, with SQL's errors; the row stays, the stream is in step."""
+    """Each type through its field, with SQL's errors; the row stays, and the stream stays in step."""
     container = Container(server, db, f"t{db}", "k VARBINARY(20) PRIMARY KEY, v SMALLINT", flags="0",
                           token="0", expiry="0")
     try:

@@ -1,6 +1,6 @@
-"""memcached's own test files, memccapable and pymemcache's integration tests, against ours.
+"""memcached's own test files, memccapable and pymemcache's integration tests, against Rowsocket.
 
-Where an assertion does not hold on purpose, it is named here; all others must.
+ON_PURPOSE names the assertions that do not hold on purpose; all others must hold.
 """
 
 import pytest
@@ -12,20 +12,20 @@ pytestmark = pytest.mark.ours
 
 # Assertions (lines of memcached's tests) that do not hold on purpose.
 ON_PURPOSE = {
-    # A durable row is not lost because a longer one is refused.
+    # A durable row is not lost because a longer value is refused.
     "getset": {"foo_1049600 == <undef>", "foo_1051648 == <undef>"},
-    # What an engine with slabs and evictions has.
+    # Statistics and settings of an engine with slabs and evictions.
     "binary": {"is(1024, $stats{'maxconns'});", "is('NULL', $stats{'domain_socket'});",
                "is('on', $stats{'evictions'});"},
-    # With tokens or without: nothing of a second in which all was removed is lost.
+    # With tokens or without them, no row that is stored in the second of a flush is lost.
     "flush-all": {"failed to set value after flush with no CAS at least once"},
 }
 
 
 @pytest.fixture(scope="module")
 def scripts(request, shared_memcached, shared_server):
-    """What each of memcached's tests that were asked for printed. Each wants a server of its own:
-    two run at a time."""
+    """The output of each of the requested tests of memcached. Each test wants a server of its own: two run at
+    a time."""
     wanted = [name for name in mc_suites.SCRIPTS if any(
         item.name == f"test_of_memcached[{name}]" for item in request.session.items)]
     other = Server(request.config.getoption("--plugin"), ["--daemon-memcached-flush-all=ON"])

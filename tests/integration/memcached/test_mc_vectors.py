@@ -1,5 +1,5 @@
-"""Every golden vector of spec/vectors/memcached, replayed against a real memcached (what is
-written there is what it answers) and against ours (which answers the same, or as is written)."""
+"""Every golden vector of spec/vectors/memcached, replayed against a real memcached (whose answers are the
+vectors' own) and against Rowsocket (which answers the same, or as the vector says)."""
 
 import functools
 
@@ -35,7 +35,7 @@ def test_ours(memcached, vector):
 
 
 def test_a_wrong_answer_is_seen(real):
-    """Neither another answer, nor one too many, nor a token that is another one passes."""
+    """The check rejects another answer, a surplus answer, and another token."""
     def play(*steps, **kwargs):
         steps = [{"send": send, "recv": recv} for send, recv in steps]
         return mcvectors.play(real.connect, {"steps": steps, **kwargs}, False)
@@ -45,7 +45,7 @@ def test_a_wrong_answer_is_seen(real):
         assert play(stored, ("gets k\r\n", value), ("gets k\r\n", value)) is None
         assert "step 0" in play(("get k\r\n", "ENDS\r\n"))
         assert "its own answer" in play(("get k\r\n", ""))
-        assert play(("get k\r\nget k\r\n", "END\r\n")) is not None  # with the first, or behind it
+        assert play(("get k\r\nget k\r\n", "END\r\n")) is not None  # with the first answer, or behind it
         assert "step 3" in play(stored, ("gets k\r\n", value), stored, ("gets k\r\n", value))
         assert "step 2" in play(stored, ("gets k\r\n", value),
                                 ("gets k\r\n", value.replace("token a", "token b")))

@@ -1,5 +1,5 @@
-"""What MySQL's plugin does wrong (docs/WRONGS.md): a test or more for each row that no
-other file has. Time is moved by moving the rows: SQL changes when they expire."""
+"""The faults of MySQL's plugin (docs/WRONGS.md): at least one test for each row that no other file tests. The
+tests do not wait for time to pass: SQL changes when rows expire."""
 
 import pytest
 
@@ -11,12 +11,12 @@ pytestmark = pytest.mark.ours
 
 
 def expire(container, *keys):
-    """As if their time had passed a second ago."""
+    """Makes the rows expire a second ago."""
     for key in keys:
         assert container.sql.run(f"UPDATE {container.table} SET e = UNIX_TIMESTAMP() - 1 WHERE k = %s", key)
 
 
-EXPIRED = [  # (what is sent, the answer, the value afterwards)
+EXPIRED = [  # (the request, the answer, the value afterwards)
     (b"get K\r\n", b"END", None),
     (b"gets K\r\n", b"END", None),
     (b"gat 100 K\r\n", b"END", None),
@@ -71,7 +71,7 @@ def test_row_1_in_binary(container, opcode, extras, status):
 
 
 def test_row_1_expired_rows_are_purged(container):
-    """They go by themselves; what has not expired stays, also what is changed meanwhile."""
+    """Expired rows go by themselves; rows that have not expired stay, even if they are changed meanwhile."""
     client = container.ready()
     for number in range(300):
         assert client.set(container.at(f"k{number}"), b"v", expiry=1000) == b"STORED"
@@ -114,7 +114,7 @@ def test_row_2_tokens_survive_a_restart_and_grow(make_server):
 
 
 def test_row_2_without_a_cas_column(server, db):
-    """Equality only; cas with 0 never matches; what needs an order is refused."""
+    """Equality only: cas with 0 never matches; commands that need an order are refused."""
     container = Container(server, db, f"h{db}", token="0")
     try:
         client, key = container.ready(), container.at("k")
@@ -143,7 +143,7 @@ def test_row_2_without_a_cas_column(server, db):
     ("v INT, w BLOB", b"+7|x\\|y", (b"7", b"x|y")), ("v BLOB", b"007", (b"007",)),
     ("v ENUM('a', 'b')", b"B", (b"b",))])
 def test_row_2_a_reply_tells_the_token_of_what_is_stored(server, db, columns, value, stored):
-    """That of the next gets, whatever the columns make of the value; it is good for a cas."""
+    """The token is that of the next gets, whatever the columns make of the value; it is good for a cas."""
     names = [column.strip().split(" ")[0] for column in columns.replace("6, 2", "6.2").split(",")
              if column.strip()[0] in "vw"]
     container = Container(server, db, f"r{db}", f"k VARBINARY(20) PRIMARY KEY, {columns}", value=" ".join(names),
@@ -153,7 +153,7 @@ def test_row_2_a_reply_tells_the_token_of_what_is_stored(server, db, columns, va
         line = b"ms %s %d F5 c\r\n%s\r\n" % (key, len(value), value)
         assert client.meta(line[:-2])[0] == b"HD c%d" % client.token(key)
         assert container.row("k", ", ".join(names)) == stored
-        client.send(line * 9)  # merged
+        client.send(line * 9)  # the requests merge into one change
         assert {client.line() for _ in range(9)} == {b"HD c%d" % client.token(key)}
         with mc.connect(server) as binary:
             token = 0
@@ -191,7 +191,7 @@ def test_row_2_a_bigint_column_holds_the_number(server, db):
     ("TIMESTAMP(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)", "2038-01-19 05:14:07.999999"),
     ("BIGINT NOT NULL DEFAULT 0", str(2**63 - 1)), ("BIGINT UNSIGNED NOT NULL DEFAULT 0", str(2**64 - 1))])
 def test_row_2_there_is_a_token_behind_the_largest(make_server, column, largest):
-    """SQL has stored it, or a client has; what is larger is refused and changes nothing."""
+    """SQL or a client has stored the largest token; a larger token is refused and changes nothing."""
     server = make_server(options=["--default-time-zone=+02:00"])
     server.sql().run("CREATE DATABASE large")
     container = Container(server, "large", "box", f"k VARBINARY(20) PRIMARY KEY, v BLOB, c {column}",
@@ -228,7 +228,7 @@ def test_row_3_counting_has_64_bits(container):
 
 
 def test_row_10_one_set_is_one_transaction(make_server):
-    """In the binlog: one transaction with the whole row, integers of 64 bits in full."""
+    """In the binlog: one transaction with the whole row, and complete integers of 64 bits."""
     server = make_server(options=["--log-bin=one", "--server-id=1", "--binlog-format=STATEMENT"])
     sql = server.sql()
     sql.run("CREATE DATABASE o")
@@ -288,7 +288,7 @@ def test_row_11_a_delay_is_honoured_and_replaced(memcached):
     assert client.command("flush_all") == b"OK"
     assert client.set("k", b"v") == b"STORED"
     assert client.command("flush_all 1") == b"OK"
-    assert client.command("flush_all 1000") == b"OK"  # the first is not pending any more
+    assert client.command("flush_all 1000") == b"OK"  # the first flush is not pending any more
     assert client.set("gone", b"v", expiry=2) == b"STORED"
     wait_until(lambda: client.value("gone") is None, 15, "two seconds")
     assert client.value("k") == b"v"
@@ -326,6 +326,6 @@ def test_row_12_stats_and_status(server, db):
 
 
 def status(sql):
-    """Daemon_memcached_* without the prefix."""
+    """A status variable Daemon_memcached_*, named without the prefix."""
     return {name.decode().lower().removeprefix("daemon_memcached_"): int(value) if value.isdigit() else value
             for name, value in sql.rows("SHOW GLOBAL STATUS LIKE 'daemon_memcached_%%'".replace("%%", "%"))}

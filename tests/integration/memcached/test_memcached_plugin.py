@@ -1,4 +1,4 @@
-"""The plugin daemon_memcached: alone and beside the other, its variables, what it shows of itself."""
+"""The plugin daemon_memcached: alone and beside the other plugin, its variables, its status."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.ours
 
 @pytest.fixture
 def open_folder():
-    """Where the server's own user may make a socket, too."""
+    """A folder in which the server's own user may make a socket, too."""
     with tempfile.TemporaryDirectory(prefix="rs-") as name:
         pathlib.Path(name).chmod(0o777)
         yield pathlib.Path(name)
@@ -140,7 +140,7 @@ def test_a_relaxed_container_is_one_by_choice(make_server):
     for number in range(50):
         assert client.set(b"k%d" % number, b"v") == b"STORED"
     assert int(sql.value("SELECT COUNT(*) FROM innodb_memcache.demo")) == 50
-    # What is still owed does not keep the server from stopping, and is there afterwards.
+    # Writes that are not flushed yet do not keep the server from stopping, and are there after the restart.
     server.stop()
     server.start()
     assert int(server.sql().value("SELECT COUNT(*) FROM innodb_memcache.demo")) == 50

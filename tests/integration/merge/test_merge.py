@@ -1,5 +1,5 @@
-"""Many requests for few rows: merged or not, they answer and leave what some order of them, one by
-one, would have."""
+"""Many requests for few rows: merged or not, their answers and the rows are those of some order of the
+requests, one by one."""
 
 import threading
 from decimal import Decimal
@@ -14,8 +14,8 @@ ROWS = (1, 2, 3)
 COLUMNS = ("ver", "stock", "amount", "name", "note", "day")
 BASE = ("id INT PRIMARY KEY, ver BIGINT NOT NULL, stock INT NOT NULL, amount DECIMAL(12,3),"
         " name VARCHAR(40) CHARACTER SET utf8mb4, note BLOB, day DATE DEFAULT '2024-05-06'")
-# Of each kind of table: what follows the columns, what is done before and after it is made, and the
-# counter of the requests that are not merged for its sake.
+# The kinds of tables: the text behind the columns, the statements before and after the table is made, and the
+# counter of the requests that are not merged because of this kind.
 KINDS = {
     "plain": ("", (), (), None),
     "indexed": (", KEY (stock), KEY (name, stock)", (), (), None),
@@ -52,7 +52,7 @@ def state_of(columns, cells):
 
 
 class Player:
-    """One connection with its own random requests; all that it was answered is in its events."""
+    """One connection with its own random requests; its events hold all its answers."""
 
     COUNTED = ("ver", "stock", "amount")
     NAMED = ("ver", "note", "name", "stock")
@@ -94,7 +94,7 @@ class Player:
         return tokens, answered
 
     def take(self, row):
-        """The sale: a decrement where enough is left. In `-` everything is subtracted."""
+        """The sale: a decrement if enough is left. `-` with several columns subtracts from each."""
         amount = self.rng.choice(("0", "0.5", "1.125", None))
         stock = self.rng.randint(1, 4)
         limit = self.rng.randint(0, 20)
@@ -140,7 +140,7 @@ class Player:
         return answered
 
     def count(self, row):
-        """Without `?` only the number of rows is told."""
+        """Without `?` the answer is only the number of rows."""
         tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+", 1, 1, None])
 
         def answered(reply):
@@ -153,7 +153,7 @@ class Player:
         return tokens, answered
 
     def overflow(self, row):
-        """Is refused, and leaves the row as it was before it."""
+        """The request is refused, and leaves the row as it was before."""
         if self.rng.random() < 0.5:
             tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, 3000000000, "1"])
         else:
@@ -201,7 +201,7 @@ class Player:
         return tokens, answered
 
     def is_refused(self, reply):
-        """Out of range, too long, or by CHECK."""
+        """A value out of range, too long, or against the CHECK."""
         if reply.code == 0:
             return False
         assert reply.number in (1264, 1406, 4025), reply
@@ -252,7 +252,7 @@ def test_some_order_explains_all_answers(server, db, sql, rng, kind):
 
 @pytest.mark.bundled_wrong(7)
 def test_a_key_that_changes_by_itself_is_not_merged(server, db, sql):
-    """With ON UPDATE in the key a row has another one behind the first change."""
+    """With ON UPDATE in the key, the row has another key after the first change."""
     sql.run("CREATE TABLE t (id INT, ts TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00'"
             " ON UPDATE CURRENT_TIMESTAMP, n INT, PRIMARY KEY (id, ts))")
     sql.run("INSERT INTO t (id, n) VALUES (1, 10), (2, 10)")

@@ -1,4 +1,4 @@
-"""The flash sale: nothing oversold, nothing lost, nobody shut out (H1, H2, H3, H6, H14)."""
+"""The flash sale: no piece oversold, none lost, no client shut out (H1, H2, H3, H6, H14)."""
 
 import itertools
 import random
@@ -17,7 +17,7 @@ CRASH_ROUNDS = 20
 
 
 def run_dry(server, sql, db, stock, connections, depth=1):
-    """Sells all and returns what is wrong, and the sale."""
+    """Sells all pieces and returns the violations, and the sale."""
     make_table(sql, db, stock)
     sale = Sale(server, db, connections, depth)
     try:
@@ -45,11 +45,11 @@ def test_half_a_million_pieces_at_4096_connections(make_server):
     wrong, sale = run_dry(server, server.sql(), "sale", scaled(500_000), 4096)
     assert wrong == []
     sold_out = [one for one in sale.books if one.before is None]
-    assert len(sold_out) == 4096  # each has been told once
+    assert len(sold_out) == 4096  # each buyer has been told once
 
 
 def books(*befores):
-    """Of one buyer who asked again whenever he was answered; None: not applied."""
+    """The book of one buyer who asks again after each answer; None: not applied."""
     purchases = []
     for at, before in enumerate(befores):
         purchase = Purchase(None, sent=2 * at)
@@ -71,9 +71,10 @@ def test_the_books_notice_who_was_refused_while_there_was_stock():
     sold = range(100, KEEP, -1)
     assert order_violations(books(*sold, None, None)) == []
     for wrong in (books(None, *sold), books(*sold[:96], None, *sold[96:])):
-        assert book_violations(wrong, 100, KEEP) == []  # all were sold, once each, but not to him
+        # all pieces were sold once, but this buyer's answers miss some
+        assert book_violations(wrong, 100, KEEP) == []
         assert order_violations(wrong) != []
-    # Who had asked before the refusal was answered may still have been before it.
+    # A request that was sent before the refusal was answered may still come before the refused request.
     together = books(None, *sold)
     together[0].answered = together[-1].answered
     assert order_violations(together) == []
@@ -110,7 +111,7 @@ def test_clients_with_equal_demand_are_served_alike(server, sql, db):
 
 
 def test_requests_of_one_connection_take_effect_in_order(server, db, sql, wr):
-    """Pipelined: conditions see what the requests before them have left, over two rows as well."""
+    """Pipelined: conditions see the changes of the requests before them, also over two rows."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     sql.run("INSERT INTO t VALUES (1, 10), (2, 10)")
     index = wr("t", "PRIMARY", "n", "n")
@@ -121,15 +122,15 @@ def test_requests_of_one_connection_take_effect_in_order(server, db, sql, wr):
     def request(row, operator, value, *modification):
         return hs.find_tokens(index.id, "=", [row], 1, 0, filters=[("F", operator, 0, value)],
                               mod=list(modification))
-    for other in others:  # company in the same batch
+    for other in others:  # other requests in the same batch
         other.send_raw(hs.line(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 0])) * 20)
     replies = index.client.pipeline([
         request(1, "=", 10, "U", 20),       # 1: 10 -> 20
-        request(1, "=", 10, "-?", 1),       # no longer
+        request(1, "=", 10, "-?", 1),       # the condition does not hold any more
         request(2, ">=", 10, "+?", 5),      # 2: 10 -> 15
         request(1, ">", 15, "-?", 1),       # 1: 20 -> 19
         request(2, "=", 15, "D?"),          # 2 is gone
-        request(2, ">=", 0, "-?", 1),       # nothing to take from
+        request(2, ">=", 0, "-?", 1),       # there is nothing to take from
         request(1, "=", 19, "-?", 9),
         request(1, "=", 10, "+", 1)])
     assert replies == [hs.counted(1), hs.reply(0, 1), hs.reply(0, 1, 10), hs.reply(0, 1, 20),
@@ -179,7 +180,7 @@ def test_the_crash_round_sees_lost_sales(make_server):
 
 
 class Greedy:
-    """A client that keeps `depth` requests pipelined for as long as others play."""
+    """A client that keeps `depth` requests pipelined for as long as other clients play."""
 
     def __init__(self, server, db, depth):
         self.client = server.hs_wr()
@@ -190,7 +191,8 @@ class Greedy:
         self.depth, self.under_way, self.unsent = depth, 0, b""
 
     def keep_busy(self):
-        """Takes the replies that are there and sends as many requests again. Returns how many."""
+        """Takes the replies that are there and sends as many requests again. Returns the number of
+        replies."""
         before = self.under_way
         try:
             while part := self.client.sock.recv(1 << 20):
@@ -208,8 +210,9 @@ class Greedy:
 
 
 def answered_beside_the_others(server, db, greedy, taken=4000):
-    """How many requests the greedy one has answered for one of 63 others, while they take `taken`.
-    Where this program stands still for a moment there are no others: what is usual tells."""
+    """The number of the greedy client's requests that are answered for each request of one of 63 other
+    clients, while they take `taken` pieces. Where this program itself stands still for a moment, the others
+    do too; the median tells the usual number."""
     sale = Sale(server, db, 63)
     shares, answered, before = [], 0, 0
 
@@ -228,11 +231,12 @@ def answered_beside_the_others(server, db, greedy, taken=4000):
 
 
 def test_a_deep_pipeline_leaves_room_for_the_others(server, sql, db):
-    """Beside one client that keeps 10,000 requests pipelined, a request of another waits for a
-    bounded number of its requests, however many it has sent."""
+    """Beside one client that keeps 10,000 requests pipelined, a request of another client waits for a bounded
+    number of the greedy client's requests, however many it has sent."""
     make_table(sql, db, 2_000_000_000)
     greedy = Greedy(server, db, 10_000)
     greedy.keep_busy()
     share = answered_beside_the_others(server, db, greedy)
-    # A batch serves all 63 and as many of its requests; without shares it is 32 for each.
+    # A batch serves all 63 clients and as many of the greedy client's requests; without shares it would be 32
+    # for each.
     assert 0 < share < 8

@@ -1,5 +1,4 @@
-"""A sale while something goes wrong: what was acknowledged is taken, what was refused is not
-(H8, H10, H12, H13)."""
+"""A sale during a disturbance: acknowledged pieces are taken, refused pieces are not (H8, H10, H12, H13)."""
 
 import pymysql
 import pytest
@@ -17,15 +16,15 @@ def stock_left(sql, db):
 
 
 def grows(sql, counter, stopping):
-    """Waits until one of our counters is larger, or the sale is over."""
+    """Waits until one of the plugin's counters is larger, or the sale is over."""
     before = sql.status(f"Handlersocket_{counter}")
     wait_until(lambda: stopping.is_set() or sql.status(f"Handlersocket_{counter}") > before, 30,
                counter)
 
 
 def play_beside(server, db, trouble, taken, connections=64, depth=2):
-    """Sells `taken` pieces while trouble(stopping, times) runs on a thread of its own, and appends
-    to `times` whenever there has been some: more than once while pieces are sold."""
+    """Sells `taken` pieces while trouble(stopping, times) runs on a thread of its own and appends to `times`
+    after each disturbance: there is more than one while pieces are sold."""
     make_table(server.sql(), db, STOCK)
     sale = Sale(server, db, connections, depth)
     times = []
@@ -39,8 +38,8 @@ def play_beside(server, db, trouble, taken, connections=64, depth=2):
 
 
 def vanishing_clients(server, db, rng):
-    """30 % of the connections go away with requests under way; what they had sent is taken wholly
-    or not at all, and the others notice nothing. Returns what is wrong, and the sale."""
+    """30 % of the connections vanish with requests under way; each request is carried out or not at all, and
+    the other connections notice nothing. Returns the violations, and the sale."""
     sql = server.sql()
     make_table(sql, db, STOCK)
     sale = Sale(server, db, 200, depth=rng.choice((1, 3)))
@@ -55,7 +54,7 @@ def vanishing_clients(server, db, rng):
         sale.play(step)
     finally:
         sale.close()
-    # The last of them may still be on its way through the server.
+    # Requests of the last of these connections may still be on their way through the server.
     wait_until(lambda: sql.status("Handlersocket_connections") == 0, 10)
     return crash_violations(sale, STOCK, stock_left(sql, db)) + error_violations(sale), sale
 
@@ -69,7 +68,7 @@ def test_clients_vanish_between_request_and_reply(server, db, sql, rng):
 
 
 def storm_of_ddl(server, db):
-    """Beside a sale. Returns what is wrong, and the sale."""
+    """DDL beside a sale. Returns the violations, and the sale."""
     def storm(stopping, times):
         other, number = server.sql(db), 0
         while not stopping.is_set():
@@ -90,8 +89,8 @@ def test_a_storm_of_ddl_beside_the_sale(server, db):
 
 
 def killed_workers(server, db, rng):
-    """KILL QUERY and KILL of every thread of ours, and SQL transactions that hold the row: a worker
-    takes nothing that it did not answer. Returns what is wrong, and the sale."""
+    """KILL QUERY and KILL of every thread of the plugin, and SQL transactions that hold the row: a worker
+    takes no piece without an answer. Returns the violations, and the sale."""
     def trouble(stopping, times):
         other, holder = server.sql(db), server.sql(db)
         while not stopping.is_set():
@@ -102,7 +101,7 @@ def killed_workers(server, db, rng):
                     other.run(rng.choice(("KILL QUERY %s", "KILL %s")) % worker)
                     times.append(worker)
                 except pymysql.MySQLError as error:
-                    assert error.args[0] == 1094, error  # it has gone
+                    assert error.args[0] == 1094, error  # the thread has gone
             holder.run("ROLLBACK")
             grows(other, "rows_written", stopping)
     sale = play_beside(server, db, trouble, scaled(2000))
@@ -117,7 +116,7 @@ def test_killed_workers_take_nothing_that_they_did_not_answer(server, db, rng):
 
 
 def test_a_timeout_that_rolls_the_transaction_back(make_server):
-    """innodb_rollback_on_timeout: who waits for the row and gives up has taken nothing."""
+    """innodb_rollback_on_timeout: a request that waits for the row and gives up has taken nothing."""
     server = make_server(options=["--innodb-rollback-on-timeout=1", "--innodb-lock-wait-timeout=1"])
     sql = server.sql()
 
@@ -126,7 +125,8 @@ def test_a_timeout_that_rolls_the_transaction_back(make_server):
         while not stopping.is_set():
             holder.run("BEGIN")
             holder.run("UPDATE stock SET stock = stock WHERE id = 1")
-            # Every other time until somebody has given up; else they get the row after all.
+            # Every other time the lock is held until a request has given up; otherwise the requests get the
+            # row after all.
             grows(other, ("lock_waits", "errors_engine")[len(times) % 2], stopping)
             holder.run("ROLLBACK")
             times.append(1)
@@ -137,8 +137,8 @@ def test_a_timeout_that_rolls_the_transaction_back(make_server):
 
 
 def killed_primary(make_server, rng, db):
-    """What was acknowledged is on the semi-synchronous replica. Returns what is wrong, the sale, and
-    the pair: its primary is dead."""
+    """The acknowledged pieces are on the semi-synchronous replica. Returns the violations, the sale, and the
+    pair, whose primary is dead."""
     pair = Pair(make_server, "--rpl-semi-sync-master-timeout=60000",
                 "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
     pair.copy.run("STOP SLAVE")
@@ -147,7 +147,7 @@ def killed_primary(make_server, rng, db):
     pair.sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")
     wait_until(lambda: pair.sql.status("Rpl_semi_sync_master_clients") == 1, 20)
     make_table(pair.sql, db, STOCK)
-    pair.catch_up()  # it has the table
+    pair.catch_up()  # the replica has the table
     sale = Sale(pair.primary, db, 64)
     try:
         sale.play(lambda sale: sale.taken >= scaled(2000))

@@ -1,4 +1,4 @@
-"""Requests that do the same share a statement of the server; each of them fails alone all the same."""
+"""Requests of the same kind share a statement of the server; each of them fails alone all the same."""
 
 import pytest
 
@@ -19,7 +19,8 @@ def table(sql):
 
 
 def play(client, sql, requests):
-    """In one batch; what SQL answers one by one must be the same. requests: (tokens, statement)."""
+    """Plays the requests in one batch; the answers must be those of SQL, one by one. requests: (tokens,
+    statement)."""
     answers = client.pipeline([tokens for tokens, _ in requests])
     left = sql.rows("SELECT id, x, u, p, note FROM t ORDER BY id")
     sql.run("DELETE FROM t")
@@ -44,7 +45,7 @@ def test_updates_fail_alone(sql, table, hs_wr, db):
         note = "n" * row * 400
         requests.append((find_tokens(index, "=", [row], 1, 0, mod=["U", x, u, p, note]),
                          f"UPDATE t SET x = {x or 'NULL'}, u = {u}, p = {p}, note = '{note}' WHERE id = {row}"))
-    # 9 finds 8 moved away, but 109 taken.
+    # Request 9 finds that 8 has moved its row away, but 109 is taken.
     requests.insert(9, (find_tokens(index, "=", [9], 1, 0, mod=["U", 2, 107, 1, ""]),
                         "UPDATE t SET x = 2, u = 107, p = 1, note = '' WHERE id = 9"))
     answers = play(hs_wr, sql, requests)
@@ -68,7 +69,7 @@ def test_inserts_fail_alone(sql, table, hs_wr, db):
 
 @pytest.mark.bundled_wrong(6)
 def test_other_requests_between_them(sql, table, hs_wr, db):
-    """Deletes, changes of several rows that fail at the last one, and finds."""
+    """Deletes, changes of several rows that fail at the last row, and finds."""
     index = hs_wr.opened(db, "t", "", "x,u").id
     add = hs_wr.opened(db, "t", "", "x").id
     requests = [
@@ -87,7 +88,8 @@ def test_other_requests_between_them(sql, table, hs_wr, db):
 
 @pytest.mark.parametrize("key", ("u", "n", "f"))
 def test_requests_that_leave_room_for_more_rows(sql, hs_wr, db, key):
-    """By unique keys where a row may be looked for once more: the right rows, each time."""
+    """Requests by unique keys for which a row may be searched once more: they find the right rows each
+    time."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, n INT NOT NULL UNIQUE, f FLOAT NOT NULL UNIQUE,"
             " x TINYINT)")
     sql.run("INSERT INTO t SELECT seq, 100 - seq, 100 - seq, 100 - seq, 0 FROM seq_1_to_99")
@@ -103,7 +105,7 @@ def test_requests_that_leave_room_for_more_rows(sql, hs_wr, db, key):
 
 
 def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
-    """`=` names them all; if one cannot be changed, none is, also behind another request like it."""
+    """`=` names several rows; if one row cannot be changed, none is, even behind another request like it."""
     sql.run("CREATE TABLE t (f FLOAT PRIMARY KEY, x TINYINT UNSIGNED NOT NULL, CHECK (x < 100))")
     sql.run("INSERT INTO t VALUES (0.1234567, 5), (0.1234569, 99), (0.5, 1)")
     index = hs_wr.opened(db, "t", "", "x").id
@@ -116,7 +118,8 @@ def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
 
 
 def test_each_has_its_own_time(sql, hs_wr, db):
-    """Columns of either kind, set by DEFAULT, ON UPDATE or an expression, say the same of a row."""
+    """TIMESTAMP and DATETIME columns, set by DEFAULT, ON UPDATE or an expression, have the same time within a
+    row."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, t TIMESTAMP(6) DEFAULT NOW(6) ON UPDATE NOW(6),"
             " d DATETIME(6) DEFAULT NOW(6) ON UPDATE NOW(6), e DATETIME(6) DEFAULT (NOW(6) + INTERVAL 1 DAY))")
     whole, x = hs_wr.opened(db, "t", "", "id,x").id, hs_wr.opened(db, "t", "", "x").id
@@ -135,13 +138,13 @@ def test_null_for_a_timestamp_is_each_ones_own_time(sql, hs_wr, db):
 
 @pytest.mark.ours
 def test_inserts_into_an_empty_table_where_checks_are_off(make_server):
-    """InnoDB would collect them, and take all of them back when one fails."""
+    """InnoDB would collect the inserts, and take all of them back when one fails."""
     server = make_server()
     sql = server.sql()
     sql.run("CREATE DATABASE d")
     sql.run("CREATE TABLE d.t (id INT PRIMARY KEY, u INT UNIQUE, x TINYINT)")
     sql.run("SET GLOBAL unique_checks = 0, GLOBAL foreign_key_checks = 0")
-    for worker in worker_ids(sql):  # Those that come instead begin with these settings.
+    for worker in worker_ids(sql):  # the workers that replace the killed ones begin with these settings
         sql.run(f"KILL {worker}")
     client = server.hs_wr()
     index = client.opened("d", "t", "", "id,u,x").id

@@ -44,7 +44,7 @@ def test_a_repeated_request_gets_the_first_answer_again(shop):
     assert client.request(*once("a")) == hs.reply(0, 1, 1000)
     assert client.request(*once("a")) == hs.reply(0, 1, 1000)
     assert client.request(*once("b")) == hs.reply(0, 1, 999)
-    # Another connection, where the id of the index is another one.
+    # On another connection the index has another id.
     other = shop.hs_wr()
     assert other.open_index(5, "shop", "stock", "PRIMARY", "stock", "stock") == hs.OK
     assert other.request("T", "a", 5, *TAKE[1:]) == hs.reply(0, 1, 1000)
@@ -56,7 +56,7 @@ def test_a_repeated_request_gets_the_first_answer_again(shop):
 
 
 def test_only_requests_that_write_take_a_token(shop):
-    """Whatever else is wrong with the rest of the line: an id that P is to open is not."""
+    """The error is `token` for every other command; an id that P has yet to open is no error."""
     client = opened(shop)
     for rest in (["P", 0, "shop", "stock", "", "stock"], ["P", 7, "shop", "stock", "", "stock"],
                  ["A", 1, "secret"], [0, "=", 1, 1]):
@@ -128,7 +128,8 @@ def test_a_token_is_any_64_bytes(shop):
 
 
 def test_the_same_token_twice_behind_a_locked_row(shop):
-    """Sent again by a client that grew tired of waiting: both wait for the row at the same time."""
+    """A client that has waited too long sends the request again: both requests wait for the row at the same
+    time."""
     clients, sql = [opened(shop) for _ in range(3)], shop.sql()
     holder = shop.sql()
     holder.run("BEGIN")
@@ -144,7 +145,7 @@ def test_the_same_token_twice_behind_a_locked_row(shop):
 
 
 def test_expired_tokens_that_are_being_deleted_keep_nobody_waiting(shop):
-    """Whoever has waited for the row holds it: then is not the time to wait for a token's."""
+    """A request that has waited for the row holds it: it must not wait for a token's row then."""
     client, sql = opened(shop), shop.sql()
     for number in range(10):
         client.request(*once(f"old{number}"))
@@ -220,7 +221,8 @@ def test_expired_tokens_are_new_and_go(shop):
 
 
 def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, tmp_path):
-    """A commit is seen by others before it is flushed: here, by a setting, until it is asked for."""
+    """Other sessions see a commit before it is flushed: here a setting delays the flush until it is asked
+    for."""
     cache = LostCache(tmp_path)
     server = make_server(options=[*OPTIONS, "--handlersocket-tokens=ON",
                                   "--innodb-flush-log-at-timeout=2700",
@@ -244,7 +246,7 @@ def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, 
 
 
 class Shopper:
-    """Takes pieces with a token each and asks again after every loss, until it has an answer."""
+    """Takes pieces with a token each and sends the request again after every loss, until it has an answer."""
 
     def __init__(self, server, db, number):
         self.server, self.db, self.number = server, db, number
@@ -252,7 +254,7 @@ class Shopper:
 
     def run(self, stopping):
         client, count = None, 0
-        self.asked = None  # last, whether it was answered or not
+        self.asked = None  # the last token, whether it was answered or not
         while not stopping.is_set() or self.token(count) in self.bought:
             token = self.token(count)
             if token in self.bought:
@@ -269,7 +271,7 @@ class Shopper:
             except (hs.Closed, OSError, AssertionError, KeyError):
                 client = None
                 stopping.wait(0.02)
-        # The last one may have been taken without an answer: asked until there is one.
+        # The last piece may have been taken without an answer: the shopper asks until it has an answer.
         self.last = self.token(count)
 
     def token(self, count):
@@ -277,8 +279,8 @@ class Shopper:
 
 
 def kills_and_reconnects(server, db, rng, kills):
-    """Shoppers on a new table, beside whom the server is killed so often. Returns what is wrong, how
-    many pieces were bought, and how many requests were sent again."""
+    """Shoppers on a new table, while the server is killed so many times. Returns the violations, the number
+    of bought pieces, and the number of repeated requests."""
     make_stock(server, db, STOCK)
     shoppers = [Shopper(server, db, number) for number in range(8)]
 

@@ -1,4 +1,4 @@
-"""Counters say how many requests for one row ran one by one, and why: every reason that there is."""
+"""Counters tell how many requests for one row ran one by one, and why: every reason is tested."""
 
 import pytest
 
@@ -7,9 +7,9 @@ from server import run_packaged
 
 pytestmark = pytest.mark.ours
 
-REQUESTS = 20  # pipelined by one client, so that they are in one batch
+REQUESTS = 20  # pipelined by one client, so that all are in one batch
 PLAIN = "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, x INT DEFAULT 1{}) {}"
-# Of each reason: what makes the table, and the index by which its row is named.
+# For each reason: the statements for the table, and the index that names its row.
 TABLES = {
     "request": ([PLAIN.format(", KEY kx (x)", "")], "kx"),
     "engine": ([PLAIN.format("", "ENGINE=Aria")], ""),
@@ -32,7 +32,7 @@ def opened(client, db, index=""):
 
 
 def reasons(sql):
-    """What each counter of unmerged requests stands at."""
+    """The values of the counters of unmerged requests."""
     rows = sql.rows("SHOW GLOBAL STATUS LIKE 'Handlersocket_unmerged_%'")
     return {name.decode().split("unmerged_")[1]: int(value) for name, value in rows}
 
@@ -76,7 +76,7 @@ def test_requests_with_a_token(make_server):
 
 
 def test_requests_whose_batch_ran_again_one_by_one(make_server):
-    """Its events are larger than a transaction's may be."""
+    """The events of the batch are larger than a transaction's may be."""
     server = make_server(options=["--log-bin=rerun", "--server-id=1", "--binlog-cache-size=4096",
                                   "--max-binlog-cache-size=4096"])
     sql = server.sql("test")

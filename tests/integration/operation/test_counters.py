@@ -1,4 +1,4 @@
-"""Seen from outside: status variables, the process list, and the server's own counters."""
+"""The view from outside: status variables, the process list, and the server's own counters."""
 
 import os
 
@@ -16,7 +16,7 @@ def table(sql):
 
 
 class Counters:
-    """How far the counters of SHOW GLOBAL STATUS have moved since it was made."""
+    """How far the counters of SHOW GLOBAL STATUS have moved since this object was made."""
 
     def __init__(self, sql, like):
         self.sql, self.like = sql, like
@@ -30,7 +30,7 @@ class Counters:
         return self.read()[name] - self.start[name]
 
     def wait(self, **expected):
-        """Counters of idle workers may come a moment later."""
+        """Waits, because counters of idle workers may come a moment later."""
         wait_until(lambda: all(self.moved(name) == by for name, by in expected.items()),
                    what=f"{expected}, moved: { {name: self.moved(name) for name in expected} }")
 
@@ -57,7 +57,7 @@ def work(rd, wr):
 def test_requests_rows_and_errors_are_counted(table, sql, rd, wr):
     counters = Counters(sql, "handlersocket_%")
     work(rd, wr)
-    # A request that was not executed counts as an error only.
+    # A request that was not executed counts only as an error.
     counters.wait(handlersocket_opens=3, handlersocket_finds=10, handlersocket_inserts=4, handlersocket_updates=3,
                   handlersocket_increments=1, handlersocket_deletes=4, handlersocket_errors_op=3,
                   handlersocket_errors_engine=2, handlersocket_errors_cmd=0)
@@ -141,7 +141,7 @@ def test_handler_counters_are_those_of_sql(table, sql, rd, wr, server, db):
 
     def movement(action):
         counters = Counters(sql, "handler_%")
-        own = {name: counters.moved(name) for name in names}  # what looking costs
+        own = {name: counters.moved(name) for name in names}  # the counts that the query itself causes
         counters = Counters(sql, "handler_%")
         action()
         if name_of(action) == "ours":
@@ -166,7 +166,7 @@ def test_handler_counters_are_those_of_sql(table, sql, rd, wr, server, db):
         for number in range(60, 65):
             other.run("UPDATE t SET x = %s WHERE id = %s", attempt, number)
 
-    # memcached's housekeeper looks for what has expired now and then, which counts as well.
+    # memcached's housekeeper searches for expired rows now and then, which counts as well.
     for attempt in range(1000, 1010):
         expected, found = movement(theirs), movement(ours)
         if all(found[name] == expected[name] for name in ("handler_read_key", "handler_update", "handler_delete")):

@@ -1,4 +1,4 @@
-"""A node of a Galera cluster: writes would be this node's alone, so they are refused on every path."""
+"""A node of a Galera cluster: writes would stay on this node alone, so they are refused on every path."""
 
 import socket
 
@@ -16,7 +16,7 @@ NOT_HERE = refused(1, "galera")
 
 
 def free_port():
-    """One whose neighbor is free as well."""
+    """A free port whose neighbor is free as well."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -63,7 +63,7 @@ def test_handlersocket_writes(node, sql, rows):
         assert by_n.modify("=", [10], ["+", 5]) == NOT_HERE
         assert by_n.modify(">", [10], ["-?", 5], 9) == NOT_HERE
         assert by_n.delete(">", [10], 9) == NOT_HERE
-        # Many for one row, which would be merged.
+        # Many requests for one row, which would be merged.
         decrement = [by_n.id, "=", 1, 10, 1, 0, "-", 1]
         of_key = [index.id, "=", 1, 1, 1, 0, "U", 7, "m"]
         assert set(client.pipeline([decrement] * 5 + [of_key] * 5)) == {NOT_HERE}
@@ -106,7 +106,7 @@ def test_memcached_writes(node, sql):
     assert answer.status != 0 and b"Galera" in answer.value
     assert sql.rows("SELECT * FROM m.box ORDER BY k") == before
     assert client.value(at) == b"1"
-    # The housekeeper removes nothing, until the server is no node any more.
+    # The housekeeper removes no rows until the server is no node any more.
     sql.run("SET GLOBAL wsrep_on = OFF")
     wait_until(lambda: sql.rows("SELECT k FROM m.box") == [(b"a",)], 30, "the expired row is removed")
 

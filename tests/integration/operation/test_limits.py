@@ -1,4 +1,5 @@
-"""Limits: what is too long, too many or too slow is refused with an error or closed, and harms no other."""
+"""Limits: requests that are too long, too many or too slow are refused with an error, or their connection is
+closed, and no other client suffers."""
 
 import contextlib
 import resource
@@ -13,7 +14,7 @@ from server import StartFailed, wait_until
 
 pytestmark = pytest.mark.ours
 
-FEW_FILES = 500  # that a process may have open
+FEW_FILES = 500  # open files that a process may have
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_line_without_an_end_is_not_kept(limited):
 
 
 def resident_kib(server, at_most=False):
-    """Now, or at most so far."""
+    """The resident memory of the process now, or its peak."""
     name = "VmHWM" if at_most else "VmRSS"
     with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
         return next(int(text.split()[1]) for text in status if text.startswith(name))
@@ -153,7 +154,7 @@ def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
 
 
 def test_large_filters_are_forgotten(make_server):
-    """Each request has a large value where no other has one."""
+    """Each request has a large value in another filter than the requests before it."""
     server = make_server()
     sql = server.sql()
     sql.run("CREATE DATABASE l")
@@ -168,7 +169,7 @@ def test_large_filters_are_forgotten(make_server):
 
 
 def test_names_that_nothing_can_have_are_not_kept(make_server):
-    """An index may be named by its number, with as many zeros before it as the line has room for."""
+    """An index may be named by its number, with as many leading zeros as fit into the line."""
     server = make_server()
     sql = server.sql()
     sql.run("CREATE DATABASE l")
@@ -243,7 +244,7 @@ def test_all_connections_together_hold_what_they_may(make_server, protocol, unfi
     small = socket.create_connection(("127.0.0.1", port))
     small.sendall(unfinished)
     large = []
-    for _ in range(40):  # a part of each, which is well below the limit of one
+    for _ in range(40):  # each sends a part, well below the limit of one connection
         large.append(socket.create_connection(("127.0.0.1", port)))
         with contextlib.suppress(OSError):
             large[-1].sendall(unfinished + b"x" * 90_000)
@@ -299,7 +300,7 @@ def test_limit_of_open_files_is_said_at_start(make_server):
 
 @contextlib.contextmanager
 def open_files(count):
-    """What is started now may have so many open."""
+    """Processes started from here on may have so many open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
     yield
@@ -315,7 +316,7 @@ def few_files():
 @pytest.mark.parametrize("variable", ["handlersocket_threads", "handlersocket_threads_wr",
                                       "daemon_memcached_threads"])
 def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, variable):
-    """Those that were had wait for the server's start by then, which must not wait for them."""
+    """The threads that were created wait for the server's start, so the error must not wait for them."""
     # With more tables or connections the server would raise the limit by itself.
     server = make_server(options=[f"--open-files-limit={FEW_FILES}", f"--{variable}={FEW_FILES}",
                                   "--table-open-cache=100", "--table-open-cache-instances=1",
@@ -328,8 +329,9 @@ def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, varia
 
 
 def test_connections_leave_sql_its_files(make_server):
-    """Whoever connects may be anybody: SQL clients, tables and logs are served all the same."""
-    # The server takes what it is given, and raises the limit where tables and connections want more.
+    """Connections of unknown clients leave file descriptors: SQL clients, tables and logs are served all the
+    same."""
+    # The server takes the given limit, and raises it where tables and connections want more.
     server = make_server(options=["--open-files-limit=900", "--table-open-cache=100", "--max-connections=50",
                                   "--table-open-cache-instances=1", "--log-bin=files-bin", "--server-id=1"],
                          start=False)
@@ -353,7 +355,8 @@ def test_connections_leave_sql_its_files(make_server):
 
 
 def test_a_server_without_memory_closes_connections_and_lives(make_server):
-    """What is sent decides how much memory it takes; where there is none, who sent it goes."""
+    """The bytes that arrive decide how much memory a request takes; where there is no memory, its client's
+    connection is closed."""
     server = make_server(options=["--innodb-buffer-pool-size=64M",
                                   "--loose-innodb-buffer-pool-size-max=64M"])
     restart_with_memory(server, 128 << 20)
@@ -376,7 +379,7 @@ def test_a_server_without_memory_closes_connections_and_lives(make_server):
 
 
 def restart_with_memory(server, bytes_more):
-    """From now on the server's address space may grow by so much."""
+    """From now on the server's address space may grow by so many bytes."""
     with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
         peak_kb = next(int(line.split()[1]) for line in status if line.startswith("VmPeak"))
     server.stop()
@@ -389,7 +392,7 @@ def restart_with_memory(server, bytes_more):
 
 
 def takes(client, line):
-    """Whether the server takes all of an unfinished line and keeps the connection."""
+    """Whether the server takes all bytes of an unfinished line and keeps the connection."""
     try:
         client.send_raw(line)
         return not client.readable(0.3)

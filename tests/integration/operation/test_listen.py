@@ -1,4 +1,4 @@
-"""Where it listens: addresses, IPv6, UNIX sockets; a place that cannot be had is said at start."""
+"""The places to listen on: addresses, IPv6, UNIX sockets; a place that is not free is an error at start."""
 
 import os
 import socket
@@ -36,7 +36,7 @@ def has_ipv6():
 
 @pytest.fixture
 def occupied():
-    """A port that someone else listens on."""
+    """A port on which another process listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -108,7 +108,7 @@ def test_unix_sockets_beside_the_ports(make_server):
     assert server.connect(reader).opened("u", "t", "", "id").insert(2) == refused(2, "readonly")
     assert server.hs_rd().request_raw(b"?") == CMD
     assert stat.S_ISSOCK(os.stat(reader).st_mode)
-    assert stat.S_IMODE(os.stat(writer).st_mode) == 0o770  # as with the original
+    assert stat.S_IMODE(os.stat(writer).st_mode) == 0o770  # as the original plugin does
     server.stop()
     assert not os.path.exists(reader) and not os.path.exists(writer)
 

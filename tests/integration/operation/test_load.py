@@ -1,4 +1,4 @@
-"""The load generator (scripts/build bench): every kind of work, and that it notices lies."""
+"""The load generator (scripts/build bench): every kind of workload, and wrong replies that it must notice."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ class Report(dict):
 
 
 def load(*options):
-    """Runs the generator; its JSON object, with exit_status."""
+    """Runs the generator; returns its JSON object, with exit_status."""
     command = [LOAD, "--seconds", "0.5", "--warmup", "0.1", "--rows", ROWS, *options]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False)
@@ -38,7 +38,7 @@ def assert_right(report):
 
 @pytest.fixture
 def table(server, db, sql):
-    """1,000 rows as the generator's defaults expect them; the options that name them."""
+    """1,000 rows as the generator's defaults expect them; returns the options that name them."""
     sql.run("""CREATE TABLE user (user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50),
                user_email VARCHAR(255), created DATETIME, note VARCHAR(50),
                stock INT UNSIGNED NOT NULL DEFAULT 500000, KEY by_name (user_name))
@@ -51,11 +51,11 @@ def table(server, db, sql):
 
 @pytest.fixture
 def null_server():
-    """rowsocket-null's port; it answers one row to everything."""
+    """rowsocket-null's port; it answers the same row to every line."""
     with subprocess.Popen([str(NULL), "--reply", ROW], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as process:
         yield int(process.stdout.readline().removeprefix("PORT="))
-        process.stdin.close()  # which ends it
+        process.stdin.close()  # the end of its input ends the server
         assert process.wait(TIMEOUT_S) == 0
 
 
@@ -115,7 +115,7 @@ def test_what_is_counted_was_written(server, sql, table, workload):
 
 @pytest.mark.parametrize("workload", ["hs-decrement", "sql-decrement"])
 def test_decrements_are_counted_one_by_one(server, sql, table, workload):
-    """Sold out in the middle of the run: what was applied is what is gone."""
+    """The stock is sold out in the middle of the run: the applied decrements are the missing stock."""
     sql.run("UPDATE user SET stock = 300 WHERE user_id <= 2")
     verify = ("--verify-conservation",) if workload.startswith("hs") else ()
     port = server.env["HS_PORT_WR" if workload.startswith("hs") else "SQL_PORT"]
@@ -148,7 +148,7 @@ def test_a_fixed_rate_is_kept_and_idle_connections_are_counted(null_server):
                   "--idle", "500", "--idle-hello", "--expect-reply", ROW)
     assert_right(report)
     whole = report["whole_run"]
-    assert abs(whole["requests"] + whole["behind"] - 1200) <= 1  # 0.6 s of it
+    assert abs(whole["requests"] + whole["behind"] - 1200) <= 1  # the requests of 0.6 s
     assert report["idle"]["connections"] == 500 and report["idle"]["per_second"] > 0
 
 

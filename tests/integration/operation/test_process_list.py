@@ -1,5 +1,5 @@
-"""SHOW PROCESSLIST while its lines are being sent: until then the server keeps pointers to what threads said
-of themselves, and a thread may have ended by that time."""
+"""SHOW PROCESSLIST while its lines are being sent: until then the server keeps pointers to the descriptions
+of threads, and a thread may have ended by that time."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ from test_shutdown import END_S, plugin_is_there, soname
 
 pytestmark = pytest.mark.ours
 
-QUERY_BYTES = 4 << 20  # more than a socket takes that nobody reads from
+QUERY_BYTES = 4 << 20  # more bytes than a socket takes without a reader
 ID, USER, STATE = 0, 1, 6
 THREADS = "SELECT id FROM information_schema.processlist WHERE user IN ('handlersocket', 'memcached')"
 LANE_THREADS = THREADS + " AND state LIKE '%: mode=lock wait%'"
@@ -23,13 +23,13 @@ LANE_THREADS = THREADS + " AND state LIKE '%: mode=lock wait%'"
 
 @pytest.fixture
 def watched(make_server):
-    """A server that overwrites what it frees, so that it cannot be taken for what was there."""
+    """A server that overwrites memory that it frees, so that a stale pointer shows."""
     return make_server(environment={"MALLOC_PERTURB_": "165"})
 
 
 @contextlib.contextmanager
 def long_line(server):
-    """A session whose line in the list is not sent before somebody reads."""
+    """A session whose line in the list is not sent before the test reads it."""
     session, admin = server.sql(), server.sql()
     number = int(session.value("SELECT CONNECTION_ID()"))
 
@@ -50,7 +50,7 @@ def long_line(server):
 
 @contextlib.contextmanager
 def list_made_now(server):
-    """Its lines, which are read later."""
+    """The lines of a list that is made now and read later."""
     sql = server.sql(use_unicode=False)
     with sql.connection.cursor(SSCursor) as cursor:
         cursor.execute("SHOW FULL PROCESSLIST")
@@ -59,7 +59,7 @@ def list_made_now(server):
 
 
 def states(lines, ids):
-    """What the list says of these threads, and that it says so of all."""
+    """The descriptions of these threads in the list; fails if one is missing."""
     found = {int(line[ID]): line[STATE] for line in lines if int(line[ID]) in ids}
     assert set(found) == set(ids)
     return sorted(found.values())

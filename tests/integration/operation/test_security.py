@@ -72,7 +72,7 @@ def test_secret_is_shown_nowhere(guarded):
 def test_address_beyond_this_machine_needs_a_secret(make_server, address):
     server = make_server(options=[f"--handlersocket-address={address}"], start=False)
     if address == "":
-        server.start()  # not given: this machine only
+        server.start()  # without the option, the server listens for this machine only
         return
     with pytest.raises(StartFailed):
         server.start()
@@ -124,7 +124,7 @@ def seeds():
 
 
 def mutate(rng, data, schema):
-    """A line with a few bytes changed, tokens moved, dropped, repeated or made huge."""
+    """A line with a few bytes changed, and tokens moved, dropped, repeated or made huge."""
     tokens = data.rstrip(b"\n").replace(b"hsvec", schema.encode()).split(b"\t")
     for _ in range(rng.randrange(1, 4)):
         position = rng.randrange(len(tokens))
@@ -152,7 +152,7 @@ def mutate(rng, data, schema):
 
 @pytest.fixture
 def witness(server, db, sql):
-    """A connection that must not notice anything, and the check that it did not."""
+    """A connection that must not notice the hostile ones, and the check that it did not."""
     sql.run("CREATE TABLE user (user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50), user_email VARCHAR(255),"
             " created DATETIME, KEY (user_name))")
     sql.run("CREATE TABLE acct (id INT PRIMARY KEY, a INT, b BIGINT, s VARCHAR(20), g INT, KEY g (g))")
@@ -214,7 +214,7 @@ def test_hostile_names_are_answered(server, witness, data):
 @pytest.mark.ours
 @pytest.mark.parametrize("name", [b"a\xff", b"a\xc3", b"a\xf0\x9f\x8e\x81"], ids=["byte", "cut", "four bytes"])
 def test_a_name_that_is_no_utf8_opens_no_other_table(server, db, sql, name):
-    """The server would look for its file with a ? in place of each such byte."""
+    """The server would search for a file whose name has a ? in the place of each such byte."""
     sql.run(f"CREATE TABLE {db}.`a?` (id INT PRIMARY KEY)")
     for client in (server.hs_rd(), server.hs_wr()):
         assert client.open_index(0, db, "a?", "", "id") == OK

@@ -1,5 +1,5 @@
-"""Global defaults that SQL sessions begin with must not change what a request does, nor what is durable:
-a worker's session is nobody's, and the server checks some of them where only SQL comes by."""
+"""Global defaults of SQL sessions must not change the effect of a request, nor its durability: a worker's
+session belongs to no user, and the server checks some of the defaults in code that only SQL runs."""
 
 import pytest
 
@@ -87,14 +87,14 @@ def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
                             for number in range(4)]) == [hs.reply(0, 1, 10 - taken)
                                                          for taken in range(4)]
     assert int(sql.status("Handlersocket_merged_requests")) == merged + 4
-    # What is no name is not cut where it goes wrong.
+    # An invalid name is not cut at its first invalid byte.
     for name in (b"so\xff", b"so\xc3", b"Sox", "so\u0130"):
         assert client.open_index(2, name, "stöck", "", "n") == hs.refused(1, "open_table")
     assert client.open_index(2, "MySQL", "user", "", "Host") == hs.refused(1, "systemtable")
 
 
 def test_a_write_behind_a_find_of_another_client_has_no_snapshot(make_server):
-    """innodb_snapshot_isolation is about transactions with a view of their own making."""
+    """innodb_snapshot_isolation concerns transactions that have a view of their own."""
     server = make_server(options=["--innodb-snapshot-isolation=ON"])
     sql = server.sql()
     sql.run("CREATE DATABASE so")
@@ -142,7 +142,7 @@ def test_regular_expressions_follow_their_flags(make_server):
     assert client.open_index(0, "so", "t", "", "id,x").code == 0
     assert client.insert(0, [1, "a\nb"]).code == 1
     sql.run("SET GLOBAL default_regex_flags = 'DOTALL'")
-    sql.run("FLUSH TABLES so.t")  # As in SQL: an open table keeps the pattern as it was compiled.
+    sql.run("FLUSH TABLES so.t")  # as in SQL, an open table keeps its compiled pattern
     assert client.insert(0, [2, "a\nb"]) == OK
     assert sql.rows("SELECT id FROM so.t") == [(b"2",)]
 
@@ -159,7 +159,7 @@ def test_current_user_of_a_default(make_server):
 
 
 def test_padding_of_char_is_not_part_of_a_memcached_key(make_server):
-    """PAD_CHAR_TO_FULL_LENGTH: finds show CHAR columns as SQL does; a memcached key is what it was."""
+    """PAD_CHAR_TO_FULL_LENGTH: finds show CHAR columns as SQL does; a memcached key stays as it was."""
     server = make_server(options=["--sql-mode=PAD_CHAR_TO_FULL_LENGTH"])
     server.sql().run("CREATE DATABASE more")
     container = Container(server, "more", "pads", WHOLE.replace(
@@ -194,7 +194,7 @@ def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
 
 
 def test_checks_that_are_switched_off_and_on_again(make_server):
-    """As new SQL sessions have them, in workers and where a request waits for a lock."""
+    """The checks follow those of new SQL sessions, in workers and where a request waits for a lock."""
     server = make_server()
     sql, holder = server.sql(), server.sql()
     sql.run("CREATE DATABASE so")
@@ -206,7 +206,8 @@ def test_checks_that_are_switched_off_and_on_again(make_server):
     assert client.open_index(0, "so", "c", "", "id,p").code == 0
 
     def answers(key):
-        """To an orphan and to a row that its CHECK refuses: at once, and behind a lock."""
+        """Inserts an orphan and a row that its CHECK refuses: at once, and behind a lock. Returns the
+        answers."""
         rows = [[key, 9], [key + 100, 1], [key + 1, 9], [key + 101, 1]]
         found = [client.insert(0, row) for row in rows[:2]]
         waits = int(sql.status("Handlersocket_lock_waits"))
@@ -246,7 +247,7 @@ def test_an_audit_plugin_can_be_uninstalled(make_server):
 
 
 def test_the_registry_of_transactions_knows_when_they_began(make_server):
-    """Of a table whose history is kept by transaction, which a foreign key changes."""
+    """The table's history is kept by transaction, and a foreign key changes the table."""
     sql = (server := make_server()).sql()
     sql.run("CREATE DATABASE so")
     sql.run("CREATE TABLE so.p (id INT PRIMARY KEY)")

@@ -10,13 +10,13 @@ import hs
 from load import Crew, Reader, clients_kept, make_tables, make_writers, scaled, violations
 from server import wait_until
 
-END_S = 5          # the promise
+END_S = 5          # the longest time for an end that the documents promise
 CONNECTIONS = 3000
 
 
 @pytest.fixture
 def many_files():
-    """As many connections as the machine allows, up to 3000, on both sides."""
+    """As many open files as the machine allows, up to 3000 connections on both sides."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS + 500
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -27,7 +27,7 @@ def many_files():
 
 
 def bad_log_lines(text):
-    """What a clean end must not have written."""
+    """Lines that a clean end must not write into the log."""
     return [line for line in text.splitlines()
             if re.search(r"\[ERROR\]|got signal|[Ss]till \d+ thread|Assertion|corrupt", line)]
 
@@ -137,7 +137,7 @@ def test_install_and_uninstall_again_and_again(make_server):
 
 
 def test_uninstall_while_a_client_waits_for_a_lock(make_server):
-    """What waits is answered or closed; it does not hold up the end."""
+    """The waiting request is answered, or its connection is closed; it does not delay the end."""
     server = make_server()
     sql, holder = server.sql(), server.sql()
     sql.run("CREATE DATABASE waiting")

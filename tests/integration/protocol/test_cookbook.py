@@ -1,4 +1,4 @@
-"""The examples of the documents are executed: each shows what a server really answers."""
+"""The examples of the documents are executed: the server's answers must be those of the document."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_recipe(recipe, server, shop):
 
 @pytest.mark.parametrize("document", ["README.md", "docs/CLIENTS.md"])
 def test_examples_of(document, server, shop):
-    """Their table is the one of scripts/quickstart, with one row."""
+    """The examples use the table of scripts/quickstart, with one row."""
     shop.run("CREATE DATABASE IF NOT EXISTS test")
     shop.run("CREATE OR REPLACE TABLE test.user (user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50),"
              " user_email VARCHAR(255), created DATETIME)")

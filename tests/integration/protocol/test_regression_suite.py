@@ -1,8 +1,8 @@
 """The original's own 24 regression scripts, as they stand in the server's source.
 
-They run unchanged but for the port and the name of the database driver (the one they were written
-for), with thirdparty/OldPerl.pm in front. All outputs must be the expected ones, except for the
-five in which the original shows a wrong: there exactly these lines may differ, in this way.
+They run unchanged except for the port and the name of the database driver (they get the driver that they were
+written for), with thirdparty/OldPerl.pm in front. All outputs must be as expected, except the five that show
+a fault of the original: there exactly the lines of DIFFERENCES differ.
 """
 
 import difflib
@@ -16,7 +16,7 @@ import third_party
 
 SCRIPTS = [f"{number:02}" for number in range(1, 25)]
 
-# The lines of an expected output that must be missing, and those that must be there instead.
+# The lines of an expected output that must be missing, and the lines that must stand in their place.
 DIFFERENCES = {
     # A SMALLINT of 32768 is not stored as 32767, nor found.
     "15": ({"32767 s32768 32767", "PK[32768] 32767 s32768 32767", "I1[s32768] 32767 s32768 32767",
@@ -62,13 +62,13 @@ def output(scripts, environment, number):
         stdin=third_party.subprocess.DEVNULL, timeout=60, check=False)
     expected = (scripts / f"test{number}.expected").read_bytes()
     assert printed.returncode == 0, printed.stderr.decode(errors="replace")[-2000:]
-    # White space is as in the suite's own comparison: amounts of it do not count.
+    # The suite's own comparison ignores amounts of white space, so this comparison does, too.
     return [[re.sub(r"[ \t\0]+", " ", text).strip() for text in data.decode("latin-1").split("\n")]
             for data in (printed.stdout, expected)]
 
 
 def changes(found, expected):
-    """The lines that are missing and those that are there instead."""
+    """The missing lines, and the lines in their place."""
     missing, instead = [], []
     for text in difflib.ndiff(expected, found) if len(expected) < 2000 else ():
         if text.startswith("- "):
@@ -78,7 +78,7 @@ def changes(found, expected):
     return missing, instead
 
 
-@pytest.mark.bundled_wrong(11, some=True)  # 24, after any failed open
+@pytest.mark.bundled_wrong(11, some=True)  # 24: after any failed open
 @pytest.mark.parametrize("number", [number for number in SCRIPTS if number != "19"])
 def test_script(request, server, scripts, environment, number):
     found, expected = output(scripts, environment, number)
@@ -119,7 +119,7 @@ def test_script_19_differs_only_in_what_columns_cannot_hold(request, server, scr
         if (kind, value) == ("SMALLINT", "32768"):
             rows = everything if op in ("!=", "<", "<=") else []
         elif (kind, value) == ("DATETIME", "0"):
-            if op == "!=":  # SQL says neither = nor !=
+            if op == "!=":  # SQL says neither = nor != is true
                 assert [row for row in found[title] if row not in equal] == rows
                 continue
             rows = [] if op == "=" else rows

@@ -1,4 +1,4 @@
-"""Clients that no one here wrote, driven against the server; what they did is looked at by SQL."""
+"""Clients of other projects, run against the server; SQL checks their effects."""
 
 import json
 
@@ -38,7 +38,8 @@ def test_hs4j(people, server, db):
     class_path = third_party.java_client()
     printed = third_party.run("java", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", class_path, "Play",
                               server.env["HS_PORT"], server.env["HS_PORT_WR"], db)
-    # Not split at the odd bytes of the value.
+    # split("
+    # ") and not splitlines(), which would also split at the odd bytes of the value.
     steps = dict(text.split("\t", 1) for text in printed.strip("\n").split("\n"))
     assert steps == {
         "open missing": "error Error message from server:open_table", "insert": "true",

@@ -23,7 +23,7 @@ def vectors():
 
 @pytest.fixture(scope="module")
 def with_secret(request):
-    """A server whose secret is the vectors'."""
+    """A server whose secret is that of the vectors."""
     server = Server(request.config.getoption("--plugin"), [
         f"--handlersocket-plain-secret={SECRET}", f"--handlersocket-plain-secret-wr={SECRET}"])
     yield server.start()
@@ -32,7 +32,7 @@ def with_secret(request):
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Which server holds the tables of which file, as of which process."""
+    """The files whose tables a server has, by server and process."""
     return {}
 
 

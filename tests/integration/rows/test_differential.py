@@ -1,6 +1,6 @@
 """Random work through the socket and, on twin tables, through SQL: answers and tables are equal.
 
-A failure prints the smallest part of the work that still shows it, and the seed that makes it.
+A failure prints the smallest part of the work that still fails, and the seed of the work.
 """
 
 import dataclasses
@@ -28,14 +28,14 @@ LOST = (2006, 2013)  # errors of SQL whose server is gone
 
 @dataclasses.dataclass
 class Case:
-    """Tables (name: schema.Table or DDL text with {name}) and what is done with them."""
+    """Tables (name: schema.Table or DDL text with {name}) and the work on them."""
     tables: dict
     opens: list
     batches: list
 
 
 class Difference(Exception):
-    """What differs, in the batch of this number."""
+    """A difference in the batch of this number."""
 
     def __init__(self, text, batch):
         super().__init__(text)
@@ -68,7 +68,7 @@ class Laboratory:
         return True
 
     def lost(self, error):
-        """What to say when a connection was closed, or no answer came."""
+        """The text for a connection that was closed, or an answer that did not come."""
         def died():
             return not self.server.alive()
         try:
@@ -153,7 +153,7 @@ class Runner:
                       for column, cell in zip(table.columns, row)) for row in rows]
 
     def check_indexes(self):
-        """Every index holds what the table holds; nothing breaks when the tables are closed."""
+        """Every index has the rows of the table; closing the tables breaks nothing."""
         for name in self.case.tables:
             self.sql.run(f"FLUSH TABLES {self.db}.{name}")
             for row in self.sql.rows(f"CHECK TABLE {self.db}.{name} EXTENDED"):
@@ -162,7 +162,7 @@ class Runner:
         self.sql.run("COMMIT")
 
     def run(self, next_batch):
-        """Everything: the batches that next_batch(number) gives until it gives None."""
+        """The whole work: the batches that next_batch(number) gives, until it gives None."""
         self.at = -1
         try:
             self.create().open()
@@ -182,7 +182,7 @@ class Runner:
 
 
 def random_case(rng, accepts):
-    """A case without its batches, of a table that the server accepts."""
+    """A case without its batches, with a table that the server accepts."""
     while True:
         table = random_table(rng)
         if accepts(table):
@@ -190,7 +190,7 @@ def random_case(rng, accepts):
 
 
 def replay(laboratory, case):
-    """The difference that a case shows, or None."""
+    """The difference that a case has, or None."""
     try:
         Runner(laboratory, case).run(
             lambda number: case.batches[number] if number < len(case.batches) else None)
@@ -207,8 +207,8 @@ def grouped(case, tagged):
 
 
 def shrink(laboratory, case, difference):
-    """Leaves out requests as long as something still differs; sends them one by one if it differs
-    then too."""
+    """Leaves out requests as long as a difference remains; sends the requests one by one if there is a
+    difference then, too."""
     deadline = time.monotonic() + SHRINK_SECONDS
     tagged = [(number, request) for number, batch in enumerate(case.batches[:difference.batch + 1])
               for request in batch]
@@ -231,7 +231,7 @@ def shrink(laboratory, case, difference):
 
 
 def story(case, difference, seed):
-    """A reproduction that can be read."""
+    """The reproduction as text."""
     lines = [f"seed {seed}", str(difference), "to see it again:"]
     lines += [table.ddl(name).decode() + ";" for name, table in case.tables.items()]
     used = [request.open.id for batch in case.batches for request in batch]
@@ -243,7 +243,7 @@ def story(case, difference, seed):
 
 
 def run_case(laboratory, case, rng, seed, batches=BATCHES_PER_CASE):
-    """Random work on the case's tables until it differs; returns its runner."""
+    """Random work on the case's tables until there is a difference; returns its runner."""
     runner = Runner(laboratory, case)
     source = Source(rng, case.opens, runner.pool)
 
@@ -257,7 +257,7 @@ def run_case(laboratory, case, rng, seed, batches=BATCHES_PER_CASE):
     except Difference as difference:
         found = difference
     text = story(*shrink(laboratory, case, found), seed)
-    print(text)  # is shown also when the server turns out to be dead at the end of the test
+    print(text)  # shown even when the server turns out to be dead at the end of the test
     pytest.fail(text, pytrace=False)
 
 
@@ -270,7 +270,7 @@ def fast_server(request):
 
 @pytest.mark.parametrize("part", range(10))
 def test_random_work_is_as_through_sql(fast_server, seed, part):
-    """Ten parts so that one difference does not hide the others."""
+    """The work has ten parts, so that one difference does not hide the others."""
     laboratory = Laboratory(fast_server, f"diff{part}")
     operations = refused = number = 0
     while operations < scaled(OPERATIONS) / 10:

@@ -25,7 +25,7 @@ def names():
 
 
 def run_suite(server, options):
-    """What became of each test: name, texts of its failures (none: it has passed)."""
+    """The result of each test: its name, and the texts of its failures (none: it has passed)."""
     assert LIBRARY.exists(), "run scripts/build contract"
     plugins = server.directory / "plugin"
     plugins.mkdir(parents=True)
@@ -42,7 +42,7 @@ def run_suite(server, options):
 
 @pytest.fixture(scope="module", params=SERVERS)
 def results(request):
-    """The suite is run by the first test that asks."""
+    """The first test that needs the results runs the suite."""
     server = Server("none", keep=request.config.getoption("--keep"))
     try:
         yield run_suite(server, SERVERS[request.param])
@@ -57,6 +57,6 @@ def test_contract(results, name):
 
 
 def test_every_property_has_tests():
-    """S1 to S9."""
+    """The suite has tests of S1 to S9."""
     for number in range(1, 10):
         assert any(name.startswith(f"S{number}") for name in names()), number

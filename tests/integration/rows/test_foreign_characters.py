@@ -12,7 +12,7 @@ from mc_tables import Container
 
 pytestmark = pytest.mark.ours
 
-# Of each character set: characters that it does not have.
+# For each character set: characters that it lacks.
 FOREIGN = {"latin1": "日本", "ascii": "é", "cp1251": "日", "ucs2": "😀", "utf8mb3": "😀", "latin2": "日",
            "koi8r": "é", "utf16": None, "utf8mb4": None, "sjis": "ä", "greek": "ж", "euckr": "😀"}
 RANGES = (">", ">=", "<", "<=")
@@ -29,7 +29,7 @@ def fill(sql, charset, kind):
 
 
 def of_sql(sql, condition, value):
-    """The ids that SQL finds; none where it refuses."""
+    """The ids that SQL finds; no ids where SQL refuses."""
     try:
         return {one for one, in sql.rows(f"SELECT id FROM t WHERE {condition}", value)}
     except pymysql.MySQLError as error:
@@ -71,7 +71,7 @@ def test_filters(sql, rd, wr, charset):
             assert change.update("=", [1], [5], filters=one) == refused(2, "charset")
         assert find.rows(">=", [0], 99, 0, filters=[(kind, "=", 0, text)]) == []
         assert change.delete(">=", [0], 99, filters=[(kind, "=", 0, text)]) == counted(0)
-        # Of no row it is the text.
+        # No row has this text.
         assert len(find.rows(">=", [0], 99, 0, filters=[(kind, "!=", 0, text)])) == 10
     assert sql.value("SELECT COUNT(*) FROM t WHERE n = 1") == b"10"
 
@@ -95,7 +95,7 @@ def test_a_list_of_keys_is_looked_at_before_any_row_is_changed(sql, rd, wr):
 
 
 def test_requests_for_one_row_in_a_batch(sql, wr):
-    """On the row that others of the batch are executed on."""
+    """The filter applies to the row on which other requests of the batch are executed, too."""
     fill(sql, "latin1", "VARCHAR(20)")
     index = wr("t", "", "n", "c")
     client = index.client

@@ -1,4 +1,4 @@
-"""H4: what concurrent clients see of one row could have happened one request after the other."""
+"""H4: the answers of concurrent clients for one row could have come from the requests one after the other."""
 
 import time
 
@@ -11,11 +11,11 @@ from server import wait_until
 
 KEYS = 3
 CLIENTS = 6
-ROUND_OPERATIONS = 25  # of each client between two moments of silence
+ROUND_OPERATIONS = 25  # operations of each client between two moments of silence
 
 
 class Player:
-    """One connection that does random things to few rows and writes down what it was told."""
+    """One connection that executes random operations on few rows and records the answers."""
 
     def __init__(self, server, db, rng):
         self.client = server.hs_wr()
@@ -66,7 +66,7 @@ def make_register(server, db):
 
 
 def play_round(server, db, rng):
-    """One round of all players. Returns the histories by key, and the state each began with."""
+    """One round of all players. Returns the histories by key, and the state before each history."""
     sql = server.sql(db)
     begin = dict(sql.rows("SELECT id, n FROM reg"))
     players = [Player(server, db, rng) for _ in range(CLIENTS)]
@@ -81,7 +81,7 @@ def play_round(server, db, rng):
 
 
 def random_histories(server, db, rng):
-    """One of each row. Returns what is wrong, and how many operations there were."""
+    """One history of each row. Returns the violations, and the number of operations."""
     played = play_round(server, db, rng)
     wrong = [f"row {key}, from {state}: {history}" for key, (history, state) in enumerate(played)
              if not history or not is_linearizable(history, state)]
@@ -101,13 +101,13 @@ def operations(*entries):
 
 
 @pytest.mark.parametrize("history, good", [
-    # Two at once may have happened in either order.
+    # Two increments at the same time may have happened in either order.
     (operations((0, 5, "increment", 1, 8), (1, 4, "increment", 1, 7)), True),
     (operations((0, 5, "increment", 1, 7), (1, 4, "increment", 1, 7)), False),
-    # One after the other may not.
+    # A get after the answer of a set must see the set.
     (operations((0, 1, "set", 9, 7), (2, 3, "get", 0, 9)), True),
     (operations((0, 1, "set", 9, 7), (2, 3, "get", 0, 7)), False),
-    # Without an answer: before or after, or not at all.
+    # A set without an answer happened before the get, after it, or not at all.
     (operations((0, None, "set", 9, None), (2, 3, "get", 0, 7), (4, 5, "get", 0, 9)), True),
     (operations((0, None, "set", 9, None), (2, 3, "get", 0, 9), (4, 5, "get", 0, 7)), False),
     (operations((0, 1, "delete", 0, 7), (2, 3, "insert", 5, "stored"),

@@ -35,7 +35,7 @@ def twins(sql, engine, partitions, columns, index):
 
 
 def parted(rows, width):
-    """Rows of MyISAM with equal keys have no order."""
+    """Tables in which rows of MyISAM with equal keys have no order."""
     return [row[:width] for row in rows], sorted(rows, key=repr)
 
 
@@ -90,7 +90,7 @@ def test_modifications(sql, wr, engine, partitions):
 
 
 def test_rows_in_the_partition_that_the_server_did_not_read_last(sql, wr):
-    """A change of the first row, while another partition's row was read behind it."""
+    """A change of the first row, after another partition's row was read behind it."""
     columns, index, _ = INDEXES["number"]
     twins(sql, "InnoDB", PARTITIONS[0], columns, index)
     for _ in range(10):

@@ -1,16 +1,17 @@
-"""Finds take short ways: what they see, and what they do not look at, shows that these are right."""
+"""Finds take shortcuts: the rows that they see, and the pages that they do not read, prove the shortcuts
+right."""
 
 import pytest
 
 from server import wait_until
 
-pytestmark = pytest.mark.ours  # the short ways are
+pytestmark = pytest.mark.ours  # only this plugin has the shortcuts
 
 FINDS = 500
 
 
 def test_each_turn_sees_what_was_committed_before_it(sql, rd):
-    """Tables stay ready between turns, which follow each other closely; read views do not stay."""
+    """Tables stay ready between turns that follow each other closely; read views do not stay."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT) ENGINE=InnoDB")
     sql.run("INSERT INTO t VALUES (1, 0)")
     index = rd("t", "", "x")
@@ -20,7 +21,7 @@ def test_each_turn_sees_what_was_committed_before_it(sql, rd):
 
 
 def test_a_column_that_tells_the_time_goes_on(sql, rd, server, db):
-    """Without a moment in which the table would be closed; the time zone may change, too."""
+    """No moment passes in which the table would be closed; the time zone may change, too."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, s INT, now DATETIME(6) AS (NOW(6)) VIRTUAL,"
             " at DATETIME AS (FROM_UNIXTIME(s)) VIRTUAL)")
     sql.run("INSERT INTO t (id, s) VALUES (1, 1600000000)")
@@ -71,7 +72,7 @@ def test_index_that_holds_all_columns_is_read_alone(sql, rd):
         for key in range(1, FINDS + 1):
             assert index.rows("=", [key * 7]) == [(str(key * 7).encode(),) * 2]
         return read() - before
-    # The server reads pages for itself, too, and more at first: the least of several rounds.
+    # The server reads pages for itself, too, and more of them at first: the least of several rounds counts.
     rounds = [(page_gets(covered), page_gets(whole)) for _ in range(5)]
     assert min(gets for gets, _ in rounds) < 0.8 * min(gets for _, gets in rounds), rounds
 
@@ -87,7 +88,7 @@ def test_index_over_a_prefix_does_not_hold_the_column(sql, rd, value):
 @pytest.mark.parametrize("collation", ["utf8mb4_general_ci", "utf8mb4_bin", "latin1_swedish_ci",
                                        "utf8mb4_nopad_bin", "utf8mb4_unicode_ci"])
 def test_covering_index_gives_the_text_as_it_was_stored(sql, rd, collation):
-    """The index compares by the collation, and holds what was stored."""
+    """The index compares by the collation, and holds the text as it was stored."""
     charset = collation.split("_", 1)[0]
     sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(40), KEY ks (s)) ENGINE=InnoDB"
             f" CHARSET {charset} COLLATE {collation}")
@@ -110,7 +111,7 @@ def test_integers_of_every_width_find_themselves(sql, rd, kind, sign):
     sql.run(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n {kind}{sign}, KEY kn (n))"
             " ENGINE=InnoDB")
     sql.run("SET sql_mode = ''")
-    for number in NUMBERS:  # What is out of range is cut to the end of the range.
+    for number in NUMBERS:  # a number out of range is cut to the end of the range
         sql.run("INSERT INTO t (n) VALUES (%s)", number)
     sql.run("SET sql_mode = DEFAULT")
     index = rd("t", "kn", "n,id")

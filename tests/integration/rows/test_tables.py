@@ -68,7 +68,7 @@ def test_table_without_its_tablespace_answers_errors(sql, wr):
 
 @pytest.mark.ours
 def test_an_engine_that_handler_cannot_read_is_refused(server, db, sql):
-    """The children of a MERGE table are not open when it is: a read would follow null pointers."""
+    """The children of an open MERGE table are not open: a read would follow null pointers."""
     columns = "(id INT NOT NULL, v INT, KEY (id))"
     for child in ("m1", "m2"):
         sql.run(f"CREATE TABLE {child} {columns} ENGINE=MyISAM")
@@ -124,8 +124,8 @@ def test_self_referencing_cascade(sql, wr):
 
 
 def test_cascade_that_leads_back_to_a_table_with_an_indexed_virtual_column(sql, wr):
-    """InnoDB looks for it among the tables that were opened for cascades, and ends the server if it is not
-    there."""
+    """InnoDB searches for the table among those that were opened for cascades, and ends the server if the
+    table is missing."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, p INT, v INT AS (p + 1) VIRTUAL, KEY (p), KEY (v),"
             " FOREIGN KEY (p) REFERENCES t (id) ON DELETE SET NULL)")
     sql.run("INSERT INTO t (id, p) VALUES (1, NULL), (2, 1)")

@@ -1,4 +1,4 @@
-"""Every column type: what is written, read and found here is what SQL writes, reads and finds."""
+"""Every column type: writes, reads and finds have the results of SQL's writes, reads and finds."""
 
 import pymysql
 import pytest
@@ -12,8 +12,8 @@ IDS = [definition for definition, _ in type_table.ALL]
 
 
 def write_both(sql, index, query, request, *values):
-    """One write through SQL (theirs) and through the socket (ours): both take it, or both refuse
-    it with the same number. Whether they took it."""
+    """One write through SQL (theirs) and through the socket (ours): both accept it, or both refuse it with
+    the same number. Returns whether both accepted it."""
     try:
         sql.run(query, *values)
     except pymysql.MySQLError as error:
@@ -37,7 +37,7 @@ def make_twins(sql, columns, options=""):
 
 
 def fill_twins(sql, index, values):
-    """Inserts the values as rows 1, 2 ...; the ids of those that were taken."""
+    """Inserts the values as rows 1, 2 ...; returns the ids of the accepted rows."""
     taken = {}
     for number, value in enumerate([*values, None], 1):
         if write_both(sql, index, "INSERT INTO theirs (id, x) VALUES (%s, %s)",
@@ -71,7 +71,7 @@ def test_values_in_and_out(sql, wr, rd, engine, definition, values):
 
 
 def finds_as_sql(definition, value):
-    """Whether WHERE x op 'value' is what spec/handlersocket.md asks for."""
+    """Whether WHERE x op 'value' gives the result that spec/handlersocket.md asks for."""
     if definition.startswith(("ENUM", "SET", "BIT", "FLOAT")):
         return ()
     if definition.startswith("TIME") and "." in str(value):  # SQL's own answer depends on its plan
@@ -123,7 +123,7 @@ WHOLE_ONLY = ("DATE", "TIME", "YEAR", "ENUM", "SET")
 @pytest.mark.bundled_wrong(21, some=True)
 def test_increments_are_those_of_sql(sql, wr, definition, values):
     make_twins(sql, f"x {definition}")
-    # A TIME between 0 and 1 second cannot be assigned as a number, SQL says.
+    # SQL says that a TIME between 0 and 1 second cannot be assigned as a number.
     fill_twins(sql, wr("ours", "", "id,x"),
                [value for value in values if len(value) < 20 and value != "-00:00:00.000001"])
     index = wr("ours", "", "x")
@@ -136,7 +136,8 @@ def test_increments_are_those_of_sql(sql, wr, definition, values):
                 refusal = error.args[0]
             answer = index.modify("=", [number], ["+", operand])
             if answer.code and not refusal and operand == "0.5" and definition.startswith(WHOLE_ONLY):
-                sql.run("REPLACE INTO theirs SELECT * FROM ours WHERE id = %s", number)  # refused, not rounded
+                # the value is refused, not rounded
+                sql.run("REPLACE INTO theirs SELECT * FROM ours WHERE id = %s", number)
                 continue
             assert (answer.code != 0) == (refusal != 0), (number, operand, answer, refusal)
         same_tables(sql, "id, x, HEX(x)")
@@ -253,7 +254,7 @@ def test_auto_increment_at_the_end_of_its_range(sql, wr, engine):
 
 @pytest.mark.parametrize("desc", ["", "DESC"])
 def test_years_beside_numbers_that_no_year_is(sql, hs_rd, db, desc):
-    """They have a place in the order, also where the column would store 0000."""
+    """These numbers have a place in the order, even where the column would store 0000."""
     sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, y YEAR NOT NULL, KEY ky (y {desc}))")
     sql.run("INSERT INTO t VALUES (1, 0), (2, 1901), (3, 1970), (4, 2000), (5, 2001), (6, 2155)")
     index = hs_rd.opened(db, "t", "ky", "id")

@@ -1,5 +1,5 @@
-"""VECTOR columns and the indexes over them, which the server keeps in a table beside the table: SQL's
-search by distance finds the rows as the socket has left them."""
+"""VECTOR columns and the indexes over them, which the server keeps in a table beside the table: SQL's search
+by distance finds the rows that the socket has written."""
 
 import random
 import struct
@@ -32,15 +32,15 @@ def distance(one, other):
 
 
 def nearest(sql, point, count):
-    """The ids of the rows that the index names, nearest first."""
+    """The ids of the rows that the index gives, nearest first."""
     return [int(row[0]) for row in sql.rows(
         f"SELECT id FROM v FORCE INDEX (e) ORDER BY VEC_DISTANCE_EUCLIDEAN(e, %s) LIMIT {count}", point)]
 
 
 def assert_index_is_right(sql, rng, rows, missed_max=None):
-    """`rows`: the vector of each id. The index finds them and none else, in a small table in their
-    order. In a table of more than 20 rows, those included that were deleted or changed, the search is an
-    approximation: of rows that SQL has inserted, too, it misses some."""
+    """`rows`: the vector of each id. The index finds these rows and no others, in a small table in their
+    order. In a table of more than 20 rows, counting deleted and changed rows, the search is an
+    approximation: it misses some rows, even of rows that SQL has inserted."""
     assert dict(sql.rows("SELECT id, e FROM v")) == {str(key).encode(): e for key, e in rows.items()}
     sql.run("SET mhnsw_ef_search = 10000")
     plan = sql.rows("EXPLAIN SELECT id FROM v FORCE INDEX (e) ORDER BY VEC_DISTANCE_EUCLIDEAN(e, %s)"
@@ -92,8 +92,8 @@ def test_an_index_of_vectors_is_none_to_be_opened(sql, hs_rd, db, table):
 
 
 def test_a_statement_that_fails_leaves_the_index_as_it_was(sql, hs_wr, db, rng, table):
-    """In one turn: a statement that has changed a vector by the time it is taken back, between others
-    that stay."""
+    """In one turn: a statement that has changed a vector before it is taken back, between statements that
+    stand."""
     sql.run("INSERT INTO v VALUES (1, %s, 0), (2, %s, 99)", vector(1, 0, 0), vector(0, 1, 0))
     assert hs_wr.open_index(0, db, "v", "", "id,e").code == 0
     assert hs_wr.open_index(1, db, "v", "", "e,n").code == 0
@@ -136,7 +136,7 @@ def test_a_turn_that_a_deadlock_has_rolled_back_runs_again(server, sql, hs_wr, d
         other = server.sql(db)
         other.run("SET innodb_lock_wait_timeout = 20")
         other.run("BEGIN")
-        # Heavier, so that the deadlock's victim is the turn.
+        # This transaction is heavier, so that the deadlock's victim is the turn.
         for key in (5, 6, 7, 8):
             other.run("UPDATE v SET n = n + 1 WHERE id = %s", key)
         other.run("UPDATE v SET n = n + 1 WHERE id = 2")
@@ -155,7 +155,7 @@ def test_a_turn_that_a_deadlock_has_rolled_back_runs_again(server, sql, hs_wr, d
 
 
 def take(session, number):
-    """The other half of a cross: the session may be the victim as well."""
+    """The other half of the deadlock: this session may be the victim as well."""
     try:
         session.run("UPDATE v SET n = n + 1 WHERE id = 1")
         session.run("COMMIT" if number % 2 else "ROLLBACK")
@@ -164,7 +164,7 @@ def take(session, number):
 
 
 def test_a_storm_of_writers_leaves_the_index_right(server, sql, db, rng, table):
-    """Few rows, many clients: locks of the index, deadlocks in it, requests that are done again."""
+    """Few rows, many clients: locks of the index, deadlocks in it, and requests that run again."""
     keys = range(1, 7)
     for key in keys:
         sql.run("INSERT INTO v (id, e) VALUES (%s, %s)", key, random_vector(rng))
@@ -192,7 +192,7 @@ def test_a_storm_of_writers_leaves_the_index_right(server, sql, db, rng, table):
 
 
 def test_requests_for_a_hot_row_are_not_merged(server, sql, db, rng):
-    """The index follows each change of the row: none of them is merged with another."""
+    """The index follows each change of the row, so no change is merged with another."""
     sql.run(TABLE.replace(" CHECK (n < 100),", ""))
     e = random_vector(rng)
     sql.run("INSERT INTO v (id, e) VALUES (1, %s)", e)

@@ -1,5 +1,5 @@
-"""VIRTUAL columns whose expression fails for some rows: a row is refused for one only where SQL's own
-INSERT or UPDATE would compute it."""
+"""VIRTUAL columns whose expression fails for some rows: a request is refused because of such a row only where
+SQL's own INSERT or UPDATE would compute the column."""
 
 import pymysql
 import pytest
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.ours
 COLUMNS = "id INT PRIMARY KEY, a INT, n INT, s VARCHAR(20)"
 FAILING = ("v INT AS (10 / a) VIRTUAL, w TINYINT AS (n * 10) VIRTUAL, x DATE AS (CAST(s AS DATE)) VIRTUAL,"
            " y TEXT AS (CONCAT(s, 10 / a)) VIRTUAL")
-# By the row: the error of INSERT where its column is computed.
+# For each row: the error of an INSERT that computes the column.
 ROWS = (((1, 1, 1, "2020-01-01"), None), ((2, 0, 1, "2020-01-01"), 1365), ((3, 1, 99, "2020-01-01"), 1264),
         ((4, 1, 1, "hello"), 1292))
-NEEDED = {  # What makes SQL compute the columns.
+NEEDED = {  # The statements that make SQL compute the columns.
     "index": ("", ", KEY (v), KEY (w), KEY (x)"),
     "check": ("", ", CHECK (v IS NULL OR w IS NULL OR x IS NULL OR TRUE)"),
     "stored": (", s1 INT AS (v + 1) STORED, s2 INT AS (w + 1) STORED, s3 DATE AS (x + INTERVAL 1 DAY) STORED", ""),
@@ -34,7 +34,7 @@ def twins(sql, text):
     ("x TEXT, n INT DEFAULT 5, v VARCHAR(20) AS (CONCAT(x, '-')) {}, UNIQUE u (v, n) USING HASH", ["a-", "5"])])
 @pytest.mark.parametrize("kind", ["VIRTUAL", "STORED"])
 def test_unique_hash_over_a_generated_column(sql, rd, wr, columns, key, kind):
-    """What its columns are computed from is not looked at: in memory that is another row's, freed perhaps."""
+    """The columns of the expression are not read: their memory belongs to another row, or is freed."""
     sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, {columns.format(kind)})")
     sql.run("INSERT INTO t (id, x) VALUES (1, 'a'), (2, REPEAT('b', 15)), (3, NULL)")
     by_id, by_hash, changes = rd("t", "", "id,x"), rd("t", "u", "id"), wr("t", "u", "x")

@@ -1,4 +1,4 @@
-"""Any column type, at random."""
+"""Column types of all kinds, at random."""
 
 from kinds import Decimal, Double, Float, Integer
 from kinds_other import Bit, Date, Datetime, Enum, Inet, Set, Time, Timestamp, Uuid, Year
@@ -6,7 +6,7 @@ from kinds_text import Binary, Compressed, Json, NumericText, Text
 
 
 def random_kind(rng):
-    """Any type."""
+    """A random kind of column."""
     return rng.choice((
         lambda: Integer(rng), lambda: Integer(rng), lambda: Integer(rng), lambda: Decimal(rng),
         lambda: Float(rng), lambda: Double("DOUBLE"),

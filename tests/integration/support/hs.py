@@ -1,8 +1,8 @@
 """A HandlerSocket client that hides nothing.
 
-Values are bytes or None (NULL); str and int are accepted on the way in and encoded as UTF-8 and
-decimal. A reply is a Reply: the tuple of its tokens, unescaped. Nothing is sent or read ahead:
-send() sends one line, recv() reads one, request() does both.
+Values are bytes or None (NULL); arguments may also be str and int, which are encoded as UTF-8 and decimal. A
+reply is a Reply: the tuple of its tokens, unescaped. Nothing is sent or read ahead: send() sends one line,
+recv() reads one, request() does both.
 
     with Client(("127.0.0.1", 9998)) as hs:
         assert hs.open_index(0, "test", "user", "PRIMARY", "user_name") == reply(0, 1)
@@ -21,7 +21,7 @@ class Closed(Exception):
 
 
 def encode(token):
-    """One token as it travels: None is a single 0x00, the bytes below 0x10 are escaped."""
+    """One token as it is sent: None is a single 0x00, and bytes below 0x10 are escaped."""
     if token is None:
         return b"\x00"
     data = plain(token)
@@ -38,7 +38,7 @@ def plain(token):
 
 
 def decode(token):
-    """What a token of a reply stands for."""
+    """The value of a token in a reply."""
     if token == b"\x00":
         return None
     if b"\x01" not in token:
@@ -91,7 +91,7 @@ def reply(*tokens):
     return Reply(None if token is None else plain(token) for token in tokens)
 
 
-OK = reply(0, 1)  # of open_index, auth, and insert where nothing is generated
+OK = reply(0, 1)  # the reply of open_index, of auth, and of insert where no id is generated
 
 
 def counted(rows):
@@ -185,7 +185,7 @@ class Client:
         self.sock.sendall(line(*tokens))
 
     def recv_line(self, timeout_s=None):
-        """The next line without its LF. Raises Closed at the end, TimeoutError when none comes."""
+        """The next line without its LF. Raises Closed at the end, TimeoutError when no line comes."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         searched = 0
         while (end := self.buffer.find(b"\n", searched)) < 0:
@@ -196,7 +196,7 @@ class Client:
         return raw
 
     def recv_bytes(self, count, timeout_s=None):
-        """Exactly so many bytes."""
+        """Exactly that many bytes."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while len(self.buffer) < count:
             self._fill(deadline)
@@ -205,7 +205,7 @@ class Client:
         return raw
 
     def recv_all(self, timeout_s=None):
-        """Everything until the server closes."""
+        """All bytes until the server closes."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         try:
             while True:
@@ -237,7 +237,7 @@ class Client:
         return parse(self.recv_line(timeout_s))
 
     def readable(self, within_s):
-        """Whether something (a reply or the end) arrives within so many seconds."""
+        """Whether something (a reply or the end) arrives within that many seconds."""
         return bool(self.buffer) or bool(select.select([self.sock], [], [], within_s)[0])
 
     def at_end(self, timeout_s=None):
@@ -246,7 +246,7 @@ class Client:
         return True
 
     def half_close(self):
-        """No more requests; replies can still come."""
+        """Ends the sending side; replies can still come."""
         self.sock.shutdown(socket.SHUT_WR)
 
     # Requests.
@@ -264,8 +264,8 @@ class Client:
         assert self.request_raw(b"?") == refused(2, "cmd")
 
     def pipeline(self, requests):
-        """All in one send; the replies, in order. Small pipelines only: nothing is read before
-        everything is sent (see pipeline_deep)."""
+        """Sends all requests at once; returns the replies, in order. For small pipelines only: nothing is
+        read before all requests are sent (see pipeline_deep)."""
         self.sock.sendall(b"".join(line(*tokens) for tokens in requests))
         return [self.recv() for _ in requests]
 
@@ -335,7 +335,7 @@ class Index:
         return self.client.find(self.id, *args, **kwargs)
 
     def rows(self, *args, **kwargs):
-        """The rows that find answers."""
+        """The rows of find's reply."""
         return self.find(*args, **kwargs).rows
 
     def modify(self, *args, **kwargs):

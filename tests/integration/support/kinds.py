@@ -2,11 +2,11 @@
 
 A type draws random definitions and values and knows the SQL literals of these.
 
-A value is V(data, tag). data: the bytes that travel on the wire, or None. The tag says how it may
-be used and how the reference model is to compare it:
+A value is V(data, tag). data: the bytes that travel on the wire, or None. The tag says how the value may be
+used and how the reference model compares it:
 
     ok     the column can hold it
-    over   it cannot (too large, too long), but comparing with it is clear: = finds nothing
+    over   it cannot (too large, too long), but comparisons with it are clear: = finds nothing
     frac   it lies between two values of the column: = finds nothing, storing it rounds
     junk   no value of the type: = finds nothing, storing it is refused, ranges are not asked
 """
@@ -33,13 +33,13 @@ def hex_literal(data):
 
 
 class Kind:
-    """A type. Subclasses draw values; literals are those of text."""
+    """A type of column. Subclasses draw values; the literals are texts here."""
 
-    indexable = True      # without a prefix
+    indexable = True      # may be indexed without a prefix
     prefixable = False    # may be indexed by a prefix
     blob = False          # no filter but NULL
     arithmetic = False    # + and - are clear
-    ranges = True         # as an index column, ranges are asked
+    ranges = True         # ranges over an index on the column are tested
     filter_ranges = True
     in_primary_key = True
 
@@ -57,19 +57,19 @@ class Kind:
         return V(b"%d" % rng.choice((0, 1, 1, 2, 3, 5, -1, -4)))
 
     def literal(self, value):
-        """For storing."""
+        """The SQL literal to store the value."""
         return quote(value)
 
     def comparand(self, name):
-        """What is compared with compare(value) in place of the column."""
+        """The expression that is compared with compare(value) in the place of the column."""
         return name
 
     def compare(self, value):
-        """For comparing."""
+        """The SQL literal to compare with the value."""
         return self.literal(value)
 
     def ordinal(self, name):
-        """What ranges and the index go by."""
+        """The expression that orders ranges and the index."""
         return self.comparand(name)
 
     def ordinal_literal(self, value):
@@ -156,8 +156,8 @@ class Decimal(Number):
 
 
 class Float(Number):
-    """Values of at most six digits, which is all of a FLOAT that its text shows. Arithmetic only
-    where it is exact, or the text would not tell the value any more."""
+    """Values of at most six digits, because the text of a FLOAT shows no more. Arithmetic is used only where
+    it is exact: otherwise the text would not tell the value."""
     in_primary_key = False
 
     def __init__(self, rng):

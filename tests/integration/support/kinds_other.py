@@ -42,7 +42,7 @@ class Datetime(Date):
 
 
 class Timestamp(Datetime):
-    in_primary_key = False  # NOT NULL makes NULL the clock's time
+    in_primary_key = False  # NOT NULL turns NULL into the present time
 
     def __init__(self, rng):
         super().__init__(rng)
@@ -146,7 +146,7 @@ class Uuid(Kind):
     def sample(self, rng):
         number = rng.choice((rng.randrange(4), rng.getrandbits(128)))
         text = f"{number:032x}"
-        if number > 3:  # the server takes known versions and variants only
+        if number > 3:  # the server takes only known versions and variants
             text = text[:12] + rng.choice("1457") + text[13:16] + rng.choice("89ab") + text[17:]
         dashed = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
         return V(rng.choice((dashed, dashed, dashed.upper())).encode())

@@ -4,9 +4,9 @@ from kinds import Kind, V, hex_literal
 
 
 class Text(Kind):
-    """CHAR, VARCHAR and TEXT in many character sets. `letters` are those the set has."""
+    """CHAR, VARCHAR and TEXT in many character sets. `letters` are characters that the set has."""
     prefixable = True
-    controls = True  # not in an index: SQL sorts what stands below the space in more than one way
+    controls = True  # not in an index: SQL sorts characters below the space in more than one way
     LATIN = "aAbBcC zZ09_%é"
     COLLATIONS = {
         "utf8mb4": ("general_ci", "unicode_ci", "bin", "unicode_520_ci", "general_nopad_ci",
@@ -110,7 +110,7 @@ class Compressed(Text):
             self.literal = hex_literal
 
     def edge(self, rng):
-        """SQL does not look at whether the text of such a column is well-formed."""
+        """SQL does not check that the text of such a column is well-formed."""
         return self.sample(rng)
 
     def sample(self, rng):

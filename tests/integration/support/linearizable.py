@@ -1,8 +1,9 @@
 """Whether a history of concurrent operations on one register could have happened one by one.
 
 The search of J. M. Wing and C. Gong, "Testing and Verifying Concurrent Objects" (1993), with the
-memory of G. Lowe, "Testing for Linearizability" (2017): take any operation that no other one ended
-before, try it on the state, and never look twice at the same set of done operations and state.
+memory of G. Lowe, "Testing for Linearizability" (2017): take any operation before whose start no other
+pending operation ended, try it on the state, and never look twice at the same set of done operations and
+state.
 """
 
 import dataclasses
@@ -10,7 +11,8 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """What a client did. answered is None when no answer came: it may have happened, or not."""
+    """An operation of a client. answered is None when no answer came: the operation may have happened, or
+    not."""
 
     sent: float
     answered: float | None
@@ -23,8 +25,8 @@ ABSENT = None
 
 
 def step(state, operation):
-    """The state after the operation, or a ValueError when its result cannot be. Without an answer
-    any result will do."""
+    """The state after the operation; raises ValueError when the operation cannot have had its result. Without
+    an answer any result is possible."""
     name, argument = operation.name, operation.argument
     new, result = apply(state, name, argument)
     if operation.answered is not None and result != operation.result:
@@ -42,7 +44,7 @@ def apply(state, name, argument):
         return state, "nothing"
     if name == "increment":
         return state + argument, state
-    if name == "decrement":  # only while more than 3 are left
+    if name == "decrement":  # the condition: only while more than 3 are left
         return (state - argument, state) if state > 3 else (state, "nothing")
     if name == "set":
         return argument, state
@@ -52,7 +54,7 @@ def apply(state, name, argument):
 
 
 def is_linearizable(history, state=ABSENT):
-    """Iterative: histories may be longer than Python's stack is deep."""
+    """The search is iterative: histories may be longer than Python's stack is deep."""
     operations = sorted(history, key=lambda one: one.sent)
     everything = (1 << len(operations)) - 1
     must = sum(1 << at for at, one in enumerate(operations) if one.answered is not None)
@@ -75,7 +77,7 @@ def is_linearizable(history, state=ABSENT):
 
 
 def candidates(operations, done, everything):
-    """Operations that were sent before any other that is not done was answered."""
+    """Operations that were sent before any other pending operation was answered."""
     left = everything & ~done
     earliest_answer = float("inf")
     possible = []

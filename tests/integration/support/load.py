@@ -1,8 +1,8 @@
-"""Load: clients that write and read while something else happens, and the books they keep.
+"""Load: clients that write and read during a test, and their books.
 
 Every request of a writer ends in its books as acknowledged, refused or unknown (no reply came);
-violations() then holds the books against the tables. What is acknowledged must be there, what was
-refused must not be, what is unknown may be there or not, but never in part.
+violations() compares the books with the tables. An acknowledged request must be there, a refused request must
+not be there, an unknown request may be there or not, but never in part.
 """
 
 import collections
@@ -18,8 +18,8 @@ import hs
 
 SCALE = float(os.environ.get("ROWSOCKET_TEST_SCALE", "1"))
 GROUP_ROWS = 4  # rows that one counting request of a writer changes
-BINLOG_OPTIONS = ["--log-bin=tests", "--sync-binlog=1", "--server-id=1"]  # options of a server
-# For tests of durability: by the redo log alone, and with the binary log.
+BINLOG_OPTIONS = ["--log-bin=tests", "--sync-binlog=1", "--server-id=1"]  # server options for a binary log
+# Tests of durability run with the redo log alone, and with the binary log.
 both_logs = pytest.mark.parametrize("options", [[], BINLOG_OPTIONS], ids=["redo", "binlog"])
 
 TABLES = (
@@ -31,7 +31,7 @@ TABLES = (
 
 
 def scaled(count):
-    """So many in the default run, more (or fewer) by ROWSOCKET_TEST_SCALE."""
+    """The number of repetitions: as given in the default run, more (or fewer) by ROWSOCKET_TEST_SCALE."""
     return max(1, round(count * SCALE))
 
 
@@ -65,7 +65,7 @@ class Crew:
         return thread
 
     def check(self):
-        """Raises what a thread failed with; to be called inside waiting conditions."""
+        """Raises the failure of a thread, if there is one; to be called in waiting conditions."""
         if self.failures:
             raise self.failures[0]
         return True
@@ -99,7 +99,7 @@ class Writer:
         self.counts = {True: 0, False: 0, None: 0}
         self.errors = collections.Counter()
         self.acknowledged = 0
-        self.breaks = 0  # connections that ended under us
+        self.breaks = 0  # connections that ended during the test
         self.client = None
 
     def prepare(self, sql):
@@ -114,7 +114,7 @@ class Writer:
         assert self.client.open_index(1, self.db, "cnt", "by_w", "n,m").code == 0
 
     def next_batch(self):
-        """The requests of a batch, each with where its outcome goes in the books."""
+        """The requests of a batch, each with the place in the books for its outcome."""
         requests = []
         for _ in range(self.batch):
             self.seq += 1
@@ -143,7 +143,7 @@ class Writer:
 
     def run_batch(self):
         requests = self.next_batch()
-        for seq, _ in requests:  # unknown from before the first byte leaves
+        for seq, _ in requests:  # unknown from before the first byte is sent
             if seq is None:
                 self.counts[None] += 1
             else:
@@ -153,7 +153,7 @@ class Writer:
             self.settle(seq, self.client.recv())
 
     def run(self, stopping):
-        """Until told to stop, or until the connection ends (unless reconnect is set)."""
+        """Runs until it is told to stop, or until the connection ends (unless reconnect is set)."""
         while not stopping.is_set():
             try:
                 if self.client is None:
@@ -169,7 +169,7 @@ class Writer:
                 stopping.wait(0.02)
 
     def violations(self, sql):
-        """Where the tables differ from the books."""
+        """The differences between the tables and the books."""
         wrong = []
         found = {}
         for seq, text, note in sql.rows(
@@ -198,7 +198,7 @@ class Writer:
 
 
 class Reader:
-    """One connection that reads what the writers write and checks each row that it sees."""
+    """One connection that reads the writers' rows and checks each row that it sees."""
 
     def __init__(self, server, db, writers, rng, reconnect=False):
         self.server, self.db, self.writers, self.rng = server, db, writers, rng
@@ -244,8 +244,8 @@ class Reader:
 
 @contextlib.contextmanager
 def clients_kept(server):
-    """Inside, the server's end closes the connections, and not our own close() beside threads
-    that still use them."""
+    """While this context lasts, connections are closed by the server's end, and not by close() of this
+    process beside threads that still use them."""
     kept, server.clients = server.clients, []
     yield
     server.clients += kept
@@ -286,13 +286,13 @@ def worker_ids(sql):
 
 
 def lock_waits(sql):
-    """Transactions that wait for a row lock now. (InnoDB refreshes this ten times a second.)"""
+    """The number of transactions that wait for a row lock now. (InnoDB refreshes this ten times a second.)"""
     return int(sql.value("SELECT COUNT(*) FROM information_schema.innodb_trx"
                          " WHERE trx_state = 'LOCK WAIT'"))
 
 
 class Transaction:
-    """A SQL session with a transaction; errors that end it are told apart from real failures."""
+    """A SQL session with a transaction; expected errors that end it are told apart from real failures."""
 
     VICTIM = (1205, 1213)  # lock wait timeout, deadlock
 
@@ -301,7 +301,7 @@ class Transaction:
         self.sql.run("SET autocommit = 0")
 
     def run(self, statement, *args):
-        """False if it ended as the victim of a deadlock or of a timeout (all rolled back)."""
+        """False if the transaction ended as the victim of a deadlock or of a timeout (all rolled back)."""
         try:
             self.sql.run(statement, *args)
             return True

@@ -1,4 +1,4 @@
-"""Power cuts: builds lostcache.c, runs a server on it, and takes back what was not flushed."""
+"""Power cuts: builds lostcache.c, runs a server on it, and takes back writes that were not flushed."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 SOURCE = pathlib.Path(__file__).with_name("lostcache.c")
-# Whatever goes round write(), fsync() and fdatasync() is not seen.
+# The library sees no write that avoids write(), fsync() and fdatasync().
 OPTIONS = ["--innodb-flush-method=fsync", "--innodb-use-native-aio=0"]
 RECORD = struct.Struct("<QQQ")
 
@@ -31,8 +31,7 @@ class LostCache:
         self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_LOSTCACHE": str(self.notes)}
 
     def refuse(self, part, number):
-        """Writes to files whose path contains `part`, and their growth, fail from now on, with this
-        errno."""
+        """From now on, writes to files whose path contains `part`, and their growth, fail with this errno."""
         temporary = self.notes.parent / "refuse.new"
         temporary.write_text(f"{part} {number}\n")
         temporary.chmod(0o644)
@@ -42,7 +41,8 @@ class LostCache:
         (self.notes.parent / "refuse").unlink()
 
     def cut_power(self, server):
-        """REQUIRES: the server was killed. Returns how many bytes were taken back."""
+        """Takes back all writes that were not flushed; returns the number of bytes. REQUIRES: the server was
+        killed."""
         files = {}
         for base, _, names in os.walk(server.directory):
             for name in names:
@@ -68,7 +68,7 @@ def records(data):
     while at + RECORD.size <= len(data):
         offset, length, old_size = RECORD.unpack_from(data, at)
         old = data[at + RECORD.size:at + RECORD.size + length]
-        if len(old) < length:  # The kill came in the middle of the note: nothing was written yet.
+        if len(old) < length:  # The kill came in the middle of the note, before the write itself.
             return
         yield offset, old_size, old
         at += RECORD.size + length

@@ -1,7 +1,7 @@
 """A client of the memcached port for the tests, and a real memcached to compare with.
 
-The client knows all three dialects by their framing only: it takes one reply after the other off
-the connection and judges none.
+The client knows all three dialects by their framing only: it takes one reply after the other off the
+connection and judges no reply.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ GATK, GATKQ = 0x23, 0x24
 HEADER = struct.Struct(">BBHBBHIIQ")
 MAGIC_SENT, MAGIC_GOT = 0x80, 0x81
 
-# Lines that end a text or meta reply which may have several.
+# The last lines of text and meta replies that may have several lines.
 LAST_OF_VALUES = re.compile(rb"(END|ERROR|CLIENT_ERROR|SERVER_ERROR)\b")
 
 
@@ -124,7 +124,7 @@ class Client:
     # Text.
 
     def command(self, text, data=None):
-        """Sends a command line, with a data block if given; the answer's first line."""
+        """Sends a command line, with a data block if it is given; returns the first line of the answer."""
         self.send(text.encode("latin-1") + b"\r\n" + (b"" if data is None else data + b"\r\n"))
         return self.line()
 
@@ -200,7 +200,7 @@ class Client:
     # Any dialect.
 
     def in_step(self, dialect):
-        """Nothing is left over, and one more request gets its own answer."""
+        """No byte is left over, and one more request gets its own answer."""
         if dialect == "binary":
             self.send(packet(NOOP, opaque=0x5afe))
             answer = self.packet()
@@ -214,7 +214,7 @@ def as_bytes(text):
 
 
 def memcached_env():
-    """ROWSOCKET_MEMCACHED, _VERSION, _SOURCE: what scripts/bootstrap obtained."""
+    """ROWSOCKET_MEMCACHED, _VERSION, _SOURCE of the memcached that scripts/bootstrap obtained."""
     return read_env(cache_dir() / "memcached" / "env")
 
 
@@ -226,7 +226,7 @@ def connect(server, **kwargs):
 
 
 class Real:
-    """A private memcached, as Debian ships it."""
+    """A private memcached, as Debian packages it."""
 
     def __init__(self, *options):
         self.options = options
@@ -235,7 +235,8 @@ class Real:
         self.clients = []
 
     def start(self):
-        """On a free port of loopback: memcached itself picks one and tells it in a file."""
+        """Starts memcached on a free port of loopback, which memcached itself picks and writes into a
+        file."""
         with tempfile.TemporaryDirectory(prefix="rs-mc-") as folder:
             ports = pathlib.Path(folder) / "ports"
             pathlib.Path(folder).chmod(0o777)  # memcached gives up root first
@@ -272,8 +273,8 @@ class Real:
 
 
 def quiet_bytes(client, quiet_s=0.06):
-    """All that arrives until nothing has arrived for so long; and whether the server closed. For
-    recording: a test knows what it waits for."""
+    """All bytes that arrive until the connection has been quiet for so long, and whether the server closed.
+    For recording: a test knows which replies it waits for."""
     client.socket.settimeout(quiet_s)
     try:
         deadline = time.monotonic() + 5

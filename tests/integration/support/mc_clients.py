@@ -1,11 +1,11 @@
-"""Clients of memcached that others wrote, fetched into the cache when a test first asks for them.
+"""Clients of memcached by other projects, fetched into the cache when a test first asks for them.
 
     python   python-memcached (text) and python-binary-memcached
     node     memjs (binary)
     go       gomemcache (text)
     java     spymemcached (binary)
     debian   PHP's extension memcached and pylibmc (text and binary each), Ruby's dalli (binary)
-Each plays a round of its own (thirdparty/) and prints what it was told.
+Each plays a round of its own (thirdparty/) and prints the answers.
 """
 
 import json

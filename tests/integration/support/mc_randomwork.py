@@ -1,9 +1,8 @@
 """Random work in memcached's three dialects, for two servers side by side.
 
-A batch is a list of requests of one dialect, sent as one pipeline. A request is bytes with marks
-where a token is to stand: each server is sent the token that it gave for that key last. What the
-servers answer is compared with the tokens taken out; each token of the one must always stand for
-the same one of the other.
+A batch is a list of requests of one dialect, sent as one pipeline. A request is bytes with marks in the
+places of tokens: each server gets the token that it gave for that key last. The answers of the servers are
+compared without their tokens; each token of one server must always correspond to the same token of the other.
 """
 
 import base64
@@ -17,7 +16,7 @@ NUMBERS = [b"n1", b"n2", b"n3"]  # keys that mostly hold numbers, all of one len
 TOKEN = re.compile(rb"<token (\w+)>")
 WRONG = re.compile(rb"(?m)^(?:CLIENT_)?ERROR[^\r\n]*")
 END_OPAQUE = 0xffeeddcc
-NO_TOKEN = (1 << 63) + 7  # where none was answered yet
+NO_TOKEN = (1 << 63) + 7  # the token where no token was answered yet
 
 
 class Source:
@@ -40,7 +39,7 @@ class Source:
         return (b"v%d\r\nVALUE " % rng.randrange(1000) * size)[:size]
 
     def expiry(self):
-        """None that ends while the test runs: the clocks of both are not the same."""
+        """An expiry time that does not end while the test runs, because the clocks of the servers differ."""
         return self.rng.choice((0, 0, 0, 0, 1000, 2592000, -1, 100_000))
 
     def flags(self):
@@ -51,7 +50,7 @@ class Source:
         dialect = self.rng.choice(("text", "meta", "binary"))
         count = self.rng.choice((1, 1, 2, 5, 12, 30))
         requests = [getattr(self, dialect)() for _ in range(count)]
-        # A get of a key that is too long takes the replies before it away in memcached 1.6.18.
+        # A get of a too long key removes the replies before it in memcached 1.6.18.
         alone = [request for request in requests if request.startswith(b"get zzz")]
         return dialect, alone[:1] or requests
 
@@ -105,9 +104,9 @@ class Source:
         rng, key = self.rng, self.key()
         pick = rng.random()
         if pick < 0.4:
-            # Ours keeps a win through incr. memcached loses it where the item is in use just then (by a
-            # reply of this pipeline) or the number gets longer: numbers are not to be won here.
-            # Of T and those memcached does what comes last.
+            # Rowsocket keeps a win through incr. memcached loses it where the item is in use just then (by a
+            # reply of this pipeline) or the number gets longer, so numbers are not to be won here. memcached
+            # carries out the last of several T.
             marks = [b"T%d" % self.expiry()]
             if key not in NUMBERS and rng.random() < 0.5:
                 marks = [b"N30000", b"R60"]
@@ -116,7 +115,7 @@ class Source:
         if pick < 0.7:
             data = self.data(key)
             modes = (b"ME", b"MS", b"MR") + (() if key in NUMBERS else (b"MA", b"MP"))
-            # Not both: memcached's add does not compare what is absent.
+            # Add and a token do not stand together: memcached's add does not compare with an absent item.
             mode = rng.choice((*modes, b"C<token %s>" % key.hex().encode()))
             return self.meta_line(b"ms", key, b"k c q".split(), (
                 b"T%d" % self.expiry(), b"F%d" % self.flags(), mode, mode, b"O7"),
@@ -125,7 +124,7 @@ class Source:
             return self.meta_line(b"md", key, b"k".split(), (
                 b"O9", b"C<token %s>" % key.hex().encode()))
         if pick < 0.97:
-            # Not q with N: memcached tells of a number that it makes.
+            # q and N do not stand together: memcached answers a number that it creates.
             return self.meta_line(b"ma", rng.choice(NUMBERS), b"v v c k".split(), (
                 b"D%d" % rng.randrange(1000), rng.choice((b"q", b"N0 J5000000000")), b"MI", b"O3"))
         return rng.choice((b"mg\r\n", b"ms %s abc\r\n" % key, b"mg %s s s\r\n" % key, b"mn\r\n",
@@ -205,7 +204,7 @@ class Side:
         def taken(found):
             tokens.append(int(found[2] or found[4]))
             return (found[1] or found[3]) + b"<token>" + (b"\r\n" if found[1] else b"")
-        # Which error exactly is the vectors' business.
+        # The vectors test which error it is exactly.
         return WRONG.sub(b"ERROR", TEXT_TOKEN.sub(taken, answer)), tokens
 
     def packets(self, client, data):
@@ -220,7 +219,7 @@ class Side:
         return answer, tokens
 
     def learn(self):
-        """The tokens of all keys, as `gets` tells them."""
+        """Notes the tokens of all keys, as `gets` tells them."""
         found = self.clients["text"].get(*KEYS, verb="gets")
         self.known = {key.hex(): values[2] for key, values in found.items()}
         return {key: values[:2] for key, values in found.items()}

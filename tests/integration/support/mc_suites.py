@@ -1,9 +1,9 @@
-"""Test suites that others wrote for memcached, run against any server at host:port.
+"""Test suites of other projects for memcached, run against any server at host:port.
 
     memccapable          of libmemcached-tools, a Debian package that scripts/bootstrap installs
     pymemcache           its integration tests, which its package has
     memcached            its own t/*.t, as far as they suit an outside server; from its source
-None of them is part of this repository: what is fetched is pinned and stays in the cache.
+None of the suites is part of this repository: the downloads are pinned and stay in the cache.
 """
 
 import concurrent.futures
@@ -21,14 +21,15 @@ import third_party
 PYMEMCACHE = "pymemcache==4.0.0"
 PYMEMCACHE_SHA256 = "f507bc20e0dc8d562f8df9d872107a278df049fa496805c1431b926f3ddd0eab"
 
-# Those of memcached's tests that need no server of their own, those that take long first.
+# memcached's tests that need no server of their own; tests that take long come first.
 SCRIPTS = (
     "getset", "expirations", "issue_41", "binary", "flush-all", "issue_14", "metaget",
     "getandtouch", "touch", "issue_192", "noreply", "binary-get", "bogus-commands", "cas", "flags",
     "incrdecr", "issue_104", "issue_108", "issue_152", "issue_3", "issue_68", "issue_70",
     "malicious-commands", "multiversioning", "quit", "stats-detail", "strtol-testing")
 SCRIPT_TIMEOUT_S = 60
-# What memcached 1.6.18's tests expect and its later versions answer otherwise: (old, new) texts.
+# Results that memcached 1.6.18's tests expect and later versions of memcached answer otherwise: (old, new)
+# texts.
 SINCE_1_6_18 = {
     # The data block of a cas without a token is swallowed.
     "cas": [('is(scalar <$sock>, "ERROR\\r\\n", "cas empty, throw error");',
@@ -40,7 +41,7 @@ SINCE_1_6_18 = {
 
 
 def run(command, **kwargs):
-    """(exit code, what was printed)."""
+    """(exit code, output)"""
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
                           errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=180, check=False, **kwargs)
@@ -76,8 +77,8 @@ def script_path(name):
 
 
 class Script:
-    """What one of memcached's own tests printed. failed: the assertions that did not hold, by their
-    names; by their line of the source, where they have none."""
+    """The output of one of memcached's own tests. failed: the assertions that did not hold, by their names,
+    or by their line of the source where they have no name."""
 
     def __init__(self, name, code, printed):
         self.code, self.printed = code, printed
@@ -93,9 +94,9 @@ class Script:
 
 
 def run_script(name, address, no_flush_address, sql_socket=None, later=True):
-    """One of memcached's tests, on a server that has nothing stored and has counted nothing.
-    sql_socket: where SQL moves the server's clock; else the test waits.
-    later: it answers as memcached 1.6.45 does."""
+    """Runs one of memcached's tests, on a server that has nothing stored and has counted nothing. sql_socket:
+    a socket on which SQL moves the server's clock; without it the test waits. later: the server answers as
+    memcached 1.6.45 does."""
     with mc.Client(address) as client:
         assert client.command("flush_all") == b"OK"
         assert client.command("stats reset") == b"RESET"

@@ -1,4 +1,4 @@
-"""Containers of the tests' own, and what the mapping tables say."""
+"""Containers of the tests' own, and the content of the mapping tables."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from server import wait_until
 COLUMNS = ("name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
            "expire_time_column", "unique_idx_name_on_key")
 
-# What the demo container has, too.
+# The columns that the demo container has, too.
 WHOLE = ("k VARBINARY(250) PRIMARY KEY, v MEDIUMBLOB, f INT UNSIGNED NOT NULL DEFAULT 0,"
          " c DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
          " e BIGINT NOT NULL DEFAULT 0")
@@ -33,7 +33,7 @@ class Container:
 
     @classmethod
     def of(cls, server, table, key, value, index="PRIMARY"):
-        """One of a table that is there."""
+        """A container of an existing table."""
         db, name = table.split(".")
         container = cls.__new__(cls)
         container.server, container.name, container.table = server, name, table
@@ -48,7 +48,7 @@ class Container:
                      + ", %s" * len(values) + ")", self.name, *values.values())
 
     def ready(self, client=None):
-        """Waits until the library has seen it. Returns the client."""
+        """Waits until the library has seen the container. Returns the client."""
         client = client or mc.connect(self.server)
         wait_until(lambda: client.command(f"mg @@{self.name}.?") == b"EN", 10, f"container {self.name}")
         return client

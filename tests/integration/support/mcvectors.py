@@ -1,6 +1,6 @@
 """The golden vectors of memcached's protocol: their notation, playing and recording them.
 
-spec/vectors/README.md describes the notation: marks between ⟨ and ⟩, characters that are no bytes.
+spec/vectors/README.md describes the notation: marks between ⟨ and ⟩, characters that stand for no bytes.
 """
 
 import json
@@ -14,7 +14,7 @@ FOLDER = REPOSITORY / "spec" / "vectors" / "memcached"
 MARK = re.compile("⟨([^⟩]*)⟩")
 ANSWER_S = 5.0
 
-# Where a server's own tokens stand in its answers.
+# The places of a server's own tokens in its answers.
 TEXT_TOKEN = re.compile(rb"(VALUE [^ \r\n]+ \d+ \d+ )(\d+)\r\n|( c)(\d+)(?=[ \r])")
 
 
@@ -23,7 +23,7 @@ def load(path):
 
 
 def dialect(vector):
-    """By the first byte of the connection, as servers tell it."""
+    """The dialect by the first byte of the connection, as servers tell it."""
     return "binary" if sent_bytes(vector["steps"][0]["send"], {})[:1] == b"\x80" else "text"
 
 
@@ -42,7 +42,7 @@ def pieces(text):
 
 
 def fixed_bytes(mark):
-    """The bytes of a mark that stands for the same ones each time; None for the others."""
+    """The bytes of a mark that always stands for the same bytes; None for other marks."""
     if mark[0] == "hex":
         return bytes.fromhex("".join(mark[1:]))
     if mark[0] == "repeat":
@@ -67,10 +67,10 @@ def sent_bytes(text, tokens):
 
 
 class Expected:
-    """One `recv`, to be held against an answer."""
+    """One `recv`, to be compared with an answer."""
 
     def __init__(self, text):
-        self.groups = []  # what each group of the pattern stands for
+        self.groups = []  # the meaning of each group of the pattern
         self.pattern = b""
         for piece in pieces(text):
             if isinstance(piece, bytes):
@@ -87,7 +87,7 @@ class Expected:
         self.empty = not text
 
     def match(self, data, tokens):
-        """Whether data is that answer; the tokens in it are remembered, each to differ from the
+        """Whether data is that answer; the tokens in it are remembered, and each must differ from the
         others."""
         found = self.pattern.fullmatch(data)
         if not found:
@@ -108,13 +108,13 @@ class Expected:
 # --- Playing ---
 
 def empty(client):
-    """Every vector finds nothing stored."""
+    """Removes all items: every vector begins with an empty store."""
     assert client.command("flush_all") == b"OK"
 
 
 def play(connect, vector, ours):
-    """connect() gives a client. Returns the first step that is not answered as it should be, with
-    what came instead; None if all were."""
+    """connect() gives a client. Returns the first step with a wrong answer, together with the answer; None if
+    all answers are right."""
     with connect() as client:
         empty(client)
     tokens = {}
@@ -137,13 +137,13 @@ def play(connect, vector, ours):
 
 
 def answer(client, step, expected, tokens):
-    """Sends a step; None if the answer is the expected one, else what came."""
+    """Sends a step; None if the answer is the expected one, else the wrong answer."""
     try:
         client.send(sent_bytes(step["send"], tokens))
     except OSError as error:
         return f"(cannot send: {error})"
     if expected.empty:
-        return None  # anything that comes shows with the next step, or at the end
+        return None  # any answer shows in the next step, or at the end
     while not expected.match(client.buffer, tokens):
         try:
             client.receive_more()
@@ -156,7 +156,7 @@ def answer(client, step, expected, tokens):
 # --- Recording ---
 
 def record(connect, vector):
-    """Writes what the server answers into each step that has no `recv` yet."""
+    """Writes the server's answers into each step that has no `recv` yet."""
     if vector.get("only") == "ours":
         return
     with connect() as client:
@@ -224,7 +224,7 @@ def written_extras(opcode, status, data):
 # --- Files ---
 
 def dumps(about, vectors):
-    """A file as it is laid out: a step begins a line."""
+    """The text of a file in its layout: each step begins a line."""
     text = "{\n \"about\": %s,\n \"vectors\": [" % quoted(about)
     for number, vector in enumerate(vectors):
         head = {key: value for key, value in vector.items() if key != "steps"}

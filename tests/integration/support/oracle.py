@@ -1,4 +1,4 @@
-"""What SQL says a find must answer."""
+"""The answer that SQL gives to a find."""
 
 ORDER = {"=": "", "!=": "", ">": "", ">=": "", "<": "DESC", "<=": "DESC"}
 

@@ -1,4 +1,4 @@
-"""Random requests on random tables, most of which find something."""
+"""Random requests on random tables; most requests find something."""
 
 from kinds import NULL, V
 from sqlmodel import NOW, Find, Insert, Open
@@ -11,7 +11,7 @@ def writable(column):
 
 
 def without_ties(opened):
-    """Whether rows with equal keys, if there are any, have an order."""
+    """Whether rows with equal keys, if there are any, have a defined order."""
     return opened.table.ties_by_primary_key or (
         opened.index.unique and not any(part.column.nullable for part in opened.index.parts))
 
@@ -28,8 +28,8 @@ def random_opens(rng, name, table, first_id):
         opens.append(Open(first_id + len(opens), name, table, index, chosen, filters))
     arithmetic = [column for column in columns if column.kind.arithmetic and not column.auto]
     for index in table.indexes if arithmetic else ():
-        # Two columns can fail in two ways; what is left behind where nothing is taken back then
-        # depends on which is looked at first.
+        # Two columns can fail in two ways; without transactions, the order in which the columns are looked at
+        # then decides which changes are left behind.
         most = len(arithmetic) if table.engine == "InnoDB" else 1
         opens.append(Open(first_id + len(opens), name, table, index,
                           rng.sample(arithmetic, rng.randint(1, most)), []))
@@ -43,7 +43,7 @@ class Source:
         self.rng, self.opens, self.pool = rng, opens, pool
 
     def value(self, opened, column, edges):
-        """For storing."""
+        """A value to store."""
         rng = self.rng
         if rng.random() < (0.1 if column.nullable else 0.01 if edges else 0):
             return NULL
@@ -55,13 +55,13 @@ class Source:
         return known or column.kind.sample(rng)
 
     def known(self, opened, column, row=None):
-        """A value that is or was in the table, if there is one that can be asked for."""
+        """A value that is or was in the table, if there is one that can be compared."""
         rows = self.pool.get(opened.name)
         data = (row or self.rng.choice(rows)).get(column.name) if rows else None
         return V(data) if data not in (None, NOW) else None
 
     def keys(self, opened, parts, op):
-        """Mostly those of one row, so that composite keys find something."""
+        """Mostly the values of one row, so that composite keys find something."""
         rows = self.pool.get(opened.name)
         row = self.rng.choice(rows) if rows and self.rng.random() < 0.7 else None
         values = []
@@ -73,7 +73,7 @@ class Source:
         return values
 
     def key(self, opened, column, op):
-        """For comparing."""
+        """A value to compare with."""
         rng = self.rng
         if column.nullable and rng.random() < 0.1:
             return NULL
@@ -117,13 +117,13 @@ class Source:
         self.filters(request)
         if write:
             request.mod = self.modification(opened)
-        if request.filters or request.mod:  # their place is behind limit and offset
+        if request.filters or request.mod:  # filters and modifications stand behind limit and offset
             request.limit = request.limit or 1
             request.offset = request.offset or 0
         return request
 
     def options(self, request):
-        """Limit, offset and @."""
+        """Draws limit, offset and @."""
         rng = self.rng
         pick = rng.random()
         if pick < 0.25:
@@ -159,7 +159,7 @@ class Source:
         request.filters = tuple(chosen)
 
     def modifications(self, opened):
-        """Which of U D + - fit the columns of this id."""
+        """The modifications U, D, + and - that fit the columns of this id."""
         columns = opened.columns
         distinct = len(set(map(id, columns))) == len(columns)
         allowed = ["D"] if self.rng.random() < 0.15 else []
@@ -193,7 +193,7 @@ class Source:
         return self.find(write=False)
 
     def batch(self):
-        """Requests of one pipeline; every third time only finds (for the other port)."""
+        """The requests of one pipeline; every third pipeline has only finds (for the other port)."""
         size = self.rng.choice((1, 3, 10, 20, 40))
         if self.rng.random() < 0.25:
             return [self.find(write=False) for _ in range(size)]

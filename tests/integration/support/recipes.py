@@ -1,11 +1,11 @@
-"""The examples of a document, played against a server; what is shown must be what comes back.
+"""Plays the examples of a document against a server, whose answers must be those of the document.
 
-An example is a fenced block; its first line says what it is:
+An example is a fenced block; its first line names its kind:
 
     sql                       statements; a comment behind a query shows its rows
     handlersocket 9998, 9999  lines to and from that port; two spaces stand for one HT
     memcached                 lines to and from memcached's port
-    php, python               a program; the block `output` behind it is what it prints
+    php, python               a program; the block `output` behind it is its output
 
 Ports are those of the documents (3306, 9998, 9999, 11211); each block has a connection of its own.
 """
@@ -41,7 +41,7 @@ def sections(document):
 
 
 def play(server, sql, examples):
-    """Plays the examples of one section. sql: a session in the schema that they use."""
+    """Plays the examples of one section. sql: a session in the schema of the examples."""
     for number, (language, text) in enumerate(examples):
         kind, _, port = language.partition(" ")
         if kind == "sql":

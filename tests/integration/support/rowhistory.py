@@ -1,8 +1,8 @@
-"""Explains what many clients were answered about one row by one order of their requests.
+"""Explains the answers that many clients got about one row by one order of their requests.
 
 Every state of a row has a version of its own: increments add 1 to it, updates and inserts set one that
-was never used. A modification that tells the row before it therefore has one place in the order, and
-with it everything that it can have been answered. States are dictionaries of the columns.
+was never used. A modification that tells the row before it therefore has one place in the order, which
+decides its possible answers. States are dictionaries of the columns.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Event:
     connection: int
     kind: str  # read, change, delete, insert, anonymous
     seen: dict | None = None
-    change: object = None  # state -> state, of what changed the row
+    change: object = None  # state -> state, for requests that changed the row
     unmet: object = None   # state -> whether the condition is unmet; seen is None
 
 
@@ -80,7 +80,7 @@ class History:
         assert possible, ("found nothing where something always was", event)
 
     def _check_connections(self):
-        """What one connection asked took effect in the order in which it was sent."""
+        """The requests of one connection take effect in the order in which they were sent."""
         last = {}
         for event in self.events:
             at = self.places.get(id(event))

@@ -1,8 +1,7 @@
-"""A flash sale: many connections that take from the stock of one row, and the books of what they
-were told.
+"""A flash sale: many connections that take from the stock of one row, and the books of their answers.
 
 Every buyer sends a conditional decrement that asks for the value before it, again and again until
-the row is sold out. One thread plays them all, so that its clock orders what they sent and got:
+the row is sold out. One thread plays all buyers, so that its clock orders requests and answers:
 book entries are (sent, answered, value before) with one time for all connections.
 """
 
@@ -18,7 +17,7 @@ import hs
 import mc
 from server import wait_until
 
-KEEP = 3  # what the condition leaves in stock
+KEEP = 3  # the stock that the condition leaves
 
 
 def make_table(sql, db, stock, rows=1):
@@ -29,7 +28,7 @@ def make_table(sql, db, stock, rows=1):
 
 
 def make_counter(server, db):
-    """The table as a container of memcached, of the same name as the schema."""
+    """Makes the table a container of memcached, with the same name as the schema."""
     server.sql().run(
         "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns,"
         " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key)"
@@ -72,7 +71,7 @@ class Buyer:
         self.sock.setblocking(False)
 
     def begin(self, db):
-        """What stands before the first request. Returns the request."""
+        """Prepares the connection. Returns the request of every purchase."""
         self.sock.sendall(hs.line(*hs.open_tokens(0, db, "stock", "PRIMARY", "stock", "stock")))
         answer = b""
         while not answer.endswith(b"\n"):
@@ -84,7 +83,7 @@ class Buyer:
                                        mod=["-?", 1]))
 
     def answers(self, part):
-        """(value before or None, line of an error or None) of each answer that is whole by now."""
+        """(value before or None, error line or None) of each answer that is complete by now."""
         *lines, self.data = (self.data + part).split(b"\n")
         for line in lines:
             if line.startswith(b"0\t1\t"):
@@ -94,7 +93,7 @@ class Buyer:
 
 
 class CounterBuyer(Buyer):
-    """The same over memcached: `ma` with the guard, which tells the value behind."""
+    """A buyer over memcached: `ma` with the guard, whose answer is the value after the purchase."""
 
     port = "MEMCACHED_PORT"
 
@@ -125,8 +124,8 @@ class Sale:
 
     def __init__(self, server, db, connections, depth=1, rows=1, buyers=Buyer):
         allow_connections(connections)
-        self.books = []      # answered, in the order of the answers
-        self.unknown = []    # sent, and the connection ended first
+        self.books = []      # answered requests, in the order of the answers
+        self.unknown = []    # requests that were sent before the connection ended, without an answer
         self.errors = collections.Counter()
         self.error_replies = 0
         self.taken = 0
@@ -140,7 +139,7 @@ class Sale:
         self.active = len(self.buyers)
 
     def play(self, until=lambda sale: False, timeout_s=120):
-        """Until every buyer has been told that it is sold out, or `until` says so."""
+        """Plays until every buyer has been told that all is sold out, or `until` says so."""
         deadline = time.monotonic() + timeout_s
         for buyer in list(self.buyers.values()):
             self.send(buyer)
@@ -150,8 +149,8 @@ class Sale:
                 self.receive(self.buyers[descriptor])
 
     def play_until_killed(self, server, goal, delay_s, seconds_max=float("inf")):
-        """Plays until `goal` pieces are taken or the time is up, and on while a SIGKILL comes so much
-        later: it meets the server at work. Then until every connection has ended."""
+        """Plays until `goal` pieces are taken or the time is up, and goes on while a SIGKILL comes a given
+        time later, so that it meets the server at work. Ends when every connection has ended."""
         deadline = time.monotonic() + seconds_max
         self.play(lambda sale: sale.taken >= goal or time.monotonic() > deadline)
         killer = threading.Timer(delay_s, server.strike)
@@ -163,7 +162,7 @@ class Sale:
             server.kill()
 
     def leave(self, buyer):
-        """Goes away with a reset, requests under way or not."""
+        """Ends the connection with a reset, whether requests are under way or not."""
         buyer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.end(buyer)
 
@@ -232,8 +231,9 @@ def of_row(books, row):
 
 
 def order_violations(books):
-    """H3, of all answers about one row: whoever was answered before another asked has seen more stock
-    than that other. "Not applied" has seen no more than KEEP: nobody who asks after it may take any."""
+    """H3, for all answers about one row: a buyer who was answered before another buyer asked has seen more
+    stock than that other buyer. "Not applied" has seen no more than KEEP: no buyer who asks after that answer
+    may take a piece."""
     wrong = []
     by_answer = sorted(books, key=lambda one: one.answered)
     at, least = 0, float("inf")
@@ -248,7 +248,7 @@ def order_violations(books):
 
 
 def book_violations(books, stock, final):
-    """H1 and H2 of one row that was sold out: each piece sold once, none twice, none lost."""
+    """H1 and H2 of one row that was sold out: each piece is sold once, none twice, and none is lost."""
     befores = sorted(one.before for one in applied(books))
     wrong = []
     if final != KEEP:
@@ -262,7 +262,7 @@ def book_violations(books, stock, final):
 
 
 def crash_violations(sale, stock, final):
-    """H3, and H6: what was acknowledged is taken, and nothing that nobody asked for."""
+    """H3, and H6: acknowledged pieces are taken, and no piece that nobody asked for."""
     acknowledged, unknown = len(applied(sale.books)), len(sale.unknown)
     refused, taken = len(sale.books) - acknowledged, stock - final
     wrong = order_violations(sale.books)
@@ -279,14 +279,14 @@ def crash_violations(sale, stock, final):
 
 
 def error_violations(sale):
-    """Of a sale in which nothing is to go wrong."""
+    """The violations of a sale in which no request may fail."""
     return [f"answered {line!r}" for line in sale.errors]
 
 
 def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
                 connections=(1, 8, 64, 512), then=lambda server: None, seconds_max=float("inf")):
-    """A sale that ends with a SIGKILL at a random moment behind the first `goal` pieces, then(server),
-    and a restart. Returns what is wrong, and the sale."""
+    """A sale that ends with a SIGKILL at a random moment behind the first `goal` pieces, then(server), and a
+    restart. Returns the violations, and the sale."""
     sql = server.sql()
     # The table is there after the crash, however lazily the server flushes the sale.
     flush = sql.value("SELECT @@global.innodb_flush_log_at_trx_commit").decode()
@@ -310,6 +310,6 @@ def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
 
 
 def jain(counts):
-    """Jain's index of fairness (R. Jain et al., 1984): 1 when all are served alike."""
+    """Jain's index of fairness (R. Jain et al., 1984): 1 when all buyers are served alike."""
     total = sum(counts)
     return total * total / (len(counts) * sum(count * count for count in counts))

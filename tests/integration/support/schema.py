@@ -14,8 +14,8 @@ class Column:
     kind: object
     nullable: bool = True
     auto: bool = False
-    default: bytes | None = None   # SQL after DEFAULT
-    now: bool = False              # the server's clock may be in it
+    default: bytes | None = None   # the SQL text behind DEFAULT
+    now: bool = False              # the value may be the server's time
     on_update: str = ""
     generated: str = ""            # the expression
     stored: str = ""               # STORED or VIRTUAL
@@ -73,7 +73,7 @@ class Index:
 @dataclasses.dataclass
 class Table:
     columns: list
-    indexes: list  # the first one is the primary key
+    indexes: list  # the first index is the primary key
     engine: str
     partition: str = ""
 
@@ -138,7 +138,7 @@ def plain_column(rng, name):
     give_default(rng, column)
     kind = column.kind
     if type(kind) is Timestamp and not column.nullable:
-        column.now = True  # NULL stands for the clock
+        column.now = True  # NULL means the present time
     if rng.random() < 0.12:
         if isinstance(kind, Integer):
             column.check = f" CHECK ({name} <> 7)"
@@ -150,7 +150,7 @@ def plain_column(rng, name):
 
 
 def generated_column(rng, name, columns):
-    """A column computed of one of the others, or None."""
+    """A column computed from another column, or None."""
     base = rng.choice(columns)
     kind = base.kind
     if base.auto or base.now or base.generated:
@@ -171,7 +171,7 @@ def generated_column(rng, name, columns):
 
 
 def random_part(rng, column, engine):
-    """How this column may stand in an index; None if it cannot."""
+    """The way in which this column may stand in an index; None if it cannot."""
     kind = column.kind
     prefix = 0
     if not kind.indexable or (kind.prefixable and not column.generated and rng.random() < 0.25):
@@ -187,7 +187,7 @@ def random_part(rng, column, engine):
 def random_index(rng, name, columns, engine):
     chosen = rng.sample(columns, min(len(columns), rng.choice((1, 1, 2, 2, 3))))
     parts = [part for part in (random_part(rng, column, engine) for column in chosen) if part]
-    # The order among rows with the same prefix of a part is that of the next part: only last.
+    # A part with a prefix may only be the last: rows with equal prefixes have the order of the next part.
     for at, part in enumerate(parts[:-1]):
         if part.prefix:
             parts = parts[:at + 1]

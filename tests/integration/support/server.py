@@ -19,8 +19,8 @@ START_TIMEOUT_S = 90
 
 
 def interrupt_on_signals():
-    """An end from outside (timeout, CI, a terminal that is closed) is an interrupt: the servers are
-    stopped then as well."""
+    """An end from outside (timeout, CI, a closed terminal) counts as an interrupt, so that the servers are
+    stopped."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup
             signal.signal(number, signal.default_int_handler)
@@ -39,7 +39,7 @@ def wait_until(condition, timeout_s=10.0, what="the condition", step_s=0.01):
 
 
 def cache_dir():
-    """Where scripts/bootstrap keeps what it made."""
+    """The folder in which scripts/bootstrap keeps its results."""
     if os.environ.get("ROWSOCKET_CACHE"):
         return pathlib.Path(os.environ["ROWSOCKET_CACHE"]).absolute()
     if os.geteuid() == 0:
@@ -67,17 +67,17 @@ SERVERS = ("mariadb-10.11", "mariadb-11.8")
 
 
 def server_name():
-    """The server that the library is tested in, as scripts/test --server has it."""
+    """The server in which the library is tested, as in scripts/test --server."""
     return os.environ.get("ROWSOCKET_SERVER", SERVERS[0])
 
 
 def is_server_before(version):
-    """Whether the server is of an older line than (11, 8), for example."""
+    """Whether the server is older than version (11, 8), for example."""
     return tuple(map(int, server_name().split("-")[1].split("."))) < version
 
 
 def build_dir(preset):
-    """Where scripts/build has made a library for the server."""
+    """The folder in which scripts/build has made the library for the server."""
     suffix = "" if server_name() == SERVERS[0] else f"-{server_name()}"
     return REPOSITORY / (f"build-{preset}{suffix}")
 
@@ -88,8 +88,8 @@ def server_env(name=None):
 
 
 class Sql:
-    """One SQL session with SET NAMES utf8mb4; autocommit on. Values are what the text protocol
-    carries, as bytes: nothing is converted."""
+    """One SQL session with SET NAMES utf8mb4; autocommit on. Values are the bytes of the text protocol,
+    without conversion."""
 
     def __init__(self, path, database=None, **kwargs):
         self.connection = pymysql.connect(
@@ -112,13 +112,13 @@ class Sql:
             return [tuple(map(self._bytes, row)) for row in cursor.fetchall()]
 
     def row(self, query, *args):
-        """The only row."""
+        """The only row of the result."""
         rows = self.rows(query, *args)
         assert len(rows) == 1, (query, rows)
         return rows[0]
 
     def value(self, query, *args):
-        """The only cell."""
+        """The only cell of the result."""
         row = self.row(query, *args)
         assert len(row) == 1, (query, row)
         return row[0]
@@ -164,9 +164,8 @@ class StartFailed(Exception):
 
 
 class Server:
-    """One private server. Its directory goes when it stops, unless keep is set. environment: what
-    its process has in its environment beside our own. server: which one, server_name() if none is
-    named."""
+    """One private server. Its directory is removed when it stops, unless keep is set. environment: variables
+    that its process has besides those of this process. server: its name, by default server_name()."""
 
     def __init__(self, plugin, options=(), keep=False, directory=None, environment=None,
                  server=None):
@@ -209,11 +208,11 @@ class Server:
                        stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=True)
 
     def strike(self):
-        """SIGKILL, at this very moment; kill() clears up behind it."""
+        """SIGKILL, at this very moment; kill() must clear up after it."""
         os.kill(self.pid, signal.SIGKILL)
 
     def kill(self):
-        """SIGKILL."""
+        """SIGKILL, and the clean-up after it."""
         self.running = False
         subprocess.run([str(SCRIPT), "kill", str(self.directory)], capture_output=True,
                        stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False)
@@ -237,7 +236,7 @@ class Server:
         return int(self.env["PID"])
 
     def alive(self):
-        """Whether the process is there (and not a zombie)."""
+        """Whether the process exists (and is no zombie)."""
         try:
             status = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
@@ -254,7 +253,7 @@ class Server:
                 return False
         return True
 
-    # Connections: closed at the end of the test at the latest.
+    # Connections are closed at the end of the test at the latest.
 
     def sql(self, database=None, **kwargs):
         return self._keep(Sql(self.env["SQL_SOCKET"], database, **kwargs))

@@ -1,9 +1,9 @@
-"""The reference model: what each request of the protocol means, said in SQL.
+"""The reference model: the meaning of each request of the protocol, in SQL.
 
 Model.check(request, reply) carries the request out on the twin table and tells how the reply
 differs from SQL's answer (None if it does not). The rules are those of spec/handlersocket.md, "What
-'as SQL does' means": rows in index order, backwards for < and <=; composite keys compare as tuples in index order; NULL
-equals NULL and sorts lowest; = with a value that the column cannot hold finds nothing.
+'as SQL does' means": rows in index order, backwards for < and <=; composite keys compare as tuples in index
+order; NULL equals NULL and sorts lowest; = with a value that the column cannot hold finds nothing.
 """
 
 import dataclasses
@@ -16,19 +16,19 @@ from kinds import V
 
 HANDLER_ERRORS = {1062: "121", 1586: "121", 1452: "151", 1216: "151", 1451: "152", 1217: "152",
                   1205: "146", 1213: "149"}
-OUT_OF_RANGE = {"1264", "1690"}  # SQL itself uses one or the other, by the type of the expression
+OUT_OF_RANGE = {"1264", "1690"}  # SQL itself answers one of these, by the type of the expression
 NOW = b"<now>"
 
 
 @dataclasses.dataclass
 class Open:
     id: int
-    name: str        # of the table on the socket's side
+    name: str        # the name on the socket's side
     table: object    # schema.Table
     index: object    # schema.Index
     columns: list
     filters: list
-    whole: bool = False  # names every column that can be written
+    whole: bool = False  # the id names every column that can be written
 
     def tokens(self, db):
         return hs.open_tokens(self.id, db, self.name, self.index.name,
@@ -71,7 +71,7 @@ class Find:
 
 
 class Row:
-    """One row that the scan meets."""
+    """A row that the scan meets."""
 
     def __init__(self, cells, keys, columns, filters):
         self.key = cells[:keys]
@@ -114,7 +114,7 @@ def condition(index, op, keys):
 
 
 def filter_condition(column, op, value):
-    """SQL for a filter: 1 where it is met."""
+    """SQL for a filter: 1 where the filter holds."""
     if op in ("=", "!="):
         literal = b"NULL" if value.data is None else column.kind.compare(value.data)
         term = column.kind.comparand(column.name_b) + b" <=> " + literal
@@ -129,11 +129,11 @@ def compare_in_filter(column, value, relation):
 
 
 class Model:
-    """The twin tables and what the requests make of them."""
+    """The twin tables and the effects of the requests on them."""
 
     def __init__(self, sql, db, twins, recent_from):
         self.sql, self.db, self.twins = sql, db, twins  # twins: name on the socket's side: twin
-        self.recent_from = recent_from                  # clock values from here on are "now"
+        self.recent_from = recent_from                  # times from here on count as "now"
         self.refused = 0
 
     def twin(self, opened):
@@ -212,7 +212,7 @@ class Model:
             chosen.append(row)
             if len(chosen) == max(1, request.limit or 0):
                 break
-        # What @ finds twice is answered twice, and changed once.
+        # A row that @ finds twice is answered twice, and changed once.
         return list({row.key: row for row in chosen}.values()) if request.mod else chosen
 
     def select(self, request, keys, limit):
@@ -225,7 +225,7 @@ class Model:
         expressions = primary + [column.name_b for column in opened.columns] + filters
         expressions += [self.sign_change(request), b"DENSE_RANK() OVER (ORDER BY %s)" % index_order
                         if not opened.table.ties_by_primary_key else b"0"]
-        # Without indexes: with one over a virtual column the server's own ORDER BY loses rows.
+        # USE INDEX () because the server's own ORDER BY loses rows with an index over a virtual column.
         query = b"SELECT %s FROM %s USE INDEX () WHERE %s ORDER BY %s" % (
             b", ".join(expressions), self.twin(opened), condition(opened.index, request.op, keys),
             order.encode())
@@ -259,7 +259,7 @@ class Model:
         return b"CAST(%s AS SIGNED)" % column.name_b if text else column.name_b
 
     def compare_rows(self, request, rows, reply):
-        """Rows in order; where ties have no order, as sets between the borders of the ties."""
+        """Compares rows in order; rows whose order is not defined are compared as sets."""
         columns = request.open.columns
         cells = [cell for row in rows for cell in row.cells]
         expected = hs.Reply([b"0", b"%d" % len(columns), *cells])
@@ -279,7 +279,7 @@ class Model:
         return f"expected {expected}"
 
     def timeless(self, columns, reply):
-        """The rows of a reply, values of the clock replaced."""
+        """The rows of a reply, with times of the clock replaced."""
         if reply.code or not columns or len(reply.cells) % len(columns):
             return list(reply)
         return [tuple(NOW if cell and column.now and cell >= self.recent_from else cell
@@ -299,7 +299,7 @@ class Model:
         takes_back = len(statements) > 1 and request.open.table.engine == "InnoDB"
         if any(row.blocked for row in rows) and len(request.mod) > 2 and \
                 self.compare_error(1264, reply) is None:
-            return None  # a sign change in one column, out of range in another: either may be said
+            return None  # a sign change in one column, out of range in another: the answer may be either
         errno = self.attempt(statements, takes_back)
         if errno:
             return self.compare_error(errno, reply)
@@ -316,7 +316,7 @@ class Model:
             return b"DELETE FROM %s WHERE %s" % (self.twin(opened), where)
         terms = []
         values = request.mod[1:]
-        if mod == "U":  # values that are missing at the end of a line are empty strings
+        if mod == "U":  # missing values at the end of a line are empty strings
             values += (V(b""),) * (len(opened.columns) - len(values))
         for column, cell, value in zip(opened.columns, row.cells, values):
             if mod == "U":
@@ -329,8 +329,8 @@ class Model:
         return b"UPDATE %s SET %s WHERE %s" % (self.twin(opened), b", ".join(terms), where)
 
     def attempt(self, statements, takes_back=False):
-        """Runs them as one: the number of the error that refused them, or None. What engines
-        without transactions have done up to then stays."""
+        """Runs the statements as one: returns the number of the error that refused them, or None. Engines
+        without transactions keep the changes up to the error."""
         if takes_back:
             self.sql.run("SAVEPOINT request")
         try:

@@ -33,7 +33,7 @@ class Call:
 
 
 class Trace:
-    """strace attached to a server, for as long as the context lasts; calls afterwards."""
+    """strace, attached to a server for as long as the context lasts; it has the calls afterwards."""
 
     def __init__(self, server, path, extra=(), calls=CALLS):
         self.path = path
@@ -57,8 +57,8 @@ class Trace:
 
     @staticmethod
     def note_replies(clients):
-        """What they have received is in the trace from here on: a thread sends the next reply only
-        when strace has noted its last one."""
+        """The trace has the bytes that these clients have received: a thread sends the next reply only when
+        strace has noted its last send."""
         for client in clients:
             client.ask_for_nothing()
 
@@ -99,13 +99,13 @@ def unhex(text):
 
 
 def strings(text):
-    """The bytes of all strings of a call's arguments, one after the other."""
+    """The bytes of all strings in a call's arguments, joined."""
     return b"".join(bytes.fromhex(part.replace(b"\\x", b"").decode())
                     for part in STRING.findall(text))
 
 
 class Durability:
-    """Holds sends of replies against the flushes of the files that must have them."""
+    """Compares the sends of replies with the flushes of the files that must come before."""
 
     def __init__(self, calls, files, port):
         self.files = files  # parts of the names of redo log and binlog
@@ -118,7 +118,8 @@ class Durability:
                                if call.name in FLUSHES and file in call.file] for file in files}
 
     def violations(self, promises):
-        """promises: (marker that the write puts into the files, text that its reply shows)."""
+        """promises: (marker that the write puts into the files, text that its reply shows). Returns the
+        violations."""
         wrong = []
         for marker, shown in promises:
             send = self.send_of(shown)
@@ -143,12 +144,12 @@ class Durability:
         return [f"{marker!r} was answered before {file.decode()} was flushed"]
 
     def chain_violations(self, chain, promises):
-        """For requests that followed each other on one row. chain: for each, in that order, the
-        marker that it puts into each file. Of those that were merged only the last one's was
-        written, which covers them all.
+        """For requests that followed each other on one row. chain: for each request, in that order, the
+        marker that it puts into each file. Of merged requests only the marker of the last was written, which
+        covers all of them.
 
-        promises: (port of the client, text that its reply shows, place in the chain). Returns what
-        is wrong, and how many places have no write of their own in any file."""
+        promises: (port of the client, text that its reply shows, place in the chain). Returns the violations,
+        and the number of places that have no write of their own in any file."""
         wrong, unwritten = [], len(chain)
         covers = {}
         for file in self.files:
@@ -165,7 +166,7 @@ class Durability:
         return wrong, unwritten
 
     def writes_of(self, markers, file):
-        """The write that has each marker first, or None."""
+        """The first write that has each marker, or None."""
         found = [None] * len(markers)
         for call, data in self.writes[file]:
             for place, marker in enumerate(markers):
@@ -175,7 +176,7 @@ class Durability:
 
 
 def following(writes):
-    """For each place its write or, if it has none, that of the next place that has one."""
+    """For each place its write or, if the place has no write, that of the next place with one."""
     covers = list(writes)
     for place in reversed(range(len(covers) - 1)):
         covers[place] = covers[place] or covers[place + 1]

@@ -1,11 +1,11 @@
-"""Clients that others wrote, fetched into the cache when a test first asks for them.
+"""Clients of other projects, fetched into the cache when a test first asks for them.
 
     perl   libhsclient and Net::HandlerSocket of the original, from the server's source
     node   node-handlersocket from npm
     java   hs4j from Maven Central
     php    PHP and its memcached extension, from Debian
     python pymemcache from PyPI
-None of them is part of this repository. Where the tool to fetch or run one is missing, the test
+None of the clients is part of this repository. Where the tool to fetch or run one is missing, the test
 is skipped and says so.
 """
 
@@ -45,7 +45,7 @@ def run(*command, **kwargs):
 
 @contextlib.contextmanager
 def making(name):
-    """The folder of one client; yields None if it was made before, else a folder to fill."""
+    """Yields a folder to fill for one client, or None if the folder was made before."""
     root = cache_dir() / "clients"
     root.mkdir(parents=True, exist_ok=True)
     with open(root / f"{name}.lock", "w", encoding="ascii") as lock:
@@ -61,7 +61,7 @@ def making(name):
 
 
 def fetch(*command, **kwargs):
-    """A download: without a network the test is skipped."""
+    """Downloads a file; without a network the test is skipped."""
     try:
         run(*command, **kwargs)
     except (AssertionError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,4 @@
-"""scripts/torture: many rounds of what the tests do once or a few times, each from a seed of its own.
+"""scripts/torture: many rounds of work that the tests do once or a few times, each with a seed of its own.
 
 Rounds are shared out to processes, each with private servers of its own. A server is used (and, where
 that is the round, killed and started again) in one round after the other and replaced now and then,
@@ -25,8 +25,8 @@ from test_linearizable import make_register, random_histories
 from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vanishing_clients
 from test_tokens import TABLE, kills_and_reconnects
 
-SERVER_ROUNDS = 25  # that one server is used for
-SALE_SECONDS_MAX = 1.5  # before a kill, where few connections take long for what they shall buy
+SERVER_ROUNDS = 25  # rounds for which one server is used
+SALE_SECONDS_MAX = 1.5  # before a kill, because few connections take long for their purchases
 
 
 class Shop:
@@ -73,7 +73,7 @@ class Shop:
         return str(server.directory)
 
     def close(self, keep=False):
-        """Removes all; with keep the directories stay. Returns them."""
+        """Removes all servers; with keep the directories stay. Returns the directories."""
         return [self.remove(key, keep) for key in list(self.servers)]
 
 
@@ -81,7 +81,7 @@ def counts(sale):
     return {"applied": sale.taken, "unknown": len(sale.unknown)}
 
 
-# A round returns what is wrong, what it counted, and the server with its schema.
+# A round returns the violations, its counts, and the server with its schema.
 
 
 def sale_round(rng, shop, db):
@@ -111,7 +111,7 @@ def crash_round(rng, shop, db):
 
 
 def cut_round(rng, shop, db):
-    """A power cut: what was written and not flushed is gone (H7)."""
+    """A power cut: writes without a flush are gone (H7)."""
     server, cache = shop.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
@@ -120,7 +120,7 @@ def cut_round(rng, shop, db):
 
 
 def deadlock_round(rng, shop, db):
-    """One shape of a deadlock with a SQL transaction (H8)."""
+    """One kind of a deadlock with a SQL transaction (H8)."""
     server, _ = shop.server(rng.choice((
         [], BINLOG_OPTIONS, ["--innodb-rollback-on-timeout=ON"])))
     names = {"lock_waits": "Handlersocket_lock_waits", "deadlocks": "Innodb_deadlocks"}
@@ -161,13 +161,13 @@ def token_round(rng, shop, db):
 
 
 def replica_round(rng, shop, db):
-    """What was acknowledged is on the semi-synchronous replica of a primary that is killed (H12)."""
+    """The acknowledged purchases are on the semi-synchronous replica of a primary that is killed (H12)."""
     wrong, sale, pair = killed_primary(shop.make_server, rng, db)
     return wrong, counts(sale), pair.replica
 
 
 def ddl_round(rng, shop, db):
-    """DDL meanwhile (H13)."""
+    """DDL during a sale (H13)."""
     server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
     wrong, sale = storm_of_ddl(server, db)
     return wrong, counts(sale), server
@@ -183,7 +183,7 @@ DEFAULT_ROUNDS, DEADLOCKS = 1000, 200
 
 
 def play_round(kinds, seed, number, shop):
-    """One round's entry for the result: kind, counts, what is wrong."""
+    """One round's entry for the result: kind, counts, violations."""
     kind, db = kinds[number % len(kinds)], f"round{number}"
     entry = {"kind": kind, "round": number, "seed": seed * 1_000_003 + number, "counts": {},
              "wrong": []}
@@ -195,7 +195,7 @@ def play_round(kinds, seed, number, shop):
         server.sql().run(f"DROP DATABASE {db}")
         server.close_clients()
         shop.end_round()
-    except Exception as error:  # noqa: B902 - a round that ends otherwise is a finding, too
+    except Exception as error:  # noqa: B902 - a round that ends with another exception is a finding, too
         entry["wrong"] += [repr(error), traceback.format_exc()]
     if entry["wrong"]:
         entry["directories"] = shop.close(keep=True)
@@ -203,7 +203,7 @@ def play_round(kinds, seed, number, shop):
 
 
 def play_rounds(kinds, seed, numbers, until, entries):
-    """One process: its rounds, as long as there is time. None at the end."""
+    """One process: plays its rounds, as long as there is time. Returns None at the end."""
     interrupt_on_signals()
     shop = Shop()
     try:
@@ -219,7 +219,7 @@ def play_rounds(kinds, seed, numbers, until, entries):
 
 
 class Result:
-    """What all rounds came to; goes on from the file of an earlier run if told to."""
+    """The result of all rounds; continues the file of an earlier run if it is told to."""
 
     def __init__(self, options):
         self.data = {"seed": options.seed, "only": options.kinds, "rounds": 0, "seconds": 0,
@@ -235,7 +235,7 @@ class Result:
         return [number for number in range(rounds) if number not in done]
 
     def add(self, entry):
-        """Sums up what was counted, and in how many rounds there was any of it."""
+        """Adds the counts, and the number of rounds in which each count is not 0."""
         kind = self.data["kinds"].setdefault(entry["kind"], {"rounds": 0})
         kind["rounds"] += 1
         for name, count in entry["counts"].items():
@@ -247,7 +247,7 @@ class Result:
         self.data["seconds"] = round(time.time() - self.began)
 
     def mark_done(self, number):
-        """Rounds that were played, as [first, last] of each stretch."""
+        """Notes the rounds that were played, as [first, last] of each stretch."""
         stretches = []
         for first, last in sorted([*self.data["done"], [number, number]]):
             if stretches and first <= stretches[-1][1] + 1:

@@ -1,6 +1,6 @@
 """Every column type of MariaDB with values at its edges; test_types plays them.
 
-Each row: (definition, values). Of the values SQL takes some and refuses others: which, SQL tells.
+Each row: (definition, values). SQL accepts some of the values and refuses others; the test asks SQL which.
 Text is sent as UTF-8, bytes as they are.
 """
 
@@ -102,7 +102,7 @@ PREFIXED = ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "JSON", "TINYBLOB", "B
 
 
 def key_of(definition):
-    """The key definition of a column x of this type, or nothing."""
+    """The key definition of a column x of this type, or None."""
     word = definition.split()[0].split("(")[0]
     if word in UNKEYED + ("VECTOR",):
         return ""

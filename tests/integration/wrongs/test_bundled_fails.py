@@ -1,5 +1,5 @@
-"""The checks of deadlocks, durability and DDL, run on MariaDB's own HandlerSocket plugin: there
-they must find what docs/WRONGS.md says, or they would find nothing here either."""
+"""The checks of deadlocks, durability and DDL, run on MariaDB's own HandlerSocket plugin: there they must
+find the faults in docs/WRONGS.md, or they would find no fault in this plugin either."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_acknowledged_writes_are_not_in_the_binlog(bundled, rng, tmp_path):
 
 
 def test_replies_leave_before_the_flush(bundled, rng, tmp_path):
-    """Of the redo log alone it takes a server that does not flush at each commit."""
+    """With the redo log alone, replies are early only on a server that does not flush at each commit."""
     server = bundled("--innodb-flush-log-at-trx-commit=2")
     early = replies_before_their_flush(server, "du", rng, tmp_path / "trace", [REDO], 3)
     assert any("before" in text for text in early), early
@@ -57,5 +57,5 @@ def test_one_kill_query_ends_all_writing(bundled):
         replies = [client.modify(0, "=", [1], ["+", 1]) for _ in range(3)]
         assert all(reply.code for reply in replies), replies
     except TimeoutError:
-        pass  # no answer any more
+        pass  # there is no answer any more
     assert sql.value("SELECT n FROM k.t") == b"1"

@@ -1,4 +1,4 @@
-"""Row 9 of docs/WRONGS.md: keys compare as in SQL's WHERE (spec/handlersocket.md says what that means)."""
+"""Row 9 of docs/WRONGS.md: keys compare as in SQL's WHERE, in the sense of spec/handlersocket.md."""
 
 import pytest
 
@@ -204,7 +204,8 @@ def test_float_key_that_is_no_number_finds_nothing(sql, rd, text):
 
 
 def test_float_in_front_of_another_key_part(sql, rd):
-    """Several values show the same text; what is behind them has no order of its own."""
+    """Several values have the same text; the key part behind them has no order of its own over all of
+    them."""
     sql.run("CREATE TABLE f (id INT PRIMARY KEY, x FLOAT, n INT, KEY both_parts (x, n), KEY down (x DESC, n))")
     sql.run("INSERT INTO f VALUES (1, 0.12345678, 5), (2, 0.123457, 3), (3, 0.2, 3), (4, 0.12345685, 4)")
     shown = [value for (value,) in (rd("f", "", "x").rows("=", [number])[0] for number in (1, 2, 4))]
@@ -221,7 +222,7 @@ def test_float_behind_the_front_of_a_text(sql, rd):
     sql.run("INSERT INTO f SELECT seq + 10, CONCAT('b', seq), 1.5 FROM seq_1_to_5000")
     before = int(sql.status("Handler_read_next"))
     assert rd("f", "k", "id").rows("=", ["abcdeA", "1.5"], 9) == [(b"2",)]
-    # Not to the end of the index.
+    # The scan does not go to the end of the index.
     assert int(sql.status("Handler_read_next")) - before < 1000
 
 
@@ -367,7 +368,7 @@ def test_collation_decides_what_is_equal(sql, hs_rd, db):
 @pytest.mark.ours
 @pytest.mark.parametrize("kind", ["TIMESTAMP(3)", "TIMESTAMP(6)"])
 def test_ranges_of_timestamp_from_a_fraction_of_a_second_that_it_cannot_hold(make_server, kind):
-    """2:30 at the end of March does not exist where this server stands."""
+    """2:30 at the end of March does not exist in the server's time zone."""
     server = make_server(environment={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3"})
     sql = server.sql()
     sql.run("CREATE DATABASE tz")
@@ -416,7 +417,8 @@ def test_dates_that_may_not_be_written_any_more_are_found_and_deleted(make_serve
 
 @pytest.mark.ours
 def test_letter_that_stands_for_two_in_an_index_prefix(sql, rd):
-    """'ä' is 'ae' there. An index of first characters has them far apart: `=` is as SQL's through it."""
+    """'ä' equals 'ae' in the collation. An index of first characters has the two far apart, but `=` finds
+    through it the rows that SQL finds."""
     for charset in ("latin1", "utf8mb4"):
         sql.run(f"CREATE TABLE {charset} (id INT PRIMARY KEY AUTO_INCREMENT, c VARCHAR(9), KEY k (c(1)))"
                 f" CHARACTER SET {charset} COLLATE {charset}_german2_ci")
@@ -433,8 +435,8 @@ def test_letter_that_stands_for_two_in_an_index_prefix(sql, rd):
 
 @pytest.mark.ours
 def test_numbers_of_more_digits_than_a_double_has(sql, rd, wr):
-    """They are shortened before they are read; what is half way between two DOUBLEs is rounded as by
-    SQL, by a digit far behind."""
+    """The digits are cut before they are read; a number half way between two DOUBLEs is rounded as by SQL, by
+    a digit far behind."""
     half = "9007199254740993"  # 2**53 + 1
     texts = ["1" + "0" * 900 + "e-900", half + "0" * 1000 + "e-1000", half + "0" * 999 + "1e-1000",
              half + "0" * 1000 + ".00e-1000", half + "0" * 1000 + ".001e-1000", "-" + half + "0" * 900 + "1E-901",

@@ -232,7 +232,7 @@ def test_value_that_strict_sql_refuses_is_refused(sql, wr, kind, value):
     index = wr("t", "", "id,x")
     assert index.insert(1, value).number == number
     assert sql.rows("SELECT * FROM t") == []
-    if kind == "JSON":  # a CHECK constraint: nothing can be stored for the update below
+    if kind == "JSON":  # a CHECK constraint: the value of the update below cannot be stored
         return
     sql.run("SET sql_mode = ''")
     sql.run("INSERT IGNORE INTO t VALUES (2, %s)", value)

@@ -1,5 +1,5 @@
-"""Rows 1 to 3 and 12 to 20 of docs/WRONGS.md, as seen on the wire. (Rows 1, 2, 12 and 13 have
-more in test_deadlock, test_replica, test_ddl and test_locks.)"""
+"""Rows 1 to 3 and 12 to 20 of docs/WRONGS.md, as seen on the wire. (test_deadlock, test_replica, test_ddl and
+test_locks test more of rows 1, 2, 12 and 13.)"""
 
 import socket
 import time
@@ -271,7 +271,7 @@ def test_missing_trailing_values_are_empty_strings(table, sql, rd, wr):
 
 @wrong(20)
 def test_null_among_in_values_is_null(sql, rd):
-    # In collations of uca1400, which are the default of newer servers, '' equals x'00'.
+    # In collations of uca1400, the default of newer servers, '' equals x'00'.
     sql.run("CREATE TABLE n (id INT PRIMARY KEY, x VARCHAR(9) COLLATE utf8mb4_general_ci,"
             " b VARBINARY(9), KEY(x), KEY(b))")
     sql.run("INSERT INTO n VALUES (1, NULL, NULL), (2, 'a', 'a'), (3, '', ''), (4, x'00', x'00')")

@@ -1,4 +1,4 @@
-"""Rows 10, 11, 19, 21 and 22 of docs/WRONGS.md: what a write leaves."""
+"""Rows 10, 11, 19, 21 and 22 of docs/WRONGS.md: the rows that a write leaves."""
 
 import threading
 
@@ -9,7 +9,7 @@ from hs import OK, counted, generated, refused, reply
 wrong = pytest.mark.bundled_wrong
 
 
-# Row 10: each row at most once.
+# Row 10: each row is changed at most once.
 
 @pytest.fixture
 def twenty(sql):
@@ -305,7 +305,7 @@ def test_table_without_transactions_written_from_both_sides_stays_sound(server, 
             for number in range(150):
                 other.run("INSERT INTO t (who, x) VALUES ('s', REPEAT(%s, %s))", "s", number % 190 + 1)
                 other.run("UPDATE t SET x = CONCAT('u', x) WHERE who = 's' ORDER BY id LIMIT 1")
-        except Exception as error:  # shown by the assertion below
+        except Exception as error:  # the assertion below shows it
             failures.append(error)
 
     index = wr("t", "", "who,x")

@@ -61,7 +61,7 @@ def binary(port):
 
 
 def outcome(call, *arguments):
-    """What pylibmc answers in one dialect it raises in the other."""
+    """The outcome of a call: pylibmc answers in one dialect what it raises as an error in the other."""
     try:
         return call(*arguments)
     except Exception as error:  # pylint: disable=broad-except

@@ -13,7 +13,8 @@ using handlersocket::Command;
 using model::ErrorCode;
 
 namespace {
-/// Whoever has no access is refused whatever values he sends.
+/// Limits for a connection without access: its requests are refused whatever values they have, so
+/// that no values are kept.
 constexpr model::Limits kNoValues = [] {
   model::Limits limits;
   limits.values_max = 0;
@@ -74,11 +75,13 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
 void HandlerSocket::Authenticate(Command& command, Item* item) {
   const bool has_key = !command.auth_key.is_null();
   const std::string_view key = command.auth_key.text();
-  // Without a secret only the empty key is right, and a wrong one locks nothing.
+  // Without a secret only the empty key is right, and a wrong key locks the connection out of
+  // nothing.
   const bool matches =
       has_key && (settings_.secret.empty() ? key.empty() : settings_.secret.Matches(key));
   if (!matches) command.errors.Add(ErrorCode::kUnauth);
-  // "Checked before the key": another type leaves the authorisation as it is.
+  // "Checked before the key" (spec/handlersocket.md): a wrong type leaves the authorization as it
+  // is.
   const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
   item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
   if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
@@ -89,13 +92,15 @@ size_t HandlerSocket::ColumnsOf(uint64_t id) const {
   return index != nullptr ? index->columns() + index->filter_columns() : 0;
 }
 
-// Each costs the server some memory for as long as the id is open.
+// Whether the connection may open so many columns more: each costs the server some memory for as
+// long as the id is open.
 bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
   const size_t wanted = open.columns.size() + open.filter_columns.size();
   return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
 }
 
-// Nothing has a name so long. For each of an open index several copies are kept.
+// No table or column has a name so long. The limit matters because several copies of the names of
+// an open index are kept.
 void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors) {
   const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
   if (is_long(open.database) || is_long(open.table)) errors->Add(ErrorCode::kOpenTable);
@@ -165,7 +170,8 @@ void HandlerSocket::PrepareRequest(Command& command, Item* item) {
   item->request = command.request;
 }
 
-// T <token> <request>. False: an index of the table of tokens has to be opened first.
+// Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
+// first.
 bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
   handlersocket::Tokens tokens(line);
   tokens.NextOrEmpty();
@@ -212,7 +218,7 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
 }
 
 bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
-  // With a token it is about another table as well.
+  // A find with a token concerns the table of tokens as well.
   return item.detail != nullptr || writes.MayConcern(item.row());
 }
 
@@ -257,7 +263,7 @@ void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
 }
 
 void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
-  // Never a success by mistake.
+  // An error reply must never look like success.
   if (error.ok()) error.code = ErrorCode::kInternal;
   handlersocket::AppendError(error, &out);
 }

@@ -1,4 +1,4 @@
-// The HandlerSocket protocol on one connection: its ids, its authorisation, its replies.
+// The HandlerSocket protocol on one connection: its ids, its authorization, its replies.
 //
 // Threads and lifetime: see exec/frontend.h.
 // Limits: index_ids_max ids; lines of line_bytes_max bytes, fewer before authentication.
@@ -19,7 +19,7 @@ namespace rowsocket::frontend {
 /// What all connections of one port share; outlives them.
 struct HandlerSocketSettings {
   bool writable = false;
-  base::Secret secret;  ///< Empty: nobody needs to authenticate.
+  base::Secret secret;  ///< Empty: clients need not authenticate.
   TokenSettings tokens;
   model::Limits limits;
 };
@@ -59,9 +59,9 @@ class HandlerSocket final : public exec::Frontend {
   handlersocket::Framer framer_;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
-  std::unique_ptr<engine::IndexNames> names_;            ///< Of the P that was parsed last.
-  std::unique_ptr<TokenBook> tokens_;                    ///< Since the first request with a token.
-  bool tokens_failed_ = false;  ///< The request at the front could not have its table.
+  std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.
+  std::unique_ptr<TokenBook> tokens_;  ///< From the first request with a token on.
+  bool tokens_failed_ = false;  ///< The request at the front could not have the table of tokens.
   bool authenticated_;
 };
 

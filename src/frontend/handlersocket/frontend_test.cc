@@ -123,8 +123,8 @@ TEST_F(HandlerSocketTest, IdsHaveALimitOfColumnsTogether) {
   EXPECT_EQ("0\t1", open(2047, 4096));
 }
 
-// Each line has at least two wrongs; the first in the order of the protocol's table is answered.
-TEST_F(HandlerSocketTest, FirstOfSeveralWrongsIsAnswered) {
+// Each line has at least two faults; the first in the order of the protocol's table is answered.
+TEST_F(HandlerSocketTest, FirstOfSeveralFaultsIsAnswered) {
   for (const bool writable : {false, true}) {
     Connect(writable);
     const char* const port = writable ? "write port" : "read port";
@@ -169,7 +169,7 @@ TEST_F(HandlerSocketTest, FirstOfSeveralWrongsIsAnswered) {
   }
 }
 
-TEST_F(HandlerSocketTest, WrongsThatNeedNoEngineDoNotReachIt) {
+TEST_F(HandlerSocketTest, FaultsThatNeedNoEngineDoNotReachIt) {
   Connect(false);
   ASSERT_EQ("0\t1", Ask(kOpen));
   const uint64_t opens_before = store_.calls(Call::Kind::kOpenIndex);
@@ -185,7 +185,7 @@ TEST_F(HandlerSocketTest, WithoutASecretOnlyTheEmptyKeyIsRight) {
   ExpectReplies({{"A\t1\n", "0\t1"},
                  {"A\t1\t\n", "0\t1"},
                  {"A\t1\tany\n", "3\t1\tunauth"},
-                 {kOpen, "0\t1"},  // Which locks nothing.
+                 {kOpen, "0\t1"},  // A wrong key, which locks the client out of nothing.
                  {"A\t2\n", "3\t1\tauthtype"},
                  {"A\n", "3\t1\tauthtype"},
                  {"0\t=\t1\t1\n", "0\t2\t1\t10"}});
@@ -211,7 +211,7 @@ TEST_F(HandlerSocketTest, WithASecretItsKeyIsNeeded) {
   EXPECT_TRUE(frontend_->authenticated());
 }
 
-TEST_F(HandlerSocketTest, ValuesOfWhoHasNoAccessTakeNoMemory) {
+TEST_F(HandlerSocketTest, ValuesOfClientsWithoutAccessTakeNoMemory) {
   Connect(true, "secret");
   base::Arena arena;
   exec::Item item;
@@ -221,7 +221,7 @@ TEST_F(HandlerSocketTest, ValuesOfWhoHasNoAccessTakeNoMemory) {
   EXPECT_LT(arena.allocated_bytes(), 10'000 * sizeof(model::Value));
 }
 
-TEST_F(HandlerSocketTest, WrongKeyDropsTheAuthorisationAndAWrongTypeLeavesIt) {
+TEST_F(HandlerSocketTest, WrongKeyDropsTheAuthorizationAndAWrongTypeLeavesIt) {
   Connect(true, "secret");
   ExpectReplies({{"A\t1\tsecret\n", "0\t1"},
                  {kOpen, "0\t1"},
@@ -254,7 +254,7 @@ TEST_F(HandlerSocketTest, OpenAndAuthAreParsedWhenNothingIsBeforeThem) {
     EXPECT_EQ(Parsed::kItem, now.parsed) << line;
     EXPECT_EQ(line.size(), now.consumed);
   }
-  // All else may stand behind requests.
+  // All other lines may stand behind requests.
   for (const std::string line : {"0\t=\t1\t1\n", "bad\n", "\n"}) {
     Item item;
     EXPECT_EQ(Parsed::kItem, frontend_->Parse(line, true, arena, &item).parsed) << line;

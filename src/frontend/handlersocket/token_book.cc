@@ -33,7 +33,7 @@ uint64_t ToNumber(std::string_view text) {
   return number;
 }
 
-/// Whether a token with that row, or none, is one that was never used.
+/// Whether a token counts as never used: it has no row, or an expired one.
 bool IsNew(std::span<const Value> row, uint64_t expired_before_s) {
   return row.empty() || ToNumber(row[kCreated].text()) < expired_before_s;
 }
@@ -64,8 +64,8 @@ class Looker final : public model::RowEditor {
   Found found_ = Found::kNothing;
 };
 
-/// Keeps a token that is still new: a row that is absent locks nothing, so that another session may
-/// have kept it since it was looked for.
+/// Keeps a token that is still new. A row that is absent locks nothing, so that another session may
+/// have kept the token since Looker looked.
 class Keeper final : public model::RowEditor {
  public:
   Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
@@ -90,7 +90,8 @@ class Keeper final : public model::RowEditor {
   bool came_too_late_ = false;
 };
 
-/// Whether that of the table of tokens means that it was altered or dropped since it was opened.
+/// Whether the error of a request on the table of tokens means that the table was altered or
+/// dropped since it was opened.
 bool IsTableGone(const model::Error& error) {
   return error.code == ErrorCode::kOpenTable || error.code == ErrorCode::kIdxnum ||
          error.code == ErrorCode::kFld;
@@ -136,13 +137,14 @@ TokenedRequest* TokenBook::Describe(Value token, std::string_view line, const en
                                     base::Arena& arena) {
   const engine::IndexNames& names = index.names();
   std::string text;
-  // Either name is the primary key's.
+  // The empty name and PRIMARY both name the primary key.
   const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
   for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, &text);
   for (const std::string& column : names.columns) AppendName(column, &text);
   text.append(1, ';');
   for (const std::string& column : names.filter_columns) AppendName(column, &text);
-  // Behind the id, which another connection may have given to the same index otherwise.
+  // The line is kept from behind the id on, because another connection may have opened the same
+  // index with another id.
   text.append(line.substr(std::min(line.find('\t'), line.size())));
   char* kept = arena.AllocateBytes(text.size());
   text.copy(kept, text.size());
@@ -170,11 +172,12 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
     return outcome;
   }
   if (outcome.permanent) {
-    // Where rows cannot be taken back a token would stay whose request is gone.
+    // The table of tokens cannot take rows back, so that a token would stay whose request is gone.
     out.Truncate(begin);
     return engine::Outcome::Fail(ErrorCode::kTokenTable);
   }
-  // Durable when the turn has ended, though another session may have kept it just now (S3).
+  // The answer is durable when the turn has ended, even if another session kept the token just now
+  // (S3).
   if (looker.found() == Looker::Found::kAnswer) return {};
   if (looker.found() == Looker::Found::kAnother) {
     return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
@@ -184,11 +187,12 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   const engine::Outcome kept = Keep(request, session, out.view().substr(begin));
   if (kept.ok()) return outcome;
   if (outcome.permanent) {
-    // Nor can the request: it has its answer, and is not to run again with the others.
+    // The request cannot be taken back either: its answer stands, and it is not to run again with
+    // the others.
     outcome.transaction_lost = kept.transaction_lost;
     return outcome;
   }
-  // The request stands and its token does not: only the whole transaction can be taken back.
+  // The request stands without its token, and only the whole transaction can be taken back.
   out.Truncate(begin);
   engine::Outcome lost = kept;
   lost.transaction_lost = true;
@@ -207,8 +211,9 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
     kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
   if (!kept.ok()) return kept;
-  // What cannot be removed now will be later; nothing is left of a statement that failed (S2).
-  // Whoever waits here keeps others from the row of the request.
+  // Expired tokens that cannot be removed now are removed later; a failed statement leaves nothing
+  // behind (S2). A session that waits for locks leaves them to others, because its wait would keep
+  // others from the row of the request.
   if (session.WaitsForLocks()) return kept;
   const engine::Outcome purged = Purge(session);
   return purged.transaction_lost ? purged : kept;

@@ -4,9 +4,9 @@
 // Flow, for a request with a token:
 //   Find -> kept already: its answer again, or tokendiffers when the request is another one
 //        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
-// Two of the same token at once meet in the table's primary key: one of them waits or runs again,
-// also when the other has kept it between this one's Find and its Keep.
-// Keeping one removes up to kTokensPurgedAtOnce that have expired; an expired one counts as new.
+// Two requests with the same token at once meet in the table's primary key: one of them waits or
+// runs again, also when the other has kept the token between the Find and the Keep of the first.
+// Keeping a token removes up to kTokensPurgedAtOnce expired tokens; an expired token counts as new.
 //
 // Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
 // Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql).
@@ -32,10 +32,10 @@ struct TokenSettings {
       now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
 };
 
-/// What a request with a token is known by; in the arena of its turn.
+/// The identity of a request with a token; it lies in the arena of the request's turn.
 struct TokenedRequest : exec::ItemDetail {
   model::Value token;
-  std::string_view text;  ///< The same for the same request on the same columns, else another.
+  std::string_view text;  ///< Equal for equal requests on the same columns only.
 };
 
 class TokenBook {
@@ -44,18 +44,18 @@ class TokenBook {
 
   /// The next index that has to be opened before Execute; null when all are.
   const engine::IndexNames* ToOpen() const;
-  /// False when the index is not as it should be.
+  /// False when the index could not be opened.
   bool Opened(std::shared_ptr<engine::Index> index);
 
   /// Makes what Execute needs. `line` is the request without its token.
   static TokenedRequest* Describe(model::Value token, std::string_view line,
                                   const engine::Index& index, base::Arena& arena);
 
-  /// Appends the kept answer, or calls `execute` and keeps what it appends when it succeeds.
-  /// Nothing is appended when the outcome is not ok, but by `execute`.
+  /// Appends the kept answer, or calls `execute` and keeps what `execute` appends when it succeeds.
+  /// When the outcome is not ok, only `execute` may have appended something.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
                           base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
-  /// What Execute may have changed beside its request's own row.
+  /// Adds what Execute may change beside the row of the request.
   void AddWrites(exec::WriteSet& writes) const;
 
  private:

@@ -20,7 +20,7 @@ enum class MemcachedStat : uint8_t {
   kCount
 };
 
-/// By MemcachedStat.
+/// Ordered by MemcachedStat.
 inline constexpr base::CounterInfo kMemcachedStatInfo[] = {
 #define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
   {name, base::CounterType::type, plugins, stats},
@@ -33,7 +33,7 @@ inline constexpr base::AverageInfo<MemcachedStat> kMemcachedAverages[] = {
 #include "frontend/memcached/counters.inc"
 };
 
-/// Requests of which one is timed.
+/// One of so many requests is timed.
 inline constexpr uint32_t kSampleEvery = 16;
 
 class MemcachedCounters {

@@ -36,7 +36,7 @@ class MemcachedDetails {
     const size_t end = key.find(':');
     if (end == std::string_view::npos) return;
     const std::string_view prefix = key.substr(0, end);
-    // A key of binary requests, or of base64, may hold what would end a line of the dump.
+    // A key of a binary request, or in base64, may hold bytes that would end a line of the dump.
     const auto breaks = [](unsigned char byte) { return byte <= ' ' || byte == 0x7f; };
     if (std::any_of(prefix.begin(), prefix.end(), breaks)) return;
     const base::MutexLock lock(mutex_);
@@ -51,7 +51,7 @@ class MemcachedDetails {
     found->second.deletes += counts.deletes;
   }
 
-  /// A line for each, as `PREFIX foo get 2 hit 1 set 1 del 0`.
+  /// One line for each beginning, as `PREFIX foo get 2 hit 1 set 1 del 0`.
   std::string Dump() const {
     const base::MutexLock lock(mutex_);
     std::string dump;

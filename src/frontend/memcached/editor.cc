@@ -13,7 +13,7 @@ using model::CellChange;
 using model::Decision;
 using model::Value;
 
-/// Room that a decision needs until it is carried out; one a thread.
+/// Memory that a decision needs until it is carried out; one for each thread.
 struct Editor::Scratch {
   base::Buffer joined;
   base::Buffer value;
@@ -25,7 +25,7 @@ struct Editor::Scratch {
     return scratch;
   }
 
-  /// For a new decision; what a large value has taken is given back.
+  /// For a new decision; the memory that a large value took is freed.
   void Reset() {
     arena.Reset();
     if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
@@ -54,7 +54,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   if (has_row_ && refusal_.data() != nullptr) {
     decision = Keep(Result::kRefused);
   } else if (command_.error == memcached::Error::kTooLarge) {
-    // A row that never expires is no cache's: it stays.
+    // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
     if (is_there_ && old_expiry_ms_ != kNever) decision = Decision::kDelete;
   } else if (Matches(&decision)) {
@@ -84,7 +84,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
         break;
     }
   }
-  // What has expired goes when somebody comes across it, with all of its columns.
+  // An expired row is deleted with all its columns by the next request that meets it.
   only_cleans_up_ = found_expired_ && decision != Decision::kStore;
   if (found_expired_) {
     decision = decision == Decision::kStore ? Decision::kRenew : Decision::kDelete;
@@ -134,11 +134,11 @@ bool Editor::Matches(Decision* decision) {
     *decision = Refuse("the container has no cas_column, which E and I need");
     return false;
   }
-  // To mg it is no condition: it only leaves out a value that the client has.
+  // For mg a token is no condition: it only leaves out a value that the client has.
   if (!command_.compares_cas || IsGet(command_.verb)) return true;
   if (!is_there_) {
     const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
-    if (counts && command_.creates) return true;  // There is nothing to compare with.
+    if (counts && command_.creates) return true;  // There is no token to compare with.
     const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
     *decision = Keep(joins ? Result::kNotStored : Result::kNotFound);
     return false;
@@ -160,8 +160,8 @@ Decision Editor::Store() {
                Result::kStored);
 }
 
-// An older token: the value is taken for what it is, out of date. How long it lives, and whether a
-// client renews it already, stays.
+// A value with an older token is stored as stale. The expiry and the promise that a client renews
+// the item stay.
 Decision Editor::StoreStale() {
   stale_ = true;
   kept_ = Kept::kPromise;
@@ -195,7 +195,7 @@ Decision Editor::Add() {
   if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
-  kept_ = Kept::kAll;  // The item stays the same one.
+  kept_ = Kept::kAll;  // A change of the number leaves it the same item.
   return WriteValue(NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 
@@ -218,14 +218,14 @@ Decision Editor::Remove() {
   if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
   if (!PutToken()) return Keep(Result::kRefused);
   stale_ = meta.invalidates;
-  // One that is emptied is another item, which nobody has read.
+  // An emptied item is another item, which no client has read.
   if (!meta.removes_value) kept_ = Kept::kAccess;
   result_ = Result::kDeleted;
   return Decision::kStore;
 }
 
-// Neither touch nor gat changes the token, which the column would do by itself; nor what only
-// counts as one, as NULL does.
+// Neither touch nor gat changes the token. A cas column that updates itself would change it, so
+// that the column is told to keep its value, even NULL, which counts as a token as well.
 Decision Editor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
@@ -244,8 +244,8 @@ Decision Editor::Touch() {
   return Decision::kStore;
 }
 
-// The row is gone when the reply is written: a value that it tells is copied. False: it is more
-// than a reply may hold.
+// The row is gone when the reply is written, so that a value in the reply is copied. False when the
+// value is larger than a reply may be.
 bool Editor::ShowRow(int64_t expiry_ms) {
   item_.value = old_value_;
   item_.size = old_value_.size();
@@ -261,13 +261,13 @@ bool Editor::ShowRow(int64_t expiry_ms) {
   return true;
 }
 
-// T and N, the later of which stands: as in memcached, where each flag is carried out in its turn.
+// Of T and N, the later flag counts: as in memcached, where each flag is carried out in its turn.
 int64_t Editor::CreatedExptime() const {
   const memcached::MetaFlags& meta = command_.meta;
   return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
 }
 
-/// Whether the flag there was carried out before the row was touched.
+/// Whether the flag at this place was carried out before the row was touched.
 bool Editor::IsSeenBefore(uint8_t flag_at) const {
   return flag_at != 0 && flag_at < command_.meta.exptime_at;
 }
@@ -277,7 +277,7 @@ int64_t Editor::renewal_ttl_s() const {
   return TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
 }
 
-/// What t tells of a row that was just made: what the flags before it have made of it.
+/// The remaining time that t tells of a row that was just made: as the flags before t have left it.
 int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
   const memcached::MetaFlags& meta = command_.meta;
   const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
@@ -287,14 +287,15 @@ int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
   return TtlOf(NewExpiry(sees_exptime ? command_.exptime : command_.create_exptime), now_ms_);
 }
 
-/// A container without a column for it keeps what would expire, and drops what has.
+/// In a container without a column of expiry, an item that would expire later never expires, and an
+/// item that has expired is dropped.
 int64_t Editor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
   const bool keeps = container_.expiry == containers::ExpiryKind::kNone && expiry_ms > now_ms_;
   return keeps ? kNever : expiry_ms;
 }
 
-// mg with N: what is not there is made empty, and this client is to fill it.
+// For mg with N: an absent item is made empty, and this client is to fill it.
 Decision Editor::GetOrCreate() {
   if (is_there_) {
     return Keep(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
@@ -328,7 +329,7 @@ Decision Editor::Write(std::span<const Value> columns, std::string_view value, u
   item_.ttl_s = TtlOf(expiry_ms, now_ms_);
   if (!PutToken()) return Keep(Result::kRefused);
   result_ = result;
-  // Stored, and expired already: it leaves nothing behind.
+  // An item that has expired already leaves no row behind.
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
 }
 
@@ -363,7 +364,7 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
   return true;
 }
 
-/// The token that a change leaves.
+/// Puts the token that the change leaves.
 bool Editor::PutToken() {
   if (container_.token == TokenKind::kHash) {
     const uint32_t flags = container_.has_flags ? item_.client_flags : 0;

@@ -1,7 +1,7 @@
 // Decides what one command does to one row.
 //
 // Flow: the engine calls Decide with the row under its lock, perhaps several times; afterwards
-// result() and what goes with it say what was decided last.
+// result() and the other accessors say what was decided last.
 // Threads: the session's. Lifetime: changes are views of the command, of the editor and of the
 // thread's scratch room, valid until the next Decide on the thread.
 #pragma once
@@ -34,9 +34,9 @@ class Editor final : public model::RowEditor {
     kNotNumeric,
     kTooLarge,
     kRefused,     ///< refusal() says why.
-    kUnshowable,  ///< More than a reply may hold: nothing was changed.
+    kUnshowable,  ///< The value is more than a reply may hold: nothing was changed.
   };
-  /// Which of the marks that the item had under its old token go on with the new one.
+  /// Which marks of the item go from its old token to the new one.
   enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
 
   Editor(MemcachedShared& shared, const Work& work, const Target& target);
@@ -45,25 +45,25 @@ class Editor final : public model::RowEditor {
                          std::span<const model::CellChange>* changes) override;
 
   Result result() const { return result_; }
-  /// Of the item as it is now.
+  /// The item as it is now.
   const memcached::Item& item() const { return item_; }
   uint64_t number() const { return number_; }
   std::string_view refusal() const { return refusal_; }
   int64_t now_ms() const { return now_ms_; }
-  /// Of a hit: the seconds left to live that R compares with.
+  /// The seconds left to live that R compares with. Of a hit only.
   int64_t renewal_ttl_s() const;
   bool found_expired() const { return found_expired_; }
-  /// The row is deleted for having expired alone; what was asked for changes nothing.
+  /// The row is deleted only because it has expired; the request itself changes nothing.
   bool only_cleans_up() const { return only_cleans_up_; }
-  /// The marks that the item has from now on.
+  /// The marks that the item has after the change.
   bool stale() const { return stale_; }
   Kept kept() const { return kept_; }
   bool promises() const { return promises_; }
   uint64_t old_token() const { return old_token_; }
-  /// The item's token is a hash of what was sent, and its columns may have made something else of
-  /// it.
+  /// The item's token is a hash of the bytes that were sent, and its columns may have stored other
+  /// bytes.
   bool is_token_of_sent() const { return is_token_of_sent_; }
-  /// What it is instead.
+  /// Sets the hash of the stored bytes as the token.
   void CorrectToken(uint64_t token) { item_.cas = token; }
 
  private:
@@ -72,7 +72,7 @@ class Editor final : public model::RowEditor {
   void ReadRow(std::span<const model::Value> row);
   model::Decision Keep(Result result);
   model::Decision Refuse(std::string_view why);
-  /// True when a token that must match does.
+  /// True when the token needs no match, or matches.
   bool Matches(model::Decision* decision);
 
   model::Decision Store();
@@ -84,7 +84,7 @@ class Editor final : public model::RowEditor {
   model::Decision GetOrCreate();
   model::Decision Create(std::string_view value, uint32_t flags, int64_t exptime, Result result);
 
-  /// All of an item: a new one, or one whose content is replaced.
+  /// Writes all of an item: a new item, or one whose content is replaced.
   model::Decision Write(std::span<const model::Value> columns, std::string_view value,
                         uint32_t flags, int64_t expiry_ms, Result result);
   model::Decision WriteValue(std::string_view value, Result result);
@@ -106,8 +106,8 @@ class Editor final : public model::RowEditor {
   const containers::Container& container_;
   int64_t now_ms_ = 0;
 
-  // The row, as Decide was given it.
-  bool has_row_ = false;  ///< Also one that has expired.
+  // The row that Decide was given.
+  bool has_row_ = false;  ///< True for an expired row as well.
   bool is_there_ = false;
   bool found_expired_ = false;
   uint32_t old_flags_ = 0;
@@ -115,7 +115,7 @@ class Editor final : public model::RowEditor {
   int64_t old_expiry_ms_ = kNever;
   std::string_view old_value_;
 
-  // What was decided.
+  // The last decision.
   bool only_cleans_up_ = false;
   Result result_ = Result::kRefused;
   memcached::Item item_;

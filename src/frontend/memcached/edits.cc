@@ -18,14 +18,16 @@ using Result = Editor::Result;
 
 namespace {
 
-/// The engine does not do it, now or later: a foreign key refers to the row, for instance. A lock
-/// that is waited for, in vain perhaps, is another matter: others wait behind this request.
+/// Whether the engine refuses the change now and later: a foreign key refers to the row, for
+/// instance. The end of a wait for a lock, even a vain one, is none: others wait behind this
+/// request.
 bool IsRefused(const Outcome& outcome) {
   return outcome.result == Outcome::Result::kFailed && !outcome.transaction_lost &&
          !model::EndsWait(outcome.error);
 }
 
-// The mark has moved on if the request is run again, but its row is as it was.
+// When the request runs again, the first run has moved the mark to another token, but the row is as
+// it was: the mark of the first run is taken.
 MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
                       const Editor& editor) {
   const MemcachedMark old =
@@ -55,7 +57,7 @@ bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& t
                 const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // The token that E gives, or that of content that was there before, may be one that has a mark.
+  // The token that E gives, or a hash of content that was there before, may have a mark already.
   const bool may_be_old =
       work.command.meta.has_new_cas || target.container->token == containers::TokenKind::kHash;
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
@@ -64,7 +66,7 @@ bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& t
   return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 
-/// What was decided about the item's marks holds for the token that it has now.
+/// Moves the item's marks to its new token, as the editor has decided.
 void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
   if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
@@ -74,8 +76,8 @@ void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const 
   shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
 }
 
-/// A hash of what was sent is made one of what is stored, if anybody asks for it: the token is that
-/// which the next `gets` tells.
+/// Replaces a token that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
+/// a mark needs it: the next `gets` tells the same token.
 Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target& target,
                   engine::Session& session, Editor* editor) {
   const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
@@ -130,7 +132,7 @@ void AppendResult(MemcachedShared& shared, const Work& work, const Target& targe
     case Result::kTooLarge:
       return memcached::AppendError(command, Error::kTooLarge, &out);
     case Result::kRefused:
-    case Result::kUnshowable:  // Answered before.
+    case Result::kUnshowable:  // ExecuteEdit has answered it.
       return memcached::AppendServerError(command, BinaryStatus::kInvalidArguments,
                                           editor.refusal(), &out);
   }
@@ -217,7 +219,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
       request.relaxed = target.container->relaxed;
     }
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
-    // To clean up is done as well as can be: the row stays, and is absent all the same.
+    // A failed deletion of an expired row is no failure of the request: the row stays, and is
+    // absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailBehind(all, outcome);
     if (editor.result() == Editor::Result::kUnshowable) {

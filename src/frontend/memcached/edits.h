@@ -1,7 +1,8 @@
-// Every verb that may change a row: decided about on the locked row, so that what it depends on
-// (is there a row, has it expired, what is its token, its number) cannot change meanwhile.
+// Every verb that may change a row. Its editor decides on the locked row, so that what the decision
+// depends on (whether there is a row, whether it has expired, its token, its number) cannot change
+// meanwhile.
 //
-// Flow: ExecuteEdit executes one edit a key, then writes the reply of what was decided.
+// Flow: ExecuteEdit executes one edit for each key, then writes the reply of the last decision.
 // Threads: the session's. Errors: an outcome that is not ok leaves a part of the reply in `out`,
 // which the caller takes back.
 #pragma once
@@ -16,11 +17,12 @@ namespace rowsocket::frontend {
 /// Whether the command is executed as an edit.
 bool IsEdit(const memcached::Command& command);
 
-/// The request of an edit, by which the executor knows that it writes, and which row. Its editor
-/// keeps every row; ExecuteEdit puts in the one that decides. Of several keys (gat) it names none.
+/// The request of an edit, which tells the executor that the item writes, and which row. Its editor
+/// keeps every row; ExecuteEdit puts in the editor that decides. For several keys (gat) it names no
+/// row.
 model::Request EditRequest(const Work& work);
 
-/// `request`: that of EditRequest.
+/// `request`: the result of EditRequest.
 engine::Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
                             engine::Session& session, base::Buffer& out);
 

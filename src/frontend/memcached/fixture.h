@@ -78,7 +78,7 @@ class MemcachedTest : public ::testing::Test {
     frontend_ = std::make_unique<Memcached>(*shared_);
   }
 
-  /// The reply to one request, in the turn that the session has begun.
+  /// The reply to one request, within the turn that the session has begun.
   static std::string ExecuteIn(engine::Session& session, Memcached& frontend,
                                std::string_view command) {
     base::Arena arena;
@@ -88,7 +88,7 @@ class MemcachedTest : public ::testing::Test {
     EXPECT_TRUE(frontend.Execute(item, session, out).ok());
     return std::string(out.view());
   }
-  /// The same in a turn that only reads.
+  /// The reply to one request in a turn that only reads.
   static std::string Read(engine::Session& session, Memcached& frontend, std::string_view command) {
     session.BeginTurn(false);
     const std::string reply = ExecuteIn(session, frontend, command);
@@ -135,7 +135,7 @@ class MemcachedTest : public ::testing::Test {
     return Ask("set " + key + " 0 " + exptime + " " + std::to_string(value.size()) + "\r\n" +
                value + "\r\n");
   }
-  /// The token that gets answers.
+  /// The token that `gets` answers.
   std::string Token(const std::string& key) {
     const std::string reply = Ask("gets " + key + "\r\n");
     const size_t end = reply.find("\r\n");

@@ -23,8 +23,9 @@ model::Request FlushRequest() {
 
 namespace {
 
-/// Deletes what is left of the rows with this key, which has a NULL, so that it may be that of any
-/// number of rows. Chunk by chunk, as an engine remembers all that one statement is to delete.
+/// Deletes the other rows with this key. The key has a NULL, so that any number of rows may have
+/// it. Rows are deleted in chunks, because an engine remembers all rows that one statement is to
+/// delete.
 Outcome DeleteEqual(const containers::Container& container, engine::Session& session,
                     std::span<const model::Value> key) {
   model::Request request = FlushRequest();
@@ -44,8 +45,8 @@ Outcome DeleteEqual(const containers::Container& container, engine::Session& ses
 
 }  // namespace
 
-// Chunk by chunk, each behind the last key of the one before: rows that are deleted already would
-// be passed over again and again otherwise.
+// Deletes chunk by chunk, each behind the last key of the chunk before: otherwise each search would
+// pass over the rows that are deleted already.
 Outcome DeleteAllRows(const containers::Container& container, engine::Session& session) {
   model::Request request = FlushRequest();
   std::vector<FoundKey> chunk;

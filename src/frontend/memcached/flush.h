@@ -11,11 +11,11 @@
 
 namespace rowsocket::frontend {
 
-/// By which the executor knows that a flush writes.
+/// The request that tells the executor that a flush writes.
 model::Request FlushRequest();
 
-/// Flushes at once, or notes when (MemcachedHousekeeper does it then). A later flush_all takes the
-/// place of one that is still to come.
+/// Flushes at once, or notes when (MemcachedHousekeeper does it then). A later flush_all replaces a
+/// flush that is still to come.
 engine::Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, engine::Session& session,
                              base::Buffer& out);
 

@@ -30,18 +30,18 @@ std::string_view Copy(std::string_view text, base::Arena& arena) {
   return {bytes.data(), bytes.size()};
 }
 
-/// A binary set that is too large still takes away what was stored and is to expire: nothing that
-/// is out of date is served on, as memcached has it.
+/// A binary set that is too large still deletes a stored item that expires: as in memcached,
+/// clients must not go on reading the old value.
 bool IsExecuted(const Command& command) {
   return command.error == memcached::Error::kNone ||
          (command.error == memcached::Error::kTooLarge && !command.keys.empty() &&
           command.dialect == memcached::Dialect::kBinary);
 }
 
-/// Empty where the policies let the command be done.
+/// Why the policies refuse the command; empty where they allow it.
 const std::string& RefusalByPolicy(const Command& command, const containers::Options& options) {
   if (IsGet(command.verb) || command.verb == Verb::kMetaDebug) {
-    // To touch or create a row takes leave for both.
+    // A get that touches or creates a row needs the permission for gets and for sets.
     const bool may_get = options.get_refusal.empty();
     return may_get && IsEdit(command) ? options.set_refusal : options.get_refusal;
   }
@@ -82,13 +82,13 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
     work.is_nothing = true;
     return {Parsed::kItem, step.consumed};
   }
-  // The parser knows of one command only that bytes yet to come belong to it: if one before it were
-  // to be given again, they would be taken off that one.
+  // The parser remembers for one command only that bytes yet to come belong to it. If an earlier
+  // command were parsed again, these bytes would be taken from it.
   if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
   item->closes = work.command.closes;
   if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
-    // A name that is not known may have been made a moment ago.
+    // A container with an unknown name may have been made a moment ago.
     if (AsksForContainer(work) && !has_refreshed_) {
       if (behind_requests) return {Parsed::kLater, 0};
       has_refreshed_ = true;
@@ -114,7 +114,7 @@ void Memcached::TakeSnapshot() {
   snapshot_ = shared_.catalog.current();
   standard_ = snapshot_->first;
   if (switched_to_.empty()) return;
-  // A container that is gone is not silently another one.
+  // When the connection's container is gone, the connection gets no other container without asking.
   standard_ = snapshot_->Find(switched_to_);
 }
 
@@ -152,13 +152,13 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   item->kind = Item::Kind::kRequest;
   item->index =
       is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
-  // One that is too large must not share a row, or it would meet the row's lock, and wait for it,
-  // before Execute is asked.
+  // An item that is too large must not share a row: it would meet the lock of the row, and wait for
+  // it, before Execute is asked.
   item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
 }
 
-/// What no execution is needed to know.
+/// Refuses what needs no execution to be refused.
 bool Memcached::Refuse(base::Arena& arena, Work* work) {
   const Command& command = work->command;
   std::string why;
@@ -176,7 +176,7 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
   return true;
 }
 
-/// The columns of a value that is to be stored.
+/// Splits the value that is to be stored into columns.
 bool Memcached::TakeValue(base::Arena& arena, Work* work) {
   if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
     return true;
@@ -241,7 +241,8 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
                         : ExecuteGet(shared_, work, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
-  // It cannot be given again, since its data is not kept: it does not wait for a lock.
+  // An item that is too large cannot be parsed again, since its data is not kept: it does not wait
+  // for a lock.
   const bool is_busy = outcome.result == Outcome::Result::kBusy;
   if (is_busy && work.command.error == memcached::Error::kTooLarge) {
     outcome.result = Outcome::Result::kFailed;
@@ -286,7 +287,7 @@ void Memcached::CountDetails(const Work& work, bool is_answered) {
   }
 }
 
-/// REQUIRES: the work of a request, whose containers are there still.
+/// REQUIRES: the work is of a kRequest item, whose containers still exist.
 void Memcached::CountContainers(const Work& work, bool failed) {
   const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
@@ -321,7 +322,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       answer.code == model::ErrorCode::kFld) {
     shared_.catalog.Distrust();
   }
-  // Of what was not committed nothing has happened.
+  // What was not committed has not happened.
   const Tally tally = answer.ok() ? work.tally : Tally{};
   MemcachedCounters& counters = shared_.counters;
   const Command& command = work.command;
@@ -332,7 +333,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
   switch (command.verb) {
     case Verb::kGat:
-      // mg with T is a touch only if there was something to touch.
+      // An mg with T counts as a touch only if it found an item.
       if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
         counters.Add(Stat::kTouches, work.targets.size());
         counters.Add(Stat::kTouchHits, tally.hits);

@@ -25,7 +25,7 @@ class Memcached final : public exec::Frontend {
              exec::Item* item) override;
   void Rewind() override {
     parser_.Rewind();
-    if (until_sample_ == kSampleEvery) until_sample_ = 1;  // Its sample was not finished.
+    if (until_sample_ == kSampleEvery) until_sample_ = 1;  // The sample before was not finished.
   }
   size_t input_bytes_max() const override {
     return memcached::InputBytesMax(shared_.settings.limits);
@@ -55,7 +55,7 @@ class Memcached final : public exec::Frontend {
   MemcachedShared& shared_;
   memcached::Parser parser_;
   std::shared_ptr<const containers::Snapshot> snapshot_;
-  const containers::Container* standard_ = nullptr;  ///< Of a key that names no container.
+  const containers::Container* standard_ = nullptr;  ///< The container of keys that name none.
   std::string switched_to_;                          ///< What `get @@name` chose; empty: nothing.
   bool has_refreshed_ = false;                       ///< For the command at the front of the input.
   uint32_t until_sample_ = 1;

@@ -24,15 +24,16 @@ TEST_F(MemcachedTest, GatWhoseReplyIsTooLargeChangesNothing) {
   settings_.limits.reply_bytes_max = 1024;
   Connect();
   for (const char* key : {"a", "b"}) Set(key, std::string(600, 'x'), "0");
-  // The turn takes it back, and answers with the error.
+  // The turn takes the part of the reply back, and answers with the error.
   EXPECT_EQ("", Ask("gat -1 a b\r\n"));
   EXPECT_EQ(0u, Ask("get a\r\n").find("VALUE a 0 600\r\n"));
   EXPECT_EQ(0u, Ask("get b\r\n").find("VALUE b 0 600\r\n"));
 }
 
-// What exec::CommitBoard asks: a get waits for the commit of a row that it may have read, no other.
+// As exec::CommitBoard asks: a get waits for the commit of a row that it may have read, and for no
+// other.
 TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
-  Ask("get a\r\n");  // The containers are known from now on.
+  Ask("get a\r\n");  // Reads the containers.
   base::Arena arena;
   const auto parse = [&](std::string_view input) {
     Item item;
@@ -78,7 +79,7 @@ TEST_F(MemcachedTest, NumbersHave64BitsAndStopAtZero) {
   EXPECT_EQ("NOT_FOUND\r\n", Ask("incr gone 1\r\n"));
 }
 
-TEST_F(MemcachedTest, NoreplySilencesWhatIsDone) {
+TEST_F(MemcachedTest, NoreplySilencesAnswersThatAreNoErrors) {
   EXPECT_EQ("VALUE a 0 1\r\n2\r\nEND\r\n",
             Ask("set a 0 0 1 noreply\r\n1\r\nadd a 0 0 1 noreply\r\nx\r\nincr a 1 noreply\r\n"
                 "delete b noreply\r\nget a\r\n"));
@@ -158,7 +159,7 @@ TEST_F(MemcachedTest, AClientsOwnTokenIsKept) {
             Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this token"));
 }
 
-TEST_F(MemcachedTest, BehindTheLargestTokenComesThatOfTheClock) {
+TEST_F(MemcachedTest, BehindTheLargestTokenComesTheClocksToken) {
   struct Column {
     Kind kind;
     bool is_unsigned;
@@ -204,7 +205,7 @@ TEST_F(MemcachedTest, AStaleItemIsWonOnce) {
   EXPECT_EQ("VA 1\r\n2\r\n", Ask("mg a v\r\n"));
 }
 
-TEST_F(MemcachedTest, WhatIsMissingIsMadeForTheFirst) {
+TEST_F(MemcachedTest, AMissingItemIsMadeForTheFirstClient) {
   EXPECT_EQ("VA 0 W\r\n\r\n", Ask("mg a v N30\r\n"));
   EXPECT_EQ("VA 0 Z\r\n\r\n", Ask("mg a v N30\r\n"));
   EXPECT_EQ("HD\r\n", Ask("ms a 1\r\nx\r\n"));
@@ -248,11 +249,11 @@ TEST_F(MemcachedTest, APrefixWorksInEveryVerbAndSwitches) {
   EXPECT_EQ("DELETED\r\n", Ask("delete @@pairs.x|7\r\n"));
 }
 
-TEST_F(MemcachedTest, AnEmptyNameIsNotThatOfTheConnectionsContainer) {
+TEST_F(MemcachedTest, AnEmptyNameDoesNotNameTheConnectionsContainer) {
   Ask("get @@default\r\n");
   EXPECT_EQ("SERVER_ERROR there is no container \r\n", Ask("get @@\r\n"));
   EXPECT_EQ("SERVER_ERROR there is no container \r\n", Ask("get @@.k\r\n"));
-  // Which has a name, when it is gone.
+  // The connection's container has a name, but the container is gone.
   Define({{"other", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
   shared_->catalog.RefreshNow(session_);
   EXPECT_EQ("SERVER_ERROR there is no container default\r\n", Ask("get k\r\n"));
@@ -265,8 +266,8 @@ TEST_F(MemcachedTest, AContainerThatCannotBeUsedSaysWhy) {
   EXPECT_EQ("STORED\r\n", Set("k", "v", "0"));
 }
 
-// What is answered without the engine is answered at the end of the turn, and a name that is not
-// known makes the connection take a new snapshot within one.
+// A reply that needs no engine is written at the end of the turn, and an unknown name makes the
+// connection take a new snapshot within a turn.
 TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
   EXPECT_EQ("END\r\n", Ask("get k\r\n"));
   base::Arena arena;
@@ -303,7 +304,7 @@ TEST_F(MemcachedTest, WithoutAFlagsColumnTheTokenIsOfNoFlags) {
   EXPECT_EQ("HD c" + Token("@@pairs.x|7") + "\r\n", stored);
 }
 
-TEST_F(MemcachedTest, ATokenOfTheContentIsOfWhatTheColumnsHold) {
+TEST_F(MemcachedTest, ATokenOfTheContentIsOfTheStoredColumns) {
   store_.CreateTable(
       {"test.numbers", {"id", "v"}, {{"PRIMARY", {0}}}, false, false, {{"v", Of(Kind::kInteger)}}});
   Define({{"default", "test", "numbers", "id", "v", "0", "0", "0", "PRIMARY"}});
@@ -414,7 +415,7 @@ TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
-TEST_F(MemcachedTest, ThePurgeRemovesWhatHasExpiredAndCounts) {
+TEST_F(MemcachedTest, ThePurgeRemovesExpiredRowsAndCountsThem) {
   MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
   for (int i = 0; i < 30; ++i) Set("e" + std::to_string(i), "1", "10");
   Set("stays", "1", "0");
@@ -454,7 +455,7 @@ TEST_F(MemcachedTest, StatsIgnoresWordsThatItDoesNotNeed) {
   EXPECT_EQ("ERROR\r\n", Ask("stats x settings\r\n"));
 }
 
-TEST_F(MemcachedTest, BinaryTalksOfTheSameRows) {
+TEST_F(MemcachedTest, BinaryReadsAndWritesTheSameRows) {
   Set("a", "12", "0");
   const std::string get(
       "\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x2a"
@@ -468,7 +469,7 @@ TEST_F(MemcachedTest, BinaryTalksOfTheSameRows) {
   EXPECT_NE(std::string(8, '\0'), reply.substr(16, 8));
 }
 
-TEST_F(MemcachedTest, WhatClosesSaysSo) {
+TEST_F(MemcachedTest, CommandsThatCloseSaySo) {
   base::Arena arena;
   Item item;
   frontend_->Parse("quit\r\n", false, arena, &item);

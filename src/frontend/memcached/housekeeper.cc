@@ -83,7 +83,7 @@ void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
   const int64_t now_ms = shared_.NowMs();
   const int64_t due_ms = std::max(at_ms, upkeep_[container->name()].flush_again_ms);
   if (now_ms < due_ms) return shared_.FlushIsDueAt(due_ms);
-  if (flush_.thread.joinable()) return;  // In a later round.
+  if (flush_.thread.joinable()) return;  // Another flush is under way: a later round begins this.
   flush_.container = container;
   flush_.at_ms = at_ms;
   flush_.flushed = false;
@@ -94,8 +94,8 @@ void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
     upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
 }
 
-// The server has become a replica since the flush was asked for. A flush that were kept for a later
-// failover would delete what has been written meanwhile.
+// Drops a flush that is due on a server that has become a replica since the flush was asked for. A
+// flush kept for a later failover would delete what has been written meanwhile.
 void MemcachedHousekeeper::DropDueFlush(const Container& container, std::string_view why) {
   int64_t at_ms = container.state->flush_at_ms.load();
   if (at_ms == 0) return;
@@ -105,7 +105,7 @@ void MemcachedHousekeeper::DropDueFlush(const Container& container, std::string_
               " is dropped: " + std::string(why));
 }
 
-// It waits for a row that is locked, as long as any request does, and the purge goes on.
+// A flush waits for a locked row as long as any request does, while the purge goes on.
 void MemcachedHousekeeper::Flush(engine::Session& session, const Container& container) {
   session.Describe("mode=housekeeping, flush_all");
   session.BeginTurn(true);
@@ -116,7 +116,8 @@ void MemcachedHousekeeper::TakeFlush() {
   if (flush_.thread.HasEnded()) AwaitFlush();
 }
 
-// Unless another has taken its place meanwhile. One that failed is tried again.
+// Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
+// failed is tried again.
 void MemcachedHousekeeper::AwaitFlush() {
   if (!flush_.thread.joinable()) return;
   flush_.thread.Join();

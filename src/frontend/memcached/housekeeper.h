@@ -1,9 +1,9 @@
-// The thread that removes what has expired, and carries out delayed flushes.
+// The thread that removes expired rows, and carries out delayed flushes.
 //
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
 // when a flush is due. Each round removes a chunk of each container (memcached_purge.h), in a
 // transaction of its own, so that other writers and replicas are not held up. A purge passes over a
-// row that is locked; a flush waits for it, as one that is due at once does. A replica removes
+// row that is locked; a flush waits for the row, as a flush without a delay does. A replica removes
 // nothing by itself: it waits for the changes of its source. Threads: Start and
 // Stop from the owner's. Limits: rows_per_second rows of one container. Errors: what fails is tried
 // again later.
@@ -34,9 +34,9 @@ class MemcachedHousekeeper {
   bool Start();
   void Stop();
 
-  /// One round over all containers, for tests: true when there may be more to do.
+  /// One round over all containers, for tests. True when there may be more to do.
   bool RunOnce(engine::Session& session);
-  /// For tests, too: until a flush that a round has begun has ended.
+  /// Waits until a flush that a round has begun has ended. For tests, too.
   void AwaitFlush();
 
  private:
@@ -55,8 +55,8 @@ class MemcachedHousekeeper {
   struct Upkeep {
     MemcachedPurge purge;
     bool has_more = true;        ///< Of the last round.
-    uint64_t thousandths = 0;    ///< Of a row that may be looked at, from the rounds before.
-    int64_t flush_again_ms = 0;  ///< One has failed: not before then.
+    uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
+    int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
   };
   std::map<std::string, Upkeep> upkeep_;  ///< By container.
 
@@ -65,7 +65,7 @@ class MemcachedHousekeeper {
     exec::SessionThread thread;
     ContainerPtr container;
     int64_t at_ms = 0;
-    bool flushed = false;  ///< Its thread's, until that has ended.
+    bool flushed = false;  ///< Written by the flush's thread until that has ended.
   };
   FlushUnderWay flush_;
 

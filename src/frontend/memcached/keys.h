@@ -1,4 +1,4 @@
-// Keys of rows, for those who go through a container: copied out of a find of Container::keys.
+// Keys of rows, for code that goes through a container: copied out of a find of Container::keys.
 //
 // Threads: one owner. Lifetime: the rows are copies.
 #pragma once
@@ -14,7 +14,7 @@
 namespace rowsocket::frontend {
 
 struct FoundKey {
-  std::optional<std::string> expiry;  ///< Without a value: NULL, or no such column.
+  std::optional<std::string> expiry;  ///< Without a value: NULL, or no column of expiry.
   std::vector<std::optional<std::string>> parts;
 
   std::vector<model::Value> Values() const {

@@ -1,10 +1,12 @@
-// What meta commands tell about items beside their rows: stale, a client has been told to renew it,
-// it has been read. In memory only; a row that was changed since, by anybody, has no marks.
+// What meta commands note of items beside their rows: an item is stale, a client has won (was told
+// to renew it), a client has read it. Marks are in memory only; a row that any session has changed
+// since has no marks.
 //
-// A key is one without the container's name: a row has its marks whichever way it is asked for.
+// The key of a mark is without the container's name: a row has its marks however a client names its
+// container.
 // Threads: all; one lock a part.
-// Limits: kMemcachedMarksMax marks; when a part is full, an arbitrary mark of it goes, which means
-// that one more client is told to renew its item.
+// Limits: kMemcachedMarksMax marks; when a part is full, an arbitrary mark of the part is dropped,
+// so that one more client is told to renew its item.
 #pragma once
 
 #include <array>
@@ -21,12 +23,12 @@
 namespace rowsocket::frontend {
 
 struct MemcachedMark {
-  uint64_t token = 0;  ///< The item's when it was marked.
+  uint64_t token = 0;  ///< The item's token when it was marked.
   bool stale = false;
-  bool promised = false;  ///< Some client has won.
+  bool promised = false;  ///< A client has won.
   bool was_read = false;
   int64_t read_ms = 0;
-  uint64_t winner = 0;  ///< The request that won: it has still won when it is run again.
+  uint64_t winner = 0;  ///< The request that won: when it runs again, it has still won.
 
   bool empty() const { return !stale && !promised && !was_read; }
 };
@@ -35,8 +37,8 @@ class MemcachedMarks {
  public:
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
-  /// Calls `look` with the mark of a key, an empty one where there is none for this token. What it
-  /// leaves is kept, unless that is empty.
+  /// Calls `look` with the mark of a key, or with an empty one where there is none for this token.
+  /// The mark that `look` leaves is kept, unless it is empty.
   template <typename Look>
   void With(const void* container, std::string_view key, uint64_t token, Look look) {
     const std::string name = NameOf(container, key);
@@ -66,9 +68,9 @@ class MemcachedMarks {
     return known != nullptr ? *known : MemcachedMark();
   }
 
-  /// A change of the row that is not committed yet gives it this mark, which may be empty. Who
-  /// still has the row as it was, because of that or because the change is taken back, finds the
-  /// mark that it had.
+  /// Notes the mark, which may be empty, that a change gives the row before the change is
+  /// committed. A session that still reads the row as it was, before the commit or after a
+  /// rollback, finds the mark that the row had.
   void Move(const void* container, std::string_view key, uint64_t old_token,
             const MemcachedMark& mark) {
     const std::string name = NameOf(container, key);
@@ -87,8 +89,8 @@ class MemcachedMarks {
   }
 
  private:
-  /// Of one row, from the last change to those before it, whose tokens others may still see: a
-  /// batch may change a row more than once.
+  /// The marks of one row, from the last change back to earlier changes, whose tokens other
+  /// sessions may still see: a batch may change a row more than once.
   using Marks = std::array<MemcachedMark, 3>;
 
   static MemcachedMark* Find(Marks& marks, uint64_t token) {

@@ -51,7 +51,7 @@ TEST_F(MemcachedTest, AGetComparesATokenThatItDoesNotTell) {
   EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg a v C0\r\n"));
 }
 
-TEST_F(MemcachedTest, WhatWasJustMadeHasNotBeenRead) {
+TEST_F(MemcachedTest, AnItemThatWasJustMadeHasNotBeenRead) {
   EXPECT_EQ("HD h0 l0 W\r\n", Ask("mg a N30 h l\r\n"));
   EXPECT_EQ("HD h1 Z\r\n", Ask("mg a h\r\n"));
   EXPECT_EQ("HD h0 W\r\n", Ask("mg b N30 h u\r\n"));
@@ -71,7 +71,7 @@ TEST_F(MemcachedTest, ANumberThatIsChangedKeepsItsMarks) {
   EXPECT_EQ("VA 1 X W\r\n6\r\n", Ask("mg a v\r\n"));
   EXPECT_EQ("10\r\n", Ask("incr a 4\r\n"));
   EXPECT_EQ("VA 2 Z X\r\n10\r\n", Ask("mg a v\r\n"));
-  // A number that was not there has no marks to keep.
+  // A number that was absent has no marks to keep.
   Ask("delete a\r\nma a N0 J5\r\n");
   EXPECT_EQ("VA 1\r\n5\r\n", Ask("mg a v\r\n"));
 }
@@ -91,7 +91,7 @@ TEST_F(MemcachedTest, ANumberKeepsItsMarksWhenItsBatchRunsAgain) {
   EXPECT_EQ("VA 1 X W\r\n6\r\n", Ask("mg a v\r\n"));
 }
 
-// Who reads meanwhile has the row, and its marks, as they were.
+// Sessions that read meanwhile have the row, and its marks, as they were.
 TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
   Memcached reader(*shared_);
@@ -109,7 +109,7 @@ TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", Read(other, reader, "mg a v\r\n"));
 }
 
-// The batch has changed the row twice, and told of it; others have it as it was.
+// The batch has changed the row twice, and told of it; other sessions read the row as it was.
 TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
   Memcached reader(*shared_);
@@ -148,14 +148,14 @@ TEST_F(MemcachedTest, ContentThatIsStoredAgainHasNoMarks) {
               Ask("delete a\r\nset a 0 0 1\r\n5\r\nmg a v\r\n"));
     EXPECT_EQ(marked, Ask(mark)) << table;
     EXPECT_EQ("HD\r\n5\r\n" + unmarked, Ask("ms a 1\r\n3\r\nincr a 2\r\nmg a v\r\n")) << table;
-    // But to add nothing to a number is no reason to lose them.
+    // Adding nothing to a number is no reason to lose its marks.
     EXPECT_EQ(marked, Ask(mark)) << table;
     EXPECT_EQ("5\r\nVA 1 Z X\r\n5\r\n", Ask("incr a 0\r\nmg a v\r\n")) << table;
   }
   EXPECT_EQ("VA 0 W\r\n\r\nHD\r\nVA 0\r\n\r\n", Ask("mg n N30 v\r\nms n 0\r\n\r\nmg n v\r\n"));
 }
 
-TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNobodysWay) {
+TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNoClientsWay) {
   Ask("ms a 1 T10\r\n5\r\n");
   session_.BeginTurn(true);
   ExecuteIn(session_, *frontend_, "md a I T30\r\n");
@@ -163,7 +163,7 @@ TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNobodysWay) {
   EXPECT_EQ("HD W\r\nHD Z\r\nHD Z\r\n", Ask("mg a R30\r\nmg a R30\r\nmg a R30\r\n"));
 }
 
-TEST_F(MemcachedTest, AMarkOfALargerTokenIsInNobodysWay) {
+TEST_F(MemcachedTest, AMarkOfALargerTokenIsInNoClientsWay) {
   Ask("ms a 1 T100 E9000000000000000\r\n5\r\nmg a h\r\ndelete a\r\nms a 1 T10\r\n5\r\n");
   EXPECT_EQ("HD h0\r\nHD h1\r\n", Ask("mg a h\r\nmg a h\r\n"));
   EXPECT_EQ("HD W\r\nHD Z\r\n", Ask("mg a R30\r\nmg a R30\r\n"));
@@ -175,11 +175,11 @@ TEST_F(MemcachedTest, ARequestThatStoresNothingLeavesTheMarks) {
   EXPECT_EQ("VA 1 X W\r\n5\r\n", Ask("mg a v\r\n"));
 }
 
-TEST_F(MemcachedTest, AnEmptiedItemHasTheFlagsThatWereGiven) {
+TEST_F(MemcachedTest, AnEmptiedItemHasTheGivenFlags) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));
   EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
-  // Without a cas_column they are part of the token, by which the mark is found.
+  // Without a cas_column the flags are part of the token, by which the mark is found.
   Define({{"default", "test", "demo", "id", "value", "flags", "0", "0", "PRIMARY"}});
   Connect();
   EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1\r\nx\r\nmd a x I F7\r\n"));
@@ -192,7 +192,7 @@ TEST_F(MemcachedTest, ARowHasItsMarksHoweverItsContainerIsNamed) {
   EXPECT_EQ("VA 1 Z X\r\nx\r\n", Ask("mg @@default.m v\r\n"));
   EXPECT_EQ("VA 0 W\r\n\r\n", Ask("mg @@default.n N30 v\r\n"));
   EXPECT_EQ("VA 0 Z\r\n\r\n", Ask("mg n N30 v\r\n"));
-  // Base64, and a connection whose own container it is.
+  // The key in base64, and a connection whose own container it is.
   EXPECT_EQ("HD Z X\r\n", Ask("mg bQ== b\r\n"));
   Ask("get @@default\r\n");
   EXPECT_EQ("HD Z X\r\n", Ask("mg m\r\n"));
@@ -227,7 +227,7 @@ TEST_F(MemcachedTest, ARefusalNamesThePolicyOfItsVerb) {
   EXPECT_EQ(0u, Ask("flush_all\r\n").find(caching + "caching for flush:"));
 }
 
-TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
+TEST_F(MemcachedTest, AContainerCountsItsRequests) {
   Set("a", "1", "0");
   const auto& counters = shared_->catalog.current()->Find("default")->state->counters;
   EXPECT_EQ(1u, counters.writes);
@@ -247,7 +247,7 @@ TEST_F(MemcachedTest, AContainerCountsWhatHasHappened) {
   EXPECT_EQ(2u, shared_->counters.Sum(MemcachedStat::kCmdSet));
 }
 
-TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
+TEST_F(MemcachedTest, AFlushIsForTheTableThatWasMappedWhenItWasAskedFor) {
   MemcachedHousekeeper housekeeper(*shared_, sessions_, 0);
   Set("a", "1", "0");
   EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
@@ -260,8 +260,8 @@ TEST_F(MemcachedTest, AFlushIsOfTheTableThatWasMappedThen) {
   EXPECT_EQ(1u, store_.RowCount("test.other"));
 }
 
-// The server would round 1.05 seconds to the nearest tenth, which may be before.
-TEST_F(MemcachedTest, WhatTheColumnCannotTellApartExpiresLater) {
+// The server would round an expiry to the nearest tenth of a second, which may be earlier.
+TEST_F(MemcachedTest, AnExpiryThatTheColumnCannotHoldIsStoredAsALaterOne) {
   for (const uint32_t decimals : {1u, 2u}) {
     store_.CreateTable({"test.tenths",
                         {"k", "v", "e"},

@@ -18,7 +18,7 @@ namespace {
 
 constexpr model::Value kZero{std::string_view("0")};
 
-/// Deletes a row that has expired still.
+/// Deletes a row that is still expired.
 class PurgeEditor final : public model::RowEditor {
  public:
   PurgeEditor(const Container& container, int64_t now_ms)
@@ -40,13 +40,13 @@ model::Value ExpiryCell(const FoundKey& row) {
   return row.expiry ? model::Value(std::string_view(*row.expiry)) : model::Value();
 }
 
-/// No edit can name a row with a NULL in its key.
+/// Whether an edit may delete the row: no edit can name a row with a NULL in its key.
 bool MayDelete(const FoundKey& row, int64_t now_ms) {
   return ExpiryFromCell(ExpiryCell(row)) <= now_ms && !row.has_null();
 }
 
-/// Whether other rows would fail like this one. What is not known for that is taken for the row's
-/// own: then the round costs one failure a row, and no row keeps those behind it from going.
+/// Whether other rows would fail like this one. Unknown failures count as failures of the row: then
+/// a round costs one failure for each row, and no row keeps those behind it from being deleted.
 bool IsOfTheTable(const Outcome& failed) {
   using model::ErrorCode;
   const ErrorCode code = failed.error.code;
@@ -58,7 +58,7 @@ bool IsOfTheTable(const Outcome& failed) {
   static constexpr int kNumbers[] = {
       28,  135, 136,  189,  1021, 1114,       // full
       148, 165, 1036, 1290, 1792,             // read only
-      126, 127, 145,  155,  159,  180,  194,  // damaged, gone, another one
+      126, 127, 145,  155,  159,  180,  194,  // damaged, gone, altered
       128, 147, 177,                          // no memory, for locks; too many transactions
       161, 170,                               // cannot be logged
       188,                                    // killed
@@ -72,7 +72,7 @@ bool EndTurn(engine::Session& session, const Outcome& outcome) {
   return false;
 }
 
-/// The moment as the column holds it, so that nothing later is before it.
+/// The moment as the column holds it, rounded down so that no later moment is before it.
 model::Value NowToCell(int64_t now_ms, const Container& container, TextRoom* room) {
   constexpr int64_t kMsPerSecond = 1000;
   if (container.expiry == ExpiryKind::kSeconds) now_ms -= now_ms % kMsPerSecond;
@@ -93,10 +93,11 @@ Outcome DeleteRow(engine::Session& session, const Container& container, const Fo
 struct Deletion {
   uint64_t rows = 0;
   bool is_whole = false;      ///< All rows were tried.
-  bool is_too_large = false;  ///< For one transaction: max_binlog_cache_size.
+  bool is_too_large = false;  ///< Too large for one transaction: max_binlog_cache_size.
 };
 
-/// In one transaction. Whatever an edit takes for done is gone, or has another expiry by now.
+/// Deletes rows in one transaction. A row whose edit succeeds is gone, or has another expiry by
+/// now.
 Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
                     std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
   PurgeEditor editor(container, now_ms);
@@ -138,7 +139,8 @@ MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Conta
   if (std::ranges::any_of(chunk.rows, may_delete)) {
     deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
   }
-  const bool stays = deletion.is_too_large && limit == 1;  // Even by itself: SQL has to delete it.
+  // A row that alone is too large for a transaction stays: SQL has to delete it.
+  const bool stays = deletion.is_too_large && limit == 1;
   if (!deletion.is_whole && !stays) {
     place_ = before;
     if (deletion.is_too_large) parts_ *= 2;
@@ -173,8 +175,8 @@ bool MemcachedPurge::Find(engine::Session& session, const Container& container, 
   return EndTurn(session, outcome);
 }
 
-// Two ranges of the index, with the rows that never expire between them: moments before 1970, which
-// only SQL writes, and those that have come since.
+// Searches two ranges of the index, between which are the rows that never expire: moments before
+// 1970, which only SQL writes, and moments since.
 Outcome MemcachedPurge::FindByExpiry(engine::Session& session, const Container& container,
                                      int64_t now_ms, size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);
@@ -195,7 +197,7 @@ Outcome MemcachedPurge::FindByExpiry(engine::Session& session, const Container& 
 
 Outcome MemcachedPurge::FindUntil(engine::Session& session, const Container& container,
                                   const model::Filter& until, size_t limit, KeyCollector& found) {
-  model::Value from;  // NULL: such rows never expire, and are before all others.
+  model::Value from;  // Rows with NULL never expire, and come before all others.
   if (place_.last)
     from = ExpiryCell(*place_.last);
   else if (place_.is_past_zero)

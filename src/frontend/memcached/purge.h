@@ -6,7 +6,8 @@
 // on behind the last row that this one looked at, until the end, and then from the front again.
 // Threads: one owner. Limits: rows_max rows are tried in a round; where no index begins with the
 // column of expiry, kPurgeScanRows rows are looked at.
-// Errors: one that is the table's and not a row's ends the round; the next one tries again there.
+// Errors: an error of the table, and not of a row, ends the round; the next round tries again
+// there.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +23,25 @@ class MemcachedPurge {
  public:
   struct Done {
     uint64_t deleted = 0;
-    bool has_more = false;  ///< There may be more behind what was looked at.
+    bool has_more = false;  ///< There may be more expired rows.
   };
 
   Done Round(engine::Session& session, const containers::Container& container, int64_t now_ms,
              size_t rows_max);
 
  private:
-  /// Where the next round begins. An index of expiry tells rows apart by nothing else, so there
-  /// the place is a moment and how many rows of that moment to leave out.
+  /// Where the next round begins. Rows with equal expiry have no order in an index of expiry, so
+  /// that a place in it is a moment and how many rows of that moment to leave out.
   struct Place {
     std::optional<FoundKey> last;  ///< The last row looked at; none: the front.
-    uint64_t left_behind = 0;      ///< Rows with its expiry that stay.
+    uint64_t left_behind = 0;      ///< Rows with the expiry of `last` that stay.
     bool is_past_zero = false;     ///< Behind the rows that never expire.
   };
   /// Rows that were looked at, in the index's order.
   struct Chunk {
     std::vector<FoundKey> rows;
     std::vector<bool> is_gone;
-    bool is_last = false;  ///< There is nothing behind them.
+    bool is_last = false;  ///< No rows follow.
   };
 
   /// False on an error.
@@ -55,9 +56,10 @@ class MemcachedPurge {
   void GoOnBehind(const Chunk& chunk, const Place& before);
 
   Place place_;
-  size_t parts_ =
-      1;  ///< Of rows_max a round takes one, where all of it was too large a transaction.
-  uint64_t index_serial_ = 0;  ///< Of the index that place_ is in.
+  /// A round tries rows_max / parts_ rows: twice the parts after rows that were too much for one
+  /// transaction, half after a success.
+  size_t parts_ = 1;
+  uint64_t index_serial_ = 0;  ///< Serial of the index that place_ belongs to.
 };
 
 }  // namespace rowsocket::frontend

@@ -26,14 +26,14 @@ class PurgeTest : public MemcachedTest {
     Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
     shared_->catalog.RefreshNow(session_);
   }
-  /// Rounds until there is no more to do; the last one is not counted.
+  /// Rounds until there is no more to do, not counting the last.
   unsigned Purge() {
     unsigned rounds = 0;
     while (housekeeper_.RunOnce(session_) && rounds < 100) ++rounds;
     return rounds;
   }
   size_t rows() const { return store_.RowCount("test.many"); }
-  /// Edits fail like this, of rows whose key begins with `first`, or of all.
+  /// Makes edits fail like this: of rows whose key begins with `first`, or of all rows.
   void FailEdits(model::Error error, const std::string& first = "") {
     edits_ = 0;
     store_.SetHook([this, error, first](const engine::fake::Call& call) {
@@ -57,10 +57,10 @@ Row Numbered(const char* a, int b, const char* expiry) {
   return {a, std::to_string(b), "v", expiry};
 }
 
-/// With an index of the expiries, and without.
+/// With an index of expiry, and without.
 class PurgeOfSomeTest : public PurgeTest, public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(PurgeOfSomeTest, RowsThatCannotGoKeepNoOthersBack) {
+TEST_P(PurgeOfSomeTest, RowsThatCannotBeDeletedKeepNoOthersBack) {
   std::vector<Row> all;
   for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
   for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
@@ -79,7 +79,7 @@ TEST_P(PurgeOfSomeTest, RowsThatCannotGoKeepNoOthersBack) {
 INSTANTIATE_TEST_SUITE_P(Indexes, PurgeOfSomeTest, ::testing::Values("by_e", ""));
 
 // Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
-// without a change. The session is told more than once, as it may forget it.
+// without a change. The session is interrupted more than once, as it may forget an interrupt.
 TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   Fill({Numbered("k", 1, "1000")}, "by_e");
   store_.CreateTable({"test.more",
@@ -111,7 +111,7 @@ TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   EXPECT_EQ(2u, rows() + store_.RowCount("test.more"));
 }
 
-// max_binlog_cache_size. One row does not fit even by itself.
+// max_binlog_cache_size limits a transaction. One row alone is too large for it.
 TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("k", i, "1000"));
@@ -164,8 +164,8 @@ TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
   EXPECT_EQ(0u, rows());
 }
 
-// Ten rounds a second.
-TEST_F(PurgeTest, FewRowsASecondAreNotMore) {
+// There are ten rounds a second: each keeps its part of a row for the next round.
+TEST_F(PurgeTest, FewRowsASecondStayFew) {
   std::vector<Row> all;
   for (int i = 0; i < 50; ++i) all.push_back(Numbered("old", i, "1000"));
   Fill(all, "by_e");
@@ -192,7 +192,7 @@ TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
   EXPECT_EQ(200u, edits_);
 }
 
-TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassed) {
+TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back({std::nullopt, std::to_string(i), "v", "1000"});
   for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, i % 2 != 0 ? "1000" : "2000"));
@@ -203,7 +203,7 @@ TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassed) {
   }
 }
 
-TEST_F(PurgeTest, WhatExpiredBefore1970IsRemovedAndWhatNeverExpiresStays) {
+TEST_F(PurgeTest, RowsThatExpiredBefore1970AreRemovedAndRowsThatNeverExpireStay) {
   std::vector<Row> all;
   for (int i = 0; i < 130; ++i) all.push_back(Numbered("negative", i, i % 2 != 0 ? "-5" : "-7"));
   for (int i = 0; i < 130; ++i) all.push_back(Numbered("never", i, "0"));

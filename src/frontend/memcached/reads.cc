@@ -44,10 +44,10 @@ bool TellsAccess(const Command& command) {
   return command.meta.returns.find_first_of("hl") != std::string_view::npos;
 }
 
-/// The only row of a find, written to the reply as its last cell comes.
+/// Writes the only row of a find to the reply as its last cell comes.
 class HitWriter final : public model::RowSink {
  public:
-  /// `out_bytes_max`: what the buffer may hold behind it.
+  /// `out_bytes_max`: the size that the buffer may have behind the value.
   HitWriter(MemcachedShared& shared, Work& work, const Target& target, bool has_token,
             size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
@@ -70,7 +70,7 @@ class HitWriter final : public model::RowSink {
  private:
   bool Take(const model::Value& cell) { return !row_.Take(cell) || Finish(); }
 
-  /// False: the value is more than the reply may hold.
+  /// False when the value is more than the reply may hold.
   bool Finish() {
     if (!row_.is_there()) return true;
     const Command& command = work_.command;
@@ -175,7 +175,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session
   return all;
 }
 
-// Marks are in memory and rows are not: the token of the row tells whether a mark is still about
+// Marks are in memory and rows are not: the token of the row tells whether a mark still belongs to
 // it.
 void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
                memcached::Item* item) {
@@ -195,7 +195,7 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       mark.winner = work.serial;
     }
     if (TellsAccess(work.command) || tells_all) {
-      // Of an item that no meta get has asked about: the time since it was written, if known.
+      // An item that no meta get has read: the time since it was written, if known.
       const bool is_time = target.container->token == containers::TokenKind::kTime;
       const int64_t written_ms =
           is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;

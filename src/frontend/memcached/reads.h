@@ -12,28 +12,28 @@
 
 namespace rowsocket::frontend {
 
-/// Executes a kGet without `creates`: one find a key, in the session's turn.
+/// Executes a kGet without `creates`: one find for each key, in the session's turn.
 engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
                            base::Buffer& out);
 
-/// The token of the row as it is in the session's turn; left alone when there is no row.
+/// Reads the token of the row in the session's turn; `*token` is unchanged when there is no row.
 engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);
 /// Whether a reply to this command tells the token.
 bool TellsToken(const memcached::Command& command);
 
-/// When an item is told of.
+/// When a reply tells of an item.
 struct Moment {
   int64_t now_ms;
-  int64_t ttl_s;  ///< What R compares with; -1: lives for ever.
+  int64_t ttl_s;  ///< The time that R compares with; -1: never expires.
 };
 
-/// Fills in what meta tells of an item beside its row, and marks that it was read or won.
-/// REQUIRES: `item->cas` is its token.
+/// Fills in what meta tells of an item beside its row, and marks that it was read or won. REQUIRES:
+/// `item->cas` is the item's token.
 void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
                memcached::Item* item);
-/// Marks the item as read, if the command is one whose access counts.
+/// Marks the item as read, if the command counts as an access.
 void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
-/// Whether a reply to this command tells any of it.
+/// Whether a reply to this command tells any mark.
 bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);
 
 }  // namespace rowsocket::frontend

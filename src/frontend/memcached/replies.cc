@@ -11,7 +11,7 @@ using model::ErrorCode;
 
 namespace {
 
-/// What numbers of the server and of its storage engines mean, as far as a set can meet them.
+/// The meaning of the error numbers of the server and its storage engines that a set can meet.
 const char* TextOfNumber(int number) {
   switch (number) {
     case 28:

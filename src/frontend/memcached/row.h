@@ -1,6 +1,6 @@
 // What the cells of a row mean to a memcached client.
 //
-// Flow: one RowView a row; Take for each cell, in the order of the layout; then ask it.
+// Flow: one RowView a row; Take for each cell, in the order of the layout; then the accessors.
 // Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` where a container has
 // several value columns.
 #pragma once
@@ -39,7 +39,7 @@ class RowView {
     return false;
   }
 
-  /// False when the row's key only looks like the one asked for.
+  /// False when the row's key only looks equal to the requested key.
   bool is_there() const { return is_there_; }
   bool is_expired(int64_t now_ms) const { return now_ms >= expiry_ms_; }
   bool may_expire() const { return expiry_ms_ != kNever; }
@@ -63,7 +63,7 @@ class RowView {
     } else if (at == layout_.token) {
       token_ = TokenFromCell(cell, container_.token);
     } else {
-      // Numbers were compared by the index, and read as their column shows them (ZEROFILL).
+      // The index compared the numbers, and the column may show them in another form (ZEROFILL).
       if (container_.key[at - layout_.key].is_integer) return;
       const model::Value& wanted = target_.columns[at - layout_.key];
       if (cell.is_null() || cell.text() != wanted.text()) is_there_ = false;

@@ -10,8 +10,8 @@ constexpr int64_t kTimestampMaxS = INT32_MAX;
 
 }  // namespace
 
-// Columns of time hold the server's time of day. The offset is looked up once a minute: it changes
-// only then.
+// Columns of time hold the server's time of day. The offset to UTC is looked up once a minute, as
+// it changes only at full minutes.
 int64_t MemcachedShared::UtcOffsetMs() const {
   if (settings.utc_offset_s == nullptr) return 0;
   const int64_t now_s = WallClockMs() / 1000;
@@ -30,7 +30,7 @@ uint64_t MemcachedShared::NextToken(uint64_t old, uint64_t largest) const {
 
 uint64_t MemcachedShared::LargestToken(const containers::Container& container) const {
   if (!container.token_max_is_utc) return container.token_max;
-  UtcOffsetMs();  // Looks the other offset up as well, if it is time to.
+  UtcOffsetMs();  // Brings the offset at the end of TIMESTAMP up to date as well.
   const int64_t ahead_us = utc_offset_at_max_s.load(std::memory_order_relaxed) * 1'000'000;
   return static_cast<uint64_t>(static_cast<int64_t>(container.token_max) + ahead_us);
 }

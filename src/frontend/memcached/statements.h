@@ -5,14 +5,14 @@
 
 namespace rowsocket::frontend {
 
-/// Adds what a statement has done to what those before it have.
+/// Adds the effects of a statement to those of the statements before it.
 inline void AddDone(const engine::Outcome& outcome, engine::Outcome* done) {
   done->rows += outcome.rows;
   done->permanent = done->permanent || outcome.permanent;
 }
 
-/// How the request fails behind `done`. What has been changed can only be taken back with the whole
-/// transaction, whose other requests then run again.
+/// The outcome of a request that fails behind statements that are done. Their changes can only be
+/// taken back with the whole transaction, whose other requests then run again.
 inline engine::Outcome FailBehind(const engine::Outcome& done, engine::Outcome failed) {
   if (done.permanent)
     failed.permanent = true;

@@ -33,8 +33,8 @@ class Writer {
   base::Buffer& out_;
 };
 
-/// Counters since the last `stats reset`. Holds reset_mutex as long as it lives, which the compiler
-/// cannot follow.
+/// Counters since the last `stats reset`. It holds reset_mutex as long as it lives, which the
+/// compiler cannot follow.
 class Since {
  public:
   explicit Since(MemcachedShared& shared) : shared_(shared), lock_(shared.reset_mutex) {}
@@ -193,7 +193,8 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
     writer.Add("sizes_status", "disabled");
   } else if (what != "items" && what != "slabs" && what != "conns" &&
              (what != "cachedump" || mode.empty())) {
-    // These groups describe memcached's own memory. There is none here, so they are empty.
+    // These groups describe memcached's own memory, which this server does not have: they are
+    // empty.
     return memcached::AppendError(work.command, memcached::Error::kNoSuchStats, &out);
   }
   writer.End();

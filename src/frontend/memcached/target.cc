@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "@@";
 
-/// An integer as its column shows it, so that no two keys mean the same row.
+/// Whether an integer is written as its column shows it, so that no two keys mean the same row.
 bool IsCanonicalInteger(std::string_view text) {
   if (text.starts_with('-'))
     text.remove_prefix(1);

@@ -2,7 +2,7 @@
 //
 //   key := [ "@@" name delimiter ] rest        `@@name` alone names a container and no row
 //
-// Flow: Resolve fills a Target, which tells what is wrong with the key, if anything.
+// Flow: Resolve fills a Target, whose `wrong` says why a key cannot be used.
 // Threads: pure functions of a snapshot. Lifetime: views of the key and of the arena; the container
 // is the snapshot's.
 #pragma once
@@ -25,18 +25,18 @@ struct Target {
     kNoSuchKey,    ///< The key's columns cannot hold it, so that no row has it.
   };
   Wrong wrong = Wrong::kNothing;
-  bool was_hit = false;            ///< By the get that was executed.
+  bool was_hit = false;            ///< The executed get has found it.
   bool is_container_only = false;  ///< `@@name`.
   const containers::Container* container = nullptr;
   std::string_view key;                   ///< As the client sent it, with its prefix.
-  std::string_view row_key;               ///< Without its prefix: one of each row.
+  std::string_view row_key;               ///< Without its prefix: one text for each row.
   std::string_view name;                  ///< The container's, as in the key or of the connection.
   std::span<const model::Value> parts;    ///< As the parts of the index.
   std::span<const model::Value> columns;  ///< As key_columns.
 };
 
-/// `standard`: the container of a key that names none; null when there is none. Its name is in
-/// `target->name` already.
+/// `standard`: the container of a key that names none; null when there is none. `target->name` has
+/// its name already.
 void Resolve(std::string_view key, const containers::Snapshot& snapshot,
              const containers::Container* standard, base::Arena& arena, Target* target);
 

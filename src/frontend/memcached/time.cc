@@ -33,7 +33,7 @@ int64_t Saturated(int64_t seconds) {
   return seconds >= kLastMs / kMsPerSecond ? kLastMs : seconds * kMsPerSecond;
 }
 
-/// `count` digits at `*at`; false where something else stands.
+/// Takes `count` digits at `*at`; false where another byte is among them.
 bool TakeDigits(std::string_view text, size_t* at, size_t count, uint64_t* number) {
   if (text.size() < *at + count) return false;
   uint64_t value = 0;
@@ -46,8 +46,9 @@ bool TakeDigits(std::string_view text, size_t* at, size_t count, uint64_t* numbe
   return true;
 }
 
-// Days since 1970-01-01 of a date of the Gregorian calendar, years counted from March so that the
-// leap day is a year's last (after Howard Hinnant's "chrono-compatible low-level date algorithms").
+// Days from 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that
+// the leap day is the last of a year (after Howard Hinnant's "chrono-compatible low-level date
+// algorithms").
 int64_t DaysOf(int64_t year, unsigned month, unsigned day) {
   year -= month <= 2;
   const int64_t era = year / 400;
@@ -71,7 +72,7 @@ void DateOf(uint64_t days, unsigned* year, unsigned* month, unsigned* day) {
   *year = static_cast<unsigned>(era * 400 + year_of_era + (*month <= 2));
 }
 
-/// `YYYY-MM-DD HH:MM:SS.ffffff` as microseconds since 1970; 0 for what is no such time.
+/// `YYYY-MM-DD HH:MM:SS.ffffff` as microseconds since 1970; 0 where the text is no such time.
 uint64_t TimeFromText(std::string_view text) {
   uint64_t parts[6];
   constexpr size_t kDigits[] = {4, 2, 2, 2, 2, 2};
@@ -131,7 +132,8 @@ model::Value ExpiryToCell(int64_t expiry_ms, const containers::Container& contai
     return container.expiry_is_nullable ? model::Value() : model::Value(std::string_view("0"));
   }
   const int64_t step_ms = container.expiry_step_ms;
-  const int64_t shown_ms = (expiry_ms + step_ms - 1) / step_ms * step_ms;  // Nothing expires early.
+  // The time is rounded up, so that no item expires early.
+  const int64_t shown_ms = (expiry_ms + step_ms - 1) / step_ms * step_ms;
   const int64_t seconds = shown_ms / kMsPerSecond;
   const int64_t ms = shown_ms % kMsPerSecond;
   if (container.expiry == ExpiryKind::kSeconds) {

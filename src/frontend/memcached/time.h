@@ -19,28 +19,28 @@ inline constexpr int64_t kNever = INT64_MAX;
 int64_t WallClockMs();
 int64_t WallClockUs();
 
-/// Room for any number or time as text.
+/// Memory for any number or time as text.
 using TextRoom = std::array<char, 32>;
 
-/// When what was sent with this exptime expires; an exptime below 0 has expired already.
+/// When an item with this exptime expires; an exptime below 0 has expired already.
 int64_t ExpiryOf(int64_t exptime, int64_t now_ms);
-/// What a column of expiry says. NULL, 0 and what is no number: never.
+/// The moment in a column of expiry. NULL, 0 and texts that are no number: never.
 int64_t ExpiryFromCell(const model::Value& cell);
-/// What the column shall hold. A column of whole seconds gets the next one, so that nothing expires
-/// before its time.
+/// The value to store in a column of expiry. A column of whole seconds gets the next second, so
+/// that no item expires before its time.
 model::Value ExpiryToCell(int64_t expiry_ms, const containers::Container& container,
                           TextRoom* room);
-/// Whole seconds left to live, the last one begun; -1: for ever.
+/// Whole seconds left to live, the last one begun; -1: never expires.
 int64_t TtlOf(int64_t expiry_ms, int64_t now_ms);
 
-/// Of a column of kNumber or kTime; never 0.
+/// The token in a column of kNumber or kTime; never 0.
 uint64_t TokenFromCell(const model::Value& cell, containers::TokenKind kind);
-/// REQUIRES: the column can hold it.
+/// The value to store for a token. REQUIRES: the column can hold the token.
 model::Value TokenToCell(uint64_t token, containers::TokenKind kind, TextRoom* room);
-/// Of a row without a column for it.
+/// The token of a row without a cas column.
 uint64_t TokenOfContent(uint32_t flags, std::string_view value);
 
-/// A number that is all of the text; false otherwise, and when it needs more than 64 bits.
+/// Parses a number that is all of the text. False for other texts, and for more than 64 bits.
 bool ParseNumber(std::string_view text, uint64_t* number);
 model::Value NumberToCell(uint64_t number, TextRoom* room);
 

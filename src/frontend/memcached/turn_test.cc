@@ -6,8 +6,9 @@
 namespace rowsocket::frontend {
 namespace {
 
-// Its data is not kept. Whoever shares a row meets its lock before Execute is asked, and waits.
-TEST_F(MemcachedTest, WhatIsTooLargeSharesNoRow) {
+// The data of an item that is too large is not kept, so that it cannot wait. An item that shares a
+// row meets the lock of the row before Execute is asked, and waits.
+TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
   shared_->catalog.RefreshNow(session_);
   base::Arena arena;
   Item item;
@@ -20,7 +21,7 @@ TEST_F(MemcachedTest, WhatIsTooLargeSharesNoRow) {
   EXPECT_TRUE(item.stands_alone);
 }
 
-// An engine that cannot take it back keeps its answer when the batch runs again: none.
+// An engine that cannot take a change back keeps its answer when the batch runs again: no reply.
 TEST_F(MemcachedTest, QuietSuccessStaysQuietWhereItStands) {
   MakePairs(/*permanent=*/true);
   Ask("get a\r\n");
@@ -65,9 +66,9 @@ TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
   EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
 }
 
-// What the lane has answered is never given again: what follows it is looked at from its first
-// byte.
-TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
+// Input that the lane has answered is never parsed again: the input behind it is parsed from its
+// first byte.
+TEST_F(MemcachedTest, ARequestThatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
   using Parts = std::pair<std::string, std::string>;
   for (const auto& [first, rest] :
        {Parts("incr k 1            ", "\r\n"), Parts("set k 0 0 10\r\n01234", "56789\r\n")}) {
@@ -86,7 +87,7 @@ TEST_F(MemcachedTest, WhatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind)
   }
 }
 
-// A write is parsed once where finds are, and again where it belongs.
+// A write is parsed once among the finds, and again in the batch.
 TEST_F(MemcachedTest, ARequestThatIsParsedTwiceIsTimed) {
   shared_->catalog.RefreshNow(session_);
   base::Arena arena;

@@ -1,6 +1,7 @@
 // One memcached request between its parsing and its reply: what exec::Item::detail points to.
 //
-// Threads: whoever has the item. Lifetime: the arena of Frontend::Parse, which the editor shares.
+// Threads: the thread that has the item. Lifetime: the arena of Frontend::Parse, which the editor
+// shares.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 
 namespace rowsocket::frontend {
 
-/// What one execution counts; the last one stands.
+/// The counts of one execution; the last execution counts.
 struct Tally {
   uint32_t hits = 0;
   uint32_t misses = 0;
@@ -28,23 +29,24 @@ struct Tally {
 
 struct Work : exec::ItemDetail {
   memcached::Command command;
-  /// One a key. Of a request: a kReply item may outlive the snapshot that its containers are of.
+  /// One for each key. Only a kRequest item may use their containers: a kReply item may outlive the
+  /// snapshot.
   std::span<Target> targets;
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
-  std::string_view refusal;             ///< Not empty: answered so, without being executed.
+  std::string_view refusal;             ///< Not empty: the answer, without execution.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
   bool is_nothing = false;  ///< Bytes that belong to no command: no reply, not counted.
   bool switches = false;    ///< `get @@name`: changes the connection's container.
   std::string_view table;   ///< With `switches`, what is answered: the container's table.
-  uint64_t serial = 0;      ///< Of requests that may win a mark.
-  int64_t parsed_us = 0;    ///< Of those that are timed.
+  uint64_t serial = 0;      ///< For requests that may win a mark.
+  int64_t parsed_us = 0;    ///< For requests that are timed.
   Tally tally;
-  MemcachedMark old_mark;  ///< What the first execution found and moved to another token.
+  MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 
   const Target& target() const { return targets.front(); }
 };
 
-/// What the wire calls a get, whatever else it does.
+/// Whether the wire calls the verb a get, whatever else the verb does.
 constexpr bool IsGet(memcached::Verb verb) {
   return verb == memcached::Verb::kGet || verb == memcached::Verb::kGat;
 }

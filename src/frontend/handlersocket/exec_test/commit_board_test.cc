@@ -1,4 +1,4 @@
-// Which finds wait for which commits. What becomes of their connections: worker_finds_test.cc.
+// Which finds wait for which commits. worker_finds_test.cc has what becomes of their connections.
 #include "exec/commit_board.h"
 
 #include <vector>
@@ -12,7 +12,7 @@ class CommitBoardTest : public TurnFixture, protected CommitBoard::Watcher {
  protected:
   void CommitsEnded() override { ++told_; }
 
-  /// What is in the turn so far.
+  /// The items that are in the turn so far.
   std::vector<TurnItem> Take() {
     std::vector<TurnItem> items = std::move(turn_.items());
     turn_.Clear();
@@ -22,7 +22,7 @@ class CommitBoardTest : public TurnFixture, protected CommitBoard::Watcher {
     Send(writer_, "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n");
     return Take();
   }
-  /// 0: the find need not wait.
+  /// The commit that the find waits for; 0: the find need not wait.
   uint64_t Find(unsigned key) {
     reader_.client.may_see_undurable = false;
     Send(reader_, "0\t=\t1\t" + std::to_string(key) + "\n");
@@ -64,7 +64,7 @@ TEST_F(CommitBoardTest, CommitThatEndsFirstDoesNotEndTheWaitForOneBeforeIt) {
   EXPECT_FALSE(commits_.HasEnded(number));
   EXPECT_EQ(0, told_);
   commits_.Leave(first);
-  // Nobody waits for what began later.
+  // The find does not wait for a commit that began later.
   EXPECT_TRUE(commits_.HasEnded(number));
   EXPECT_EQ(1, told_);
   commits_.Leave(third);
@@ -83,8 +83,8 @@ TEST_F(CommitBoardTest, CommitIsUsedAgainForOtherRows) {
   commits_.Leave(commit);
 }
 
-// As behind a round of a worker that only writes, while its executor commits.
-TEST_F(CommitBoardTest, WhoHasFoundNothingDoesNotLookAtTheWrites) {
+// A worker that only writes has no finds behind its round, while its executor commits.
+TEST_F(CommitBoardTest, TurnWithoutFindsDoesNotLookAtTheWrites) {
   const std::vector<TurnItem> writes = Write(2);
   Commit commit;
   commits_.Enter(commit, writes);
@@ -93,7 +93,8 @@ TEST_F(CommitBoardTest, WhoHasFoundNothingDoesNotLookAtTheWrites) {
   commits_.Leave(commit);
 }
 
-// It would come behind all others again, as often as somebody commits.
+// The connection's next find comes behind a commit again whenever one is under way, so that it
+// would wait again and again.
 TEST_F(CommitBoardTest, FindThatWasNotExecutedDoesNotWait) {
   const std::vector<TurnItem> writes = Write(2);
   Commit commit;

@@ -1,4 +1,4 @@
-// How many workers are at work, and what moves between them.
+// How many workers are at work, and which connections move between them.
 #include "exec/crew.h"
 
 #include <atomic>
@@ -35,16 +35,16 @@ class CrewSizeTest : public ::testing::Test {
   std::map<uint32_t, unsigned> seen_;
 };
 
-TEST_F(CrewSizeTest, OneWhileItSleepsNowAndThen) {
+TEST_F(CrewSizeTest, OneWorkerWhileItSleepsNowAndThen) {
   EXPECT_EQ(1u, Play(0.8, {100, 200, 300, 400}, 100));
   EXPECT_EQ(100u, seen_[1]);
 }
 
-TEST_F(CrewSizeTest, AllWhereEachIsWorthItSoon) {
+TEST_F(CrewSizeTest, AllWorkersSoonWhereEachIsWorthIt) {
   EXPECT_EQ(4u, Play(1, {100, 200, 300, 400}, 10));
 }
 
-TEST_F(CrewSizeTest, AsManyAsAreWorthItAndTheOthersAreSeldomTried) {
+TEST_F(CrewSizeTest, WorkersThatAreNotWorthItAreSeldomTried) {
   Play(1, {100, 180, 185, 190}, 1000);
   EXPECT_GT(seen_[2], 950u);
   EXPECT_GT(seen_[4], 0u) << "that it is not worth it may change";
@@ -61,14 +61,14 @@ TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_GT(seen_[1], 70u);
 }
 
-TEST_F(CrewSizeTest, TwiceAsManyAreTriedWhereOneMoreBringsLittle) {
+TEST_F(CrewSizeTest, DoublesWhereOneMoreWorkerBringsLittle) {
   size_.emplace(12);
   std::vector<double> requests;
   for (unsigned workers = 1; workers <= 12; ++workers) requests.push_back(workers * 100.0);
   EXPECT_EQ(12u, Play(1, requests, 20));
 }
 
-TEST_F(CrewSizeTest, WhereTheyWaitForTheDiskALittleMoreIsWorthIt) {
+TEST_F(CrewSizeTest, WorkersThatWaitForTheDiskNeedToBringLess) {
   Play(1, {100, 115, 125, 130}, 100);
   EXPECT_GT(seen_[1], 70u);
   size_.emplace(4);
@@ -78,7 +78,7 @@ TEST_F(CrewSizeTest, WhereTheyWaitForTheDiskALittleMoreIsWorthIt) {
   EXPECT_GT(seen_[4], 70u);
 }
 
-TEST_F(CrewSizeTest, LessAsSoonAsThereIsLittleToDo) {
+TEST_F(CrewSizeTest, FewerWorkersAsSoonAsThereIsLittleToDo) {
   Play(1, {100, 200, 300, 400}, 10);
   EXPECT_EQ(3u, Play(0.4, {100, 100, 100, 100}));
   EXPECT_EQ(1u, Play(0.1, {10, 10, 10, 10}, 2));
@@ -91,7 +91,7 @@ TEST(RunTimeTest, GrowsWhileTheThreadRuns) {
   time.Open();
   const int64_t before = time.Us();
   ASSERT_GE(before, 0);
-  // Asking is running.
+  // The question itself takes run time.
   EXPECT_TRUE(Eventually([&] { return time.Us() > before; }));
 }
 
@@ -107,9 +107,9 @@ class CrewTest : public ::testing::Test {
       return Outcome();
     });
   }
-  void TearDown() override { server_.Stop(); }  // The hook uses what dies here.
+  void TearDown() override { server_.Stop(); }  // The hook uses members of this class.
 
-  /// Threads that have executed something since the last call.
+  /// How many threads have executed a request since the last call.
   size_t Threads() {
     const std::lock_guard lock(mutex_);
     return std::exchange(threads_, {}).size();
@@ -124,18 +124,18 @@ class CrewTest : public ::testing::Test {
   std::set<std::thread::id> threads_;
 };
 
-TEST_F(CrewTest, OneIsAtWorkUntilMoreAreNeeded) {
+TEST_F(CrewTest, OneWorkerIsAtWorkUntilMoreAreNeeded) {
   StartWith(4);
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   AskAll();
   EXPECT_EQ(1u, Threads());
 }
 
-TEST_F(CrewTest, ConnectionsMoveToThoseAtWorkAndBack) {
+TEST_F(CrewTest, ConnectionsMoveToWorkersAtWorkAndBack) {
   StartWith(3);
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   server_.service->crew().Pin(3);
-  // Whoever is new goes to the others, and the crew divides those that are active.
+  // New connections go to the other workers, and the crew divides the active ones.
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   Threads();
   AskAll();
@@ -151,7 +151,7 @@ TEST_F(CrewTest, ConnectionsMoveToThoseAtWorkAndBack) {
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 0; }));
 }
 
-TEST_F(CrewTest, ThatHaveNotAuthenticatedStayWhereTheirDeadlineIs) {
+TEST_F(CrewTest, UnauthenticatedConnectionsStayWithTheirDeadline) {
   server_.settings.limits.auth_timeout_s = 20;
   ASSERT_TRUE(server_.frontend.secret.Set("s"));
   server_.settings.workers = 2;
@@ -165,7 +165,7 @@ TEST_F(CrewTest, ThatHaveNotAuthenticatedStayWhereTheirDeadlineIs) {
   EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsMoved));
 }
 
-// What a connection sends in one go stays in order, whoever serves it.
+// What a connection sends in one go stays in order, whichever worker serves it.
 TEST_F(CrewTest, NothingIsLostWhileConnectionsMove) {
   constexpr unsigned kClients = 8, kRounds = 200, kDepth = 5;
   StartWith(4);

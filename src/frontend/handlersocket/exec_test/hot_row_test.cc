@@ -28,7 +28,7 @@ constexpr char kOpen[] = "P\t0\ttest\tt\t\tv\tv\n";
 constexpr char kTake[] = "0\t=\t1\t1\t1\t0\tF\t>\t0\t3\t-?\t1\n";
 constexpr char kGet[] = "0\t=\t1\t1\n";
 
-/// One request, as its buyer knows it.
+/// One request, as its buyer remembers it.
 struct Asked {
   bool takes = false;
   std::string token;  ///< Empty: none.
@@ -48,8 +48,8 @@ class Buyer {
     }
   }
 
-  std::vector<int> befores;           ///< Of what was acknowledged without a token.
-  std::map<std::string, int> tokens;  ///< And with one.
+  std::vector<int> befores;           ///< Answers that were received without a token.
+  std::map<std::string, int> tokens;  ///< Answers that were received, by token.
   uint64_t unknown = 0;               ///< Takes that were sent and not answered, without a token.
   std::set<std::string> unknown_tokens;
 
@@ -66,7 +66,7 @@ class Buyer {
       if (!one.token.empty()) lines += "T\t" + one.token + "\t";
       lines += one.takes ? kTake : kGet;
     }
-    // The answers may say that the service has gone; a broken pipe does not matter here.
+    // When the service has stopped, the answers say so; a broken pipe does not matter here.
     send(clients_[i]->fd(), lines.data(), lines.size(), MSG_NOSIGNAL);
     return asked;
   }
@@ -83,7 +83,7 @@ class Buyer {
     return false;
   }
 
-  /// One that was not answered is asked again, on whatever connection.
+  /// A token: a request that was not answered is sent again with its token, on any connection.
   std::string NextToken() {
     if (!unknown_tokens.empty()) return *unknown_tokens.begin();
     return "t" + std::to_string(number_) + "-" + std::to_string(++made_tokens_);
@@ -113,7 +113,7 @@ class Buyer {
       return false;
     }
     const bool is_value = line.starts_with("0\t1\t");
-    // The stop interrupts who waits for the row, and one deadlock after another may be met.
+    // The stop interrupts waits for the row, and a request may meet one deadlock after another.
     EXPECT_TRUE(is_value || line == "1\t1\tkilled" || line == "1\t1\t149") << line;
     if (!one.takes || !is_value) return true;
     const int before = std::stoi(line.substr(4));
@@ -156,7 +156,7 @@ class HotRowTest : public ::testing::TestWithParam<unsigned> {
   }
   ~HotRowTest() override { server_.store.SetHook({}); }
 
-  /// A SQL session that holds the row now and then, so that requests go to the lane.
+  /// Locks the row in a SQL session now and then, so that requests go to the lane.
   void HoldTheRow() {
     while (!stopping_) {
       const auto held = server_.store.LockRow(kServedTable, {"1"});

@@ -1,4 +1,5 @@
-// A service of several workers: who gets which connection, how many there may be, start and stop.
+// A service of several workers: which worker gets a connection, how many connections there may be,
+// start and stop.
 #include "exec/service.h"
 
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ class ServiceTest : public ::testing::Test {
   TestService server_;
 };
 
-/// A limit of the process, until this dies.
+/// Sets a limit of the process as long as it lives.
 class ScopedLimit {
  public:
   ScopedLimit(__rlimit_resource_t resource, rlim_t soft) : resource_(resource) {
@@ -36,7 +37,7 @@ class ScopedLimit {
   rlimit before_;
 };
 
-/// As the server is while plugins are loaded: its sessions are to be had when it has started.
+/// The sessions of a server that is loading plugins: they come only when the server has started.
 class SessionsOfNoServerYet final : public engine::SessionFactory {
  public:
   std::unique_ptr<engine::Session> Create(engine::LockWait) override {
@@ -68,7 +69,7 @@ TEST_F(ServiceTest, ConnectionsAreSpreadOverTheWorkers) {
   for (LineClient& client : clients) EXPECT_EQ(kRow1, client.Ask(kFind1));
   EXPECT_EQ(kWorkers, executed.size());
   for (const auto& [thread, count] : executed) EXPECT_EQ(kConnections / kWorkers, count);
-  server_.Stop();  // The hook uses what dies here.
+  server_.Stop();  // The hook uses local variables.
 }
 
 TEST_F(ServiceTest, WritersOfOneRowOnAllWorkersLoseNothing) {
@@ -120,12 +121,12 @@ TEST_F(ServiceTest, ConnectionsAboveTheLimitAreClosed) {
   EXPECT_EQ(10u, served.size());
   EXPECT_EQ(20u, refused);
   EXPECT_EQ(10u, server_.Stat(Stat::kConnections));
-  // A client may be served, or see its end, before that is counted.
+  // A client may be served, or see its end, before the connection is counted.
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsAccepted) == 10; }));
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) == 20; }));
   const std::vector<std::string> log = server_.TakeLog();
   EXPECT_GE(log.size(), 1u);
-  EXPECT_LE(log.size(), server_.settings.workers);  // Once in a while is enough.
+  EXPECT_LE(log.size(), server_.settings.workers);  // The log repeats a refusal only once a minute.
   EXPECT_NE(std::string::npos, log.front().find("connections_max"));
   for (LineClient& client : served) EXPECT_EQ(kRow1, client.Ask(kFind1));
 
@@ -140,7 +141,7 @@ TEST_F(ServiceTest, WithoutFileDescriptorsItRestsAndGoesOn) {
   EXPECT_EQ(kRow1, client.Ask(kFind1));
   const net::UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   {
-    // All numbers below the first that is free are in use, and none above may be.
+    // All numbers below the first free one are in use, and no higher number is allowed.
     const int first_free = dup(late.get());
     close(first_free);
     const ScopedLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(first_free));
@@ -221,7 +222,7 @@ TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
   ASSERT_TRUE(Eventually([&] { return acknowledged > 200; }));
   server_.Stop();
   for (std::thread& thread : threads) thread.join();
-  // What was acknowledged is there; a reply or two may have been lost on the way.
+  // Every acknowledged change is in the row; a reply or two may have been lost on the way.
   const std::string dump = server_.store.Dump(kServedTable);
   const unsigned value = static_cast<unsigned>(std::stoul(dump.substr(2)));
   EXPECT_GE(value, 10 + acknowledged);
@@ -258,7 +259,7 @@ TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
   EXPECT_EQ("0\t1", server_.Connect().Ask(kOpenIdV));
 }
 
-TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
+TEST_F(ServiceTest, MissingThreadIsAnErrorAtStart) {
   const auto start_without_threads = [this] {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_NPROC, &none);
@@ -273,14 +274,15 @@ TEST_F(ServiceTest, NoThreadToBeHadIsAnErrorAtStart) {
   EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0), "");
 }
 
-/// To be called in a process of its own: ends it with 0 if the start fails for want of threads, and
-/// comes to an end.
+/// To be called in a process of its own. Ends the process with 0 if the start fails because no
+/// thread can be had; the alarm ends a start that does not return.
 void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {
   alarm(20);
   const rlimit limit{1 + threads_left, 1 + threads_left};
   setrlimit(RLIMIT_NPROC, &limit);
   constexpr uid_t kUserOfNothing = 64'321;
-  // Who is not root has more processes than that already: then no thread may be had at all.
+  // A user other than root has more processes than the limit already: then no thread can be had at
+  // all.
   if (geteuid() == 0 && setuid(kUserOfNothing) != 0) _exit(3);
   SessionsOfNoServerYet sessions;
   WaitLane lane(sessions, server.stats, server.commits, TestService::kLaneThreads);
@@ -299,8 +301,8 @@ void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {
   _exit(!started && is_clear ? 0 : 2);
 }
 
-TEST_F(ServiceTest, WorkerThatCannotStartDoesNotWaitForThoseThatWaitForTheServer) {
-  constexpr rlim_t kOfAWorker = 2;  // Its own and its executor's.
+TEST_F(ServiceTest, WorkerThatCannotStartDoesNotWaitForOthersThatWaitForTheServer) {
+  constexpr rlim_t kOfAWorker = 2;  // For a worker: its own thread and its executor's.
   for (rlim_t count = 0; count < 2 * kOfAWorker; ++count) {
     EXPECT_EXIT(StartWhereWorkersWait(server_, count), ::testing::ExitedWithCode(0), "") << count;
   }

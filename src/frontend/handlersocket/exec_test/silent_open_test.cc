@@ -7,7 +7,8 @@ namespace {
 
 using engine::fake::Call;
 
-/// `1 2 3\n`: the values of these keys, each on its line, and a dot; or the name of an error.
+/// A protocol that answers `1 2 3\n` with the values of these keys, each on its line, and a dot; or
+/// with the name of an error.
 class Getter final : public Frontend {
  public:
   Step Parse(std::string_view input, bool, base::Arena& arena, Item* item) override {
@@ -113,7 +114,7 @@ TEST_F(SilentOpenTest, IndexIsOpenedByTheFirstRequestAndNotAnswered) {
   EXPECT_EQ(0u, server_.Stat(Stat::kOpens));
 }
 
-TEST_F(SilentOpenTest, FailureIsTheFrontendsToAnswerAndNextTimeItIsTriedAgain) {
+TEST_F(SilentOpenTest, FrontendAnswersTheFailureAndTriesAgainNextTime) {
   server_.store.DropTable(kServedTable);
   server_.Start();
   LineClient client = server_.Connect();

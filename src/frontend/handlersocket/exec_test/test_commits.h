@@ -12,12 +12,12 @@
 
 namespace rowsocket::exec {
 
-/// A request of TestService's table: one more in row `key`.
+/// A request that adds 1 to row `key` of TestService's table.
 inline std::string Add(unsigned key) {
   return "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n";
 }
 
-/// Commits of threads that have executed a write stand still until they are let go.
+/// Holds the commits of threads that have executed a write until they are let go.
 class HeldCommits {
  public:
   explicit HeldCommits(engine::fake::Store& store) : store_(store) {

@@ -85,7 +85,7 @@ class TestService {
   }
   ~TestService() { Stop(); }
 
-  /// Change what is public before that.
+  /// Starts the service. Public members must be changed before.
   void Start() {
     frontend.limits = settings.limits;
     service = StartService(settings);
@@ -101,7 +101,7 @@ class TestService {
     return net::ConnectV4(service->listeners().front().address().port);
   }
   LineClient Connect() const { return LineClient(ConnectFd()); }
-  /// With id 0 opened: (id; id, v).
+  /// A client that has opened id 0: (id; id, v).
   LineClient ConnectAndOpen() const {
     LineClient client = Connect();
     EXPECT_EQ("0\t1", client.Ask(kOpenIdV));

@@ -1,4 +1,4 @@
-// What the tests of turns share: connections over the in-memory engine, without sockets.
+// Members that all tests of turns share: connections over the in-memory engine, without sockets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Peer {
     client.frontend = &frontend;
     client.out = &out;
   }
-  /// The replies that may leave, one a line; they leave.
+  /// Takes the replies that may leave, one a line.
   std::string TakeReplies() {
     std::string replies(out.sendable());
     out.Consume(replies.size());
@@ -94,7 +94,7 @@ class TurnFixture : public ::testing::Test {
     for (Peer& peer : peers_) peer.client.stopped_at = nullptr;
   }
 
-  /// Asks `hook` as well, and checks at every call that no reply can be sent.
+  /// Sets a hook that asks `hook` and checks at every call that no reply can be sent.
   void SetHook(Hook hook = {}) {
     store_.SetHook([this, hook = std::move(hook)](const Call& call) {
       if (call.kind == Call::Kind::kExecute || call.kind == Call::Kind::kCommit) {
@@ -103,7 +103,7 @@ class TurnFixture : public ::testing::Test {
       return hook ? hook(call) : Outcome();
     });
   }
-  /// A hook for statements about one key: fails the first `times` of them with `outcome`.
+  /// A hook for statements on one key: fails the first `times` of them with `outcome`.
   static Hook FailKey(const std::string& key, uint64_t times, Outcome outcome) {
     return [key, times, outcome, seen = std::make_shared<uint64_t>(0)](const Call& call) {
       const bool hit = call.kind == Call::Kind::kExecute &&

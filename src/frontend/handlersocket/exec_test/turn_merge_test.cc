@@ -11,14 +11,14 @@ using model::Error;
 
 class TurnMergeTest : public TurnFixture {
  protected:
-  /// Takes one from the row while more than `keep` would be left, and answers what there was.
+  /// Takes one from the row while more than `keep` is left, and answers the value before.
   static std::string Take(const std::string& key, const std::string& keep = "0") {
     return "2\t=\t1\t" + key + "\t1\t0\tF\t>\t0\t" + keep + "\t-?\t1\n";
   }
   static std::string Add(const std::string& key) { return "1\t=\t1\t" + key + "\t1\t0\t+\t1\n"; }
   static std::string Get(const std::string& key) { return "1\t=\t1\t" + key + "\n"; }
 
-  /// With id 2: (id; v; filter v) as well.
+  /// A client that has opened id 2, (id; v; filter v), as well.
   Peer& ConnectBuyer() {
     Peer& peer = Connect();
     Send(peer, "P\t2\ttest\tt\t\tv\tv\n");
@@ -137,7 +137,7 @@ TEST_F(TurnMergeTest, RowThatIsDeletedAndItsLaterRequests) {
   EXPECT_EQ("2,20;3,30;", store_.Dump(kTable));
 }
 
-TEST_F(TurnMergeTest, HeldRowStopsThoseWhoAreNextOnItWithOneAttempt) {
+TEST_F(TurnMergeTest, HeldRowStopsAllNextRequestsForItWithOneAttempt) {
   for (int i = 0; i < 5; ++i) Connect();
   const auto held = store_.LockRow(kTable, {"1"});
   const uint64_t executed_before = store_.calls(Call::Kind::kExecute);
@@ -153,7 +153,7 @@ TEST_F(TurnMergeTest, HeldRowStopsThoseWhoAreNextOnItWithOneAttempt) {
   EXPECT_EQ("1,10;2,25;3,30;", store_.Dump(kTable));
 }
 
-TEST_F(TurnMergeTest, WhatCannotBeMergedRunsOneByOneAndIsCounted) {
+TEST_F(TurnMergeTest, RequestsThatCannotBeMergedRunOneByOneAndAreCounted) {
   store_.CreateTable({"test.p", {"id", "v"}, {{"PRIMARY", {0}}}, false, true}, {{"1", "10"}});
   Peer& one = Connect();
   Peer& two = Connect();
@@ -174,7 +174,7 @@ TEST_F(TurnMergeTest, WhatCannotBeMergedRunsOneByOneAndIsCounted) {
 TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsBehindIt) {
   Peer& one = Connect();
   Peer& two = Connect();
-  // A change of the key in the middle: those who come behind it find no such row.
+  // The second request changes the key: the requests behind it find no such row.
   Send(one, Add("1") + "0\t=\t1\t1\t1\t0\tU\t5\t50\n" + Add("1"));
   Send(two, Add("1"));
   Run();
@@ -235,13 +235,12 @@ TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
   }
   EXPECT_EQ("1,10;2,20;3,21;", store_.Dump(kTable));
   EXPECT_EQ(3u, Stat(Stat::kBatchRetries));
-  // The second attempt merges as well, unless it was the row that could not be written.
+  // The second attempt merges as well, unless the row itself could not be written.
   EXPECT_EQ(6u, Stat(Stat::kMergedRequests));
   EXPECT_EQ(3u, Unmerged(RanAlone::kRerun));
 }
 
-/// Random requests for few rows with random failures: what the answers say adds up to the rows.
-// As where it has no row to share: that request alone is killed.
+// KILL QUERY of the read that locks a shared row ends one request, as without a shared row.
 TEST_F(TurnMergeTest, KillQueryOfTheLockingReadKillsARequest) {
   Peer& one = ConnectBuyer();
   Peer& two = ConnectBuyer();
@@ -257,6 +256,7 @@ TEST_F(TurnMergeTest, KillQueryOfTheLockingReadKillsARequest) {
   EXPECT_EQ("0\t1\t30\n", two.TakeReplies());
 }
 
+/// Random requests for few rows with random failures: the answers add up to the rows.
 class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInterface<unsigned> {
  protected:
   unsigned Random(unsigned below) { return static_cast<unsigned>(random_() % below); }
@@ -304,7 +304,7 @@ TEST_P(TurnMergeRandomTest, EveryPieceIsTakenOnce) {
     for (size_t i = 0; i < peers_.size(); ++i) {
       std::string replies = peers_[i].TakeReplies();
       for (const unsigned row : asked[i]) {
-        if (replies.empty()) break;  // Stopped: the rest is not asked again here.
+        if (replies.empty()) break;  // The client is stopped: the rest is not sent again here.
         const size_t end = replies.find('\n');
         const std::string reply = replies.substr(0, end);
         replies.erase(0, end + 1);

@@ -1,5 +1,5 @@
-// Random turns with random failures: what is answered as done is there, what is answered as failed
-// is not, every request is answered once and in order.
+// Random turns with random failures: a change that is answered as done is there, a change that is
+// answered as failed is not, and every request is answered once and in order.
 #include <random>
 
 #include "frontend/handlersocket/exec_test/turn_fixture.h"
@@ -11,7 +11,7 @@ using model::Error;
 
 class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<unsigned> {
  protected:
-  /// What a client has sent and has no answer to yet: keys that it inserts.
+  /// The keys that a client has sent inserts of and has no answer to yet.
   struct Sender {
     Peer* peer;
     std::deque<unsigned> keys;
@@ -49,7 +49,7 @@ class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<
       Send(*sender.peer, "0\t+\t2\t" + std::to_string(key) + "\t0\n");
     }
   }
-  /// Checks the answers of a turn; what has none is sent again in the next one.
+  /// Checks the answers of a turn; requests without an answer are sent again in the next one.
   void CheckAnswers(Sender& sender) {
     std::string replies = sender.peer->TakeReplies();
     for (const TurnItem& item : turn_.items()) {

@@ -11,7 +11,7 @@ using model::Error;
 
 class TurnStopTest : public TurnFixture {
  protected:
-  /// A lock that is held elsewhere, of an engine that gives the whole transaction up for it.
+  /// A lock held by another session, in an engine that gives up the whole transaction for it.
   static Outcome BusyAndLost() {
     Outcome outcome = Busy();
     outcome.transaction_lost = true;
@@ -63,7 +63,7 @@ TEST_F(TurnStopTest, TurnWhoseWritesAllWaitIsNoCommit) {
   EXPECT_EQ(1u, Stat(Stat::kCommits));
 }
 
-TEST_F(TurnStopTest, HeldTableStopsThoseWhoOpenIt) {
+TEST_F(TurnStopTest, HeldTableStopsClientsThatOpenIt) {
   Peer& one = Connect();
   Peer& two = Connect();
   store_.CreateTable({"test.u", {"id"}, {{"PRIMARY", {0}}}});
@@ -74,7 +74,7 @@ TEST_F(TurnStopTest, HeldTableStopsThoseWhoOpenIt) {
   EXPECT_EQ("2\t1\tcmd\n", one.TakeReplies());
   EXPECT_EQ("0\t2\t1\t10\n", two.TakeReplies());
   ExpectWaitsAt(one, 1);
-  EXPECT_EQ(4u, Stat(Stat::kOpens));  // Not those that have no answer.
+  EXPECT_EQ(4u, Stat(Stat::kOpens));  // Opens without an answer are not counted.
   held.reset();
   NextTurn();
   Send(one, "P\t2\ttest\tu\t\tid\n2\t+\t1\t7\n");
@@ -97,7 +97,7 @@ TEST_F(TurnStopTest, HeldLockThatCostsTheTransactionRunsTheOthersAgain) {
   EXPECT_EQ(0u, Errors(model::ErrorCode::kEngine));
 }
 
-TEST_F(TurnStopTest, HeldLockAtTheLastTryWaitsAllTheSame) {
+TEST_F(TurnStopTest, HeldLockAtTheLastTryIsWaitedForAsWell) {
   Peer& peer = Connect();
   store_.SetHook([seen = std::make_shared<unsigned>(0)](const Call& call) {
     if (call.kind != Call::Kind::kExecute) return Outcome();
@@ -109,7 +109,7 @@ TEST_F(TurnStopTest, HeldLockAtTheLastTryWaitsAllTheSame) {
   ExpectWaitsAt(peer, 0);
 }
 
-TEST_F(TurnStopTest, LockThatWasReleasedMeanwhileStopsNobodyInTheNextRun) {
+TEST_F(TurnStopTest, LockThatWasReleasedMeanwhileStopsNoClientInTheNextRun) {
   Peer& peer = Connect();
   auto held = store_.LockRow(kTable, {"1"});
   Peer& other = Connect();
@@ -130,7 +130,7 @@ TEST_F(TurnStopTest, UnsentRepliesStopAClient) {
   Peer& two = Connect();
   one.client.out_bytes_max = 20;
   SetHook();
-  // 9 bytes a reply: the third goes above the limit.
+  // Each reply has 9 bytes, so that the third goes above the limit.
   Send(one, "0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n1\t=\t1\t1\t1\t0\tD\nbad\n");
   Send(two, "0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n0\t=\t1\t1\n");
   Run();
@@ -142,8 +142,9 @@ TEST_F(TurnStopTest, UnsentRepliesStopAClient) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
 
-// What they did to the connection happened when they were parsed: they must not be parsed again.
-TEST_F(TurnStopTest, UnsentRepliesDoNotStopWhatIsAnsweredAlready) {
+// Requests that are answered when they are parsed have changed the connection already: they must
+// not be parsed again.
+TEST_F(TurnStopTest, UnsentRepliesDoNotStopItemsThatAreAnsweredAlready) {
   Peer& peer = Connect();
   peer.client.out_bytes_max = 4;
   Send(peer, "bad\nA\t1\nP\t0\ttest\tt\t\tv\nbad\n0\t=\t1\t1\nbad\n");
@@ -155,8 +156,8 @@ TEST_F(TurnStopTest, UnsentRepliesDoNotStopWhatIsAnsweredAlready) {
   EXPECT_EQ(2u, Errors(model::ErrorCode::kCmd));
 }
 
-// One that shows 1 MiB, asked for more often than a turn has room for.
-TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
+// A row of 1 MiB, requested more often than a turn has room for.
+TEST_F(TurnStopTest, FullTurnLeavesTheItemsThatItHasNotExecuted) {
   constexpr size_t kBytes = 1 << 20;
   constexpr size_t kFinds = model::kTurnReplyBytesMax / kBytes + 10;
   Peer& writer = Connect();
@@ -183,7 +184,7 @@ TEST_F(TurnStopTest, AFullTurnLeavesWhatItHasNotExecuted) {
   EXPECT_FALSE(turn_.is_full());
 }
 
-TEST_F(TurnStopTest, TheTimeIsLookedAtBehindWhatMayBeLong) {
+TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindRequestsThatMayBeLong) {
   std::vector<engine::fake::Row> rows;
   for (int id = 0; id < 150; ++id) rows.push_back({std::to_string(id), "7"});
   store_.CreateTable({"test.many", {"id", "grp"}, {{"PRIMARY", {0}}, {"grp", {1}}}}, rows);
@@ -194,7 +195,7 @@ TEST_F(TurnStopTest, TheTimeIsLookedAtBehindWhatMayBeLong) {
       {"0\t=\t1\t1\n", false},
       {"0\t>=\t1\t1\n", true},
       {"2\t=\t1\t7\n", false},
-      {"2\t=\t1\t7\t1\t0\tF\t=\t0\t149\n", true},  // The last of all equal ones.
+      {"2\t=\t1\t7\t1\t0\tF\t=\t0\t149\n", true},  // The last of all rows with an equal key.
       {"0\t=\t1\t1\t1\t0\tF\t=\t0\t1" + std::string(5000, ' ') + "\n", true},
   };
   for (const auto& [request, is_long] : requests) {
@@ -213,8 +214,9 @@ TEST_F(TurnStopTest, TheTimeIsLookedAtBehindWhatMayBeLong) {
   }
 }
 
-// Its client is not stopped before it when the batch runs again: it would be given again, too.
-TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
+// The client is not stopped before the item when the batch runs again: the item would be parsed and
+// executed again, too.
+TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnce) {
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
   for (const bool is_locked : {false, true}) {
     SCOPED_TRACE(is_locked);
@@ -230,7 +232,7 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
         return engine::fake::Deadlock();
       }
       if (is_lost && is_locked && key == "1") return Busy();
-      if (is_lost && !is_locked && key == "2") turn_.LimitTime(-1);  // It has taken long.
+      if (is_lost && !is_locked && key == "2") turn_.LimitTime(-1);  // The time is over.
       return Outcome();
     });
     Send(slow, "0\t>=\t1\t2\t1000\n");
@@ -248,7 +250,7 @@ TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnce) {
   EXPECT_EQ("07;17;", store_.Dump("test.stays"));
 }
 
-TEST_F(TurnStopTest, WhatCannotBeTakenBackIsExecutedOnceBehindASharedRow) {
+TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnceBehindASharedRow) {
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
   Peer& peer = Connect();
   Peer& shares = Connect();

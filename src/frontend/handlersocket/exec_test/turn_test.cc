@@ -16,7 +16,7 @@ TEST_F(TurnTest, RepliesKeepRequestOrder) {
        "0\t=\t1\t1\n"      // a row
        "bad\n"             // an error that the frontend knows
        "0\t+\t2\t9\t90\n"  // an insert
-       "0\t=\t1\t9\n"      // which the find behind it sees
+       "0\t=\t1\t9\n"      // the find behind the insert sees its row
        "1\t=\t1\t2\t1\t0\tU\t21\n"
        "0\t+\t2\t1\t11\n"  // an error that the engine knows
        "7\t=\t1\t1\n"
@@ -56,7 +56,7 @@ TEST_F(TurnTest, OneCommitForManyConnections) {
 TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   Peer& one = Connect();
   Peer& two = Connect();
-  Send(one, "0\t+\t2\t4\t40\n0\t>=\t1\t1\t9\t0\tU\t50\t0\n");  // All rows to one key.
+  Send(one, "0\t+\t2\t4\t40\n0\t>=\t1\t1\t9\t0\tU\t50\t0\n");  // An update of all rows to one key.
   Send(two, "0\t+\t2\t5\t55\n");
   Run();
   EXPECT_EQ("0\t1\n1\t1\t121\n", one.TakeReplies());
@@ -64,8 +64,8 @@ TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   EXPECT_EQ("1,10;2,20;3,30;4,40;5,55;", store_.Dump(kTable));
 }
 
-// The hook looks at every output at each statement and at the commit: also at those of clients
-// that only read, whose replies may not stand if the turn has to be run again.
+// The hook looks at every output at each statement and at the commit, clients that only read
+// included: their replies must not leave if the turn has to run again.
 TEST_F(TurnTest, NothingLeavesBeforeTheCommitHasReturned) {
   Peer& writer = Connect();
   Peer& reader = Connect();
@@ -84,7 +84,7 @@ TEST_F(TurnTest, FailedCommitAnswersEveryRequestWithItsError) {
   Send(one, "0\t+\t2\t4\t40\nbad\n0\t=\t1\t4\n");
   Send(two, "1\t=\t1\t1\t1\t0\tU\t11\n");
   Run();
-  // What never went to the engine keeps its answer.
+  // Answers of requests that never went to the engine stand.
   EXPECT_EQ("1\t1\t5\n2\t1\tcmd\n1\t1\t5\n", one.TakeReplies());
   EXPECT_EQ("1\t1\t5\n", two.TakeReplies());
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
@@ -98,7 +98,7 @@ TEST_F(TurnTest, FailedCommitAnswersEveryRequestWithItsError) {
   EXPECT_EQ("0\t1\n", one.TakeReplies());
 }
 
-TEST_F(TurnTest, FailedCommitAnswersWhatWasExecutedBeforeAClientStopped) {
+TEST_F(TurnTest, FailedCommitAnswersItemsExecutedBeforeAClientStopped) {
   Peer& peer = Connect();
   const auto held = store_.LockRow(kTable, {"2"});
   SetHook(engine::fake::FailCommits(1, Error::Engine(5)));
@@ -122,7 +122,7 @@ TEST_F(TurnTest, DeadlockRunsTheBatchAgain) {
   EXPECT_EQ(1u, Stat(Stat::kBatchRetries));
   EXPECT_EQ(1u, Stat(Stat::kBatches));
   EXPECT_EQ(1u, Stat(Stat::kCommits));
-  // Counted as the client sees it, not as often as it was tried.
+  // Requests are counted as the client sees them, not as often as they were tried.
   EXPECT_EQ(3u, Stat(Stat::kIncrements));
   EXPECT_EQ(3u, Stat(Stat::kRowsWritten));
   EXPECT_EQ(1u, Stat(Stat::kFinds));
@@ -135,7 +135,7 @@ TEST_F(TurnTest, BatchThatDeadlocksAgainAndAgainRunsRequestByRequest) {
   SetHook(FailAlways("2", engine::fake::Deadlock()));
   Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
   Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
-  store_.SetHook(FailAlways("2", engine::fake::Deadlock()));  // Replies leave one by one now.
+  store_.SetHook(FailAlways("2", engine::fake::Deadlock()));  // Now replies leave one by one.
   Run();
   EXPECT_EQ("0\t1\t1\n1\t1\t149\n0\t2\t1\t11\n", one.TakeReplies());
   EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
@@ -147,7 +147,7 @@ TEST_F(TurnTest, BatchThatDeadlocksAgainAndAgainRunsRequestByRequest) {
   EXPECT_EQ(1u, Errors(model::ErrorCode::kEngine));
 }
 
-// What it has seen may be somebody's commit that is not on disk yet.
+// The find may have seen a commit of another session that is not on disk yet.
 TEST_F(TurnTest, FindThatIsRunAloneIsInATurnThatWrites) {
   Peer& peer = Connect();
   Send(peer, "0\t=\t1\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
@@ -158,7 +158,7 @@ TEST_F(TurnTest, FindThatIsRunAloneIsInATurnThatWrites) {
     return fail(call);
   });
   Run();
-  store_.SetHook(nullptr);  // It uses what dies here.
+  store_.SetHook(nullptr);  // The hook uses local variables.
   EXPECT_EQ("0\t2\t1\t10\n1\t1\t149\n", peer.TakeReplies());
   EXPECT_EQ(2 * (model::kBatchRetriesMax + 1) + 1, turns);
   EXPECT_EQ(turns, writing);
@@ -209,7 +209,7 @@ TEST_F(TurnTest, KillAnswerStandsWhenTheCommitFails) {
   EXPECT_EQ("1\t1\t5\n1\t1\tkilled\n", peer.TakeReplies());
 }
 
-// Four deadlocks of the batch, three of the request alone, and a KILL at its last try.
+// The batch has four deadlocks, the request alone three, and its last try a KILL.
 TEST_F(TurnTest, KillOfTheLastTryIsAnsweredAsSuch) {
   Peer& peer = Connect();
   store_.SetHook([seen = std::make_shared<unsigned>(0)](const Call& call) {
@@ -225,7 +225,8 @@ TEST_F(TurnTest, KillOfTheLastTryIsAnsweredAsSuch) {
   EXPECT_EQ(1u, Stat(Stat::kIncrements));
 }
 
-// The last rows are logged when the turn is committed: it may turn out then.
+// The last rows are logged when the turn is committed: only then the batch may turn out to be too
+// large.
 TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
   for (const Call::Kind kind : {Call::Kind::kExecute, Call::Kind::kCommit}) {
     Peer& one = Connect();

@@ -1,4 +1,5 @@
-// Requests with a token in a turn: what becomes of the two when something comes between them.
+// Requests with a token in a turn: what becomes of request and token when another session or a
+// failure comes between them.
 #include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {
@@ -24,7 +25,7 @@ class TurnTokenTest : public TurnFixture {
                         permanent},
                        rows);
   }
-  /// As a worker does: the indexes of the table of tokens are opened first.
+  /// Sends as a worker does: the indexes of the table of tokens are opened first.
   void SendTokened(Peer& peer, std::string_view line) {
     for (;;) {
       Item item;
@@ -50,7 +51,8 @@ TEST_F(TurnTokenTest, RepeatedRequestIsAnsweredFromItsToken) {
   EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
 }
 
-// An absent row locks nothing in InnoDB: between the look and the request somebody may be faster.
+// An absent row locks nothing in InnoDB: between the look and the request another session may keep
+// the token.
 TEST_F(TurnTokenTest, TokenThatAnotherSessionKeepsMeanwhileIsNotOverwritten) {
   Peer& peer = Connect();
   SendTokened(peer, kTake);
@@ -92,8 +94,8 @@ TEST_F(TurnTokenTest, RequestThatCannotBeTakenBackIsExecutedOnceWhateverItsToken
   EXPECT_EQ("1,9;", store_.Dump(kTable));
 }
 
-// A session that waits would keep all others from the row of the request meanwhile.
-TEST_F(TurnTokenTest, WhoWaitsForLocksLeavesExpiredTokensToOthers) {
+// A session that waits for locks would meanwhile keep all others from the row of the request.
+TEST_F(TurnTokenTest, SessionThatWaitsForLocksLeavesExpiredTokensToOthers) {
   MakeTokens({{"old", "another", "0\t1\n", "1"}});
   Peer& peer = Connect();
   SendTokened(peer, kTake);
@@ -108,7 +110,7 @@ TEST_F(TurnTokenTest, WhoWaitsForLocksLeavesExpiredTokensToOthers) {
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
-TEST_F(TurnTokenTest, EndOfAWaitForATokenIsNoEndOfTheOthersWaits) {
+TEST_F(TurnTokenTest, EndOfAWaitForATokenDoesNotEndOtherWaits) {
   Peer &first = Connect(), &second = Connect();
   SendTokened(first, kTake);
   SendTokened(second, "T\tb\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
@@ -128,7 +130,7 @@ TEST_F(TurnTokenTest, EndOfAWaitForATokenIsNoEndOfTheOthersWaits) {
   EXPECT_EQ("0\t1\t1\n", second.TakeReplies());
 }
 
-TEST_F(TurnTokenTest, TableThatIsGoneIsSaidToBe) {
+TEST_F(TurnTokenTest, MissingTableIsNamedInTheAnswer) {
   Peer& peer = Connect();
   SendTokened(peer, kTake);
   store_.DropTable(kTokens);

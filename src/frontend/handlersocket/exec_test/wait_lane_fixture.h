@@ -32,7 +32,7 @@ class Owner final : public WaitJobOwner {
     std::move(jobs.begin(), jobs.end(), std::back_inserter(done_));
     changed_.notify_all();
   }
-  /// The next job that is done; null when none is, for too long.
+  /// The next job that is done; null when no job is done in time.
   std::unique_ptr<WaitJob> Next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kTestTimeout, [this] { return !done_.empty(); })) return nullptr;
@@ -48,7 +48,7 @@ class Owner final : public WaitJobOwner {
     const std::lock_guard lock(mutex_);
     return done_.empty();
   }
-  /// How often it got some back.
+  /// How often it got jobs back.
   int returns() {
     const std::lock_guard lock(mutex_);
     return returns_;
@@ -86,13 +86,13 @@ class WaitLaneTest : public ::testing::Test {
     job->row = WaitLane::RowOf(job->item);
     return job;
   }
-  /// As its worker does when the row is locked again by then.
+  /// Sends a job again as its worker does, when the row is locked again.
   static std::unique_ptr<WaitJob> Again(std::unique_ptr<WaitJob> job) {
     job->is_handed_back = false;
     job->was_handed_back = true;
     return job;
   }
-  /// What the session holds is in the way of a DDL statement.
+  /// The outcome when the session's tables are in the way of a DDL statement.
   static engine::Outcome BackOff() {
     return engine::Outcome::Make(engine::Outcome::Result::kGivesWay,
                                  {model::ErrorCode::kLockTables});

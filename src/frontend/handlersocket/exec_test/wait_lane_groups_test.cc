@@ -1,4 +1,4 @@
-// Those who wait for one row: together, as one transaction.
+// Jobs that wait for one row wait together, as one transaction.
 #include <chrono>
 
 #include "exec/test_notification.h"
@@ -10,7 +10,7 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-TEST_F(WaitLaneTest, GroupWhoseTransactionIsLostInTheWayOfOthersIsTriedAgain) {
+TEST_F(WaitLaneTest, GroupThatGivesWayAndLosesItsTransactionIsTriedAgain) {
   auto held = HoldWithGroup(2);
   store_.SetHook([](const Call& call) {
     Outcome outcome;
@@ -25,7 +25,7 @@ TEST_F(WaitLaneTest, GroupWhoseTransactionIsLostInTheWayOfOthersIsTriedAgain) {
   EXPECT_EQ("1,10;2,23;3,30;", store_.Dump(kLaneTable));
 }
 
-TEST_F(WaitLaneTest, JobsOfARowAreHandedBackWhenTheOneBeforeThemHasEnded) {
+TEST_F(WaitLaneTest, JobsOfARowAreHandedBackWhenTheJobBeforeThemHasEnded) {
   auto held = Hold("2");
   Submit(Increment("2"));
   ASSERT_TRUE(store_.AwaitWaiting(1));
@@ -57,6 +57,7 @@ TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
   EXPECT_EQ(3u, stats_.Sum(Stat::kMergedRequests));
 }
 
+// All jobs share one wait: a hundred waits one after the other would take minutes.
 TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
   store_.SetLockWaitMs(1000);
   auto held = HoldWithGroup(100);
@@ -66,9 +67,9 @@ TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
 }
 
-TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllOfIt) {
+TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllItsJobs) {
   auto held = HoldWithGroup(3);
-  // The first is alone; those behind it are merged.
+  // The first request runs alone; those behind it are merged.
   store_.SetHook([](const Call& call) {
     return call.kind == Call::Kind::kBeginRow ? engine::fake::KilledTurn() : Outcome();
   });
@@ -78,8 +79,8 @@ TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllOfIt) {
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
 }
 
-// KILL QUERY of the thread while it waits for the row of all of them.
-TEST_F(WaitLaneTest, KilledWaitOfAGroupIsAnsweredToAllOfItAndChangesNothing) {
+// KILL QUERY ends the one wait for the row that all jobs of the group share.
+TEST_F(WaitLaneTest, KilledWaitOfAGroupIsAnsweredToAllItsJobsAndChangesNothing) {
   auto held = HoldWithGroup(3);
   store_.SetHook([](const Call& call) {
     const bool is_first = call.kind == Call::Kind::kBeginRow && call.number == 1;

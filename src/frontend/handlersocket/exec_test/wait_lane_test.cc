@@ -45,7 +45,8 @@ TEST_F(WaitLaneTest, OpenWaitsForTheTable) {
   const auto job = owner_.Next();
   ASSERT_NE(nullptr, job);
   EXPECT_TRUE(job->outcome.ok());
-  EXPECT_TRUE(job->reply().empty());  // Its session is not the connection's: looked up again there.
+  // The session is not the connection's, which looks the names up again.
+  EXPECT_TRUE(job->reply().empty());
 }
 
 TEST_F(WaitLaneTest, TableThatIsGoneMeanwhileIsAnError) {
@@ -101,17 +102,17 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   });
   Submit(Increment("2"));
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  lane_->Stop();  // The hook uses what dies here.
+  lane_->Stop();  // The hook uses local variables.
   EXPECT_EQ(std::vector<size_t>(4, 0), with_tables);
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
-  // As its client sees it, not as often as it was tried.
+  // The request counts as its client sees it, not as often as it was tried.
   EXPECT_EQ(1u, stats_.Sum(Stat::kIncrements));
   EXPECT_EQ(1u, stats_.Sum(Stat::kCommits));
   EXPECT_EQ(0u, stats_.Sum(ErrorStat(model::ErrorCode::kLockTables)));
 }
 
-// The server may have rolled it back at that.
-TEST_F(WaitLaneTest, StopEndsWhatGivesWay) {
+// A request that gives way is tried again until the lane stops, and counts once.
+TEST_F(WaitLaneTest, StopEndsARequestThatGivesWay) {
   store_.SetHook(
       [](const Call& call) { return call.kind == Call::Kind::kExecute ? BackOff() : Outcome(); });
   Submit(Increment("2"));
@@ -144,7 +145,7 @@ TEST_F(WaitLaneTest, SeveralWaitAtTheSameTime) {
   Submit(Increment("1"));
   Submit(Increment("2"));
   Submit(Increment("3"));
-  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());  // That for row 3, which nobody holds.
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());  // The reply for row 3, which no session holds.
   EXPECT_EQ("1,10;2,20;3,31;", store_.Dump(kLaneTable));
   ASSERT_TRUE(store_.AwaitWaiting(2));
   two.reset();
@@ -171,7 +172,6 @@ TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
   EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kLaneTable));
 }
 
-// One wait for all of them: a hundred waits one after the other would take minutes.
 TEST_F(WaitLaneTest, JobCanBeCancelledBeforeAThreadHasIt) {
   StartLane(1);
   auto held = Hold("1");
@@ -239,7 +239,7 @@ TEST_F(WaitLaneTest, JobThatMeetsAnEndingThreadIsDone) {
   Submit(Increment("2"));
   go_on.Notify();
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
-  lane_->Stop();  // The hook uses what dies here.
+  lane_->Stop();  // The hook uses local variables.
 }
 
 TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
@@ -250,7 +250,7 @@ TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
   ASSERT_TRUE(store_.AwaitWaiting(2));
   lane_->Stop();
   EXPECT_EQ(0u, store_.sessions());
-  // What was under way is told with an error, what was not started is not told.
+  // Jobs under way are answered with an error; owners of jobs that were not started are not told.
   for (int i = 0; i < 2; ++i) EXPECT_EQ("1\t1\tkilled\n", owner_.NextReply());
   EXPECT_TRUE(owner_.IsEmpty());
   Submit(Increment("3"));
@@ -258,7 +258,7 @@ TEST_F(WaitLaneTest, StopEndsWaitsAndForgetsJobs) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
 }
 
-// An interrupt that comes between two calls of a session is forgotten by it (as by the server's).
+// A session forgets an interrupt that comes between two of its calls, as the server's session does.
 TEST_F(WaitLaneTest, StopEndsAWaitThatBeginsAfterTheInterrupt) {
   const auto held = Hold("2");
   Notification begins, interrupted;
@@ -277,7 +277,7 @@ TEST_F(WaitLaneTest, StopEndsAWaitThatBeginsAfterTheInterrupt) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout / 2);
 }
 
-TEST_F(WaitLaneTest, NoThreadToBeHadIsAnErrorOfTheRequest) {
+TEST_F(WaitLaneTest, MissingThreadIsAnErrorOfTheRequest) {
   const auto submit_without_threads = [this] {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_NPROC, &none);

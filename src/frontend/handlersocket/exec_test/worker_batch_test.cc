@@ -1,4 +1,4 @@
-// A worker and its batch executor: who waits for a commit, and who does not.
+// A worker and its batch executor: which connections wait for a commit, and which do not.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -63,7 +63,8 @@ TEST_F(WorkerBatchTest, ConnectionIsAnsweredInOrderWhateverItSendsMeanwhile) {
   }
 }
 
-// Sent by clients that read and write in turn: what is taken for a write at first is none.
+// A client that reads and writes in turn: its finds go into a batch at first, because it wrote
+// last.
 TEST_F(WorkerBatchTest, ReadsAndWritesMayAlternate) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();
@@ -145,8 +146,8 @@ TEST_F(WorkerBatchTest, WriterIsServedWhenAnothersFindsHaveFilledTheBatch) {
   EXPECT_EQ("0\t1\t1", writes.ReadLine());
 }
 
-// Each client's requests say by their operand whose they are.
-TEST_F(WorkerBatchTest, WhoWaitsForABatchIsServedBeforeThoseWhoseBatchIsDone) {
+// The operand of a request tells whose request it is.
+TEST_F(WorkerBatchTest, ClientsThatWaitForABatchAreServedBeforeClientsWhoseBatchIsDone) {
   server_.Start();
   constexpr unsigned kWriters = 240;
   constexpr unsigned kEach = 4 * model::kTurnRequestsPerConnectionMax;
@@ -157,7 +158,7 @@ TEST_F(WorkerBatchTest, WhoWaitsForABatchIsServedBeforeThoseWhoseBatchIsDone) {
   const auto starved = std::make_shared<size_t>(0);
   const auto arrived = std::make_shared<Notification>();
   const auto released = std::make_shared<Notification>();
-  server_.store.SetHook([=](const Call& call) {  // The executor's thread only.
+  server_.store.SetHook([=](const Call& call) {  // Called on the executor's thread only.
     if (call.kind == Call::Kind::kExecute && call.request->is_write()) {
       const std::string_view whose = call.request->find.modifications[1].text();
       if (whose == "0") {
@@ -189,7 +190,8 @@ TEST_F(WorkerBatchTest, WhoWaitsForABatchIsServedBeforeThoseWhoseBatchIsDone) {
   EXPECT_EQ(0u, *starved);
 }
 
-// As many of its requests as of all others together, and not the 128 that fit.
+// The connection gets as many requests into the batch as all others together, and not the 128 that
+// fit.
 TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
   server_.Start();
   constexpr unsigned kOthers = 40;
@@ -199,7 +201,7 @@ TEST_F(WorkerBatchTest, DeepPipelineGetsNoMoreOfABatchThanTheOthersTogether) {
   struct Batch {
     unsigned deep = 0, others = 0;
   };
-  const auto batches = std::make_shared<std::vector<Batch>>(1);  // The executor's thread fills it.
+  const auto batches = std::make_shared<std::vector<Batch>>(1);  // Filled by the executor's thread.
   server_.store.SetHook([batches](const Call& call) {
     if (call.kind == Call::Kind::kExecute && call.request->is_write()) {
       const bool is_deep = engine::fake::FirstValue(*call.request) == "2";
@@ -270,8 +272,8 @@ TEST_F(WorkerBatchTest, LoneConnectionIsServedOnItsWorkersThread) {
   EXPECT_EQ(1u, threads.size());
 }
 
-/// Which threads find and write. Their commits are not so short that two changes of threads would
-/// be the larger part.
+/// Notes which threads find and write. Commits last long enough that two changes of threads are not
+/// the larger part.
 class WatchedThreads {
  public:
   explicit WatchedThreads(engine::fake::Store& store) : store_(store) {
@@ -294,9 +296,9 @@ class WatchedThreads {
   std::atomic<std::thread::id> found_on_, wrote_on_;
 };
 
-// Two changes of threads, and a second thread that competes for the processor with the clients, are
-// worth it only for who would wait for the commit.
-TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNobodyReads) {
+// Two changes of threads, and a second thread that competes with the clients for the processor, are
+// worth their cost only where a find would wait for the commit.
+TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNoClientReads) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
@@ -312,9 +314,9 @@ TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNobodyReads) {
   }
 }
 
-TEST_F(WorkerBatchTest, WorkersOwnBatchTakesWhoSendsWhileItIsPutTogether) {
+TEST_F(WorkerBatchTest, WorkersOwnBatchTakesClientsThatSendWhileItIsPutTogether) {
   std::atomic<const LineClient*> late{nullptr};
-  // The worker knows by then who is ready, and has not received from them.
+  // The worker knows by then which clients are ready, and has received nothing from them.
   server_.settings.prepare = [&](engine::Session&, bool) {
     if (const LineClient* client = late.exchange(nullptr)) {
       net::WriteAll(client->fd(), Add(2));
@@ -332,7 +334,7 @@ TEST_F(WorkerBatchTest, WorkersOwnBatchTakesWhoSendsWhileItIsPutTogether) {
     EXPECT_EQ("0\t1\t1", other.ReadLine());
     return threads.are_one() && server_.Stat(Stat::kBatches) == batches + 1;
   }));
-  server_.Stop();  // `prepare` uses what dies here.
+  server_.Stop();  // `prepare` uses local variables.
 }
 
 TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {
@@ -343,7 +345,8 @@ TEST_F(WorkerBatchTest, IdleExecutorGivesItsTablesBack) {
   EXPECT_TRUE(Eventually([this] { return server_.store.sessions_with_tables() == 0; }));
 }
 
-// The next one may still have begun; if not, it is dropped and nobody told that it was done.
+// The next batch may have begun as well; if not, it is dropped, and no client is told that it was
+// done.
 TEST_F(WorkerBatchTest, StopAnswersTheBatchUnderWay) {
   server_.Start();
   LineClient first = server_.ConnectAndOpen();

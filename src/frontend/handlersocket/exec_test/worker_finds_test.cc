@@ -1,5 +1,5 @@
-// Finds beside commits: which are answered at once, and which wait until what they may have seen is
-// durable (CommitBoard, from a worker's side).
+// Finds beside commits: which are answered at once, and which wait until rows that they may have
+// seen are durable (CommitBoard, from a worker's side).
 #include <array>
 #include <atomic>
 #include <new>
@@ -15,7 +15,8 @@ using engine::fake::Call;
 
 constexpr const char kFind2[] = "0\t=\t1\t2\n";
 
-/// The lane executes nothing until it may, and the commits of others that have written stand still.
+/// The lane executes nothing until it is let go, and commits of all other sessions that have
+/// written stand still.
 struct LaneAndCommits {
   Outcome OnCall(const Call& call) {
     const bool is_lanes = call.lock_wait == engine::LockWait::kServer;
@@ -36,7 +37,7 @@ struct LaneAndCommits {
 
 class WorkerFindsTest : public ::testing::Test {
  protected:
-  /// The worker has gone on with others meanwhile.
+  /// Checks that the reader gets no answer, while the worker goes on with other connections.
   void ExpectWaiting(const LineClient& reader) {
     for (int i = 0; i < 5; ++i) {
       LineClient other = server_.ConnectAndOpen();
@@ -44,7 +45,7 @@ class WorkerFindsTest : public ::testing::Test {
     }
     EXPECT_TRUE(net::NothingToRead(reader.fd()));
   }
-  /// Of kFind2, made before the change, and of Add(2).
+  /// The answers to kFind2, made before the change, and to Add(2).
   static void ExpectAnswers(LineClient& reader, LineClient& writer) {
     EXPECT_EQ("0\t2\t2\t20", reader.ReadLine());
     EXPECT_EQ("0\t1\t1", writer.ReadLine());
@@ -66,8 +67,8 @@ TEST_F(WorkerFindsTest, FindsAreAnsweredWhileABatchIsCommitted) {
   EXPECT_EQ("0\t1\t1", writer.ReadLine());
 }
 
-// It may have seen the change already, and the power may fail before the change is durable.
-TEST_F(WorkerFindsTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenThatIsDurable) {
+// The find may have seen the change already, and the power may fail before the change is durable.
+TEST_F(WorkerFindsTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenTheCommitIsDurable) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();
   LineClient reader = server_.ConnectAndOpen();
@@ -152,7 +153,7 @@ TEST_F(WorkerFindsTest, FindOfTheLaneWaitsForTheCommitUnderWayToo) {
   server_.Stop();
 }
 
-// It is in the lane with one find while its find before that waits for a commit.
+// The connection is in the lane with one find while its find before waits for a commit.
 TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   server_.store.CreateTable({"test.u", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"2", "20"}});
   server_.Start();
@@ -186,8 +187,8 @@ TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   server_.Stop();
 }
 
-// One that waits for a commit and has a request in the lane as well: what it sends meanwhile is
-// told of only once.
+// The connection waits for a commit and has a request in the lane as well: the loop tells only once
+// of what it sends meanwhile.
 TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
   for (const bool hangs_up : {false, true}) {
     TestService server;
@@ -244,7 +245,7 @@ TEST_F(WorkerFindsTest, ConnectionThatIsLostInTheLaneWaitsForNoCommit) {
   server_.Stop();
 }
 
-// The commit is another port's, and may take longer than this one is to live.
+// The commit is another port's, and may take longer than the port under test lives.
 TEST_F(WorkerFindsTest, PortStopsWhileAFindWaitsForACommit) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();

@@ -1,5 +1,5 @@
-// What a worker does about clients that are too slow, too many, too large or not who they should
-// be, and how it ends.
+// What a worker does about clients that are too slow, too many, too large or not authenticated, and
+// how a worker ends.
 #include <atomic>
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@ using engine::fake::Call;
 
 class WorkerLimitsTest : public ::testing::Test {
  protected:
-  /// For clients that are not to be closed: they may stand still as long.
+  /// For clients that are not to be closed, which may stand still as long.
   static constexpr unsigned kTimeoutS = 3;
 
   WorkerLimitsTest() {
@@ -31,14 +31,15 @@ class WorkerLimitsTest : public ::testing::Test {
     const int bytes = 128 * 1024;
     setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
   }
-  /// Requests whose replies no buffer of the kernel takes all.
+  /// So many requests that their replies fit no buffer of the kernel.
   static constexpr unsigned kLargeFinds = 2000;
   static std::string LargeFinds() {
     std::string finds;
     for (unsigned i = 0; i < kLargeFinds; ++i) finds += "1\t=\t1\t1\n";
     return finds;
   }
-  /// Until nothing more is sent to the client that does not read, as seen by another one.
+  /// Waits until nothing more is sent to the client that does not read, as another client sees in
+  /// the counters.
   ::testing::AssertionResult AwaitPause(LineClient& other) {
     for (unsigned quiet = 0, rounds = 0; quiet < 20; ++rounds) {
       const uint64_t finds_before = server_.Stat(Stat::kFinds);
@@ -74,7 +75,7 @@ TEST_F(WorkerLimitsTest, ClientThatNeverReadsIsClosed) {
   EXPECT_LT(server_.Stat(Stat::kFinds), kLargeFinds);
 }
 
-TEST_F(WorkerLimitsTest, WhatAllClientsTogetherHoldIsLimited) {
+TEST_F(WorkerLimitsTest, MemoryOfAllClientsTogetherIsLimited) {
   constexpr size_t kTogether = 1u << 20;
   server_.settings.limits.buffered_bytes_max = 100'000;
   server_.settings.limits.memory_bytes_max = kTogether;
@@ -87,7 +88,7 @@ TEST_F(WorkerLimitsTest, WhatAllClientsTogetherHoldIsLimited) {
       OpenLargeRow(silent.back());
       silent.back().Send(LargeFinds());
     }
-    // And one that has begun a line which is longer than what is left.
+    // One more client has begun a line that is longer than the memory left.
     silent.push_back(server_.ConnectAndOpen());
     silent.back().Send(std::string(kTogether, 'x'));
     ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsLost) >= 2; }));
@@ -98,7 +99,7 @@ TEST_F(WorkerLimitsTest, WhatAllClientsTogetherHoldIsLimited) {
     EXPECT_NE(std::string::npos, log[0].find("handlersocket_memory_max_bytes"));
   }
   ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
-  // What they held is there for others.
+  // The memory of the closed connections is free for others.
   LineClient reads = server_.ConnectAndOpen();
   OpenLargeRow(reads);
   reads.Send(LargeFinds());
@@ -111,7 +112,8 @@ TEST_F(WorkerLimitsTest, HalfClosedClientThatDoesNotReadCostsNoTurns) {
   LineClient other = server_.ConnectAndOpen();
   OpenLargeRow(client);
   constexpr unsigned kHalfClosedFinds = 300;
-  // All of it comes with one receive, the end is seen before the first large reply.
+  // All requests come with one receive, and the end of the input is seen before the first large
+  // reply.
   std::string pipeline;
   for (unsigned i = 0; i < model::kTurnRequestsPerConnectionMax; ++i) pipeline += kFind1;
   for (unsigned i = 0; i < kHalfClosedFinds; ++i) pipeline += "1\t=\t1\t1\n";
@@ -169,8 +171,8 @@ TEST_F(WorkerLimitsTest, IdleConnectionIsClosed) {
   EXPECT_EQ("0\t2\t1\t10", busy.Ask(kFind1));
 }
 
-// The time that a turn takes is no silence of those who have sent something meanwhile.
-TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
+// Input that comes during a long turn counts as activity.
+TEST_F(WorkerLimitsTest, ClientThatAsksDuringALongTurnIsServed) {
   server_.settings.limits.idle_timeout_s = kTimeoutS;
   server_.settings.workers = 1;
   server_.Start();
@@ -179,7 +181,8 @@ TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
   slow.Send("0\t=\t1\t2\n");
   ASSERT_TRUE(server_.store.AwaitWaiting(1));
   other.Send(kFind1);
-  // Somewhere else one that came later has been closed: the timeout of this one is over.
+  // A connection of another service that was made later has been closed by then: the timeout of
+  // this one is over.
   TestService elsewhere;
   elsewhere.settings.limits.idle_timeout_s = kTimeoutS;
   elsewhere.Start();
@@ -188,7 +191,8 @@ TEST_F(WorkerLimitsTest, WhoAsksDuringALongTurnIsServed) {
   EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
 }
 
-/// Finds of many rows take longer than a turn is to take; the first begins when it is told to.
+/// Finds of many rows, which take longer than a turn is to take; the first begins when it is told
+/// to.
 struct LongFinds {
   engine::Outcome OnCall(const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kExecute) return {};
@@ -210,7 +214,7 @@ struct LongFinds {
   std::atomic<unsigned> begun{0}, begun_before_short{0};
 };
 
-TEST_F(WorkerLimitsTest, LongRequestsOfOneDoNotKeepTheOthersWaiting) {
+TEST_F(WorkerLimitsTest, LongRequestsOfOneClientDoNotKeepOthersWaiting) {
   server_.settings.workers = 1;
   server_.Start();
   LineClient slow = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
@@ -239,7 +243,7 @@ TEST_F(WorkerLimitsTest, ConnectionThatWaitsForALockIsNotIdle) {
   EXPECT_EQ("0\t1\t1", waits.ReadLine());
 }
 
-TEST_F(WorkerLimitsTest, WhoDoesNotAuthenticateInTimeIsClosed) {
+TEST_F(WorkerLimitsTest, ClientThatDoesNotAuthenticateInTimeIsClosed) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.settings.limits.auth_timeout_s = kTimeoutS;
   server_.Start();
@@ -265,7 +269,7 @@ TEST_F(WorkerLimitsTest, WithoutAnAuthTimeoutTheIdleTimeoutHolds) {
   EXPECT_EQ("(end)", authenticated.ReadLine());
 }
 
-// Its requests are ready for the next turn at the moment its time is over.
+// The requests are ready for the next turn at the moment at which the time is over.
 TEST_F(WorkerLimitsTest, FloodOfRequestsMayEndByATimeout) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.settings.limits.auth_timeout_s = kTimeoutS;
@@ -301,7 +305,7 @@ TEST_F(WorkerLimitsTest, WithoutTheSecretEverythingIsRefused) {
   EXPECT_EQ("3\t1\tauthtype", client.Ask("A\t2\tsecret\n"));
   EXPECT_EQ(0u, server_.store.calls(Call::Kind::kOpenIndex));
   EXPECT_EQ(0u, server_.store.calls(Call::Kind::kExecute));
-  // Little is kept of what they send: one line of that length fits, a longer one does not.
+  // Little is kept of unauthenticated input: one line of that length fits, a longer line does not.
   const std::string longest(model::kUnauthenticatedLineBytesMax, '1');
   EXPECT_EQ("2\t1\tlinelen", client.Ask("1" + longest + "\n"));
   EXPECT_EQ("3\t1\tunauth", client.Ask(longest + "\n"));
@@ -341,7 +345,7 @@ TEST_F(WorkerLimitsTest, IdsHaveALimit) {
   EXPECT_EQ("0\t1\t10", client.Ask("7\t=\t1\t1\n"));
 }
 
-// Tables are given back after a while without requests: DDL waits for them.
+// A worker without requests gives its tables back after a while, because DDL waits for them.
 TEST_F(WorkerLimitsTest, BytesThatAreNoRequestDoNotKeepTablesOpen) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();

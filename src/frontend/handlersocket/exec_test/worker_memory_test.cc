@@ -1,4 +1,4 @@
-// Where memory runs out: the connection that wanted it goes, and nothing else.
+// Where memory runs out, the connection that wanted it is closed, and nothing else happens.
 #include <new>
 
 #include "frontend/handlersocket/exec_test/test_service.h"
@@ -16,7 +16,8 @@ class WorkerMemoryTest : public ::testing::Test {
     return "0\t=\t1\t" + std::to_string(id) + "\t1\t0\tU\t" + std::to_string(id) + "\t" +
            std::to_string(value) + "\n";
   }
-  /// Calls of this kind run out of memory; of requests those for row 2, in sessions that wait so.
+  /// Makes calls of this kind run out of memory, in sessions with this lock wait; of requests only
+  /// those for row 2.
   void Exhaust(Call::Kind kind, LockWait lock_wait = LockWait::kNever) {
     server_.store.SetHook([kind, lock_wait](const Call& call) {
       const bool is_other =
@@ -25,7 +26,7 @@ class WorkerMemoryTest : public ::testing::Test {
       return Outcome();
     });
   }
-  /// Whoever comes now is served, and sees this of row 2.
+  /// Checks that a new client is served, and finds this value in row 2.
   void ExpectServed(const std::string& value) {
     server_.store.SetHook({});
     LineClient client = server_.ConnectAndOpen();
@@ -56,7 +57,7 @@ TEST_F(WorkerMemoryTest, WriteEndsItsConnectionAndChangesNothing) {
   ExpectServed("20");
 }
 
-TEST_F(WorkerMemoryTest, CommitKeepsNobodyWaiting) {
+TEST_F(WorkerMemoryTest, CommitKeepsNoClientWaiting) {
   server_.Start();
   LineClient greedy = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
   Exhaust(Call::Kind::kCommit);
@@ -75,9 +76,8 @@ TEST_F(WorkerMemoryTest, RequestThatWaitedEndsItsConnection) {
   ExpectServed("20");
 }
 
-// KILL while the commit waits for a replica: what it did is there, and may be gone after a
-// failover.
-TEST_F(WorkerMemoryTest, CommitOfWhichTheEndIsUnknownIsNotAnswered) {
+// KILL while the commit waits for a replica: the change is there, and may be gone after a failover.
+TEST_F(WorkerMemoryTest, CommitWithUnknownOutcomeIsNotAnswered) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen(), waits = server_.ConnectAndOpen();
   server_.store.SetHook([](const Call& call) {

@@ -1,4 +1,4 @@
-// One worker and real sockets: what clients see of order, waiting and going away.
+// One worker and real sockets: what clients see of order, of waits and of connections that end.
 #include "exec/worker.h"
 
 #include "frontend/handlersocket/exec_test/test_service.h"
@@ -29,7 +29,7 @@ TEST_F(WorkerTest, AnswersAPipelineInOrder) {
     ASSERT_EQ("2\t1\tcmd", client.ReadLine());
   }
   EXPECT_EQ(1003u, server_.store.RowCount(kServedTable));
-  // At most kBatchRequestsAloneMax of them shared a commit, and many did.
+  // At most kBatchRequestsAloneMax requests shared a commit, and many did.
   EXPECT_GE(server_.Stat(Stat::kCommits), 3000 / model::kBatchRequestsAloneMax);
   EXPECT_LT(server_.Stat(Stat::kCommits), 150u);
 }
@@ -44,7 +44,7 @@ TEST_F(WorkerTest, RequestsMayComeByteByByte) {
   }
 }
 
-TEST_F(WorkerTest, OpenAndAuthTakeEffectBehindWhatWasSentBefore) {
+TEST_F(WorkerTest, OpenAndAuthTakeEffectBehindEarlierRequests) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.Start();
   LineClient client = server_.Connect();
@@ -103,7 +103,7 @@ TEST_F(WorkerTest, LockWaitTimeoutIsAnsweredAndTheConnectionGoesOn) {
   EXPECT_EQ("0\t2\t2\t20", client.ReadLine());
 }
 
-TEST_F(WorkerTest, HeldTableDelaysThoseWhoOpenOrUseIt) {
+TEST_F(WorkerTest, HeldTableDelaysClientsThatOpenOrUseIt) {
   server_.Start();
   LineClient user = server_.ConnectAndOpen();
   LineClient opener = server_.Connect();
@@ -136,7 +136,7 @@ TEST_F(WorkerTest, HalfClosedConnectionIsAnsweredAndThenClosed) {
   LineClient client = server_.ConnectAndOpen();
   std::string pipeline;
   for (unsigned i = 0; i < 500; ++i) pipeline += FindKey(1);
-  client.Send(pipeline + "0\t=\t1\t2");  // The last line has no end: it is no request.
+  client.Send(pipeline + "0\t=\t1\t2");  // The last line has no end, so that it is no request.
   client.HalfClose();
   for (unsigned i = 0; i < 500; ++i) ASSERT_EQ("0\t2\t1\t10", client.ReadLine());
   EXPECT_EQ("(end)", client.ReadLine());
@@ -168,12 +168,12 @@ TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
   }
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 1; }));
   held.reset();
-  // What it asked for was under way, and is done.
+  // The request of the vanished client was under way, and is done.
   EXPECT_TRUE(Eventually([this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
 }
 
-// Else clients that come, ask and go would fill the lane's queue.
+// Otherwise clients that come, ask and leave would fill the lane's queue.
 TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   server_.Start();
   LineClient other = server_.ConnectAndOpen();
@@ -182,10 +182,11 @@ TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   for (unsigned i = 0; i < 9; ++i) {
     clients.push_back(server_.ConnectAndOpen());
     clients.back().Send("0\t=\t1\t2\t1\t0\tU\t2\tv" + std::to_string(i) + "\n");
-    // Each is in the lane before the next one comes.
+    // Each request is in the lane before the next one comes.
     ASSERT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == i + 1; }));
     EXPECT_EQ("0\t2\t1\t10", other.Ask(FindKey(1)));
-    // The first alone: a thread takes up all that have come by the time at which it has started.
+    // The first request comes alone: a thread takes up all requests that have come by the time it
+    // has started.
     ASSERT_TRUE(server_.store.AwaitWaiting(1));
   }
   while (clients.size() > 4) {
@@ -199,8 +200,8 @@ TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   EXPECT_EQ(clients.size(), server_.Stat(Stat::kRowsWritten));
 }
 
-// One transaction holds the row for a while; all who have come for it then are served together, and
-// those who come behind them go through batches again.
+// One transaction holds the row for a while. All requests that have come for the row by then are
+// served together, and later requests go through batches again.
 TEST_F(WorkerTest, RowThatWasLockedDoesNotStayWithTheLane) {
   server_.Start();
   std::vector<LineClient> clients;
@@ -219,7 +220,7 @@ TEST_F(WorkerTest, RowThatWasLockedDoesNotStayWithTheLane) {
   EXPECT_EQ(waits, server_.Stat(Stat::kLockWaits));
 }
 
-// The worker learns both in one round of its loop: it stands still in another request meanwhile.
+// The worker learns of both in one round of its loop: another request keeps it meanwhile.
 TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   server_.Start();
   LineClient other = server_.ConnectAndOpen();
@@ -233,7 +234,7 @@ TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   client.Reset();
   held.reset();
   ASSERT_TRUE(Eventually([this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
-  server_.lane.Stop();  // Behind its commit only the job's way back is left.
+  server_.lane.Stop();  // Behind its commit the job only has to go back to its worker.
   delay.reset();
   EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
@@ -259,12 +260,13 @@ TEST_F(WorkerTest, DeepPipelineLeavesRoomForOthers) {
   other.Send(FindKey(2));
   delay.reset();
   EXPECT_EQ("0\t2\t2\t20", other.ReadLine());
-  // Behind the rest of the turn that was under way, and what the next one took before.
+  // The place is behind the rest of the turn that was under way, and what the next turn took
+  // before.
   EXPECT_LE(*place, 2 * model::kTurnRequestsPerConnectionMax);
   for (unsigned i = 0; i < 5001; ++i) ASSERT_NE("(end)", deep.ReadLine());
 }
 
-// More than fits into one turn, all there at once.
+// The requests are more than fit into one turn, and come all at once.
 TEST_F(WorkerTest, TurnThatIsFullLeavesTheRestForTheNext) {
   server_.Start();
   LineClient first = server_.ConnectAndOpen();
@@ -292,7 +294,7 @@ TEST_F(WorkerTest, FailedCommitIsAnsweredAndConnectionsStay) {
   server_.store.SetHook(engine::fake::FailCommits(1, model::Error::Engine(5)));
   client.Send(Insert(4) + FindKey(4));
   EXPECT_EQ("1\t1\t5", client.ReadLine());
-  const std::string find = client.ReadLine();  // In the same turn, or in the next.
+  const std::string find = client.ReadLine();  // The find may be in the same turn, or in the next.
   EXPECT_TRUE(find == "1\t1\t5" || find == "0\t2") << find;
   EXPECT_EQ("0\t1", client.Ask(Insert(4)));
 }

@@ -10,11 +10,11 @@ namespace rowsocket::containers {
 namespace {
 
 constexpr int64_t kNever = INT64_MIN / 2;
-/// Between two looks at tables of which a request has shown that they have changed; and where a
-/// look has found nothing.
+/// How old the last look may be when a request has shown that a mapped table has changed; and how
+/// long such requests are not believed after a look has found no change.
 constexpr int64_t kDistrustedAgeMsMax = 5;
 constexpr int64_t kDistrustPauseMs = 100;
-/// Lines that the log gets in a period.
+/// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
 
@@ -62,7 +62,7 @@ void Catalog::RefreshNow(engine::Session& session) {
 void Catalog::Read(engine::Session& session, int64_t now_ms) {
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
-  if (!ReadConfig(session, &made->config).ok()) return;  // Locked: as it was, for the moment.
+  if (!ReadConfig(session, &made->config).ok()) return;  // Locked: nothing changes yet.
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
   const bool is_distrusted = IsDistrusted(now_ms);
@@ -81,12 +81,12 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   version_.store(made->version, std::memory_order_release);
 }
 
-// A container that is as it was stays the same object.
+// A container that has not changed stays the same object.
 bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made) {
   bool has_changed = false;
   for (const Definition& definition : made->config.definitions) {
     const std::shared_ptr<const Container> before = old.FindShared(definition.name);
-    // Counters, and a flush that is yet to come, are those of a table.
+    // Counters and a delayed flush belong to a table.
     const bool is_same_table = before != nullptr && before->definition.db == definition.db &&
                                before->definition.table == definition.table;
     auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
@@ -119,7 +119,7 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   return has_changed || made->containers.size() != old.containers.size();
 }
 
-// Whoever may write to the mapping tables could fill the disk.
+// A limit of lines: users who may write to the mapping tables could fill the disk otherwise.
 void Catalog::Log(const std::string& line) {
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms - logs_since_ms_ > kLogPeriodMs) {
@@ -131,7 +131,7 @@ void Catalog::Log(const std::string& line) {
     log_("the mapping changes all the time: nothing more is told for a minute");
 }
 
-// Once for each thing that is wrong, and once when it no longer is.
+// Logs each problem once when it appears, and once when it has gone.
 void Catalog::Report(const Snapshot& old, const Snapshot& made) {
   const auto report = [this](const std::string& was, const std::string& is)
                           REQUIRES(refresh_mutex_) {

@@ -1,12 +1,12 @@
 // All containers as they are now: read from the mapping tables, published for every connection.
 //
-// Flow: a worker calls Refresh before a turn, and at once where a name is not known; what has
-// changed makes a new Snapshot with a higher version; connections take it when they see that.
+// Flow: a worker calls Refresh before a turn, and at once where a name is not known; a change makes
+// a new Snapshot with a higher version; connections take it when they see the version.
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
 // request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
-// that meets a table which is no longer as its container says fails (IndexPin), and has all tables
-// looked at.
-// Threads: all; one at a time reads the tables, others go on with what there is.
+// that meets a table which is no longer as its container says fails (IndexPin), and makes the next
+// Refresh look at all tables.
+// Threads: all; one at a time reads the tables, others go on with the current snapshot.
 // Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
 //         no more than some lines a minute.
 #pragma once
@@ -28,7 +28,7 @@ struct Snapshot {
   uint64_t version = 0;
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
-  const Container* first = nullptr;  ///< That of a key that names none: `default`, or the first.
+  const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
@@ -39,14 +39,14 @@ class Catalog {
   explicit Catalog(std::function<void(const std::string&)> log);
 
   std::shared_ptr<const Snapshot> current() const;
-  /// Of the current snapshot; cheap.
+  /// The version of the current snapshot; cheap.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  /// Reads the tables again when that is due. REQUIRES: no turn is open in the session.
+  /// Reads the mapping tables again when they are due. REQUIRES: no turn is open in the session.
   void Refresh(engine::Session& session);
-  /// Reads them now, because a request named what is not known.
+  /// Reads the mapping tables now, because a request has named an unknown container.
   void RefreshNow(engine::Session& session);
-  /// A request has shown that some mapped table has changed: the next Refresh looks at all of them.
+  /// A request has shown that a mapped table has changed: the next Refresh looks at all of them.
   void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -59,7 +59,7 @@ class Catalog {
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> is_distrusted_{false};
-  std::atomic<int64_t> trusted_until_ms_{0};  ///< Whatever is shown: a look has found nothing.
+  std::atomic<int64_t> trusted_until_ms_{0};  ///< Until then requests are not believed.
   std::atomic<uint64_t> version_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.

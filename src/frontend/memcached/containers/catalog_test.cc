@@ -95,7 +95,7 @@ TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
   EXPECT_EQ(nullptr, snapshot->Find("zzz"));
 }
 
-TEST_F(CatalogTest, ColumnsAreJoinedByWhatIsConfiguredOrNotAtAll) {
+TEST_F(CatalogTest, ColumnsAreJoinedByTheConfiguredSeparatorOrNotAtAll) {
   store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
                      {{"separator", "::"}});
   EXPECT_EQ("", ProblemOf(Demo("aaa")));
@@ -107,12 +107,12 @@ TEST_F(CatalogTest, ColumnsAreJoinedByWhatIsConfiguredOrNotAtAll) {
       ProblemOf(two));
 }
 
-TEST_F(CatalogTest, WithoutADefaultTheFirstIsUsed) {
+TEST_F(CatalogTest, WithoutADefaultTheFirstContainerIsUsed) {
   Define({Demo("bbb"), Demo("aaa")});
   EXPECT_EQ("aaa", Read()->first->name());
 }
 
-TEST_F(CatalogTest, WhatIsWrongDisablesThatContainerAlone) {
+TEST_F(CatalogTest, AFaultDisablesItsContainerAlone) {
   Row wrong = Demo("bbb");
   wrong[4] = "nothing";
   Define({Demo("aaa"), wrong});
@@ -124,7 +124,7 @@ TEST_F(CatalogTest, WhatIsWrongDisablesThatContainerAlone) {
                           "container bbb is disabled: test.demo has no column nothing"));
 }
 
-TEST_F(CatalogTest, EachWrongIsNamed) {
+TEST_F(CatalogTest, EachFaultIsNamed) {
   const auto with = [](size_t column, const char* text) {
     Row row = Demo("aaa");
     row[column] = text;
@@ -167,7 +167,7 @@ TEST_F(CatalogTest, AKeyThatIsNotByteExactIsRefused) {
                                    .find("a collation that takes different keys for equal"));
 }
 
-TEST_F(CatalogTest, AChangeMakesANewVersionAndKeepsWhatWasCounted) {
+TEST_F(CatalogTest, AChangeMakesANewVersionAndKeepsTheCounters) {
   Define({Demo("aaa")});
   const auto before = Read();
   before->Find("aaa")->state->counters.hits = 5;
@@ -182,7 +182,7 @@ TEST_F(CatalogTest, AChangeMakesANewVersionAndKeepsWhatWasCounted) {
   EXPECT_EQ(1u, before->Find("aaa")->values);
 }
 
-TEST_F(CatalogTest, ALockedMappingLeavesAllAsItWas) {
+TEST_F(CatalogTest, ALockedMappingChangesNothing) {
   Define({Demo("aaa")});
   const auto before = Read();
   const auto locked = store_.LockTable("innodb_memcache.containers");

@@ -16,12 +16,12 @@ size_t ColumnEnd(std::string_view text, char separator, size_t* escapes) {
   for (; end < text.size() && text[end] != separator; ++end) {
     if (text[end] != kEscape) continue;
     ++*escapes;
-    ++end;  // What stands behind it is no separator.
+    ++end;  // The byte behind a backslash is no separator.
   }
   return end < text.size() ? end : text.size();
 }
 
-/// Null data for a stray backslash.
+/// Takes the escapes out of a column. Null data where a backslash stands before another byte.
 std::string_view Unescape(std::string_view column, size_t escapes, char separator,
                           base::Arena& arena) {
   const std::span<char> bytes = arena.Allocate<char>(column.size() - escapes + 1);

@@ -1,5 +1,5 @@
-// Several columns in one text, so that nothing is lost: what a memcached value is where a container
-// has more than one value column, and a key where it has more than one key column.
+// Several columns in one text, so that nothing is lost: the memcached value of a container with
+// more than one value column, and the key where it has more than one key column.
 //
 //   text   := column { separator column }
 //   column := "\N"  (NULL)  |  { byte | '\' separator | '\' '\' }
@@ -19,11 +19,12 @@
 
 namespace rowsocket::containers {
 
-/// Fills all of `parts`. False when the text has another number of columns or a stray backslash.
+/// Fills all of `parts`. False when the text has another number of columns, or a backslash before
+/// another byte.
 bool SplitColumns(std::string_view text, char separator, base::Arena& arena,
                   std::span<model::Value> parts);
 
-/// Appends one column of a text; the separator before it is the caller's.
+/// Appends one column of a text; the caller appends the separator before it.
 void AppendColumn(const model::Value& value, char separator, base::Buffer& out);
 
 }  // namespace rowsocket::containers

@@ -43,7 +43,7 @@ TEST(CodecTest, EscapesStandForThemselvesOnly) {
   EXPECT_EQ("refused", Split("\\NN|c", 2));
 }
 
-TEST(CodecTest, WhatIsJoinedSplitsIntoTheSame) {
+TEST(CodecTest, JoinedColumnsSplitIntoTheSameColumns) {
   std::mt19937 random(7);
   constexpr std::string_view kBytes{"|\\Na\0x", 6};
   for (int round = 0; round < 2000; ++round) {

@@ -127,7 +127,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     *config = std::move(read);
     return {};
   }
-  // The other two may be missing: then everything is as it is by default.
+  // The other two tables may be missing: then all options have their defaults.
   for (auto& [table, index] :
        {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options)}) {
     const Outcome outcome = Open(session, *table, index);

@@ -3,7 +3,7 @@
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
 // Threads: the session's. Limits: kContainersMax rows of each table.
 // Errors: tables that cannot be read make a Config with a problem, never a failure; busy when
-// somebody locks them.
+// another session locks them.
 #pragma once
 
 #include <string>
@@ -33,13 +33,14 @@ struct Definition {
 
 /// The first row of `cache_policies`, and `config_options`.
 struct Options {
-  // What requests are answered whose policy is not innodb_only; empty: they are carried out.
+  // Answers to requests whose policy is not innodb_only; empty: such requests are carried out.
   std::string get_refusal;
   std::string set_refusal;
   std::string delete_refusal;
   std::string flush_refusal;
-  std::string policy_problem;  ///< The first policy that means nothing here.
-  char separator = '|';  ///< 0: what is configured is none; containers of several columns need one.
+  std::string policy_problem;  ///< Which policy has a value that means nothing here.
+  /// 0: the configured text is no separator, and containers of several columns cannot be used.
+  char separator = '|';
   std::string delimiter = ".";
   std::vector<std::string> relaxed;  ///< Containers with an option `durability.NAME` = relaxed.
 

@@ -36,7 +36,7 @@ class Maker {
         Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
-  /// Not ok: busy. What is wrong with the definition goes into Container::problem.
+  /// Not ok: busy. Faults of the definition go into Container::problem.
   Outcome Make() {
     key_columns_ = SplitNames(definition_.key_columns);
     value_columns_ = SplitNames(definition_.value_columns);
@@ -70,7 +70,8 @@ class Maker {
     return true;
   }
 
-  /// With another one than is configured clients would be given, and give, what they do not mean.
+  /// A container of several columns is refused without a valid separator: with another separator
+  /// than the configured one clients would read and write other columns than they mean.
   bool CheckSeparator() {
     if (container_.separator != '\0') return true;
     if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
@@ -79,7 +80,7 @@ class Maker {
         "than a backslash");
   }
 
-  /// All that is mapped, in the order of Container::rows_layout, with the key's columns.
+  /// Opens all mapped columns in the order of Container::rows_layout, with the key's columns.
   Outcome OpenRows() {
     std::vector<std::string> columns;
     for (const std::string* name :
@@ -113,7 +114,8 @@ class Maker {
     return outcome;
   }
 
-  /// By the unique index. Its requests fail while the table is not what Look has seen, if it has.
+  /// Opens the unique index. Its requests fail while the table differs from what Look has seen,
+  /// once Look has run.
   Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
     return session_.OpenIndex(
         {definition_.db, definition_.table, definition_.index, columns, {}, container_.pin}, index);
@@ -163,7 +165,7 @@ class Maker {
     const engine::IndexFacts& facts = container_.pin->facts;
     if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
     if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
-    // What has expired, and flush_all, are looked for in its order.
+    // The purge and flush_all go through the rows in this order.
     if (!facts.is_ordered) {
       return Wrong(
           "index " + definition_.index +
@@ -241,7 +243,8 @@ class Maker {
                  " must be BIGINT UNSIGNED or DATETIME(6)");
   }
 
-  /// In DECIMAL the server would round to the nearest, and so to before the time.
+  /// Notes how fine the column is, so that an expiry is rounded up before it is stored: the server
+  /// would round a DECIMAL to the nearest value, which may be earlier.
   void LearnExpiryStep(uint32_t decimals) {
     for (uint32_t i = decimals; i < kMillisecondDecimals; ++i) container_.expiry_step_ms *= 10;
   }

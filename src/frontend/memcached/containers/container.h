@@ -2,8 +2,8 @@
 //
 // Flow: MakeContainer turns a definition into a Container, whose `problem` says why it cannot be
 // used, if so; Catalog (catalog.h) publishes it.
-// Threads: immutable once made, but for what hangs on `state`, which is for all threads.
-// Lifetime: shared; whoever holds one may use it after the mapping has changed.
+// Threads: immutable once made, except for `state`, which is for all threads. Lifetime: shared; a
+// holder may use it after the mapping has changed.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace rowsocket::containers {
 
-/// What a container has answered; shared by all threads, so that `stats` can tell.
+/// What requests to a container have done; shared by all threads, so that `stats` can tell.
 struct ContainerCounters {
   std::atomic<uint64_t> hits{0};
   std::atomic<uint64_t> misses{0};
@@ -29,10 +29,10 @@ struct ContainerCounters {
   std::atomic<uint64_t> purged{0};
 };
 
-/// What outlives a change of the definition, as long as it names the same table.
+/// State that outlives a change of the definition, as long as the definition names the same table.
 struct ContainerState {
   ContainerCounters counters;
-  /// When a delayed flush_all is due, in milliseconds since 1970; 0: none is.
+  /// When a delayed flush_all is due, in milliseconds since 1970; 0: no flush is delayed.
   std::atomic<int64_t> flush_at_ms{0};
 };
 
@@ -44,8 +44,8 @@ enum class TokenKind : uint8_t {
 
 enum class ExpiryKind : uint8_t {
   kNone,
-  kSeconds,   ///< An integer column of seconds since 1970.
-  kFraction,  ///< The same as DECIMAL or with a fraction.
+  kSeconds,   ///< Whole seconds since 1970: an integer column, or DECIMAL without decimals.
+  kFraction,  ///< Seconds since 1970 with a fraction: DECIMAL with decimals.
 };
 
 struct KeyPart {
@@ -54,7 +54,7 @@ struct KeyPart {
   size_t index_part = 0;  ///< Which part of the index it is.
 };
 
-/// Where the cells are among the opened columns; kNone: not among them.
+/// The positions of the cells among the opened columns; kNone: not among them.
 struct Layout {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t expiry = kNone;
@@ -68,33 +68,34 @@ struct Layout {
 struct Container {
   Definition definition;
   std::string problem;                          ///< Not empty: nothing below is of use.
-  std::shared_ptr<const engine::IndexPin> pin;  ///< What the indexes below hold to.
+  std::shared_ptr<const engine::IndexPin> pin;  ///< The facts that the indexes below depend on.
   std::shared_ptr<ContainerState> state;
 
   char separator = '|';
   bool relaxed = false;  ///< Replies need not wait for the disk.
   TokenKind token = TokenKind::kHash;
-  /// The largest that the cas column holds; of TIMESTAMP in UTC, whatever the server's time zone.
+  /// The largest token that the cas column holds; for TIMESTAMP in UTC, whatever the server's time
+  /// zone.
   uint64_t token_max = UINT64_MAX;
   bool token_max_is_utc = false;
   ExpiryKind expiry = ExpiryKind::kNone;
   bool expiry_is_nullable = false;
-  int64_t expiry_step_ms = 1;  ///< What the column can tell apart.
+  int64_t expiry_step_ms = 1;  ///< The smallest difference that the column holds.
   bool has_flags = false;
-  bool verifies_key = false;  ///< The key's columns may hold what only looks the same.
+  bool verifies_key = false;  ///< The key's columns may take another key for equal.
   std::vector<KeyPart> key;   ///< In the order of key_columns.
   uint32_t values = 1;        ///< Value columns.
-  bool keeps_bytes = true;    ///< What they are given is what they read back as, or an error.
+  bool keeps_bytes = true;    ///< Value columns return the bytes that were stored, or refuse them.
   std::string expiry_index;   ///< An index that begins with the column of expiry.
 
-  /// All columns; and those that a get without a token needs.
+  /// Opened with all columns, and with the columns that a get without a token needs.
   std::shared_ptr<engine::Index> rows;
   Layout rows_layout;
   std::shared_ptr<engine::Index> reads;
   Layout reads_layout;
-  /// The parts of the key in the index's order, behind the column of expiry where there is one: for
-  /// those who go through all rows. By the unique index, and by that of expiry (null without one),
-  /// whose finds can have filters on it.
+  /// Opened with the parts of the key in the index's order, behind the column of expiry where there
+  /// is one, for those who go through all rows: `keys` by the unique index, `expiring` by the index
+  /// of expiry (null without such an index), whose finds can have filters on the expiry.
   std::shared_ptr<engine::Index> keys;
   std::shared_ptr<engine::Index> expiring;
 
@@ -102,9 +103,9 @@ struct Container {
   bool usable() const { return problem.empty(); }
 };
 
-/// Never null. Outcome: busy when the table is locked at the moment; otherwise ok. `before`: what
-/// was made of the same definition last, or null; where the table is as it was, they share their
-/// indexes.
+/// Never null. Outcome: busy when the table is locked at the moment; otherwise ok. `before`: the
+/// last container made of the same definition, or null; where the table is unchanged, the two share
+/// their indexes.
 engine::Outcome MakeContainer(engine::Session& session, const Definition& definition,
                               const Options& options, std::shared_ptr<ContainerState> state,
                               const Container* before, std::shared_ptr<const Container>* made);

@@ -71,7 +71,7 @@ def other_version():
 
 
 @pytest.mark.parametrize("version", ["", "this"])
-def test_a_library_that_fits_needs_no_word(machine, version, own_cache):
+def test_bootstrap_is_silent_where_the_library_fits(machine, version, own_cache):
     version = server_env()["ROWSOCKET_SERVER_PACKAGE"] if version else ""
     code, said = run(machine(version), "scripts/bootstrap", ROWSOCKET_CACHE=str(own_cache))
     assert (code, said) == (0, "")
@@ -136,7 +136,7 @@ def test_the_installed_library_has_no_debug_symbols(staged):
 
 # --- Source that the caller provides ---
 
-def test_a_source_that_is_none_is_refused(machine, tmp_path):
+def test_a_folder_without_a_server_source_is_refused(machine, tmp_path):
     folder = tmp_path / "source"
     folder.mkdir()
     env = machine("")

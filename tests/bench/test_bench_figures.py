@@ -21,12 +21,12 @@ def test_the_ratio_is_the_median_of_the_pairs_not_the_ratio_of_the_medians():
     assert stats.median([1, 10, 100]) / stats.median([10, 100, 1]) == 1
 
 
-def test_rounds_that_one_side_has_not_are_no_pairs():
+def test_rounds_that_one_side_lacks_are_no_pairs():
     assert stats.ratio([1, None, 3, 4], [1, 2, None, 0]) == (1, 1)
     assert stats.ratio([None], [1]) == (None, 0)
 
 
-def test_what_is_allowed_on_top_is_taken_off_before_the_division():
+def test_the_allowance_of_a_target_is_subtracted_before_the_division():
     ratio, _ = stats.ratio([15], [10], minus=2)
     assert ratio == pytest.approx(1.3)
 
@@ -206,7 +206,7 @@ def test_arguments_of_the_load_generator():
     assert LOAD.with_defaults(rows=5).option("rows") == 5
 
 
-def test_what_mysqlslap_and_sysbench_print():
+def test_output_of_mysqlslap_and_sysbench():
     slap = "Benchmark\n\tAverage number of seconds to run all queries: 2.500 seconds\n"
     assert clients.parse_slap(slap, 50_000) == (20_000, 50_000)
     text = "    transactions:  41  (0.0 per sec.)\n    queries:      41230  (20612.55 per sec.)\n"

@@ -86,7 +86,7 @@ def test_systems_are_measured_in_turns_and_take_turns_at_being_first(bench):
     assert found["P1"].series("b", "rps") == [300, 300, 300]
 
 
-def test_a_system_that_is_not_there_stops_nobody_else(bench):
+def test_a_missing_system_stops_no_other_system(bench):
     bench.fleet.broken = {"b"}
     found = bench.run(case(entry("a"), entry("b")), case(entry("a"), id="P2"))
     assert found["P1"].absent == {"b": "b is not installed"}
@@ -137,19 +137,19 @@ def test_statements_come_before_each_window(bench):
     assert bench.fleet.running["a"].statements == ["TRUNCATE TABLE sink"] * 3
 
 
-def test_what_is_done_is_not_measured_again(bench):
+def test_finished_cases_are_not_measured_again(bench):
     bench.run(case(entry("a")), case(entry("b"), id="P2"), done={"P1"})
     assert set(bench.windows) == {"b"}
 
 
-def test_what_does_not_fit_into_the_time_is_left_out(bench):
+def test_a_case_that_exceeds_the_time_limit_is_left_out(bench):
     long = case(entry("a"), id="long", seconds=1000)
     found = bench.run(long, case(entry("b"), id="short"), limit_s=60)
     assert "short" in found and "long" not in found
     assert results.finished(bench.writer.path) == {"short"}
 
 
-def test_servers_that_nobody_needs_any_more_are_stopped(bench):
+def test_servers_that_no_further_case_needs_are_stopped(bench):
     bench.run(case(entry("a")), case(entry("b"), id="P2"))
     assert bench.fleet.kept == [{"a", "b"}, {"b"}]
 

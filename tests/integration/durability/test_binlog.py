@@ -155,7 +155,7 @@ def test_times_servers_and_gtids(make_server):
         str(seen + number) for number in range(1, len(ROWS) + 1)]
 
 
-def test_what_fails_or_only_reads_leaves_no_event(make_server):
+def test_requests_that_fail_or_only_read_leave_no_event(make_server):
     twins = Twins(make_server(options=binlog_options()))
     done(twins.client.insert(0, ROWS[0]))
     done(twins.client.insert(0, ROWS[1]))

@@ -116,7 +116,7 @@ def answers_before_their_flush(server, traffic, path, files, rounds):
 
 @pytest.mark.parametrize("traffic", KINDS, ids=["condition", "duplicate key", "taken back"])
 @pytest.mark.parametrize("binlog", [False, True], ids=["redo log", "redo log and binlog"])
-def test_what_a_refusal_has_seen_is_flushed(make_server, rng, tmp_path, binlog, traffic):
+def test_rows_that_a_refusal_has_seen_are_flushed(make_server, rng, tmp_path, binlog, traffic):
     server = make_server(options=["--innodb-flush-log-at-trx-commit=1",
                                   *(BINLOG_OPTIONS if binlog else [])])
     files = [REDO, BINLOG] if binlog else [REDO]
@@ -194,7 +194,7 @@ def finds_before_their_flush(server, rng, path, effect):
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
-def test_what_a_find_shows_is_flushed(make_server, rng, tmp_path, effect):
+def test_rows_that_a_find_shows_are_flushed(make_server, rng, tmp_path, effect):
     server = make_server(options=["--innodb-flush-log-at-trx-commit=1"])
     assert finds_before_their_flush(server, rng, tmp_path / "trace", effect) == []
 

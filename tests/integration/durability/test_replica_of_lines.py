@@ -22,7 +22,7 @@ def pair(request, make_server):
     return pair
 
 
-def test_random_work_in_a_replica_of_another_line(pair, seed):
+def test_random_work_in_a_replica_of_another_version(pair, seed):
     good = 0
     for number in range(scaled(12)):
         rng = random.Random(f"{seed}/lines/{number}")
@@ -31,7 +31,7 @@ def test_random_work_in_a_replica_of_another_line(pair, seed):
     pair.assert_equal()
 
 
-def test_what_the_server_fills_in_is_the_same_in_a_replica_of_another_line(pair):
+def test_values_of_the_server_are_equal_in_a_replica_of_another_version(pair):
     pair.sql.run("CREATE DATABASE c")
     pair.sql.run("CREATE TABLE c.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20), n INT DEFAULT 7,"
                  " changed DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"

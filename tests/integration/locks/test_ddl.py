@@ -206,7 +206,7 @@ GONE = (
 
 
 @pytest.mark.parametrize("idle", [False, True], ids=["asked while gone", "idle while gone"])
-def test_what_is_gone_is_said_and_comes_back(server, db, sql, idle):
+def test_a_dropped_column_index_or_table_is_an_error_until_it_is_back(server, db, sql, idle):
     sql.run("CREATE TABLE g (id INT PRIMARY KEY, a INT NOT NULL DEFAULT 0,"
             " b INT NOT NULL DEFAULT 8, KEY k (a))")
     client = server.hs_wr()

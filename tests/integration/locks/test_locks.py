@@ -89,7 +89,7 @@ def test_finds_go_on_while_a_backup_keeps_a_commit_back(table, admin, rd, wr):
 
 @pytest.mark.ours
 @pytest.mark.parametrize("partitions", ["", " PARTITION BY HASH (id) PARTITIONS 2"], ids=["plain", "partitioned"])
-def test_what_cannot_be_taken_back_is_not_done_while_a_backup_keeps_commits_back(make_server, partitions):
+def test_a_backup_that_keeps_commits_back_also_stops_changes_in_aria(make_server, partitions):
     """A change in Aria stands at once: it must not be there and be answered with an error."""
     server = make_server(options=["--handlersocket-wrlock-timeout=1", "--log-bin=aria-bin", "--server-id=1"])
     sql, admin = server.sql(), server.sql()

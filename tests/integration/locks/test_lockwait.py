@@ -53,7 +53,7 @@ def serve(clients, first_row=1000):
         assert client.recv(ANSWER_S) == hs.reply(0, 1, 5)
 
 
-def test_a_locked_row_delays_only_who_asked_for_it(server, db, table):
+def test_a_locked_row_delays_only_clients_that_asked_for_it(server, db, table):
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET n = 100 WHERE id = 50")
     asking = [opened(server, db) for _ in range(3)]
@@ -75,7 +75,7 @@ def test_a_locked_row_delays_only_who_asked_for_it(server, db, table):
         [(b"103",), (b"3",)]
 
 
-def test_what_was_answered_before_the_locked_row_leaves_at_once(server, db, table):
+def test_replies_before_the_locked_row_leave_at_once(server, db, table):
     """Replies before the waiting request are not held back."""
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET n = 100 WHERE id = 50")
@@ -293,7 +293,7 @@ def test_a_counter_that_is_used_up_is_no_lock(server, db, sql):
     assert sql.status("Handlersocket_lock_waits") == waits
 
 
-def test_a_wait_keeps_no_table_of_an_earlier_one(make_server):
+def test_a_waiting_request_keeps_no_table_of_an_earlier_request(make_server):
     """The lane has served table b; now its thread waits for a row of a. If the thread kept b, DDL of b, and
     the SQL session that has the row of a and waits for that DDL, would wait in a circle that no detector
     sees."""

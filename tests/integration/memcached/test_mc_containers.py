@@ -114,7 +114,7 @@ def test_every_verb_takes_a_name(make):
     assert client.value("k") is None
 
 
-def test_a_name_alone_switches_the_connection(make):
+def test_a_container_name_alone_switches_the_connection(make):
     one, other = make("x"), make("y")
     client = one.ready()
     other.ready(client)
@@ -132,7 +132,7 @@ def test_a_name_alone_switches_the_connection(make):
         assert fresh.value("k") is None
 
 
-def test_a_name_that_is_none(make):
+def test_a_name_without_a_container_is_an_error(make):
     client = make("x").ready()
     for request in (b"get @@nobody.k", b"delete @@nobody.k", b"incr @@nobody.k 1", b"touch @@nobody.k 1"):
         client.send(request + b"\r\n")

@@ -57,7 +57,7 @@ def difference(sides, source, batches):
     return None
 
 
-def test_two_real_ones(rng):
+def test_two_real_memcacheds_have_no_difference(rng):
     """Tests the comparison itself: it finds no difference between two real memcacheds."""
     with mc.Real() as one, mc.Real() as other:
         source = Source(rng)
@@ -70,7 +70,7 @@ def test_two_real_ones(rng):
 
 
 @pytest.mark.ours
-def test_ours(memcached, seed):
+def test_rowsocket_answers_as_memcached(memcached, seed):
     """Rowsocket answers everything that a real memcached answers; SELECT reads the values that Rowsocket
     stores."""
     sql = memcached.sql()
@@ -136,7 +136,7 @@ def test_a_token_in_binary_requests_that_need_none(memcached):
 
 
 @pytest.mark.ours
-def test_what_is_counted(memcached):
+def test_counters_grow_as_those_of_memcached(memcached):
     """The counters that both servers have grow by the same."""
     names = ("cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "delete_hits",
              "delete_misses", "incr_hits", "incr_misses", "decr_hits", "decr_misses", "cas_hits",

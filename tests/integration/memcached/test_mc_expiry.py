@@ -74,7 +74,7 @@ def test_a_time_of_day(memcached, client, clock):
     assert abs(ttl - ((1 << 33) - now - 505)) < 60
 
 
-def test_what_has_expired_is_set_again(client, clock):
+def test_an_expired_item_can_be_set_again(client, clock):
     assert client.set("k", b"5", flags=9, expiry=10) == b"STORED"
     token = client.token("k")
     clock.move(12)

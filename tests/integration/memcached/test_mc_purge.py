@@ -68,7 +68,7 @@ def test_rows_with_a_null_in_their_key_keep_no_others_back(server, index):
 
 
 @pytest.mark.parametrize("kind", ["BIGINT NOT NULL", "BIGINT", "DECIMAL(20, 3)"])
-def test_what_expired_before_1970_is_purged(server, kind):
+def test_rows_that_expired_before_1970_are_purged(server, kind):
     """The index has these rows in front of the rows that never expire."""
     container = Container(server, "more", "early",
                           f"k INT PRIMARY KEY, v INT, e {kind} DEFAULT 0, INDEX e (e)", flags="0", token="0")

@@ -138,7 +138,7 @@ def test_a_get_reads_one_consistent_view(container, client):
     read_while_sql_updates(container, client, "", read_both)
 
 
-def test_what_a_pipeline_with_writes_reads_is_one_view_too(container, client):
+def test_a_pipeline_with_writes_reads_one_consistent_view(container, client):
     """SQL changes two rows together; a pipeline that also writes a third row reads both rows as of one time,
     in many requests and with its own writes between them."""
     def read_both(reader, keys):
@@ -233,7 +233,7 @@ def test_nulls_in_mapped_columns(server, db):
         container.drop()
 
 
-def test_what_a_column_cannot_hold(server, db):
+def test_a_value_that_its_column_cannot_hold(server, db):
     """Each type through its field, with SQL's errors; the row stays, and the stream stays in step."""
     container = Container(server, db, f"t{db}", "k VARBINARY(20) PRIMARY KEY, v SMALLINT", flags="0",
                           token="0", expiry="0")

@@ -27,7 +27,7 @@ def scripts(request, shared_memcached, shared_server):
     """The output of each of the requested tests of memcached. Each test wants a server of its own: two run at
     a time."""
     wanted = [name for name in mc_suites.SCRIPTS if any(
-        item.name == f"test_of_memcached[{name}]" for item in request.session.items)]
+        item.name == f"test_one_of_memcacheds_own_tests[{name}]" for item in request.session.items)]
     other = Server(request.config.getoption("--plugin"), ["--daemon-memcached-flush-all=ON"])
     servers = [shared_memcached] + ([other.start()] if len(wanted) > 1 else [])
     try:
@@ -44,7 +44,7 @@ def address(server):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mc_suites.SCRIPTS)
-def test_of_memcached(scripts, name):
+def test_one_of_memcacheds_own_tests(scripts, name):
     script = scripts[name]
     unexpected = [line for line in script.failed if line not in ON_PURPOSE.get(name, ())]
     assert unexpected == [] and script.complete, script.printed[-3000:]

@@ -30,7 +30,7 @@ def test_real_memcached(real, vector):
 
 @pytest.mark.ours
 @pytest.mark.parametrize("vector", vectors("ours"))
-def test_ours(memcached, vector):
+def test_rowsocket(memcached, vector):
     assert mcvectors.play(functools.partial(mc.connect, memcached), vector, True) is None
 
 

@@ -283,7 +283,7 @@ def test_row_11_flush_all_empties_the_container_addressed(memcached):
         sql.run("DROP DATABASE fl")
 
 
-def test_row_11_a_delay_is_honoured_and_replaced(memcached):
+def test_row_11_a_delay_is_honored_and_replaced(memcached):
     client = mc.connect(memcached)
     assert client.command("flush_all") == b"OK"
     assert client.set("k", b"v") == b"STORED"

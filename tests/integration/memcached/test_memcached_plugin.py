@@ -21,7 +21,7 @@ def open_folder():
         yield pathlib.Path(name)
 
 
-def test_it_can_be_installed_alone_and_leaves_cleanly(make_server):
+def test_daemon_memcached_can_be_installed_and_uninstalled_alone(make_server):
     server = make_server("none")
     sql = server.sql()
     sql.run("INSTALL PLUGIN daemon_memcached SONAME 'rowsocket.so'")
@@ -54,7 +54,7 @@ def test_memcacheds_own_options_and_a_unix_socket(make_server, open_folder):
     assert "daemon_memcached_option: -U has no meaning here" in log
 
 
-def test_memcacheds_own_socket_is_instead_of_the_port(make_server, open_folder):
+def test_memcacheds_own_socket_option_replaces_the_port(make_server, open_folder):
     path = str(open_folder / "mc.sock")
     make_server(options=[f"--daemon-memcached-option=-s {path} -a 0700 -p 1"])
     with mc.Client(path) as client:

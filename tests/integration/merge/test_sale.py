@@ -67,7 +67,7 @@ def test_the_books_notice_a_piece_sold_twice_or_never():
     assert order_violations(books(7, 5, 6, 4)) != []
 
 
-def test_the_books_notice_who_was_refused_while_there_was_stock():
+def test_the_books_notice_a_refusal_while_there_was_stock():
     sold = range(100, KEEP, -1)
     assert order_violations(books(*sold, None, None)) == []
     for wrong in (books(None, *sold), books(*sold[:96], None, *sold[96:])):

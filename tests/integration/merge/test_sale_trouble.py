@@ -161,6 +161,6 @@ def killed_primary(make_server, rng, db):
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_is_on_the_semisynchronous_replica(make_server, rng):
+def test_acknowledged_pieces_are_on_the_semisynchronous_replica(make_server, rng):
     wrong, _, _ = killed_primary(make_server, rng, "sale")
     assert wrong == []

@@ -68,7 +68,7 @@ def test_inserts_fail_alone(sql, table, hs_wr, db):
 
 
 @pytest.mark.bundled_wrong(6)
-def test_other_requests_between_them(sql, table, hs_wr, db):
+def test_other_requests_between_requests_of_one_kind(sql, table, hs_wr, db):
     """Deletes, changes of several rows that fail at the last row, and finds."""
     index = hs_wr.opened(db, "t", "", "x,u").id
     add = hs_wr.opened(db, "t", "", "x").id
@@ -117,7 +117,7 @@ def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
     assert sql.rows("SELECT x FROM t ORDER BY x") == [(b"3",), (b"5",), (b"99",)]
 
 
-def test_each_has_its_own_time(sql, hs_wr, db):
+def test_each_row_has_its_own_time(sql, hs_wr, db):
     """TIMESTAMP and DATETIME columns, set by DEFAULT, ON UPDATE or an expression, have the same time within a
     row."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, t TIMESTAMP(6) DEFAULT NOW(6) ON UPDATE NOW(6),"
@@ -129,7 +129,7 @@ def test_each_has_its_own_time(sql, hs_wr, db):
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e > t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
 
 
-def test_null_for_a_timestamp_is_each_ones_own_time(sql, hs_wr, db):
+def test_null_for_a_timestamp_is_the_time_of_each_row(sql, hs_wr, db):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, t TIMESTAMP(6) NOT NULL)")
     index = hs_wr.opened(db, "t", "", "id,t").id
     assert set(hs_wr.pipeline([[index, "+", 2, row, None] for row in range(100)])) == {OK}

@@ -113,7 +113,7 @@ def test_a_request_that_failed_keeps_no_token(shop):
 @pytest.mark.parametrize("tokens", [
     ("T", ""), ("T", "", *TAKE), ("T", "a" * 65, *TAKE), ("T", None, *TAKE), ("T", "a"),
     ("T", "a", 0, "=", 1, 1), ("T", "a", "P", 1, "shop", "stock", "PRIMARY", "stock")])
-def test_what_cannot_have_a_token(shop, tokens):
+def test_requests_that_cannot_have_a_token(shop, tokens):
     client = opened(shop)
     assert client.request(*tokens).code != 0
     assert client.request(*once("b")) == hs.reply(0, 1, 1000)
@@ -181,7 +181,7 @@ def test_a_token_that_is_locked_keeps_no_others_from_the_row(shop):
     assert clients[0].recv() == hs.reply(0, 1, 998)
 
 
-def test_a_table_of_tokens_that_is_gone_is_said_to_be(shop):
+def test_a_dropped_table_of_tokens_is_reported(shop):
     client, sql = opened(shop), shop.sql()
     assert client.request(*once("a")) == hs.reply(0, 1, 1000)
     sql.run("ALTER TABLE rowsocket.tokens DROP COLUMN answer")
@@ -192,7 +192,7 @@ def test_a_table_of_tokens_that_is_gone_is_said_to_be(shop):
     assert client.request(*once("b")) == hs.reply(0, 1, 999)
 
 
-def test_off_by_default(server, db, sql, hs_wr):
+def test_tokens_are_off_by_default(server, db, sql, hs_wr):
     sql.run("CREATE TABLE stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
     assert hs_wr.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK
     assert hs_wr.request(*once("a")) == hs.refused(2, "cmd")

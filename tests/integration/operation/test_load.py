@@ -102,7 +102,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("workload", WRITES)
-def test_what_is_counted_was_written(server, sql, table, workload):
+def test_counted_writes_are_in_the_table(server, sql, table, workload):
     port = server.env["HS_PORT_WR" if workload.startswith("hs") else "SQL_PORT"]
     report = load("--workload", workload, "--port", port, *table, "-C", "4", *WRITES[workload])
     assert_right(report)
@@ -152,7 +152,7 @@ def test_a_fixed_rate_is_kept_and_idle_connections_are_counted(null_server):
     assert report["idle"]["connections"] == 500 and report["idle"]["per_second"] > 0
 
 
-def test_what_cannot_be_run_ends_with_two():
+def test_a_load_that_cannot_run_ends_with_status_2():
     for options in (("--workload", "hs-get", "--port", "1"), ("--workload", "no", "--port", "1"),
                     ("--workload", "hs-get")):
         done = subprocess.run([str(LOAD), *options], capture_output=True, text=True,

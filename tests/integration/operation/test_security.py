@@ -31,7 +31,7 @@ def test_each_port_has_its_own_secret(guarded):
         assert client.find(0, "=", [1]) == reply(0, 1, 1)
 
 
-def test_wrong_key_drops_the_authorisation(guarded):
+def test_wrong_key_drops_the_authorization(guarded):
     client = guarded.hs_rd()
     assert client.auth(SECRET) == OK
     assert client.open_index(0, "g", "t", "", "id") == OK

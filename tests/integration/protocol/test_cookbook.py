@@ -32,7 +32,7 @@ def test_recipe(recipe, server, shop):
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/CLIENTS.md"])
-def test_examples_of(document, server, shop):
+def test_examples_of_a_document(document, server, shop):
     """The examples use the table of scripts/quickstart, with one row."""
     shop.run("CREATE DATABASE IF NOT EXISTS test")
     shop.run("CREATE OR REPLACE TABLE test.user (user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50),"

@@ -266,7 +266,7 @@ def test_temporary_tables_of_others_are_not_seen(sql, hs_rd, db):
     assert hs_rd.open_index(0, db, "tt", "", "id") == refused(1, "open_table")
 
 
-def test_what_sql_commits_is_seen_by_the_next_request(user, sql, rd):
+def test_the_next_request_sees_a_commit_of_sql(user, sql, rd):
     index = rd("user", "", "user_name")
     for number in range(50):
         sql.run("UPDATE user SET user_name = %s WHERE user_id = 1", f"v{number}")
@@ -277,7 +277,7 @@ def test_what_sql_commits_is_seen_by_the_next_request(user, sql, rd):
     sql.run("ROLLBACK")
 
 
-def test_what_one_port_writes_the_other_reads(user, rd, wr):
+def test_each_port_sees_the_writes_of_the_other(user, rd, wr):
     reader, writer = rd("user", "", "user_name"), wr("user", "", "user_name")
     for number in range(100):
         assert writer.update("=", [2], [f"v{number}"]) == counted(1)

@@ -115,5 +115,5 @@ def operations(*entries):
     (operations((0, 1, "delete", 0, 7), (2, 3, "insert", 5, "exists")), False),
     (operations((0, 1, "decrement", 5, 7), (2, 3, "decrement", 1, 2)), False),
 ])
-def test_the_checker(history, good):
+def test_the_checker_of_linearizability(history, good):
     assert is_linearizable(history, 7) is good

@@ -59,7 +59,7 @@ def test_finds(sql, rd, engine, partitions, columns, index, keys):
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
-def test_the_order_is_that_of_sql(sql, rd, engine):
+def test_rows_come_in_the_order_of_sql(sql, rd, engine):
     columns, index, _ = INDEXES["number"]
     twins(sql, engine, PARTITIONS[0], columns, index)
     for op in (">", ">=", "<", "<="):

@@ -87,7 +87,7 @@ def test_a_value_that_is_no_vector_is_refused_as_in_sql(sql, wr, table):
     assert sql.value("SELECT COUNT(*) FROM v") == b"0"
 
 
-def test_an_index_of_vectors_is_none_to_be_opened(sql, hs_rd, db, table):
+def test_an_index_of_vectors_cannot_be_opened(sql, hs_rd, db, table):
     assert hs_rd.open_index(0, db, "v", "e", "id") == hs.reply(2, 1, "idxnum")
 
 

@@ -26,7 +26,7 @@ def test_equal_to_zeros(sql, rd, wr, kind):
 
 
 @pytest.mark.parametrize("text", ["", "abc", "日", "0x", "2024-13-01"])
-def test_what_is_no_date_deletes_no_zero_date(sql, wr, text):
+def test_a_text_that_is_no_date_deletes_no_zero_date(sql, wr, text):
     """In SQL the text equals the zero date, with a warning that no client of the protocol sees."""
     sql.run("SET SESSION sql_mode = ''")
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, c DATETIME, KEY k (c))")

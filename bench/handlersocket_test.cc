@@ -33,7 +33,7 @@ TEST(HandlerSocketGet, OpensItsIndexAndAsksForRowsOfTheTable) {
   EXPECT_EQ(different.size(), options.rows);
 }
 
-TEST(HandlerSocketGet, KnowsARightRowFromEverythingElse) {
+TEST(HandlerSocketGet, TellsARightRowFromAllOtherReplies) {
   const Options options = MakeOptions("hs-get");
   Requests requests(options);
   requests.Build();
@@ -131,7 +131,7 @@ TEST(HandlerSocketInsert, IdsIncreaseAndRowsAreWhole) {
   EXPECT_TRUE(requests.IsOneReply("\n", kMismatch, {52}));
 }
 
-TEST(HandlerSocketDecrement, CountsWhatWasAppliedAndWhatWasNot) {
+TEST(HandlerSocketDecrement, CountsAppliedAndUnappliedChanges) {
   const Options options = MakeOptions("hs-decrement");
   Requests requests(options);
   EXPECT_EQ(requests.workload()->MakeHello().bytes, "P\t1\ttest\tuser\tPRIMARY\tstock\tstock\n");

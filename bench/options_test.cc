@@ -25,7 +25,7 @@ std::optional<Options> Parsed(std::vector<std::string> arguments, int* exit_stat
   return ParseOptions(static_cast<int>(argv.size()), argv.data(), exit_status);
 }
 
-TEST(Options, WhatCannotBeRunIsRefused) {
+TEST(Options, OptionsThatCannotRunAreRefused) {
   const auto nothing = [](Options*) {};
   EXPECT_EQ(ErrorOf("hs-get", nothing), "");
   EXPECT_NE(ErrorOf("hs-gets", nothing), "");

@@ -44,7 +44,7 @@ TEST(SqlStatement, TextKeysAreQuoted) {
   EXPECT_TRUE(text.ends_with(" = 'user " + get.Key() + "'")) << text;
 }
 
-TEST(SqlStatement, APreparedOneBuildsItsKeyOnly) {
+TEST(SqlStatement, APreparedStatementBuildsOnlyItsKey) {
   const Options options = MakeOptions("sql-get-prepared");
   Statement get(options);
   EXPECT_EQ(get->Prepared(), "SELECT `name`, `mail` FROM `user` WHERE `user_id` = ?");

@@ -194,7 +194,7 @@ TEST(StreamRunner, AReplyThatNobodyAskedForIsAMismatch) {
   EXPECT_EQ(ran.result.disconnects, 1u);
 }
 
-TEST(StreamRunner, ALostConnectionIsCountedWithWhatItOwed) {
+TEST(StreamRunner, ALostConnectionIsCountedWithItsUnansweredRequests) {
   int answered = 0;
   const LineServer server([&](const std::string& line) -> std::optional<std::string> {
     if (line[0] != 'P' && ++answered > 10) return std::nullopt;
@@ -214,7 +214,7 @@ TEST(StreamRunner, ARefusedHelloIsNoConnection) {
   EXPECT_NE(ran.error.find("open_table"), std::string::npos);
 }
 
-TEST(StreamRunner, AFixedRateSendsWhatIsDueAndNoMore) {
+TEST(StreamRunner, AFixedRateSendsOnlyRequestsThatAreDue) {
   const LineServer server(RightRow);
   const Ran ran = RunAgainst(server, GetOptions(8), {0, 2, 0, 2000}, 0, 200);
   ASSERT_TRUE(ran.connected) << ran.error;

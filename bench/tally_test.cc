@@ -81,7 +81,7 @@ TEST(BeforeImages, KeepsTheLargestRowAndValue) {
   EXPECT_EQ(result.rows, 1u);
 }
 
-TEST(BeforeImages, NoneAreNoMistake) {
+TEST(BeforeImages, NoValuesAreNoMistake) {
   BeforeImages images;
   const BeforeImages::Result result = images.Check();
   EXPECT_EQ(result.collected, 0u);

@@ -33,7 +33,7 @@ TEST(Template, NoTextIsLongerThanItsLimit) {
   }
 }
 
-TEST(Template, WhatItIsNotIsAnError) {
+TEST(Template, AWrongTemplateIsAnError) {
   for (const char* text : {"{", "{}", "{m}", "{n", "{n:}", "{n:0}", "{n:21}", "{n%0}", "{n%}",
                            "{x*}", "{x*a}", "{x*99999999}", "{nn}", "a\tb", "{\n*3}"}) {
     std::string error;

@@ -23,7 +23,7 @@ TEST(Counters, SumOverBlocks) {
   EXPECT_EQ(0u, registry.Sum(Count::kOpen));
 }
 
-TEST(Counters, WhatABlockCountedStays) {
+TEST(Counters, CountsOfADestroyedBlockStay) {
   CounterRegistry<Count> registry;
   auto gone = std::make_unique<CounterBlock<Count>>(registry);
   CounterBlock<Count> stays(registry);

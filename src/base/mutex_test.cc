@@ -35,7 +35,7 @@ TEST(MutexTest, IsHeldUntilTheLockEnds) {
   EXPECT_TRUE(is_free());
 }
 
-TEST(MutexTest, AdoptsWhatWasTried) {
+TEST(MutexTest, AdoptsTheMutexOfATryLock) {
   Mutex mutex;
   for (int i = 0; i < 2; ++i) {
     if (!mutex.TryLock()) FAIL() << "it is held still";

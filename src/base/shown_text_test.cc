@@ -35,7 +35,7 @@ TEST(ShownTextTest, IsThereWhenItsOwnerIsGone) {
   EXPECT_STREQ("mode=lock wait, idle", seen);
 }
 
-TEST(ShownTextTest, TheOneBeforeStaysUntilTheNextButOne) {
+TEST(ShownTextTest, ATextStaysUntilTheNextButOne) {
   ShownText text;
   const char* const first = text.Set("first");
   const char* const second = text.Set("second");
@@ -58,13 +58,13 @@ TEST(ShownTextTest, TheNextOwnerLeavesTheLastTextAloneAtFirst) {
   EXPECT_STREQ("of one that has ended", seen);
 }
 
-TEST(ShownTextTest, WhatIsTooLongIsCut) {
+TEST(ShownTextTest, ATextThatIsTooLongIsCut) {
   ShownText text;
   EXPECT_EQ(std::string(ShownText::kBytesMax, 'x'), text.Set(std::string(1000, 'x')));
   EXPECT_STREQ("", text.Set(""));
 }
 
-TEST(ShownTextTest, ThoseThatComeAndGoShareTheirMemory) {
+TEST(ShownTextTest, ShortLivedTextsShareTheirMemory) {
   std::set<const char*> places;
   for (int i = 0; i < 1000; ++i) {
     ShownText text;

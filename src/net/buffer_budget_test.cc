@@ -28,7 +28,7 @@ struct Ends {
   Connection connection;
 };
 
-TEST(BufferBudget, KnowsWhatIsHeldUntilItIsSentOrTheConnectionGoes) {
+TEST(BufferBudget, CountsBufferedBytesUntilTheyAreSentOrTheConnectionGoes) {
   BufferBudget budget;
   budget.SetMax(3 * kLarge);
   ConnectionContext context;
@@ -47,7 +47,7 @@ TEST(BufferBudget, KnowsWhatIsHeldUntilItIsSentOrTheConnectionGoes) {
   EXPECT_EQ(0u, budget.held_bytes());
 }
 
-TEST(BufferBudget, WhereAllHoldTooMuchThoseWithSmallBuffersMayStay) {
+TEST(BufferBudget, SmallBuffersMayStayWhereAllConnectionsHoldTooMuch) {
   BufferBudget budget;
   budget.SetMax(kLarge);
   ConnectionContext context;

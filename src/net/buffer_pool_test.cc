@@ -52,7 +52,7 @@ TEST(BufferPool, KeepsNoMoreThanItsLimit) {
 
 // After a crowd of connections has gone their buffers go, too; buffers that are used now and then
 // stay.
-TEST(BufferPool, TrimFreesWhatNobodyHasTakenSinceTheLast) {
+TEST(BufferPool, TrimFreesBuffersThatNobodyHasTakenSinceTheLastTrim) {
   BufferPool pool;
   std::vector<base::Buffer> taken;
   for (int i = 0; i < 100; ++i) taken.push_back(pool.Take());

@@ -371,7 +371,7 @@ TEST(Connection, HeldInputIsReadWhenItIsWantedAgain) {
   EXPECT_EQ(5u, f.ReceiveNext().bytes);
 }
 
-TEST(Connection, WhatCameBeforeAHangUpIsStillRead) {
+TEST(Connection, BytesBeforeAHangUpAreStillRead) {
   Fixture f(MakeUnixPair());
   EventLoop loop;
   ASSERT_TRUE(loop.Open());
@@ -441,7 +441,7 @@ TEST(Connection, IdleConnectionHasNoBuffers) {
   EXPECT_EQ(2 * BufferPool::kBufferBytes, f.context.buffers.kept_bytes());
 }
 
-TEST(Connection, SettleKeepsWhatIsUnsent) {
+TEST(Connection, SettleKeepsUnsentBytes) {
   Fixture f(MakeUnixPair());
   f.connection.out().HoldGate();
   f.connection.out().bytes().Append("write ");

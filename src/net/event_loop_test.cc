@@ -22,7 +22,7 @@ class EventLoopTest : public testing::Test {
   std::array<Event, 8> events_;
 };
 
-TEST_F(EventLoopTest, ReportsWhatIsReadyWithItsTag) {
+TEST_F(EventLoopTest, ReportsReadyDescriptorsWithTheirTags) {
   SocketPair pair = MakeUnixPair();
   int tag = 0;
   ASSERT_TRUE(loop_.Add(pair.server.get(), EPOLLIN, &tag));

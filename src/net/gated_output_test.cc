@@ -18,7 +18,7 @@ TEST(GatedOutput, NothingIsSendableBeforeItIsReleased) {
   EXPECT_EQ("read", out.sendable());
 }
 
-TEST(GatedOutput, HoldLetsGoOnlyWhatCameBefore) {
+TEST(GatedOutput, HoldLetsGoOnlyEarlierBytes) {
   GatedOutput out;
   out.bytes().Append("read ");
   out.HoldGate();
@@ -44,7 +44,7 @@ TEST(GatedOutput, HoldingTwiceKeepsTheFirstHold) {
   EXPECT_EQ("one two ", out.sendable());
 }
 
-TEST(GatedOutput, DropTakesBackOnlyWhatWasNotReleased) {
+TEST(GatedOutput, DropTakesBackOnlyUnreleasedBytes) {
   GatedOutput out;
   out.bytes().Append("read ");
   out.HoldGate();
@@ -59,7 +59,7 @@ TEST(GatedOutput, DropTakesBackOnlyWhatWasNotReleased) {
   EXPECT_EQ("read failure ", out.sendable());
 }
 
-TEST(GatedOutput, DropWithoutHoldTakesBackWhatWasNotReleased) {
+TEST(GatedOutput, DropWithoutHoldTakesBackUnreleasedBytes) {
   GatedOutput out;
   out.bytes().Append("kept ");
   out.ReleaseGate();
@@ -156,7 +156,7 @@ TEST(GatedOutputDeathTest, CuttingAwayReleasedBytesIsCaught) {
   EXPECT_DEATH(out.sendable(), "released_");
 }
 
-TEST(GatedOutputDeathTest, SendingWhatIsHeldIsCaught) {
+TEST(GatedOutputDeathTest, SendingHeldBytesIsCaught) {
   GatedOutput out;
   out.HoldGate();
   out.bytes().Append("reply");

@@ -1,8 +1,9 @@
 // libFuzzer target: any bytes, in pieces of any size, through the framer and the parser.
 //
-// Input: one byte that chooses limits and pieces, then what a connection receives.
-// Asserted: the promises of framer.h and parser.h. How the bytes were split makes no difference;
-// a command keeps within its limits and its line; what it asks for, written again, parses the same.
+// Input: one byte that chooses limits and pieces, then the bytes that a connection receives.
+// The target asserts the promises of framer.h and parser.h: the way in which the bytes were split
+// makes no difference; a command keeps within its limits and its line; a line written from a
+// command parses to the same command.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +38,8 @@ model::Limits ChooseLimits(uint8_t choice) {
   return limits;
 }
 
-/// The lines of `input` when it comes in pieces of `piece_bytes`; a line too long is "too long".
+/// The lines of `input` when it comes in pieces of `piece_bytes`; "too long" stands for a line over
+/// the limit.
 std::vector<std::string> Lines(std::string_view input, size_t piece_bytes, size_t line_bytes_max) {
   std::vector<std::string> lines;
   Framer framer;
@@ -47,7 +49,7 @@ std::vector<std::string> Lines(std::string_view input, size_t piece_bytes, size_
     input.remove_prefix(piece.size());
     pending += piece;
     for (;;) {
-      // A copy of its own, so that ASan sees a byte read past its end.
+      // Each piece is a copy of its own, so that ASan sees a byte read past its end.
       const std::vector<char> received(pending.begin(), pending.end());
       const Framer::Step step = framer.Next({received.data(), received.size()}, line_bytes_max);
       Require(step.consumed <= received.size(), "no more is consumed than there is");

@@ -1,10 +1,10 @@
-// What the fuzz targets of memcached's dialects have in common: any bytes, in pieces of any size,
+// The common part of the fuzz targets of memcached's dialects: any bytes, in pieces of any size,
 // through parser, a store in memory, and encoders.
 //
-// Input: one byte that chooses limits and pieces, then what a connection receives.
-// Asserted: the promises of parser.h and command.h. How the bytes were split makes no difference,
-// nor whether each command is parsed once or twice; no more is kept than the limits say; replies
-// are well formed.
+// Input: one byte that chooses limits and pieces, then the bytes that a connection receives. The
+// targets assert the promises of parser.h and command.h: the way in which the bytes were split
+// makes no difference, nor does parsing each command twice; no more bytes are kept than the limits
+// allow; replies are well formed.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ inline void RequireBinaryReplies(std::string_view replies, const Command& comman
   }
 }
 
-/// Whether a line is so long that it matters if its end comes with it: see kMemcachedLineBytesMax.
+/// Whether a line is so long that the result depends on whether its end comes with it: see
+/// kMemcachedLineBytesMax.
 inline bool HasLongLine(std::string_view input) {
   size_t line_bytes = 0;
   for (const char byte : input) {

@@ -169,7 +169,7 @@ TEST_F(EngineContract, S9RequestsThatNameNoRowAreNotMerged) {
   EXPECT_EQ("1,11,a;10,5,NULL;", harness_->Dump());
 }
 
-TEST_F(EngineContract, S9OpenRowSaysWhatItTakes) {
+TEST_F(EngineContract, S9OpenRowTellsWhichRequestsItTakes) {
   User user(*harness_, LockWait::kNever, {"id", "v"});
   user.BeginTurn(true);
   EXPECT_EQ(NotMergeable::kUniqueKey, user.BeginRow(Command::Increment("1", "1")).reason);

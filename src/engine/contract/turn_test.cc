@@ -49,7 +49,7 @@ TEST_F(EngineContract, S1FindBehindAWriteSeesTheWrite) {
   EXPECT_EQ("1,10,a;2,21,NULL;3,30,NULL;10,5,NULL;", harness_->Dump());
 }
 
-TEST_F(EngineContract, S1ChangesOfAnOpenTurnAreSeenByNobodyElse) {
+TEST_F(EngineContract, S1ChangesOfAnOpenTurnAreSeenByNoOtherSession) {
   User writer(*harness_, LockWait::kNever);
   User reader(*harness_, LockWait::kNever);
   writer.BeginTurn(true);

@@ -85,7 +85,7 @@ TEST(Encoder, AnEmptyValue) {
   EXPECT_EQ(Reply("mg k v\r\n", hit), "VA 0\r\n\r\n");
 }
 
-TEST(Encoder, WhoRenews) {
+TEST(Encoder, MarksTellWhichClientRenews) {
   Item item;
   item.won = item.stale = item.won_by_other = true;
   EXPECT_EQ(
@@ -134,7 +134,7 @@ TEST(Encoder, ArithmeticWithAGuard) {
             "STORED\r\nVA 1\r\n4\r\nNS Ob kstock\r\nNS\r\nVA 1\r\n2\r\nNF\r\nNS\r\n");
 }
 
-TEST(Encoder, QuietAndNot) {
+TEST(Encoder, QuietAndOrdinaryCommands) {
   EXPECT_EQ(Answers("mg none q k\r\nmg none k\r\nmd none q\r\nma none q\r\nms k 1 q ME\r\nv\r\n"
                     "ms k 1 q ME c s\r\nvw\r\nms k 2 q ME c s\r\nvw\r\nmn\r\n"),
             "EN knone\r\nNF\r\nNF\r\nCLIENT_ERROR bad data chunk\r\nCLIENT_ERROR bad command line "

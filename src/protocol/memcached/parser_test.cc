@@ -175,7 +175,7 @@ TEST(TextParser, AValueOverTheLimitIsSwallowedAndNotKept) {
   EXPECT_EQ(fed.pending_bytes, 0u);
 }
 
-TEST(TextParser, WhatIsNotMemcachedCloses) {
+TEST(TextParser, AnotherProtocolClosesTheConnection) {
   const std::string kMore(model::kMemcachedLineBytesMax + 1, 'x');
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("DELETE HTTP/1.1\r\n"), kMore,

@@ -1,5 +1,5 @@
-# What the original's scripts expect of the Perl of their day, for the Perl of today:
-# integer division that cuts off towards zero, and cells of a reply that can be assigned to.
+# Gives the Perl of today what the scripts of the original expect of an older Perl: integer division that
+# cuts off towards zero, and cells of a reply that can be assigned to.
 package OldPerl;
 use strict;
 use warnings;

@@ -1,8 +1,8 @@
-# In front of memcached's own tests: they run against servers that are there already.
-#   MEMCACHED=HOST:PORT           for all of them
-#   MEMCACHED_NO_FLUSH=HOST:PORT  for the part of a test that asks for -F: no flush_all
-#   MEMCACHED_SQL=SOCKET          where SQL moves the clock of MEMCACHED
-# Without the latter time passes by waiting (memcached looks at its clock once a second).
+# Loaded in front of memcached's own tests, so that they run against servers that exist already.
+#   MEMCACHED=HOST:PORT           the server for all tests
+#   MEMCACHED_NO_FLUSH=HOST:PORT  the server for the part of a test that asks for -F: no flush_all
+#   MEMCACHED_SQL=SOCKET          the socket on which SQL moves the clock of MEMCACHED
+# Without MEMCACHED_SQL a test waits for time to pass (memcached looks at its clock once a second).
 package OutsideServer;
 use strict;
 use warnings;
@@ -44,7 +44,7 @@ in_place_of(sleep => sub {
 });
 in_place_of(mem_move_time => sub { MemcachedTest::sleep($_[1] + ($ENV{MEMCACHED_SQL} ? 0 : 1.1)) });
 END { my $code = $?; move_clock(0) if $sql; $? = $code }
-# What the build has that the scripts look at: nothing beyond the protocol.
+# The features of the build that the scripts ask for: none beyond the protocol.
 in_place_of($_ => sub { 0 })
     for qw(supports_unix_socket supports_sasl supports_extstore supports_proxy supports_tls
            supports_drop_priv);

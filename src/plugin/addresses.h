@@ -1,4 +1,4 @@
-// From the values of a plugin's variables to the addresses that a port listens on.
+// Makes the addresses that a port listens on from the values of a plugin's variables.
 //
 // Errors: texts, which name the variable to change.
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace rowsocket::plugin {
 
-/// The variables of a port; an empty text is one that is not set.
+/// The variables of a port; an empty text is a variable that is not set.
 struct PortVariables {
   std::string address;
-  std::string port;    ///< "0": none.
+  std::string port;    ///< "0": no port.
   std::string socket;  ///< The path of a UNIX socket, beside the port or without it.
   net::VariableNames names;
 };

@@ -10,7 +10,8 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// A row may be written through one plugin while it is read through the other.
+/// Shared by all plugins, because a row may be written through one plugin while it is read through
+/// another.
 struct SharedByPlugins {
   engine::IndexRegistry indexes;
   exec::CommitBoard commits;
@@ -61,8 +62,8 @@ class Daemon::Running {
   bool StartPort(const Port& port, std::string* error) {
     exec::ServiceSettings settings = port.service;
     settings.limits.descriptors_max = DescriptorsForConnections();
-    // The service is kept before it starts: when its start fails some of its workers run, and until
-    // Stop these wait for the server's start, which comes after the plugin's.
+    // The service is kept before it starts. When its start fails, some of its workers run and wait
+    // for the server's start, which comes after the plugin's: Stop ends them.
     services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
                                                         Shared().commits, port.make_frontend, Log));
     if (!services_.back()->Start(error)) return false;
@@ -86,7 +87,7 @@ Daemon::~Daemon() = default;
 
 int Daemon::Init() {
   std::string error = WhyItDoesNotFit();
-  if (error.empty() && opt_bootstrap) return 0;  // mariadb-install-db: there is nothing to serve.
+  if (error.empty() && opt_bootstrap) return 0;  // mariadb-install-db needs no service.
   std::unique_ptr<Running> starting;
   if (error.empty()) {
     starting = std::make_unique<Running>(descriptor_);

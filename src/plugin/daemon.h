@@ -1,5 +1,6 @@
-// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of it. The one
-// composition root of the library: here sessions, lane, ports and frontends are put together.
+// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of the plugin.
+// This is the one composition root of the library: it puts sessions, lane, ports and frontends
+// together.
 //
 // Flow: the server calls Init and Deinit; Init makes the protocol of the descriptor and a Running
 //       of what the protocol wants.
@@ -21,7 +22,8 @@ class Daemon {
   explicit Daemon(const Descriptor& descriptor);
   ~Daemon();
 
-  /// 0, but 1 where it cannot start. Where the server only installs its tables nothing runs.
+  /// Returns 0, or 1 where the plugin cannot start. Where the server only installs its tables,
+  /// nothing runs.
   int Init();
   int Deinit();
   void Show(st_mysql_show_var* var);

@@ -10,7 +10,7 @@
 namespace rowsocket::plugin {
 
 unsigned RunningVersion() {
-  // --version=TEXT shows clients another version than the server has: nothing can be told from it,
+  // --version=TEXT shows clients another version than the server has. The text says nothing then,
   // and the server's own check of the interface version has to do.
   if (engine::server::ShowsOtherVersion()) return MYSQL_VERSION_ID;
   char* end = server_version;
@@ -42,7 +42,7 @@ void Log(const std::string& text) {
 void ReportFailure(const char* plugin, const std::string& why) {
   const std::string text = base::Printable(why);
   sql_print_error("rowsocket: %s", text.c_str());
-  // At the server's own start there is no statement, and no session either.
+  // At the server's own start there is neither a statement nor a session.
   if (current_thd == nullptr || current_thd->lex == nullptr ||
       current_thd->lex->sql_command != SQLCOM_INSTALL_PLUGIN) {
     return;

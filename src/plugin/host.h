@@ -1,4 +1,4 @@
-// What the plugins of this library ask of the server that has loaded it.
+// Questions of the plugins to the server that has loaded this library, and their messages to it.
 //
 // Threads: any. Errors: a start that fails says so through ReportFailure.
 #pragma once
@@ -9,32 +9,33 @@
 
 namespace rowsocket::plugin {
 
-/// The running server's version as MYSQL_VERSION_ID has it: 101118 for 10.11.18.
+/// The running server's version in the form of MYSQL_VERSION_ID: 101118 for 10.11.18.
 unsigned RunningVersion();
 
-/// Empty when the server has the version that this library was built for; else the reason, with
-/// both versions, why the library cannot run in it.
+/// Why the library cannot run in the server, with both versions; empty when the server has the
+/// version that the library was built for.
 std::string WhyItDoesNotFit();
 
-/// One for each core, so that a turn has the requests of many connections; two on a single core, so
-/// that one that waits for the disk does not keep all others out.
+/// How many workers read by default: one for each core, so that a turn has the requests of many
+/// connections. On a single core there are two, so that a worker that waits for the disk does not
+/// keep all clients waiting.
 unsigned ReadersForThisMachine();
 
-/// Of open_files_limit, what is left when SQL has what it may need: so many connections and open
-/// tables, and some logs. At least half.
+/// The part of open_files_limit that is left when SQL has as many descriptors as it may need: for
+/// its connections, open tables and some logs. At least half.
 int DescriptorsForConnections();
 
-/// A warning in the server's log. What came from a table or from the wire has no control characters
-/// there.
+/// Writes a warning to the server's log. Control characters, which a text from a table or the wire
+/// may have, are replaced.
 void Log(const std::string& text);
 
-/// Why `plugin` does not start: an error in the server's log and, where a statement such as INSTALL
-/// SONAME starts it, the error of that statement.
+/// Reports why `plugin` does not start: as an error in the server's log and, where a statement such
+/// as INSTALL SONAME starts the plugin, as the error of that statement.
 void ReportFailure(const char* plugin, const std::string& why);
 
 inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
 
-/// The text of a variable that may not be set.
+/// The text of a string variable, which is null when it is not set.
 inline std::string Text(const char* value) { return value != nullptr ? value : ""; }
 
 }  // namespace rowsocket::plugin

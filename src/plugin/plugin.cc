@@ -8,8 +8,9 @@
 namespace rowsocket::plugin {
 namespace {
 
-/// A daemon plugin is accepted by the exact version it was compiled for, and refused without
-/// telling which that is. This claims to fit and lets Init refuse with both names.
+/// The server accepts a daemon plugin with exactly its own version only, and does not tell the
+/// version that the plugin has. This one claims to have the server's version, and Init refuses with
+/// both versions.
 struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersion() << 8)} {}
 } daemon_info;
@@ -17,7 +18,8 @@ struct DaemonInfo : st_mysql_daemon {
 Daemon handlersocket(kHandlerSocket);
 Daemon memcached(kMemcached);
 
-/// The functions that the server calls have no argument that would tell the daemon.
+/// Start and stop functions for one daemon: the server calls them without an argument that would
+/// tell the daemon.
 template <Daemon& daemon>
 int Init(void*) {
   return daemon.Init();

@@ -1,5 +1,5 @@
 // What a daemon is given: a protocol's descriptor, and the ports that the protocol wants to have
-// served. A folder of this one, such as handlersocket/, holds these for one protocol.
+// served. A folder inside this one, such as handlersocket/, holds both for one protocol.
 //
 // Threads: the server's plugin code calls from one thread at a time; ShowOwn, any session's.
 // Errors: texts, which name the variable to change.
@@ -16,7 +16,7 @@
 
 namespace rowsocket::plugin {
 
-/// One port: where it listens, and what its connections speak.
+/// One port: where it listens, and which protocol its connections speak.
 struct Port {
   exec::ServiceSettings service;
   std::function<std::unique_ptr<exec::Frontend>()> make_frontend;
@@ -29,27 +29,29 @@ struct DaemonSettings {
   std::vector<Port> ports;
 };
 
-/// One protocol while its plugin runs. It outlives its ports, and so what their frontends share is
-/// its member.
+/// One protocol while its plugin runs. It outlives its ports, so that state which their frontends
+/// share is its member.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  /// From the values of the plugin's variables to ports. False, with a text: they cannot be so.
+  /// Makes ports of the values of the plugin's variables. False, with a text, when the values do
+  /// not fit.
   virtual bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
                          std::string* error) = 0;
-  /// What runs beside the ports, on a thread of its own.
+  /// Starts a thread that works beside the ports.
   virtual bool StartHousekeeper(engine::SessionFactory&, std::string* /*error*/) { return true; }
   virtual void StopHousekeeper() {}
 };
 
 struct Descriptor {
-  const char* name;         ///< Of the plugin; its variables begin with it.
-  const char* status_name;  ///< The same, as SHOW STATUS begins its names.
+  const char* name;         ///< The plugin's name; its variables begin with it.
+  const char* status_name;  ///< The name with which its counters in SHOW STATUS begin.
   const char* description;
   st_mysql_sys_var** variables;
   std::unique_ptr<Protocol> (*make_protocol)();
-  /// Adds the counters of the protocol's own; null `protocol`: it does not run, and all are 0.
+  /// Adds the protocol's own counters. Null `protocol`: the protocol does not run, and all counters
+  /// are 0.
   void (*show_own)(const Protocol* protocol, ShownCounters* shown);
 };
 

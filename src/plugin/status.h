@@ -1,8 +1,8 @@
-// The rows that SHOW STATUS gets from one plugin: a session's own copy, as the server reads the
-// values after the function that made them has returned.
+// The rows that SHOW STATUS gets from one plugin: a session's own copy, because the server reads
+// the values after the function that made them has returned.
 //
-// Lifetime: until the next Clear. Trivially destructible: what a thread keeps of a library must not
-// outlive it.
+// Lifetime: until the next Clear. Trivially destructible: a destructor for a thread's copy would
+// run after the library is unloaded.
 // Limits: kOwnMax counters of a protocol beside those of exec.
 #pragma once
 
@@ -21,13 +21,13 @@ class ShownCounters {
  public:
   static constexpr size_t kOwnMax = 64;
 
-  /// `plugin`: the name by which spec/counters.tsv says who shows a counter.
+  /// `plugin`: its name in the column `plugins` of spec/counters.tsv.
   void Clear(const char* plugin) {
     plugin_ = plugin;
     count_ = 0;
   }
 
-  /// Without a registry, as while the plugin does not run, all are 0.
+  /// Null `stats`: the plugin does not run, and all counters are 0.
   void AddExec(const exec::StatRegistry* stats) { AddAll<exec::Stat>(exec::kStatInfo, stats); }
 
   template <typename Counters, size_t kInfos, size_t kAverages>

@@ -8,7 +8,7 @@ namespace {
 
 handlerton* refusing_engine = nullptr;
 
-// Templates, since the arguments differ between servers.
+// Templates take the arguments, which differ between servers.
 template <typename... Arguments>
 int Succeed(Arguments...) {
   return 0;
@@ -28,7 +28,8 @@ void RegisterCommitFailure(void* engine) {
   refusing_engine->prepare = Refuse;
 }
 
-// An engine that has changed nothing is not asked to prepare: this one says that it has.
+// The server does not ask an engine that has changed nothing to prepare: this engine says that it
+// has changed something.
 void FailCommitOfThisTransaction() {
   THD* const thd = _current_thd();
   trans_register_ha(thd, /*all=*/true, refusing_engine, 0);

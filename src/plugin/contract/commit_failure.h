@@ -1,7 +1,8 @@
 // An engine without tables whose only purpose is to make a commit fail: it takes part in a
 // transaction and refuses to prepare it.
 //
-// Flow: the plugin's start calls Register; a test calls FailCommitOfThisTurn on a session's thread.
+// Flow: the plugin's start calls Register; a test calls FailCommitOfThisTransaction on a session's
+// thread.
 // Threads: Register before all else; FailCommitOfThisTurn on any thread that has a THD.
 #pragma once
 
@@ -11,7 +12,7 @@ namespace rowsocket::plugin::contract {
 /// just starting, since it counts the engines that can prepare only then.
 void RegisterCommitFailure(void* engine);
 
-/// The transaction of the calling thread cannot be committed.
+/// Makes the commit of the calling thread's transaction fail.
 void FailCommitOfThisTransaction();
 
 }  // namespace rowsocket::plugin::contract

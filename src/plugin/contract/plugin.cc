@@ -3,7 +3,7 @@
 //
 // Flow: the server is started with --plugin-load-add=rowsocket_contract and
 // --rowsocket-contract-report=FILE. A thread waits for the server's start, runs the suite once and
-// writes GoogleTest's report, as JSON, into FILE, which is there when it is complete.
+// writes GoogleTest's report, as JSON, into FILE, which appears when the report is complete.
 // tests/integration/rows/test_engine_contract.py does so.
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ MYSQL_SYSVAR_STR(filter, filter, PLUGIN_VAR_READONLY, "Which tests are run, as o
                  nullptr, nullptr, "*");
 st_mysql_sys_var* variables[] = {MYSQL_SYSVAR(report), MYSQL_SYSVAR(filter), nullptr};
 
-/// False: the server shuts down instead.
+/// False when the server shuts down instead of starting.
 bool WaitForTheServer() {
   engine::IndexRegistry indexes;
   engine::server::ServerSessionFactory factory({}, indexes);

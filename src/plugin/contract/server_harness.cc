@@ -20,7 +20,8 @@ using plugin::contract::Sql;
 constexpr std::chrono::seconds kTestTimeout{20};
 constexpr std::chrono::milliseconds kPollInterval{5};
 constexpr char kTableName[] = "contract.t";
-/// Changed rows that make a transaction heavier than that of any test: InnoDB ends the lighter one.
+/// A transaction with so many changed rows is heavier than that of any test: in a deadlock InnoDB
+/// ends the lighter one.
 constexpr int kHeavyRows = 200;
 
 /// The columns and indexes of the table behind `w`, and its options.
@@ -61,7 +62,7 @@ std::string OfRow(const std::string& id) {
   return std::string(" FROM ") + kTableName + " WHERE id = " + id + " FOR UPDATE";
 }
 
-/// A connection that ends its transaction, and gives back its tables, with this.
+/// A connection that ends its transaction and unlocks its tables when this object dies.
 class SqlHold final : public Hold {
  public:
   SqlHold(const std::vector<std::string>& queries, std::string last)
@@ -142,7 +143,7 @@ class ServerHarness final : public Harness {
   }
 
   void CreateTable(const TableKind& kind, const std::vector<Row>& rows) override {
-    if (made_ == kind) {  // Far quicker than another table.
+    if (made_ == kind) {  // It is far quicker than another table.
       sql_.Run(std::string("DELETE FROM ") + kTableName);
       Fill(rows);
       return;
@@ -197,12 +198,12 @@ class ServerHarness final : public Harness {
   bool CanLockRow(const std::string& id) override {
     return sql_.Try("SELECT id" + OfRow(id) + " NOWAIT") == 0;
   }
-  // A second is the least that every server can wait for a table.
+  // The timeout is a second: the least that every server can wait for a table.
   bool CanLockTable() override {
     Sql sql(mysqld_unix_port);
     sql.Run("SET lock_wait_timeout = 1");
     if (sql.Try(std::string("LOCK TABLES ") + kTableName + " WRITE") != 0) return false;
-    sql.Run("UNLOCK TABLES");  // The end of a connection gives back nothing at once.
+    sql.Run("UNLOCK TABLES");  // The server gives back nothing at once when a connection ends.
     return true;
   }
 
@@ -213,7 +214,7 @@ class ServerHarness final : public Harness {
     return std::make_unique<DeadlockHold>(held, wanted);
   }
   void FailCommitOfThisTurn() override { plugin::contract::FailCommitOfThisTransaction(); }
-  void FailEndRow() override {}  // The row does not fit into a page.
+  void FailEndRow() override {}  // The harness needs no hook: the row does not fit into a page.
   void KillStatement(const std::string& description) override {
     sql_.Run("KILL QUERY " + ThreadOf(description));
   }
@@ -241,7 +242,7 @@ class ServerHarness final : public Harness {
 
   Sql sql_;
   std::string lock_wait_s_;
-  std::optional<TableKind> made_;  ///< The table is of this kind, and not altered.
+  std::optional<TableKind> made_;  ///< The kind of the table, unless the table was altered.
 };
 
 }  // namespace

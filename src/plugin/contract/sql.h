@@ -11,16 +11,16 @@ namespace rowsocket::plugin::contract {
 
 class Sql {
  public:
-  /// As root without a password, through the server's socket.
+  /// Connects as root without a password, through the server's socket.
   explicit Sql(const std::string& socket_path);
   ~Sql();
   Sql(const Sql&) = delete;
   Sql& operator=(const Sql&) = delete;
 
   void Run(const std::string& query);
-  /// 0: it has succeeded.
+  /// The server's error number; 0 when the statement has succeeded.
   unsigned Try(const std::string& query);
-  /// The first cell of the first row; NULL is an empty text, as is no row.
+  /// The first cell of the first row; an empty text for NULL and for no row.
   std::string Value(const std::string& query);
 
  private:

@@ -33,7 +33,8 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
   PortVariables port{
       variables_.address, mode.port, {}, {"handlersocket_address", mode.port_variable}};
   if (!FindAddresses(port, addresses, error)) return false;
-  // A path among the addresses is one socket file and so one port's: that of reading.
+  // A path among the addresses is one socket file, so that only one port can have it: the port that
+  // reads.
   const bool had_addresses = !addresses->empty();
   std::erase_if(*addresses, [&](const net::Address& address) {
     return mode.writable && address.kind == net::Address::Kind::kUnix && address.path != mode.port;
@@ -60,7 +61,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   Port port;
   exec::ServiceSettings& service = port.service;
   if (!AddressesOf(mode, &service.addresses, error)) return false;
-  if (service.addresses.empty()) return true;  // Neither a port nor a socket is set: it is off.
+  if (service.addresses.empty()) return true;  // Neither port nor socket is set.
   auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
   frontend->writable = mode.writable;
   frontend->limits = variables_.limits;
@@ -79,7 +80,8 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   service.writes = mode.writable;
   service.listen = variables_.listen;
   service.listen.variables = {"handlersocket_address", mode.port_variable};
-  // As the server's own where clients must authenticate.
+  // Where clients must authenticate, the socket is open to all users, as the server's own socket
+  // is.
   if (!mode.secret.empty()) service.listen.unix_mode = 0777;
   service.limits = variables_.limits;
   if (frontend->secret.empty()) service.limits.auth_timeout_s = 0;
@@ -98,7 +100,8 @@ void HandlerSocketProtocol::WarnAboutOpenFiles(bool serves) const {
         "nothing is served");
     return;
   }
-  // Connections, and for each worker its event loop and the tables it keeps open.
+  // Each connection needs a descriptor, and each worker some for its event loop and its open
+  // tables.
   const ulong workers = variables_.threads + variables_.threads_wr;
   const ulong wanted = 1024 + workers * 64;
   if (open_files_limit < wanted) {

@@ -33,7 +33,7 @@ class HandlerSocketProtocol final : public Protocol {
                  std::string* error) override;
 
  private:
-  /// What differs between the two ports.
+  /// The settings that differ between the two ports.
   struct Mode {
     const char* name;
     const char* port_variable;

@@ -26,11 +26,12 @@ my_bool tokens;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 
-/// As many as the original has, for rows that come from the disk: all but one rest (adr/0012).
+/// As many workers as the original plugin has by default, for rows that come from the disk: all but
+/// one rest (adr/0012).
 constexpr unsigned kReadersMin = 16;
 
-/// SHOW VARIABLES shows what the variable points to, and may do so right now: after the secret is
-/// taken, a mask.
+/// Takes the secret out of the variable, and leaves a mask that SHOW VARIABLES shows. SHOW
+/// VARIABLES may read the variable right now.
 std::string TakeSecret(char** variable) {
   const std::string secret = Text(*variable);
   if (secret.empty()) return secret;
@@ -44,7 +45,7 @@ std::string TakeSecret(char** variable) {
 }
 
 HandlerSocketVariables TakeVariables() {
-  // SHOW VARIABLES then shows what it came to.
+  // SHOW VARIABLES then shows the number in use.
   if (threads == 0) threads = std::max(kReadersMin, ReadersForThisMachine());
   HandlerSocketVariables variables;
   variables.address = Text(address);

@@ -1,12 +1,12 @@
-// A small rowsocket.so in front of several libraries: as the server opens it, it opens the one
-// beside it that was built for the version that is running, rowsocket.so.X.Y.Z, and shows the
-// server that one's plugins. A package has one library for each server version, so that an upgrade
-// of the server from one of them to another needs nobody.
+// A small rowsocket.so in front of several libraries: when the server opens this file, it opens the
+// library beside it that was built for the running version, rowsocket.so.X.Y.Z, and shows the
+// server the plugins of that library. A package has one library for each server version, so that an
+// upgrade of the server from one version to another needs no work.
 //
 // The server looks things up in this file once dlopen has returned, hence the work is done by the
 // constructor of a static object: it copies the declarations, and the versions of services, for
-// which the server then writes its pointers here. They are passed on before the library's own
-// start.
+// which the server then writes its pointers here. The pointers are passed on before the library's
+// own start.
 //
 // Limits: the layout of a plugin's declaration is the same in all servers that are served; the
 // server compares its size. Errors: where no library fits, both plugins are declared all the same
@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-// The server's own; its headers beyond plugin.h differ between versions.
+// The server's own variable; the server's headers beyond plugin.h differ between versions.
 extern char server_version[];
 void sql_print_error(const char* format, ...);
 
@@ -49,7 +49,7 @@ const Service kServices[] = {
 /// Copies one pointer, from this file's to the library's or back.
 void CopyPointer(void* to, const void* from) { std::memcpy(to, from, sizeof(void*)); }
 
-/// 10.11.18 of 10.11.18-MariaDB-0+deb12u1
+/// The `10.11.18` of `10.11.18-MariaDB-0+deb12u1`.
 std::string_view RunningVersion() {
   return {server_version, std::strspn(server_version, "0123456789.")};
 }
@@ -64,7 +64,7 @@ unsigned RunningVersionId() {
   return id;
 }
 
-/// A declaration names the running version as the one it was made for; see daemon_info of the
+/// A declaration names the running version as the version it was made for; see daemon_info of the
 /// library.
 struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersionId() << 8)} {}
@@ -110,7 +110,7 @@ std::string Folder() {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-/// The versions of the libraries in that folder, for a message.
+/// The versions of the libraries in the folder, for a message.
 std::string VersionsIn(const std::string& folder) {
   std::string versions;
   DIR* const files = opendir(folder.c_str());
@@ -144,7 +144,8 @@ int _maria_sizeof_struct_st_plugin_ = sizeof(st_maria_plugin);
 
 namespace {
 
-/// Shows the server what the library declares; false where it is not what is expected here.
+/// Shows the server what the library declares; false where the declarations differ from this
+/// file's.
 bool TakeDeclarations() {
   const auto* theirs =
       static_cast<const st_maria_plugin*>(dlsym(library, "_maria_plugin_declarations_"));
@@ -181,7 +182,7 @@ void OpenTheOneThatFits() {
   _maria_plugin_declarations_[1] = Refusing("daemon_memcached");
 }
 
-/// The last of this file's static objects: the others are there when it is made.
+/// The last of this file's static objects: all others exist when it is made.
 const struct Loader {
   Loader() { OpenTheOneThatFits(); }
   ~Loader() {

@@ -29,7 +29,7 @@ bool ParseCount(std::string_view text, Number* number) {
   return parsed.ec == std::errc() && parsed.ptr == end && *number > 0;
 }
 
-/// Octal, as chmod has it.
+/// Parses an octal mode, as chmod does.
 bool ParseMode(std::string_view text, unsigned* mode) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, *mode, /*base=*/8);

@@ -1,7 +1,8 @@
 // daemon_memcached_option: the command line of memcached, as configurations of MySQL have it.
 //
 // Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -a MODE, -I SIZE[k|m]; the
-// value may follow at once or behind blanks. All else is named in `unused` and has no effect.
+// value may follow at once or behind blanks. All other options are named in `unused` and have no
+// effect.
 #pragma once
 
 #include <optional>

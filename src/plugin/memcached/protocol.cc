@@ -12,7 +12,7 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// What the server's time of day is ahead of UTC.
+/// How far the server's time of day is ahead of UTC.
 int64_t UtcOffsetSeconds(int64_t unix_s) {
   MYSQL_TIME local;
   global_system_variables.time_zone->gmt_sec_to_TIME(&local, static_cast<my_time_t>(unix_s));
@@ -99,7 +99,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   if (options.port) variables_.port = *options.port;
   if (options.address) variables_.address = *options.address;
   if (options.socket) {
-    // As memcached, which then has no port.
+    // As in memcached, a socket path leaves no port.
     variables_.socket = *options.socket;
     variables_.port = "0";
   }
@@ -107,7 +107,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   if (options.threads) variables_.threads = *options.threads;
   if (options.connections) variables_.limits.connections_max = *options.connections;
   if (options.item_bytes_max) variables_.limits.item_bytes_max = *options.item_bytes_max;
-  // As those of the variables.
+  // The limits are those of the variables of the same meaning.
   constexpr unsigned kThreadsMax = 3000;
   constexpr size_t kConnectionsMax = 1u << 20;
   constexpr size_t kItemBytesMin = 1024, kItemBytesMax = 1u << 30;

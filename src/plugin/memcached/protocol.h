@@ -22,7 +22,7 @@ struct MemcachedVariables {
   unsigned wrlock_timeout_s = 12;
   unsigned purge_rows_per_second = 1000;
   bool may_flush = false;
-  /// daemon_memcached_housekeeping_on_replica, which may be set at any time.
+  /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
   const my_bool* keeps_house_on_replica = nullptr;
   net::ListenOptions listen;
   model::Limits limits;

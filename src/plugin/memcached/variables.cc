@@ -23,11 +23,11 @@ unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_
 my_bool enable_binlog, flush_all, housekeeping_on_replica;
 longlong clock_offset_s;
 
-/// What clock_offset_s is, for the threads that ask for the time.
+/// The value of clock_offset_s in milliseconds, for the threads that ask for the time.
 std::atomic<int64_t> clock_offset_ms{0};
 
 MemcachedVariables TakeVariables() {
-  // SHOW VARIABLES then shows what it came to.
+  // SHOW VARIABLES then shows the number in use.
   if (threads == 0) threads = ReadersForThisMachine();
   clock_offset_ms.store(clock_offset_s * 1000);
   MemcachedVariables variables;

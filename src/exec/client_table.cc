@@ -150,14 +150,12 @@ std::string ClientTable::WhyLost(Loss loss) const {
            "their number and of the bytes of a request";
   }
   if (loss == Loss::kBuffers) {
-    return "replies that clients do not take, and requests that do not end, hold more memory "
-           "than " +
+    return "unread replies and unfinished requests hold more memory than " +
            core_.context.memory_variable +
-           " allows: connections with a large part in it are closed";
+           " allows: connections that hold a large part of it are closed";
   }
-  return "a commit was decided and could not be ended (KILL or shutdown while it waited for a "
-         "replica, or a binary log that cannot go on): whether it stays is not known, and its "
-         "connections are closed";
+  return "the outcome of a commit is unknown (KILL or shutdown while it waited for a replica, or a "
+         "binary log that cannot go on): the connections that wait for it are closed";
 }
 
 bool ClientTable::MayLog() {

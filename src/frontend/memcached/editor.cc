@@ -106,7 +106,7 @@ void Editor::ReadRow(std::span<const Value> row) {
   view.Begin();
   for (const Value& cell : row) view.Take(cell);
   if (!view.is_there()) {
-    refusal_ = "another key that its columns take for equal is there";
+    refusal_ = "the row has another key, which its columns take for equal";
     return;
   }
   found_expired_ = view.is_expired(now_ms_);

@@ -203,7 +203,7 @@ TEST_F(MemcachedTest, AGetThatWritesNeedsThePolicyOfSetsToo) {
   Set("a", "1", "0");
   SetPolicies("innodb_only", "disabled", "disabled", "disabled");
   const std::string refused =
-      "SERVER_ERROR set_policy of innodb_memcache.cache_policies does not let this be done\r\n";
+      "SERVER_ERROR set_policy of innodb_memcache.cache_policies does not allow this command\r\n";
   for (const char* command :
        {"gat -1 a", "gats -1 a b", "touch a 9", "mg a T9", "mg new N0", "incr a 1"})
     EXPECT_EQ(refused, Ask(command + std::string("\r\n"))) << command;

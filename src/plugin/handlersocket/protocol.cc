@@ -42,7 +42,7 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
   if (had_addresses && addresses->empty()) {
     *error =
         "handlersocket_address is a path, which is the socket of the reading port: set "
-        "handlersocket_socket_wr to the path of another for handlersocket_port_wr";
+        "handlersocket_socket_wr to another path for handlersocket_port_wr";
     return false;
   }
   if (!FindAddresses({{}, {}, mode.socket, {}}, addresses, error)) return false;

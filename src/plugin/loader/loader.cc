@@ -144,8 +144,7 @@ int _maria_sizeof_struct_st_plugin_ = sizeof(st_maria_plugin);
 
 namespace {
 
-/// Shows the server what the library declares; false where the declarations differ from this
-/// file's.
+/// Shows the server the library's declarations; false where it has none of a known layout.
 bool TakeDeclarations() {
   const auto* theirs =
       static_cast<const st_maria_plugin*>(dlsym(library, "_maria_plugin_declarations_"));

@@ -50,7 +50,7 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   for (const net::Address& address : addresses) {
     if (net::IsLoopback(address)) continue;
     sql_print_warning(
-        "rowsocket: whoever reaches %s may read and write all that "
+        "rowsocket: every client that reaches %s may read and write all tables that "
         "innodb_memcache.containers maps: the protocol has no password",
         net::ToText(address).c_str());
   }

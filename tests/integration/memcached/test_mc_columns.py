@@ -118,7 +118,7 @@ def test_the_log_is_not_filled_by_changes_of_the_mapping(make_server):
     sql.run("INSERT INTO innodb_memcache.containers (name, db_schema, db_table, key_columns, value_columns,"
             " unique_idx_name_on_key) SELECT CONCAT('many', seq), 'd', 'nobody', 'k', 'v', 'PRIMARY'"
             " FROM test.seq_1_to_500")
-    wait_until(lambda: "nothing more is told for a minute" in server.log(), 10, "that there are too many")
+    wait_until(lambda: "no more changes are logged for a minute" in server.log(), 10, "that there are too many")
     assert sum("container many" in line for line in server.log().splitlines()) < 110
 
 

@@ -128,7 +128,7 @@ void Catalog::Log(const std::string& line) {
   }
   if (++lines_ < kLogLinesMax) return log_(line);
   if (lines_ == kLogLinesMax)
-    log_("the mapping changes all the time: nothing more is told for a minute");
+    log_("the mapping changes all the time: no more changes are logged for a minute");
 }
 
 // Logs each problem once when it appears, and once when it has gone.

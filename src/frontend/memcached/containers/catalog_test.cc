@@ -198,7 +198,7 @@ TEST_F(CatalogTest, CachesAreRefusedAndDisabledIsKept) {
   const Options& options = Read()->config.options;
   EXPECT_EQ("", options.get_refusal);
   EXPECT_NE(std::string::npos, options.set_refusal.find("says caching for set"));
-  EXPECT_EQ("delete_policy of innodb_memcache.cache_policies does not let this be done",
+  EXPECT_EQ("delete_policy of innodb_memcache.cache_policies does not allow this command",
             options.delete_refusal);
   EXPECT_EQ("", options.flush_refusal);
   EXPECT_EQ(options.set_refusal, options.policy_problem);

@@ -73,7 +73,7 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
 std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
   if (policy == "innodb_only") return {};
   if (policy == "disabled") {
-    return verb + "_policy of innodb_memcache.cache_policies does not let this be done";
+    return verb + "_policy of innodb_memcache.cache_policies does not allow this command";
   }
   std::string problem = "innodb_memcache.cache_policies says " + policy + " for " + verb +
                         ": rows are served from their table only, set it to innodb_only";

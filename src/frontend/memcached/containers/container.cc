@@ -136,7 +136,7 @@ class Maker {
         Wrong(TableName() + " is a table of the server");
         return;
       case ErrorCode::kTableEngine:
-        Wrong(TableName() + " has a storage engine that cannot be used as SQL's HANDLER uses it");
+        Wrong(TableName() + " has a storage engine that SQL's HANDLER cannot use either");
         return;
       case ErrorCode::kIdxnum:
         Wrong(TableName() + " has no index " + definition_.index + " (unique_idx_name_on_key)");

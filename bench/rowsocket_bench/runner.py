@@ -181,7 +181,7 @@ class Runner:
         conserve.close_ledger(ledger, system, entry, raw)
         return {**metrics(raw), **conserve.per_fsync(raw, before, after)}
 
-    # --- What is no load ---
+    # --- Cases without load ---
 
     def _measure_special(self, case):
         for entry in case.entries:

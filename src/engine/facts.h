@@ -1,7 +1,7 @@
 // Facts about an opened index and its columns, for frontends that must know them before they store
 // bytes in the columns.
 //
-// Flow: Session::Inspect fills an IndexFacts; the facts hold until somebody alters the table.
+// Flow: Session::Inspect fills an IndexFacts; the facts hold until the table is altered.
 // Threads: plain values.
 #pragma once
 

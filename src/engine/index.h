@@ -22,7 +22,7 @@
 
 namespace rowsocket::engine {
 
-/// An index and columns of a table as they were when somebody decided by them what requests mean.
+/// An index and columns of a table as they were when a container was checked.
 struct IndexPin {
   std::string index;
   std::vector<std::string> columns;

@@ -1,11 +1,9 @@
 // Why a request fails: the causes, by names that belong to no protocol. Each protocol has its own
-// table of what it answers to a cause (spec/errors.tsv for HandlerSocket, replies.cc for
-// memcached).
+// table of answers to the causes (spec/errors.tsv for HandlerSocket, replies.cc for memcached).
 //
-// Flow: a parser collects the wrongs it sees in an ErrorSet, the frontend adds those that only it
-// knows (unauth, stmtnum, readonly ...) and answers First(), which is the one that the protocol
-// checks first. The engine reports a single Error.
-// Threads: plain values.
+// Flow: a parser collects the errors of a request in an ErrorSet, the frontend adds the errors that
+// only the frontend can know (unauth, stmtnum, readonly ...) and answers First(), the error that
+// the protocol checks first. The engine reports a single Error. Threads: plain values.
 #pragma once
 
 #include <bit>
@@ -16,7 +14,7 @@
 
 namespace rowsocket::model {
 
-/// In the order of spec/errors.tsv, in which wrongs of one request are checked.
+/// In the order of spec/errors.tsv, in which the errors of one request are checked.
 enum class ErrorCode : uint8_t {
   kNone,
 #define ROWSOCKET_ERROR(constant, name, code, text) constant,
@@ -42,7 +40,7 @@ constexpr std::string_view Name(ErrorCode code) {
   return internal::kErrorNames[static_cast<size_t>(code)];
 }
 
-/// What went wrong with one request, or nothing.
+/// The error of one request, or no error.
 struct Error {
   ErrorCode code = ErrorCode::kNone;
   int number = 0;  ///< With kEngine only: the number of the storage engine's or the server's error.
@@ -59,13 +57,13 @@ constexpr bool EndsWait(const Error& error) {
          error.code == ErrorCode::kKilled;
 }
 
-/// Several wrongs of one request.
+/// The errors of one request, of which it may have several.
 class ErrorSet {
  public:
   /// Adding kNone changes nothing.
   constexpr void Add(ErrorCode code) { bits_ |= uint64_t{1} << static_cast<unsigned>(code); }
   constexpr bool Has(ErrorCode code) const { return (bits_ >> static_cast<unsigned>(code)) & 1; }
-  /// The wrong that is checked first; kNone when there is none.
+  /// The error that is checked first; kNone when there is none.
   constexpr ErrorCode First() const {
     const uint64_t wrongs = bits_ & ~uint64_t{1};
     return wrongs == 0 ? ErrorCode::kNone : static_cast<ErrorCode>(std::countr_zero(wrongs));

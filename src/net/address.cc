@@ -49,7 +49,7 @@ class ListParser {
     return false;
   }
 
-  /// Decimal digits only: from_chars alone would accept a tail, and a sign would be refused as one.
+  /// Decimal digits only: from_chars alone would accept any text behind the digits.
   bool ParsePort() {
     uint16_t port = 0;
     const char* end = port_text_.data() + port_text_.size();

@@ -100,7 +100,7 @@ class Connection {
   }
   const GatedOutput& out() const { return out_; }
 
-  /// What to do about the events that the loop reported.
+  /// Tells which calls the events that the loop reported ask for.
   Ready OnEvents(uint32_t events);
 
   /// One recv. in() never grows beyond `in_bytes_max` bytes.

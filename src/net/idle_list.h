@@ -62,7 +62,7 @@ class IdleList {
 
   void SetTimeout(int64_t timeout_ms) {
     timeout_ms_ = timeout_ms;
-    // A sixteenth of the timeout, a second at most: nobody minds so much more waiting.
+    // A sixteenth of the timeout, a second at most: so short a delay does not matter.
     slack_ms_ = timeout_ms / 16 < 1000 ? timeout_ms / 16 : 1000;
   }
   int64_t timeout_ms() const { return timeout_ms_; }

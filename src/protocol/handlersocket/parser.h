@@ -1,17 +1,17 @@
 // Turns a line into the command that it asks for.
 //
-// Flow: Framer::Next (framer.h) finds the next line in what a connection has received; ParseLine
-// turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions, and no
-// memory but that of the arena.
-// Shape of a line (HT between tokens; see spec/handlersocket.md):
+// Flow: Framer::Next (framer.h) finds the next line in the bytes that a connection has received;
+// ParseLine turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions,
+// and no memory but that of the arena. Shape of a line (HT between tokens; see
+// spec/handlersocket.md):
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key>]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
 //        [MOD <m1..mk>]]]
-// Errors: nothing is refused on the way. Every wrong that the line itself shows is added to
-// Command::errors and parsing goes on behind it, so that the caller can add those that only it
-// knows and answer errors.First(), whatever was found first.
+// Errors: the parser refuses nothing on the way. It adds every error that the line itself shows to
+// Command::errors and goes on behind the error, so that the caller can add the errors that only the
+// caller knows, and answer errors.First(), whichever error was found first.
 // Threads: any; nothing is shared.
 // Lifetime: a Command's views point into the line or the arena, whichever ends first.
 // Limits: every count on the line is compared with model::Limits before it sizes anything.
@@ -48,7 +48,7 @@ struct Command {
     kRequest,    ///< index_id, request.
   };
   Kind kind = Kind::kInvalid;
-  model::ErrorSet errors;  ///< Every wrong that the line itself shows.
+  model::ErrorSet errors;  ///< Every error that the line itself shows.
   /// False: the id is no number (errors holds kNumber), so there is no index to look up.
   bool has_index_id = false;
   uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.

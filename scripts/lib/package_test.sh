@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what test sets
-# The packages: built twice with the same bytes, lintian's opinion, and their life on a machine that has nothing
-# but apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
+# Tests the packages: two builds give the same bytes, lintian finds no fault, and the packages live on a machine
+# that has only apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
 
 # The address of Debian's packages, and of its security updates, as this machine's own apt has them.
 mirror_of() { # SUITE
@@ -17,7 +17,7 @@ make_machine() { # FOLDER SUITE MIRROR
     on_machine "$1" apt-get install -y --no-install-recommends mariadb-server
 }
 
-# Its processes end with it, and it sees no others. The network is the host's, for apt.
+# The processes of the chroot end with it, and see no others. The network is the host's, for apt.
 on_machine() { # FOLDER COMMAND...
   local folder=$1
   shift
@@ -37,7 +37,7 @@ run_package_tests() {
   "$repo_dir/scripts/bootstrap" package-test
   "$repo_dir/scripts/package" --server "$server_name"
   work=$(mktemp -d /var/tmp/rowsocket-package-XXXXXX)
-  # shellcheck disable=SC2064 # the folder of now
+  # shellcheck disable=SC2064 # the folder's present name
   trap "rm -rf '$work'" EXIT
   run_step "building them again in another folder" "$repo_dir/dist/again.log" build_again_elsewhere ||
     die "the second build failed"
@@ -47,7 +47,7 @@ run_package_tests() {
   mirror=$(mirror_of bookworm)
   [[ -n $mirror ]] || die "apt has no entry for Debian"
   security=$(mirror_of bookworm-security)
-  # Only Debian 12 has a newer server to show: its source cannot be had everywhere.
+  # Only Debian 12 has a newer server for this test, whose source cannot be downloaded everywhere.
   [[ $suite == bookworm ]] || security=''
   run_step "making a machine of Debian $suite" "$repo_dir/dist/machine.log" \
     make_machine "$work/machine" "$suite" "$mirror" || die "debootstrap failed"

@@ -34,7 +34,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"mc-fill", Protocol::kMemcached, 1, "set rows 1 to --rows to --values, then end"},
     KnownWorkload{"redis-decr", Protocol::kRedis, 1, "take 1 where above --guard, by a script"},
     KnownWorkload{"sql-get", Protocol::kSql, 1, "SELECT one row, text protocol"},
-    KnownWorkload{"sql-get-prepared", Protocol::kSql, 1, "the same, prepared"},
+    KnownWorkload{"sql-get-prepared", Protocol::kSql, 1, "SELECT one row, prepared statement"},
     KnownWorkload{"sql-in", Protocol::kSql, 16, "SELECT --batch rows by IN"},
     KnownWorkload{"sql-range", Protocol::kSql, 1, "SELECT --limit rows, >="},
     KnownWorkload{"sql-update", Protocol::kSql, 1, "UPDATE --update-columns of one row"},
@@ -71,20 +71,20 @@ void AddRunOptions(CLI::App* app, Options* o) {
   app->add_option("--auth", o->auth, "HandlerSocket's secret");
   app->add_option("--user", o->user, "SQL");
   app->add_option("--password", o->password, "SQL");
-  app->add_option("-C,--connections", o->connections, "over all threads")
+  app->add_option("-C,--connections", o->connections, "connections of all threads together")
       ->check(CLI::Range(1, 100'000));
   app->add_option("-D,--depth", o->depth, "requests in flight per connection")
       ->check(CLI::Range(1, 100'000));
-  app->add_option("-T,--threads", o->threads, "of the generator")->check(CLI::Range(1, 64));
+  app->add_option("-T,--threads", o->threads, "threads of the generator")->check(CLI::Range(1, 64));
   app->add_option("--idle", o->idle, "connections opened first that do nothing more")
       ->check(CLI::Range(0, 1'000'000));
-  app->add_flag("--idle-hello", o->idle_hello, "each of them opens its indexes, too");
+  app->add_flag("--idle-hello", o->idle_hello, "idle connections open their indexes, too");
   app->add_option("--rate", o->rate, "requests per second by schedule; 0: as fast as replies come")
       ->check(CLI::Range(0.0, 1e9));
   app->add_option("--seconds", o->seconds, "measured time")->check(CLI::Range(0.01, 1e6));
-  app->add_option("--warmup", o->warmup, "seconds before it")->check(CLI::Range(0.0, 1e6));
-  app->add_option("--requests", o->requests, "end when as many were sent");
-  app->add_option("--seed", o->seed, "of the choice of keys");
+  app->add_option("--warmup", o->warmup, "seconds before --seconds")->check(CLI::Range(0.0, 1e6));
+  app->add_option("--requests", o->requests, "end when so many requests were sent");
+  app->add_option("--seed", o->seed, "seed of the choice of keys");
   app->add_flag("--progress", o->progress, "a line each second, also without a terminal");
   app->add_option("--pid", o->server_pid, "server process whose CPU time is measured, too");
 }
@@ -98,15 +98,15 @@ void AddDataOptions(CLI::App* app, Options* o) {
   app->add_option("--columns", o->columns_text, "columns read or inserted, with commas");
   app->add_option("--values", o->values_text, "texts that row n has in --columns");
   app->add_option("--update-columns", o->update_columns_text, "columns that updates set");
-  app->add_option("--set", o->set_text, "texts that updates give them; memcached: the value");
+  app->add_option("--set", o->set_text, "texts for --update-columns; memcached: the value");
   app->add_option("--rows", o->rows, "rows 1 to N are there")
       ->check(CLI::Range(uint64_t{1}, uint64_t{4'000'000'000}));
   app->add_option("--keys", o->keys_text, "uniform | zipf | zipf:THETA | hot:K");
   app->add_option("--batch", o->batch, "keys of IN lists and multi-gets, rows of sql-insert")
       ->check(CLI::Range(1, 10'000));
   app->add_option("--limit", o->limit, "rows of a range")->check(CLI::Range(1, 1'000'000));
-  app->add_option("--first-id", o->first_id, "of inserts; else rows + 1");
-  app->add_option("--read-percent", o->read_percent, "of mixed workloads")
+  app->add_option("--first-id", o->first_id, "first id of inserts; by default rows + 1");
+  app->add_option("--read-percent", o->read_percent, "percent of reads in mixed workloads")
       ->check(CLI::Range(0.0, 100.0));
   app->add_option("--expect-offset", o->expect_offset,
                   "expect the content of row n + offset: proves that replies are checked");
@@ -115,7 +115,7 @@ void AddDataOptions(CLI::App* app, Options* o) {
   app->add_option("--stock-column", o->stock_column, "column that is decremented");
   app->add_option("--guard", o->guard, "decrement only above this value");
   app->add_option("--hot-rows", o->hot_rows, "rows 1 to K are decremented");
-  app->add_option("--cold-percent", o->cold_percent, "of decrements go to the other rows")
+  app->add_option("--cold-percent", o->cold_percent, "percent of decrements that go to other rows")
       ->check(CLI::Range(0.0, 100.0));
   app->add_flag("--before-images", o->before_images, "ask for the value before the change");
   app->add_flag("--verify-conservation", o->verify_conservation,

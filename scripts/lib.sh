@@ -64,7 +64,7 @@ run_step() {
     sleep 0.2
     if ((SECONDS - started >= beat + 10)); then
       beat=$((SECONDS - started))
-      say "  still at it after $beat s: $what"
+      say "  not finished after $beat s: $what"
     fi
   done
   wait "$pid" || status=$?

@@ -145,7 +145,7 @@ def test_a_folder_without_a_server_source_is_refused(machine, tmp_path):
     assert code == 1 and "is not the source of a MariaDB server" in said
     code, said = run(env, "scripts/bootstrap", "--source", tmp_path / "missing",
                      ROWSOCKET_CACHE=str(tmp_path / "empty"))
-    assert code == 1 and "names nothing that is there" in said
+    assert code == 1 and "--source: there is no" in said
 
 
 def a_source(folder: pathlib.Path, version):

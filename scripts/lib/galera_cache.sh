@@ -25,7 +25,7 @@ make_galera_cache() {
   if [[ ! -r $(galera_provider) ]]; then
     prepare_private_apt
     run_step "downloading Galera's provider" "$apt_dir/log" unpack_galera ||
-      die "the package galera-4 cannot be had; is the network up?"
+      die "the package galera-4 cannot be downloaded; is the network up?"
     rm -rf "$apt_dir"
   fi
   exec 9>&-

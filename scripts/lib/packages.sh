@@ -26,7 +26,7 @@ packages_for() {
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;
     package) echo debhelper fakeroot git ;;
     package-test) echo debootstrap lintian ;;
-    *) die "scripts/bootstrap knows no work of the name '$1'" ;;
+    *) die "scripts/bootstrap knows no kind of work named '$1'" ;;
   esac
 }
 

@@ -71,7 +71,7 @@ pick_version() {
       package_version=$version
       return
     fi
-    say "  the source of $version is not to be had; trying the next version"
+    say "  the source of $version cannot be downloaded; trying the next version"
   done
   tail -n 20 "$apt_dir/log" >&2
   die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"

@@ -71,7 +71,7 @@ class Index {
   const uint64_t serial_;
 };
 
-/// The live indexes of a factory's sessions.
+/// The live indexes that the sessions of one factory have opened.
 class IndexRegistry {
  public:
   IndexRegistry();

@@ -60,8 +60,8 @@ struct Outcome {
   enum class Result : uint8_t {
     kDone,
     kFailed,  ///< The statement failed with `error`, which is the answer.
-    /// Another session holds a lock that this statement needs. `error` is what a wait that ran out
-    /// of time would have answered. With LockWait::kNever only.
+    /// Another session holds a lock that this statement needs. `error` is the error of a wait that
+    /// runs out of time. With LockWait::kNever only.
     kBusy,
     /// A table that this session holds stands in another session's way (a DDL statement that this
     /// session would deadlock with, an old version of the table): the caller gives the tables back,

@@ -87,7 +87,7 @@ constexpr size_t OpenColumnsMax(const Limits& limits) {
 
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;
-/// Bytes that a memcached client may send without a line feed, but for get and gets.
+/// Bytes that a memcached client may send without a line feed, except in get and gets.
 inline constexpr size_t kMemcachedLineBytesMax = 2048;
 /// Bytes of any memcached command line, with as many keys as a get may have.
 inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;

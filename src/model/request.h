@@ -81,7 +81,7 @@ class RowEditor {
   ~RowEditor() = default;
 };
 
-/// Leaves every row as it is: for a request that is made before its editor is.
+/// Leaves every row as it is: the editor of a request until its own editor is made.
 class RowKeeper final : public RowEditor {
  public:
   Decision Decide(std::span<const Value>, std::span<const CellChange>*) override {

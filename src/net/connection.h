@@ -106,8 +106,8 @@ class Connection {
   /// One recv. in() never grows beyond `in_bytes_max` bytes.
   Received Receive(size_t in_bytes_max);
 
-  /// One send of what the gate lets through. Call at the end of a turn: it also pauses the
-  /// connection when too much is unsent, and resumes it (requests may still wait in in()).
+  /// One send of the bytes that the gate lets through. Call at the end of a turn: it also pauses
+  /// the connection when too much is unsent, and resumes it (requests may still wait in in()).
   Sent Send();
 
   /// Says that the owner wants no more input for now, because its requests wait for something, or

@@ -1,4 +1,5 @@
-// Counts what the tests of this folder allocate: operator new is replaced by one that counts.
+// Counts the allocations of the tests of this folder: an operator new that counts replaces the
+// standard one.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Sockets for the tests of this folder: connected pairs, and reads that wait for what must come.
+// Sockets for the tests of this folder: connected pairs, and reads that wait for the bytes that
+// must come.
 #pragma once
 
 #include <arpa/inet.h>

@@ -49,7 +49,7 @@ struct MetaFlags {
   /// c f h k l O s t. (v is Command::returns_value.)
   std::string_view returns;
   std::string_view opaque;     ///< O: the token without its letter.
-  bool key_is_base64 = false;  ///< b: keys are decoded; key_text is what the client sent.
+  bool key_is_base64 = false;  ///< b: keys are decoded; key_text is the key as sent.
   bool no_update = false;      ///< u (mg): the access does not count as one.
   bool has_new_cas = false;    ///< E: the token that a change leaves, new_cas.
   bool has_recache = false;    ///< R (mg): wins when less than recache_s is left to live.

@@ -31,10 +31,10 @@ struct Item {
   uint64_t cas = 0;         ///< 0: the container has no tokens.
   int64_t ttl_s = -1;       ///< t: seconds left to live, -1 for ever.
   uint64_t size = 0;        ///< s: the value's bytes, also where the value itself is not returned.
-  bool was_fetched = true;  ///< h
-  uint32_t last_access_s = 0;  ///< l
+  bool was_fetched = true;  ///< h: the item was fetched before.
+  uint32_t last_access_s = 0;  ///< l: seconds since the last access.
   bool won = false;            ///< W: this client shall renew the item.
-  bool stale = false;          ///< X
+  bool stale = false;          ///< X: the item is stale.
   bool won_by_other = false;   ///< Z: another client has been told to renew the item.
 };
 
@@ -64,7 +64,7 @@ void AppendStat(const Command& command, std::string_view name, uint64_t value, b
 void AppendStatsEnd(const Command& command, base::Buffer* out);
 /// `stats reset`.
 void AppendReset(const Command& command, base::Buffer* out);
-/// `ME <key> <name>=<value>...`; `details` is what follows the key.
+/// `ME <key> <name>=<value>...`; `details` is the text behind the key.
 void AppendMetaDebug(const Command& command, std::string_view details, base::Buffer* out);
 
 /// Silent where memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error != kNone.

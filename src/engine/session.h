@@ -70,6 +70,9 @@ struct Outcome {
     kGivesWay,
     kDeadlock,  ///< A deadlock was ended by this turn's rollback; the turn may well succeed when it
                 ///< runs again.
+    /// Another node's change of the same rows came first in the order of the cluster, which has
+    /// taken this turn back; the turn may well succeed when it runs again.
+    kConflict,
     kTooLarge,  ///< Too much for one transaction; the requests may well succeed in transactions of
                 ///< their own.
     /// The result of a Commit whose changes are there, and may be gone after a failover. No client

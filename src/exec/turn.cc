@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include "base/clock.h"
 
@@ -95,6 +96,7 @@ void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
 void Turn::RunAll(engine::Session& session) {
   commit_time_ = kNoCommit;
   too_large_ = has_permanent_ = false;
+  pause_us_max_ = kFirstPauseUs;
   began_ms_ = base::CoarseNowMs();
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
@@ -108,7 +110,8 @@ void Turn::RunAll(engine::Session& session) {
     if (RunOnce(session, items_, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (too_large_) break;
-    if (merges_ == merged) ++attempt;
+    if (was_conflict_ && IsConflictTimeUp()) return GiveUp(items_);
+    if (!PauseAfterConflict() && merges_ == merged) ++attempt;
   }
   StopMerging();
   StartAnew();
@@ -116,7 +119,7 @@ void Turn::RunAll(engine::Session& session) {
 }
 
 void Turn::StartAnew() {
-  is_full_ = false;
+  is_full_ = was_conflict_ = false;
   reply_bytes_ = 0;
 }
 
@@ -142,8 +145,9 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     LoseClients(items, Loss::kUnknown);
     return Transaction::kCommitted;
   }
-  if (commit.result == Result::kTooLarge && items.size() > 1) {
-    too_large_ = true;
+  was_conflict_ = commit.result == Result::kConflict;
+  if (was_conflict_ || (commit.result == Result::kTooLarge && items.size() > 1)) {
+    too_large_ = !was_conflict_;
     Drop(items);
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
@@ -287,6 +291,8 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
     item.waits = true;
   } else if (outcome.result == Result::kTooLarge && !alone) {
     too_large_ = true;
+  } else if (outcome.result == Result::kConflict) {
+    was_conflict_ = true;
   } else if (outcome.result != Result::kDeadlock) {
     item.fixed = true;
     item.answer = outcome.error;
@@ -348,10 +354,31 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
     // A find in it as well: in a turn that only reads nobody would wait for what it has seen.
     if (RunOnce(session, one, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
+    if (was_conflict_ && IsConflictTimeUp()) break;
+    if (PauseAfterConflict()) attempt = 0;
   }
-  if (item.waits) item.client->stopped_at = &item;
-  AnswerAll(one, {model::ErrorCode::kDeadlock});
-  Finish(one);
+  GiveUp(one);
+}
+
+void Turn::GiveUp(std::span<TurnItem> items) {
+  for (TurnItem& item : items) {
+    if (item.waits && !item.client->stopped()) item.client->stopped_at = &item;
+  }
+  AnswerAll(items, {model::ErrorCode::kDeadlock});
+  Finish(items);
+}
+
+bool Turn::IsConflictTimeUp() const { return base::CoarseNowMs() - began_ms_ > conflict_ms_max_; }
+
+// Nodes that write the same row would otherwise meet again at once. Pauses of random length grow
+// with the number of conflicts of this turn.
+bool Turn::PauseAfterConflict() {
+  if (!was_conflict_) return false;
+  stats_.Add(Stat::kConflicts);
+  was_conflict_ = false;
+  pause_us_max_ = std::min<int64_t>(2 * pause_us_max_, 1000 * model::kConflictPauseMsMax);
+  std::this_thread::sleep_for(std::chrono::microseconds(random_() % pause_us_max_));
+  return true;
 }
 
 void Turn::Hold(std::span<TurnItem> items) {

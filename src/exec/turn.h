@@ -23,6 +23,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -123,6 +124,7 @@ class Turn {
 
   /// For tests, which have all the time they need.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
+  void LimitConflicts(int64_t ms_max) { conflict_ms_max_ = ms_max; }
   /// It has taken so much time, or so many bytes of replies, that nothing more was begun in it.
   bool is_full() const { return is_full_; }
 
@@ -162,6 +164,11 @@ class Turn {
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
+  /// Answers that the transaction was lost each time it was tried.
+  void GiveUp(std::span<TurnItem> items);
+  // Lost to other nodes of a cluster.
+  bool IsConflictTimeUp() const;
+  bool PauseAfterConflict();
   static void Hold(std::span<TurnItem> items);
   static void Drop(std::span<TurnItem> items);
   /// The answers are final: counts them and opens the gates.
@@ -179,6 +186,11 @@ class Turn {
   uint64_t merged_requests_ = 0;
   bool too_large_ = false;  ///< The batch does not fit into one transaction.
   bool has_permanent_ = false;
+  static constexpr int64_t kFirstPauseUs = 250;
+  bool was_conflict_ = false;  ///< The last attempt was lost to another node of the cluster.
+  int64_t conflict_ms_max_ = model::kConflictRetryMsMax;
+  int64_t pause_us_max_ = kFirstPauseUs;
+  std::minstd_rand random_{std::random_device()()};
   bool is_full_ = false;
   size_t reply_bytes_ = 0;
   int64_t began_ms_ = 0;

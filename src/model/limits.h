@@ -53,6 +53,10 @@ inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 inline constexpr int64_t kTurnMsMax = 100;
 inline constexpr uint64_t kShortFindRows = 100;
 inline constexpr size_t kShortLineBytes = 4096;
+/// Milliseconds for which a batch that lost its rows to other nodes of a cluster is run again, and
+/// the longest pause before one of these runs.
+inline constexpr int64_t kConflictRetryMsMax = 5000;
+inline constexpr int64_t kConflictPauseMsMax = 20;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.

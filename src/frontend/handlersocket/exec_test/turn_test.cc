@@ -53,6 +53,42 @@ TEST_F(TurnTest, OneCommitForManyConnections) {
   EXPECT_EQ(50u, Stat(Stat::kRowsWritten));
 }
 
+TEST_F(TurnTest, BatchThatLostToAnotherNodeRunsAgain) {
+  Peer& peer = Connect();
+  Send(peer, "0\t+\t2\t9\t90\n");
+  int lost = 0;
+  SetHook([&lost](const Call& call) {
+    const bool loses = call.kind == Call::Kind::kCommit && ++lost <= 5;
+    Outcome outcome;
+    if (loses) outcome = Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    return outcome;
+  });
+  Run();
+  EXPECT_EQ("0\t1\n", peer.TakeReplies());
+  EXPECT_EQ("1,10;2,20;3,30;9,90;", store_.Dump(kTable));
+  EXPECT_EQ(5u, Stat(Stat::kConflicts));
+  EXPECT_EQ(0u, Stat(Stat::kCommitFailures));
+}
+
+TEST_F(TurnTest, BatchThatAlwaysLosesToAnotherNodeIsAnsweredInTime) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  Send(one, "0\t+\t2\t9\t90\n");
+  Send(two, "0\t=\t1\t1\t1\t0\tD\n0\t=\t1\t1\n");
+  turn_.LimitConflicts(20);
+  SetHook([](const Call& call) {
+    Outcome outcome;
+    if (call.kind == Call::Kind::kCommit) {
+      outcome = Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    }
+    return outcome;
+  });
+  Run();
+  EXPECT_EQ("1\t1\t149\n", one.TakeReplies());
+  EXPECT_EQ("1\t1\t149\n1\t1\t149\n", two.TakeReplies());
+  EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
+}
+
 TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   Peer& one = Connect();
   Peer& two = Connect();

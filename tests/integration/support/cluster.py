@@ -1,0 +1,102 @@
+"""Private clusters for the tests, made and ended through scripts/cluster."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pymysql
+
+from server import REPOSITORY, Server, read_env, wait_until
+
+SCRIPT = REPOSITORY / "scripts" / "cluster"
+START_TIMEOUT_S = 300
+
+
+class Node(Server):
+    """One node: its clients and its log, as of any private server. Its process is the cluster's."""
+
+    def __init__(self, cluster, number):  # pylint: disable=super-init-not-called
+        self.cluster, self.number = cluster, number
+        self.plugin = "rowsocket"
+        self.directory = cluster.directory / str(number)
+        self.clients = []
+        self.running = True
+
+    @property
+    def env(self):
+        return read_env(self.directory / "env")
+
+    def kill(self):
+        self.cluster.run("kill", self.number, may_fail=True)  # it may have been struck already
+        self.close_clients()
+
+    def rejoin(self):
+        self.cluster.run("rejoin", self.number)
+
+    def isolate(self):
+        self.cluster.run("isolate", self.number)
+
+    def reconnect(self):
+        self.cluster.run("reconnect", self.number)
+
+    def promote(self):
+        self.cluster.run("promote", self.number)
+
+
+class Cluster:
+    """Nodes are numbered from 1: cluster[1]. Its directory goes when it is removed."""
+
+    def __init__(self, kind="galera", nodes=3, options=(), keep=False):
+        self.keep = keep
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="rs-", dir=os.environ.get("TMPDIR", "/tmp")))
+        self.base.chmod(0o755)
+        self.directory = self.base / "c"
+        self._options = [f"--{kind}", "--nodes", str(nodes)]
+        if options:
+            self._options += ["--", *options]
+        self.nodes = [Node(self, number) for number in range(1, nodes + 1)]
+
+    def start(self):
+        self.run("start", *self._options)
+        return self
+
+    def run(self, command, *arguments, may_fail=False):
+        done = subprocess.run([str(SCRIPT), command, str(self.directory), *map(str, arguments)],
+                              capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False)
+        assert may_fail or done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def __getitem__(self, number):
+        return self.nodes[number - 1]
+
+    def remove(self):
+        try:
+            for node in self.nodes:
+                node.close_clients()
+                if (node.directory / "data").exists():
+                    self.run("kill", node.number, may_fail=True)
+        finally:
+            if not self.keep:
+                shutil.rmtree(self.base, ignore_errors=True)
+
+    def wait_until_equal(self, *tables, nodes=None, timeout_s=30):
+        """Waits until all nodes have applied what the others wrote, then compares checksums."""
+        numbers = nodes or range(1, len(self.nodes) + 1)
+
+        def sums():
+            found = set()
+            for number in numbers:
+                with_sql = self[number].sql()
+                found.add(tuple(with_sql.row(f"CHECKSUM TABLE {table}")[1] for table in tables))
+                with_sql.close()
+            return found
+
+        def equal():
+            try:
+                return len(sums()) == 1
+            except pymysql.MySQLError:
+                return False
+        wait_until(equal, timeout_s, f"{tables} equal on nodes {list(numbers)}", step_s=0.2)

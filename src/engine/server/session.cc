@@ -35,6 +35,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       thd_(timeouts, user),
       tables_(thd_),
       committer_(thd_, tables_),
+      galera_(thd_),
       writer_(thd_, tables_),
       row_(thd_, tables_),
       indexes_(indexes) {}
@@ -122,13 +123,17 @@ void ServerSession::BeginTurn(bool writes) {
   if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
   committer_.Begin(writes);
+  if (!galera_.Begin(writes)) tables_.CloseAll();
 }
 
 Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
   ServerIndex& server_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
-  if (thd_.killed()) {
+  const Outcome& refusal = galera_.refusal(request.is_write());
+  if (!refusal.ok()) {
+    outcome = refusal;
+  } else if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
@@ -150,7 +155,10 @@ uint64_t ServerSession::RowsPassed() const {
 
 RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
   RowOpening opening;
-  opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
+  opening.outcome = galera_.refusal(/*is_write=*/true);
+  if (opening.outcome.ok()) {
+    opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
+  }
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
   Finish(&opening.outcome);
   return opening;
@@ -165,6 +173,8 @@ Outcome ServerSession::EndRow() {
 void ServerSession::Finish(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok()) return;
+  const Galera::Loss loss = galera_.LossOf(tables_.has_changed_rows());
+  if (loss != Galera::Loss::kNone) return galera_.TellLoss(loss, outcome);
   Result& result = outcome->result;
   if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
   if (outcome->error.code == ErrorCode::kLockWait) result = Result::kBusy;
@@ -219,12 +229,14 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
 
 bool ServerSession::PrepareCommit() {
   seal_ = writer_.Seal();
-  if (!seal_.ok() || !committer_.IsSeenBeforeItIsFlushed()) return false;
+  if (!seal_.ok() || galera_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
   committer_.HoldBackups();
   return true;
 }
 
 Outcome ServerSession::Commit() {
+  if (galera_.is_active()) [[unlikely]]
+    return CommitInCluster();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
   bool failed = !outcome.ok() || CommitStatement(thd_.get());
@@ -247,13 +259,64 @@ Outcome ServerSession::Commit() {
   return outcome;
 }
 
+// The provider certifies the turn within the server's commit. What the server's commit says is not
+// the end of it: a transaction that was aborted at the last moment may be carried out all the same.
+Outcome ServerSession::CommitInCluster() {
+  Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
+  tables_.EndScans();
+  const Galera::Loss loss = galera_.LossOf(tables_.has_changed_rows());
+  bool failed = !outcome.ok() || loss != Galera::Loss::kNone || CommitStatement(thd_.get());
+  bool is_unknown = false;
+  if (writes_ && !failed) {
+    const Committer::Result result = committer_.Commit(must_flush_);
+    failed = result.failed;
+    is_unknown = !failed && result.unknown;
+  }
+  if (failed) {
+    if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
+    if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
+    committer_.RollbackTransaction();
+    tables_.LetGo();
+    tables_.EndScans();
+  }
+  switch (EndInCluster()) {
+    case Galera::End::kAsServerSays:
+      if (loss != Galera::Loss::kNone) galera_.TellLoss(loss, &outcome);
+      break;
+    case Galera::End::kReplayed:
+      outcome = Outcome();
+      break;
+    case Galera::End::kConflict:
+      galera_.TellLoss(Galera::Loss::kConflict, &outcome);
+      break;
+    case Galera::End::kTooLarge:
+      outcome.result = Outcome::Result::kTooLarge;
+      break;
+    case Galera::End::kUnknown:
+      is_unknown = true;
+      break;
+  }
+  if (is_unknown) outcome.result = Outcome::Result::kUnknown;
+  EndTurn();
+  return outcome;
+}
+
+// A transaction that has its place in the cluster's order and is not committed waits for that
+// place. DDL before it may wait for the tables of this session, which are closed first.
+Galera::End ServerSession::EndInCluster() {
+  if (galera_.MustCloseTables()) tables_.CloseAll();
+  thd_.ClearStatement();
+  return galera_.Fate();
+}
+
 void ServerSession::Rollback() {
   row_.Abandon();
   writer_.Abandon();
   tables_.LetGo();
   tables_.EndScans();
   committer_.RollbackStatement();
-  if (writes_) committer_.RollbackTransaction();
+  if (writes_ || galera_.is_active()) committer_.RollbackTransaction();
+  if (galera_.is_active()) EndInCluster();
   committer_.LetBackupsGo();
   EndTurn();
   Recover();

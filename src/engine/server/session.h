@@ -11,6 +11,7 @@
 #include "engine/server/merged_row.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
+#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -50,6 +51,8 @@ class ServerSession final : public Session {
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
   uint64_t RowsPassed() const;
+  Outcome CommitInCluster();
+  Galera::End EndInCluster();
   void EndTurn();
   void Recover();
 
@@ -58,6 +61,7 @@ class ServerSession final : public Session {
   WorkerThd thd_;
   Tables tables_;
   Committer committer_;
+  Galera galera_;
   Writer writer_;
   MergedRow row_;
   RowFinder finder_;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "foreign_keys.h"
+#include "galera.h"
 #include "model/limits.h"
 #include "replication.h"
 
@@ -65,7 +66,9 @@ Outcome Tables::TakeLock(OpenTable& open) {
     // Behind the backup lock, because SET GLOBAL read_only waits for this lock.
     if (IsReadOnly()) return Outcome::Fail(ErrorCode::kLockTables);
     // The write would be done on this node alone, and the nodes would differ in silence.
-    if (IsGaleraNode()) return Outcome::Fail(ErrorCode::kGalera);
+    if (IsGaleraNode() && !Galera::Replicates(*open.table)) {
+      return Outcome::Fail(ErrorCode::kGalera);
+    }
     if (ReferencesChanged(thd, open)) {
       out_of_date_ = true;
       thd_.ClearStatement();

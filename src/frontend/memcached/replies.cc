@@ -81,7 +81,9 @@ std::string Explain(const model::Error& error) {
       return "the reply is larger than daemon_memcached_reply_max_bytes";
     case ErrorCode::kGalera:
       return "the server is a node of a Galera cluster, to which the write would not be passed "
-             "(wsrep_on)";
+             "(wsrep_on, the table's engine)";
+    case ErrorCode::kNotReady:
+      return "the node is not ready: wsrep_ready, wsrep_reject_queries (1047)";
     case ErrorCode::kTrigger:
       return "the table has triggers";
     case ErrorCode::kVersioned:

@@ -135,9 +135,8 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   settings.clock_offset_ms = variables_.clock_offset_ms;
   settings.keeps_no_house = [keeps_house =
                                  variables_.keeps_house_on_replica]() -> std::string_view {
-    if (engine::server::IsGaleraNode()) {
-      return "this server is a node of a Galera cluster, to which the change would not be passed "
-             "(wsrep_on)";
+    if (engine::server::IsGaleraNode() && !engine::server::IsFirstGaleraNode()) {
+      return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
     }
     if (*keeps_house || !engine::server::HasReplicationSource()) return {};
     return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "api.h"
+#include "galera_api.h"
 
 namespace rowsocket::engine::server {
 
@@ -30,6 +30,14 @@ bool HasReplicationSource() {
   mysql_mutex_unlock(&LOCK_active_mi);
   known.store(has_source);
   return has_source;
+}
+
+bool IsFirstGaleraNode() {
+#ifdef WITH_WSREP
+  return wsrep_ready_get() && wsrep_local_index == 0;
+#else
+  return false;
+#endif
 }
 
 bool IsGaleraNode() {

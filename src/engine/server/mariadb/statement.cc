@@ -1,6 +1,7 @@
 #include "statement.h"
 
 #include "api.h"
+#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -41,12 +42,13 @@ Outcome Statement::Failure(int handler_error) {
 
 Outcome Statement::Begin(OpenTable& open, int sql_command) {
   thd_.StartStatement(sql_command);
-  const Outcome outcome = tables_.Lock(open);
+  THD* thd = thd_.get();
+  Outcome outcome = tables_.Lock(open);
+  if (outcome.ok() && !Galera::AppendChildren(thd, open)) outcome = ServerFailure();
   if (!outcome.ok()) {
     thd_.ClearStatement();
     return outcome;
   }
-  THD* thd = thd_.get();
   TABLE* table = open.table;
   had_changed_rows_ = tables_.has_changed_rows();
   thd->lock = open.lock;
@@ -83,7 +85,8 @@ int Statement::Wrote(const TABLE& table, int error) {
 // The events of this statement leave the pending buffer with the mark that ends a statement.
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
-  if (!mysql_bin_log.is_open() || !open.table->file->row_logging) return;
+  const bool collects = mysql_bin_log.is_open() || Galera::CollectsRowEvents(thd);
+  if (!collects || !open.table->file->row_logging) return;
   if (!outcome->ok() && !thd->transaction->stmt.modified_non_trans_table) return;
   const int error = thd->binlog_query(THD::ROW_QUERY_TYPE, "", 0, open.rolls_back,
                                       /*direct=*/false, /*suppress_use=*/false, 0);

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "api.h"
+#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -92,9 +93,6 @@ bool WorkerThd::Create() {
   // table, which is done otherwise here: InnoDB would have no rollback segment to write to.
   thd->variables.tx_read_only = thd->tx_read_only = false;
   thd->set_current_stmt_binlog_format_row();
-#ifdef WITH_WSREP
-  thd->variables.wsrep_on = false;
-#endif
   lex_start(thd);
   thd->lex->sql_command = SQLCOM_SELECT;
   {
@@ -107,6 +105,7 @@ bool WorkerThd::Create() {
   SetRowLockWait();
   IgnoreSnapshotIsolation();
   RefreshVariables();
+  Galera::Join(thd);
   ClearStatement();
   FreeStatementMemory();
   return true;
@@ -120,6 +119,7 @@ void WorkerThd::Destroy() {
     thd_ = nullptr;
   }
   thd->proc_info = nullptr;
+  Galera::Leave(thd);
   thd->cleanup();
   thd->add_status_to_global();
   server_threads.erase(thd);

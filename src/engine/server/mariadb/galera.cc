@@ -1,0 +1,183 @@
+#include "galera.h"
+
+#include "engine/server/tables.h"
+#include "galera_api.h"
+#include "replication.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+using model::ErrorCode;
+
+namespace {
+
+/// The lock under which the provider's threads change the state of a transaction.
+class DataLock {
+ public:
+  explicit DataLock(THD* thd) : thd_(thd) { mysql_mutex_lock(&thd_->LOCK_thd_data); }
+  ~DataLock() { mysql_mutex_unlock(&thd_->LOCK_thd_data); }
+  DataLock(const DataLock&) = delete;
+  DataLock& operator=(const DataLock&) = delete;
+
+ private:
+  THD* const thd_;
+};
+
+}  // namespace
+
+// The server's own switch for streaming replication would send a turn in fragments, which other
+// nodes see before the turn has ended.
+void Galera::Join(THD* thd) {
+  thd->variables.wsrep_on = global_system_variables.wsrep_on;
+  thd->variables.wsrep_trx_fragment_size = 0;
+  wsrep_open(thd);
+  // From here on the thread owns its THD, between turns as well: of a client without a command
+  // under way the provider's rollbacker would take the THD over whenever DDL of another node meets
+  // the metadata lock of a table that stays open.
+  wsrep_wait_rollback_complete_and_acquire_ownership(thd);
+}
+
+void Galera::Leave(THD* thd) {
+  wsrep_after_command_before_result(thd);
+  wsrep_after_command_after_result(thd);
+  wsrep_close(thd);
+  wsrep_cleanup(thd);
+}
+
+bool Galera::Replicates(const TABLE& table) {
+  return (table.file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
+}
+
+bool Galera::IsReady() const {
+  return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE;
+}
+
+// Once a turn, directly: the server's own function waits only for its clients' threads.
+bool Galera::WaitForCluster(bool writes) {
+  constexpr uint kBeforeWrites =
+      WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
+  const uint wanted = WSREP_SYNC_WAIT_BEFORE_READ | (writes ? kBeforeWrites : 0);
+  if ((global_system_variables.wsrep_sync_wait & wanted) == 0) return true;
+  THD* thd = thd_.get();
+  if (thd->wsrep_cs().sync_wait(-1) == 0) return true;
+  thd->wsrep_cs().reset_error();
+  return false;
+}
+
+bool Galera::Begin(bool writes) {
+  is_active_ = false;
+  refused_find_ = refused_write_ = Outcome();
+  if (!WSREP_PROVIDER_EXISTS_) [[likely]]
+    return true;
+  THD* thd = thd_.get();
+  thd->variables.wsrep_on = global_system_variables.wsrep_on;
+  if (!WSREP_ON_) {
+    refused_write_ = Outcome::Fail(ErrorCode::kGalera);
+    return true;
+  }
+  if (thd->wsrep_cs().state() == wsrep::client_state::s_none) Join(thd);
+  is_active_ = true;
+  const bool kept_locks = wsrep_before_command(thd) == 0;
+  thd->wsrep_cs().reset_error();
+  if (!IsReady()) {
+    refused_write_ = Outcome::Fail(ErrorCode::kNotReady);
+    if (!global_system_variables.wsrep_dirty_reads) refused_find_ = refused_write_;
+    return kept_locks;
+  }
+  if (!WaitForCluster(writes)) {
+    refused_find_ = refused_write_ = Outcome::Fail(ErrorCode::kLockWait);
+    return kept_locks;
+  }
+  thd->set_query_id(next_query_id());
+  thd->wsrep_affected_rows = 0;
+  // A turn that only finds has a transaction in the provider as well: DDL of another node that
+  // meets its metadata locks would otherwise end its statement as KILL QUERY does.
+  wsrep_start_transaction(thd, thd->wsrep_next_trx_id());
+  thd->reset_kill_query();
+  return kept_locks;
+}
+
+bool Galera::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
+
+bool Galera::AppendChildren(THD* thd, const OpenTable& open) {
+  if (open.tables.size() == 1 || !WSREP(thd) || !wsrep_is_active(thd)) return true;
+  for (const TABLE* child : open.tables) {
+    if (child == open.table) continue;
+    wsrep::key key(wsrep::key::shared);
+    key.append_key_part(child->s->db.str, child->s->db.length);
+    key.append_key_part(child->s->table_name.str, child->s->table_name.length);
+    if (thd->wsrep_cs().append_key(key)) return false;
+  }
+  return true;
+}
+
+// Beyond wsrep_max_ws_rows the server rolls the transaction back within the call that writes a row:
+// what is written then would stay on this node alone.
+Galera::Loss Galera::LossOf(bool has_changed_rows) const {
+  if (!is_active_ || !refused_write_.ok()) return Loss::kNone;
+  THD* thd = thd_.get();
+  const DataLock lock(thd);
+  const wsrep::transaction& transaction = thd->wsrep_trx();
+  if (transaction.bf_aborted()) return Loss::kConflict;
+  if (!transaction.active()) return has_changed_rows ? Loss::kTooLarge : Loss::kNone;
+  switch (transaction.state()) {
+    case wsrep::transaction::s_must_abort:
+      return Loss::kConflict;
+    case wsrep::transaction::s_aborting:
+    case wsrep::transaction::s_aborted:
+      return Loss::kTooLarge;
+    default:
+      return Loss::kNone;
+  }
+}
+
+// Beyond the limits of a writeset the requests may well succeed in transactions of their own.
+void Galera::TellLoss(Loss loss, Outcome* outcome) const {
+  outcome->transaction_lost = true;
+  if (loss == Loss::kTooLarge) {
+    outcome->result = Outcome::Result::kTooLarge;
+    if (outcome->error.ok()) outcome->error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+  } else {
+    outcome->result = Outcome::Result::kConflict;
+    outcome->error = {ErrorCode::kDeadlock};
+  }
+  thd_.ClearStatement();
+}
+
+bool Galera::MustCloseTables() const {
+  THD* thd = thd_.get();
+  const DataLock lock(thd);
+  const wsrep::transaction& transaction = thd->wsrep_trx();
+  return transaction.state() == wsrep::transaction::s_must_replay || transaction.bf_aborted() ||
+         (transaction.ordered() && transaction.state() != wsrep::transaction::s_committed);
+}
+
+Galera::End Galera::Fate() {
+  THD* thd = thd_.get();
+  wsrep::client_state& client = thd->wsrep_cs();
+  bool replays, was_aborted;
+  {
+    const DataLock lock(thd);
+    replays = thd->wsrep_trx().state() == wsrep::transaction::s_must_replay;
+    was_aborted = replays || thd->wsrep_trx().bf_aborted();
+  }
+  if (wsrep_is_active(thd)) wsrep_after_statement(thd);
+  const auto error = client.current_error();
+  const auto status = client.current_error_status();
+  const bool is_committed = thd->wsrep_trx().state() == wsrep::transaction::s_committed;
+  client.reset_error();
+  if (was_aborted) thd->reset_kill_query();
+  if (error == wsrep::e_error_during_commit && status == wsrep::provider::error_connection_failed) {
+    return End::kUnknown;
+  }
+  if (replays) {
+    return error == wsrep::e_success && is_committed ? End::kReplayed : End::kConflict;
+  }
+  if (error == wsrep::e_deadlock_error || was_aborted) return End::kConflict;
+  if (error == wsrep::e_size_exceeded_error || status == wsrep::provider::error_size_exceeded) {
+    return End::kTooLarge;
+  }
+  return End::kAsServerSays;
+}
+
+}  // namespace rowsocket::engine::server

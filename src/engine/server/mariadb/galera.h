@@ -1,0 +1,80 @@
+// What a session owes to Galera where its server is a node of a cluster: all changes of a turn are
+// one writeset, which the nodes certify, order and apply.
+//
+// Flow, as a grammar:
+//   thread := Join { turn } Leave
+//   turn   := Begin { AppendChildren | HasLostTransaction }* [ Fate ]
+// Begin is called before the first statement of the turn, Fate behind its commit or rollback.
+//
+// Where no provider is loaded each call is one look at a flag.
+//
+// Threads: the session's own. Source of the order of calls: the server's dispatch_command (sql/
+// sql_parse.cc) and its event worker (sql/event_scheduler.cc) with sql/wsrep_trans_observer.h.
+// Errors: 1047 where the node is not ready, as SQL has it.
+#pragma once
+
+#include "api.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::server {
+
+class WorkerThd;
+struct OpenTable;
+
+class Galera {
+ public:
+  explicit Galera(WorkerThd& thd) : thd_(thd) {}
+
+  /// Makes a new THD a client of the provider, and takes it back before the THD is cleaned up.
+  static void Join(THD* thd);
+  static void Leave(THD* thd);
+  /// Whether the cluster replicates what a storage engine writes to this table.
+  static bool Replicates(const TABLE& table);
+
+  /// Begins the part that a turn has in the cluster. `writes`: the turn may change rows. False: the
+  /// provider has taken the metadata locks of the tables that were kept open, which the caller
+  /// closes now.
+  bool Begin(bool writes);
+  /// Why this turn's requests are refused: the node is not ready, cannot wait for the cluster's
+  /// latest state, or has its provider loaded and switched off.
+  const Outcome& refusal(bool is_write) const { return is_write ? refused_write_ : refused_find_; }
+  /// Whether the turn takes part in the cluster's order.
+  bool is_active() const { return is_active_; }
+
+  /// Names the tables that refer to a written table to the provider, so that DDL of another node
+  /// that changes them conflicts with the write. False with an error on the THD.
+  static bool AppendChildren(THD* thd, const OpenTable& open);
+  /// Whether row events are collected for a writeset although there is no binary log.
+  static bool CollectsRowEvents(THD* thd);
+  /// Whether the turn's transaction is lost: another node's writeset has aborted it, or the server
+  /// has rolled it back inside a call because it is too large.
+  enum class Loss : uint8_t { kNone, kConflict, kTooLarge };
+  Loss LossOf(bool has_changed_rows) const;
+  /// Makes of an outcome that the turn's transaction is lost to the cluster and may run again.
+  void TellLoss(Loss loss, Outcome* outcome) const;
+  /// Whether the tables of this session must be closed before Fate: a transaction that is ordered,
+  /// and not committed, waits for its place behind DDL that waits for those tables.
+  bool MustCloseTables() const;
+
+  /// What has become of the turn's transaction in the cluster.
+  enum class End : uint8_t {
+    kAsServerSays,  ///< Committed, or failed for a reason of this server's own.
+    kReplayed,      ///< The commit failed here, and the provider has carried it out all the same.
+    kConflict,      ///< Another node's change came first: run the turn again.
+    kTooLarge,
+    kUnknown,  ///< The node lost its cluster while the writeset was under way.
+  };
+  /// Ends the statement in the provider. REQUIRES: committed or rolled back by the server.
+  End Fate();
+
+ private:
+  bool IsReady() const;
+  bool WaitForCluster(bool writes);
+
+  WorkerThd& thd_;
+  bool is_active_ = false;
+  Outcome refused_find_;
+  Outcome refused_write_;
+};
+
+}  // namespace rowsocket::engine::server

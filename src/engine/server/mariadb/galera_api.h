@@ -1,0 +1,19 @@
+// The server's headers about Galera, for galera.cc alone: they define macros of common words.
+#pragma once
+
+#include "api.h"
+
+// clang-format off
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <mysql/service_wsrep.h>
+// The service's macros of these names hide the functions that the next headers declare.
+#undef wsrep_xid_seqno
+#undef wsrep_xid_uuid
+#include <wsrep_mysqld.h>
+#include <wsrep_thd.h>
+#include <wsrep_trans_observer.h>
+#include <wsrep_var.h>
+#pragma GCC diagnostic pop
+// clang-format on

@@ -1,0 +1,421 @@
+"""A Galera cluster of three nodes on loopback: what is written through a node is on all of them."""
+
+import threading
+import time
+
+import pymysql
+import pytest
+
+import hs
+import mc
+from cluster import Cluster
+from sale import KEEP, Sale, applied, book_violations, crash_violations, make_table
+from server import run_packaged, wait_until
+
+pytestmark = [pytest.mark.ours, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def shared_cluster(request):
+    cluster = Cluster("galera", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
+    try:
+        yield cluster.start()
+    finally:
+        cluster.remove()
+
+
+@pytest.fixture
+def cluster(shared_cluster):
+    """All three nodes, synced, whatever the test before has done to them."""
+    for node in shared_cluster.nodes:
+        if not node.alive():
+            node.rejoin()
+    yield shared_cluster
+    for node in shared_cluster.nodes:
+        node.close_clients()
+
+
+@pytest.fixture
+def db(cluster, request):
+    name = f"g{abs(hash(request.node.nodeid)) % 10**9}"
+    cluster[1].sql().run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    yield name
+    cluster[1].sql().run(f"DROP DATABASE IF EXISTS {name}")
+
+
+def on_all_nodes(cluster, query, expected, nodes=(1, 2, 3)):
+    """Waits until the query answers this on each node; its table may not be there at first."""
+    def answers(number):
+        try:
+            return cluster[number].sql().rows(query) == expected
+        except pymysql.err.ProgrammingError:
+            return False
+    for number in nodes:
+        wait_until(lambda number=number: answers(number), 10, f"{query} on node {number}")
+
+
+def writesets(node):
+    return node.sql().status("wsrep_replicated")
+
+
+def test_every_verb_reaches_every_node_as_one_writeset_of_its_turn(cluster, db):
+    cluster[1].sql().run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT, w VARCHAR(20) DEFAULT 'x')")
+    writer = cluster[1].hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+    for request, answer, rows in [
+            (("+", 2, 1, 10), hs.OK, [(b"1", b"10", b"x")]),
+            (("=", 1, 1, 1, 0, "U", 1, 20), hs.counted(1), [(b"1", b"20", b"x")]),
+            (("=", 1, 1, 1, 0, "+", 0, 5), hs.counted(1), [(b"1", b"25", b"x")]),
+            (("=", 1, 1, 1, 0, "-", 0, 3), hs.counted(1), [(b"1", b"22", b"x")]),
+            (("=", 1, 1, 1, 0, "D"), hs.counted(1), [])]:
+        before = writesets(cluster[1])
+        assert writer.client.request(writer.id, *request) == answer
+        assert writesets(cluster[1]) == before + 1
+        on_all_nodes(cluster, f"SELECT * FROM {db}.t", rows)
+    before = writesets(cluster[1])
+    assert writer.client.request(writer.id, "=", 1, 99, 1, 0, "U", 99, 1) == hs.counted(0)
+    assert writesets(cluster[1]) == before
+
+
+def test_a_pipeline_is_few_writesets(cluster, db):
+    cluster[1].sql().run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)")
+    cluster[1].sql().run(f"INSERT INTO {db}.t VALUES (1, 1000)")
+    wr = cluster[1].hs_wr()
+    index = wr.opened(db, "t", "PRIMARY", "v", None)
+    before = writesets(cluster[1])
+    line = hs.line(index.id, "=", 1, 1, 1, 0, "-", 1)
+    wr.send_raw(line * 200)
+    assert [wr.recv() for _ in range(200)] == [hs.counted(1)] * 200
+    assert writesets(cluster[1]) - before <= 10
+    on_all_nodes(cluster, f"SELECT v FROM {db}.t", [(b"800",)])
+
+
+TABLES = {
+    "no_key": "id INT, v INT, KEY (id)",
+    "partitioned": "id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS (3",
+    "generated": "id INT PRIMARY KEY, v INT, s INT AS (v + 1) STORED, w INT AS (v * 2) VIRTUAL, KEY k (w)",
+    "counter": "id INT PRIMARY KEY AUTO_INCREMENT, v INT",
+    "unique_null": "id INT PRIMARY KEY, v INT, u INT, UNIQUE (u)",
+    "blob": "id INT PRIMARY KEY, v INT, b LONGBLOB DEFAULT 'x'",
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_kinds_of_tables_are_equal_on_all_nodes(cluster, db, kind):
+    columns = TABLES[kind].replace("PARTITIONS (3", "PARTITIONS 3")
+    sql = cluster[1].sql(db)
+    sql.run(f"CREATE TABLE t ({columns}" + ("" if kind == "partitioned" else ")") + "")
+    key = "id" if kind == "no_key" else "PRIMARY"
+    wr = cluster[1].hs_wr()
+    index = wr.opened(db, "t", key, "id,v", None)
+    for number in range(1, 41):
+        assert wr.request(index.id, "+", 2, number, number).code == 0
+    assert wr.request(index.id, "=", 1, 7, 1, 0, "U", 7, 70) == hs.counted(1)
+    assert wr.request(index.id, "=", 1, 8, 1, 0, "D") == hs.counted(1)
+    assert wr.request(index.id, ">=", 1, 30, 100, 0, "+", 0, 1) == hs.counted(11)
+    rows = cluster[1].sql(db).rows("SELECT * FROM t ORDER BY id")
+    on_all_nodes(cluster, f"SELECT * FROM {db}.t ORDER BY id", rows)
+
+
+def test_auto_increment_follows_the_cluster(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)")
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.t", [(b"0",)])
+    given = set()
+    for node in cluster.nodes:
+        index = node.hs_wr().opened(db, "t", "PRIMARY", "v", None)
+        for _ in range(10):
+            reply = index.client.request(index.id, "+", 1, node.number)
+            assert reply.code == 0, reply
+            given.add(int(reply.cells[0]))
+    assert len(given) == 30
+    on_all_nodes(cluster, f"SELECT COUNT(*), COUNT(DISTINCT id) FROM {db}.t", [(b"30", b"30")])
+
+
+def test_foreign_keys_cascade_on_every_node(cluster, db):
+    sql = cluster[1].sql(db)
+    sql.run("CREATE TABLE parent (id INT PRIMARY KEY)")
+    sql.run("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id)"
+            " ON DELETE CASCADE ON UPDATE CASCADE)")
+    sql.run("CREATE TABLE pinned (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))")
+    sql.run("INSERT INTO parent VALUES (1), (2), (3)")
+    sql.run("INSERT INTO child VALUES (1, 1), (2, 2)")
+    sql.run("INSERT INTO pinned VALUES (1, 3)")
+    wr = cluster[1].hs_wr()
+    parent = wr.opened(db, "parent", "PRIMARY", "id", None)
+    child = wr.opened(db, "child", "PRIMARY", "id,p", None)
+    assert wr.request(child.id, "+", 2, 5, 99) == hs.refused(1, 151)
+    assert wr.request(parent.id, "=", 1, 3, 1, 0, "D") == hs.refused(1, 152)
+    assert wr.request(parent.id, "=", 1, 1, 1, 0, "D") == hs.counted(1)
+    assert wr.request(parent.id, "=", 1, 2, 1, 0, "U", 20) == hs.counted(1)
+    on_all_nodes(cluster, f"SELECT id, p FROM {db}.child", [(b"2", b"20")])
+    on_all_nodes(cluster, f"SELECT id FROM {db}.parent ORDER BY id", [(b"3",), (b"20",)])
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_a_table_that_the_cluster_does_not_replicate_is_not_written_to(cluster, db, engine):
+    sql = cluster[1].sql(db)
+    sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE={engine}")
+    sql.run("INSERT INTO t VALUES (1, 1)")
+    index = cluster[1].hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+    assert index.client.request(index.id, "+", 2, 2, 2).error == "galera"
+    assert index.client.request(index.id, "=", 1, 1, 1, 0, "U", 1, 5).error == "galera"
+    assert index.client.request(index.id, "=", 1, 1) == hs.reply(0, 2, 1, 1)
+
+
+def test_a_failed_request_leaves_nothing_and_the_others_of_its_batch_stand(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    wr = cluster[1].hs_wr()
+    index = wr.opened(db, "t", "PRIMARY", "id,v", None)
+    wr.send_raw(b"".join(hs.line(index.id, "+", 2, number, 1) for number in (1, 2, 1, 3)))
+    assert [wr.recv() for _ in range(4)] == [hs.OK, hs.OK, hs.refused(1, 121), hs.OK]
+    on_all_nodes(cluster, f"SELECT id FROM {db}.t ORDER BY id", [(b"1",), (b"2",), (b"3",)])
+
+
+def test_items_of_memcached_are_replicated(cluster, db):
+    cluster[1].sql(db).run(
+        "CREATE TABLE stock (id VARBINARY(250) PRIMARY KEY, stock BLOB NOT NULL,"
+        " f INT UNSIGNED NOT NULL DEFAULT 0, e DECIMAL(20, 3),"
+        " c DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6))")
+    cluster[1].sql().run(
+        "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns,"
+        " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key)"
+        " VALUES (%s, %s, 'stock', 'id', 'stock', 'f', 'c', 'e', 'PRIMARY')", db, db)
+    clients = [mc.connect(node) for node in cluster.nodes]
+    for client in clients:
+        wait_until(lambda client=client: client.command(f"mg @@{db}.none") == b"EN", 10, "container")
+    assert clients[0].set(f"@@{db}.a", b"one", expiry=1000) == b"STORED"
+    for client in clients:
+        wait_until(lambda client=client: client.value(f"@@{db}.a") == b"one", 10, "the item")
+    token = clients[1].token(f"@@{db}.a")
+    assert clients[1].command(f"cas @@{db}.a 0 0 3 {token}", b"two") == b"STORED"
+    for client in clients:
+        wait_until(lambda client=client: client.value(f"@@{db}.a") == b"two", 10, "the item")
+    assert clients[2].command(f"cas @@{db}.a 0 0 3 {token}", b"bad") == b"EXISTS"
+    assert clients[2].command(f"delete @@{db}.a") == b"DELETED"
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"0",)])
+
+
+def test_a_token_counts_on_every_node(cluster, db):
+    sql = cluster[1].sql(db)
+    run_packaged(sql, "rowsocket_tokens.sql")
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    sql.run("INSERT INTO t VALUES (1, 10)")
+    on_all_nodes(cluster, f"SELECT v FROM {db}.t", [(b"10",)])
+    for round_, node in enumerate(cluster.nodes):
+        index = node.hs_wr().opened(db, "t", "PRIMARY", "v", None)
+        answer = index.client.request("T", f"{db}-buy", index.id, "=", 1, 1, 1, 0, "-", 1)
+        assert answer == hs.counted(1), round_
+        on_all_nodes(cluster, f"SELECT v FROM {db}.t", [(b"9",)])
+    on_all_nodes(cluster, "SELECT COUNT(*) FROM rowsocket.tokens WHERE token LIKE '%-buy'", [(b"1",)])
+
+
+def test_expired_items_go_also_when_the_node_that_removes_them_dies(cluster):
+    client = mc.connect(cluster[2])
+    wait_until(lambda: client.set("a", b"1", expiry=1) == b"STORED", 10, "the container")
+    on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)])
+    first = next(node for node in cluster.nodes if node.sql().status("wsrep_local_index") == 0)
+    others = [node for node in cluster.nodes if node is not first]
+    first.kill()
+    try:
+        client = mc.connect(others[0])
+        wait_until(lambda: client.set("b", b"1", expiry=1) == b"STORED", 30, "the survivors go on")
+        on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)],
+                     [node.number for node in others])
+    finally:
+        first.rejoin()
+
+
+def play(cluster, db, nodes, stock, connections=16):
+    """Sells out one row on several nodes at once. Returns the sales."""
+    make_table(cluster[1].sql(), db, stock)
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"1",)])
+    sales = [Sale(cluster[number], db, connections) for number in nodes]
+    threads = [threading.Thread(target=sale.play) for sale in sales]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for sale in sales:
+        sale.close()
+    return sales
+
+
+@pytest.mark.parametrize("nodes", [(1,), (1, 2), (1, 2, 3)], ids=str)
+def test_nothing_is_sold_twice(cluster, db, nodes):
+    stock = 3000 if len(nodes) == 1 else 1500
+    sales = play(cluster, db, nodes, stock)
+    on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(str(KEEP).encode(),)])
+    books = [one for sale in sales for one in sale.books]
+    assert book_violations(books, stock, KEEP) == []
+    refused = [line for sale in sales for line in sale.errors if line != b"1\t1\t149"]
+    assert refused == []
+
+
+def test_sql_and_we_write_one_row_on_different_nodes(cluster, db):
+    make_table(cluster[1].sql(), db, 1_000_000)
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"1",)])
+    taken = []
+
+    def sql_writer():
+        session = cluster[2].sql(db)
+        while not sale_ended.is_set():
+            try:
+                session.run("UPDATE stock SET stock = stock - 1 WHERE id = 1")
+                taken.append(1)
+            except Exception as error:  # a deadlock is SQL's answer to a conflict
+                assert error.args[0] in (1213, 1205), error
+    sale_ended = threading.Event()
+    thread = threading.Thread(target=sql_writer)
+    thread.start()
+    sale = Sale(cluster[1], db, 16)
+    try:
+        sale.play(until=lambda sale: sale.taken >= 3000)
+        sale.play(until=lambda sale: not any(buyer.under_way for buyer in sale.buyers.values())
+                  or sale.taken >= 6000)
+    finally:
+        sale_ended.set()
+        thread.join()
+        under_way = sum(len(buyer.under_way) for buyer in sale.buyers.values())
+        sale.close()
+    final = 1_000_000 - len(applied(sale.books)) - len(taken)
+
+    def conserved():
+        left = int(cluster[1].sql().value(f"SELECT stock FROM {db}.stock"))
+        return final - under_way <= left <= final and left
+    left = wait_until(conserved, 10, "what is taken is what was acknowledged")
+    on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(str(left).encode(),)])
+
+
+def test_ddl_of_any_node_goes_through_under_load(cluster, db):
+    make_table(cluster[1].sql(), db, 10_000_000)
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"1",)])
+    sale = Sale(cluster[1], db, 16)
+    stop = threading.Event()
+    thread = threading.Thread(target=sale.play, kwargs={"until": lambda sale: stop.is_set()})
+    thread.start()
+    try:
+        for round_ in range(6):
+            for number in (1, 2, 3):
+                column = f"c{round_}_{number}"
+                session = cluster[number].sql(db, read_timeout=60)
+                session.run(f"ALTER TABLE stock ADD {column} INT")
+                session.run(f"ALTER TABLE stock DROP {column}")
+                session.close()
+    finally:
+        stop.set()
+        thread.join()
+    taken = len(applied(sale.books))
+    under_way = sum(len(buyer.under_way) for buyer in sale.buyers.values())
+    sale.close()
+    assert taken > 0
+    assert set(sale.errors) <= {b"1\t1\t149"}
+    wait_until(lambda: taken <= 10_000_000 - int(cluster[1].sql().value(
+        f"SELECT stock FROM {db}.stock")) <= taken + under_way, 10, "conservation")
+    left = cluster[1].sql().value(f"SELECT stock FROM {db}.stock")
+    on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(left,)])
+
+
+def test_a_node_without_its_cluster_answers_1047(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    cluster[1].sql(db).run("INSERT INTO t VALUES (1, 1)")
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.t", [(b"1",)])
+    node = cluster[3]
+    index = node.hs_wr().opened(db, "t", "PRIMARY", "v", None)
+    memcached = mc.connect(node)
+    node.isolate()
+    try:
+        wait_until(lambda: index.client.request(index.id, "=", 1, 1) == hs.refused(1, 1047), 30,
+                   "the node refuses finds")
+        assert index.client.request(index.id, "=", 1, 1, 1, 0, "U", 2) == hs.refused(1, 1047)
+        assert b"(1047)" in memcached.command("get AA")
+        admin = node.sql()
+        admin.run("SET GLOBAL wsrep_dirty_reads = ON")
+        try:
+            assert index.client.request(index.id, "=", 1, 1) == hs.reply(0, 1, 1)
+            assert index.client.request(index.id, "=", 1, 1, 1, 0, "U", 2) == hs.refused(1, 1047)
+        finally:
+            admin.run("SET GLOBAL wsrep_dirty_reads = OFF")
+    finally:
+        node.reconnect()
+    wait_until(lambda: index.client.request(index.id, "=", 1, 1) == hs.reply(0, 1, 1), 30, "finds")
+
+
+def test_finds_are_causal_where_they_are_told_to(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    cluster[1].sql(db).run("INSERT INTO t VALUES (1, 0)")
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.t", [(b"1",)])
+    writer = cluster[1].hs_wr().opened(db, "t", "PRIMARY", "v", None)
+    reader = cluster[2].hs_rd().opened(db, "t", "PRIMARY", "v", None)
+    cluster[2].sql().run("SET GLOBAL wsrep_sync_wait = 1")
+    try:
+        for value in range(1, 200):
+            assert writer.client.request(writer.id, "=", 1, 1, 1, 0, "U", value) == hs.counted(1)
+            assert reader.client.request(reader.id, "=", 1, 1) == hs.reply(0, 1, value)
+    finally:
+        cluster[2].sql().run("SET GLOBAL wsrep_sync_wait = 0")
+
+
+def test_a_turn_over_the_limit_of_rows_stays_on_no_node_alone(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    admin = cluster[1].sql()
+    admin.run("SET GLOBAL wsrep_max_ws_rows = 10")
+    try:
+        wr = cluster[1].hs_wr()
+        index = wr.opened(db, "t", "PRIMARY", "id,v", None)
+        wr.send_raw(b"".join(hs.line(index.id, "+", 2, number, 1) for number in range(40)))
+        answers = [wr.recv() for _ in range(40)]
+        assert answers == [hs.OK] * 40
+        assert wr.request(index.id, ">=", 1, 0, 100, 0, "U", 0, 5).code == 1
+    finally:
+        admin.run("SET GLOBAL wsrep_max_ws_rows = 0")
+    on_all_nodes(cluster, f"SELECT COUNT(*), SUM(v) FROM {db}.t", [(b"40", b"40")])
+
+
+def test_a_provider_that_is_switched_off_takes_no_writes(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    cluster[1].sql(db).run("INSERT INTO t VALUES (1, 1)")
+    index = cluster[1].hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+    admin = cluster[1].sql()
+    admin.run("SET GLOBAL wsrep_on = OFF")
+    try:
+        assert index.client.request(index.id, "=", 1, 1, 1, 0, "U", 1, 2).error == "galera"
+        assert index.client.request(index.id, "=", 1, 1) == hs.reply(0, 2, 1, 1)
+    finally:
+        admin.run("SET GLOBAL wsrep_on = ON")
+    wait_until(lambda: index.client.request(index.id, "=", 1, 1, 1, 0, "U", 1, 3) == hs.counted(1),
+               10, "writes are taken again")
+    on_all_nodes(cluster, f"SELECT v FROM {db}.t", [(b"3",)])
+
+
+def test_a_killed_writer_loses_nothing_acknowledged(cluster, db):
+    stock = 10_000_000
+    make_table(cluster[1].sql(), db, stock)
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"1",)])
+    node = cluster[3]
+    sale = Sale(node, db, 32)
+    sale.play(until=lambda sale: sale.taken >= 2000)
+    killer = threading.Timer(0.01, node.strike)
+    killer.start()
+    sale.play()
+    killer.join()
+    sale.close()
+    node.kill()
+    time_limit = time.monotonic() + 60
+    while time.monotonic() < time_limit:
+        lefts = {cluster[number].sql().value(f"SELECT stock FROM {db}.stock") for number in (1, 2)}
+        if len(lefts) == 1:
+            break
+    assert crash_violations(sale, stock, int(lefts.pop())) == []
+    node.rejoin()
+    left = cluster[1].sql().value(f"SELECT stock FROM {db}.stock")
+    on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(left,)])
+
+
+def test_the_plugin_goes_and_comes_on_a_node_of_its_own(cluster, db):
+    cluster[1].sql(db).run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    admin = cluster[2].sql()
+    admin.run("SET SESSION wsrep_on = OFF")
+    admin.run("UNINSTALL SONAME 'rowsocket'")
+    admin.run("INSTALL SONAME 'rowsocket'")
+    index = cluster[2].hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+    assert index.client.request(index.id, "+", 2, 1, 1) == hs.OK
+    on_all_nodes(cluster, f"SELECT id, v FROM {db}.t", [(b"1", b"1")])

@@ -27,8 +27,8 @@ Stat VerbStat(const model::Request& request) {
   }
 }
 
-/// Whether a request may have taken long: it has looked at many rows, or may have passed over many
-/// that are deleted, or many values have come or been read for it.
+/// Whether a request may have taken long: it has looked at many rows, may have passed over many
+/// deleted rows, or has many values or long ones.
 bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Find& find = item.item.request.find;
   return find.op != model::CompareOp::kEq || find.limit > model::kShortFindRows ||
@@ -68,8 +68,8 @@ void Turn::DropAllOf(const TurnClient& client) {
   std::erase_if(items_, [&client](const TurnItem& item) { return item.client == &client; });
 }
 
-// What arrives on the wire decides how much memory a row or a reply takes, and must not end the
-// server. If it was the commit that failed, whether it has taken effect is unknown to its clients.
+// Clients decide how much memory a row or a reply takes, and that must not end the server. Where
+// memory runs out during the commit, its clients do not learn whether it has taken effect.
 void Turn::Run(engine::Session& session) {
   is_full_ = false;
   if (items_.empty()) return;
@@ -123,19 +123,19 @@ void Turn::StartAnew() {
   reply_bytes_ = 0;
 }
 
-// The replies of a read-only turn are released as well only when it has ended, so that a lost
-// transaction can be run again.
+// Runs all items in one transaction. The replies of a read-only turn, too, are released only at its
+// end, so that a lost transaction can run again.
 Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
   if (writes) Hold(items);
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
     session.Rollback();
     Drop(items);
-    // What waits is found out again, now that other requests may be in other places.
+    // The next run finds out again which items wait, as other requests may then run before them.
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
   }
-  // Not if all of them wait for locks.
+  // There is nothing to commit where all writes wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });
@@ -152,7 +152,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
   }
-  // Of a turn that has changed nothing there is nothing to be unknown.
+  // A turn that has changed nothing has no unknown outcome.
   const bool is_committed = commit.ok() || is_unknown;
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);
@@ -211,7 +211,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   TurnClient& client = *item.client;
   base::Buffer& out = client.out->bytes();
   const bool is_reply = item.item.kind == Item::Kind::kReply;
-  // Never stopped at: its reply is small, and what it did to its connection is done already.
+  // A client is never stopped at this item: its reply is small, and its effect on the connection is
+  // done already.
   if (is_reply && !item.item.is_large) {
     client.frontend->Reply(item.item, out);
     return true;
@@ -220,7 +221,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     ReplyFixed(item, out);
     return true;
   }
-  // An item that opens has met a lock when its names were looked up, or it would be a kReply.
+  // An item that still opens here has met a lock when its names were looked up: otherwise it would
+  // be a kReply by now.
   if (item.item.opens()) item.waits = true;
   if (item.waits || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
@@ -262,8 +264,8 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// One behind it was executed before the batch was lost, and stays: if its client were stopped here,
-// it would be executed again.
+// Whether an item behind this one was executed before the batch was lost, and cannot be taken back.
+// If the client were stopped at this item, the later item would be executed again.
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
   return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {
@@ -271,8 +273,9 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
   });
 }
 
-// Of short requests the number is limited, but a few long ones would keep all others waiting, and
-// go on when their client has gone. In the lane they have waited together and end together.
+// The number of short requests in a turn is limited, but a few long ones would keep all others
+// waiting, even after their client has gone. Requests in the lane have waited together and end
+// together, without this limit.
 void Turn::NoteReply(size_t bytes) {
   reply_bytes_ += bytes;
   is_full_ = is_full_ || (waits_ != Waits::kTogether && reply_bytes_ > model::kTurnReplyBytesMax);
@@ -283,8 +286,8 @@ void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
   is_full_ = MayBeLong(item, outcome) && base::CoarseNowMs() - began_ms_ > ms_max_;
 }
 
-// A deadlock may end well when the batch runs again. A lock that is held elsewhere, or KILL, would
-// only repeat: that item gets its answer now, the others run again without it.
+// After a deadlock the batch may succeed when it runs again. A lock held by another session, or
+// KILL, would only repeat: such an item gets its answer now, and the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
@@ -300,7 +303,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   }
 }
 
-// Else each of them would begin to wait when the one before has given up.
+// Without this each item would begin to wait when the item before it has given up.
 void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;
@@ -333,7 +336,7 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
 }
 
 void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
-  // That of a quiet request which succeeded is empty.
+  // A quiet request that succeeded has an empty reply.
   if (item.answer.ok() || !item.kept_reply.empty())
     out.Append(item.kept_reply);
   else
@@ -342,7 +345,7 @@ void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
 
 void Turn::RunOneByOne(engine::Session& session) {
   for (TurnItem& item : items_) {
-    // Who gets no answer any more asks for nothing more either.
+    // A lost client gets no answers any more, so its other requests are not executed.
     const bool is_lost = item.client->loss != Loss::kNone;
     if (!item.client->stopped() && !is_lost) RunAlone(session, item);
   }
@@ -351,7 +354,8 @@ void Turn::RunOneByOne(engine::Session& session) {
 void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   const std::span<TurnItem> one(&item, 1);
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
-    // A find in it as well: in a turn that only reads nobody would wait for what it has seen.
+    // A find of the batch runs in a turn that writes as well: in a turn that only reads, its reply
+    // would not wait until changes that it has seen are durable.
     if (RunOnce(session, one, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     if (was_conflict_ && IsConflictTimeUp()) break;

@@ -43,18 +43,19 @@ struct TurnItem;
 /// Why a connection gets no answer and is to be closed.
 enum class Loss : uint8_t {
   kNone,
-  kMemory,   ///< It ran out; nothing was changed, unless it was during the commit.
-  kBuffers,  ///< The port's connections hold too much, this one as well; what was answered stays.
-  kUnknown,  ///< Whether what the turn has changed stays is not known (engine::Outcome::Result).
+  kMemory,   ///< Memory ran out; nothing was changed, except perhaps during the commit.
+  kBuffers,  ///< This connection holds a large part of too much memory; answers so far stand.
+  kUnknown,  ///< The outcome of the turn's commit is unknown (engine::Outcome::Result).
 };
 
-/// What a turn knows of a connection.
+/// The state of a connection in a turn.
 struct TurnClient {
   Frontend* frontend = nullptr;
   net::GatedOutput* out = nullptr;
   size_t out_bytes_max = SIZE_MAX;  ///< No further item is executed when this much is unsent.
-  /// The first item of this client that was not executed, nor were those behind it: it waits for a
-  /// lock (TurnItem::waits), for its client to take the replies that it has, or for the next turn.
+  /// The first item of this client that was not executed, as the items behind it were not: it waits
+  /// for a lock (TurnItem::waits), for its client to take the replies that it has, or for the next
+  /// turn.
   TurnItem* stopped_at = nullptr;
   bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
   Loss loss = Loss::kNone;
@@ -66,26 +67,27 @@ struct TurnItem {
   TurnClient* client = nullptr;
   Item item;
   size_t input_begin = 0;     ///< Offset of the item's first byte in the client's input.
-  size_t input_end = 0;       ///< And of the first byte behind it.
+  size_t input_end = 0;       ///< Offset of the first byte behind the item.
   bool waits = false;         ///< Another session holds a lock that this item needs.
   bool fixed = false;         ///< Its answer stands, whatever happens to the batch.
-  bool is_permanent = false;  ///< And its change: it cannot be taken back.
+  bool is_permanent = false;  ///< Its change cannot be taken back.
   std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
-  uint64_t rows = 0;       ///< That it sent or changed.
+  uint64_t rows = 0;       ///< Rows that it sent or changed.
   uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
   bool is_done = false;    ///< Executed, before its turn perhaps.
-  bool gives_way = false;  ///< Its session is in somebody's way (engine::Outcome::Result).
+  bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
   RanAlone ran_alone = RanAlone::kNot;
 
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
-  /// Names a row and has a token: whatever else there is for the row, it runs by itself.
+  /// Whether the item names a row and has a token: such an item runs by itself, whatever other
+  /// requests there are for the row.
   bool is_write_alone() const {
     return is_write() && item.stands_alone && item.request.verb == model::Request::Verb::kFind &&
            item.row().is_row();
   }
-  /// Neither is its client stopped at it, nor at one before it.
+  /// Whether its client is stopped neither at it nor before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };
 
@@ -96,7 +98,7 @@ class Turn {
  public:
   enum class Waits : uint8_t {
     kNever,     ///< With a session that does not wait.
-    kTogether,  ///< All items wait for the same: what ends the wait of one ends that of the others.
+    kTogether,  ///< All items wait for one lock: the end of one wait ends them all.
   };
   Turn(StatBlock& stats, CommitBoard& commits, Waits waits = Waits::kNever)
       : stats_(stats), commits_(commits), waits_(waits) {}
@@ -110,22 +112,24 @@ class Turn {
   void Added() { writes_ = writes_ || items_.back().is_write(); }
   void DropLast() { items_.pop_back(); }
   void DropAllOf(const TurnClient& client);
-  /// The items from `first` on, none of which writes.
+  /// Moves the items from `first` on, none of which writes.
   void MoveTo(Turn& other, size_t first);
 
   std::vector<TurnItem>& items() { return items_; }
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
 
-  /// Where memory runs out everything is rolled back, and all clients are lost.
+  /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
+  /// lost.
   void Run(engine::Session& session);
-  /// Counts the items whose session was in somebody's way, as those are that nobody runs again.
+  /// Counts the items that gave way and do not run again, as other answered items are counted.
   void FinishThoseThatGiveWay();
 
   /// For tests, which have all the time they need.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
   void LimitConflicts(int64_t ms_max) { conflict_ms_max_ = ms_max; }
-  /// It has taken so much time, or so many bytes of replies, that nothing more was begun in it.
+  /// Whether the turn began no more items, because it had taken too much time or too many bytes of
+  /// replies.
   bool is_full() const { return is_full_; }
 
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
@@ -133,7 +137,7 @@ class Turn {
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
  private:
-  /// What has become of a transaction.
+  /// The outcome of a transaction.
   enum class Transaction : uint8_t { kCommitted, kFailed, kLost };
 
   void RunAll(engine::Session& session);
@@ -141,9 +145,9 @@ class Turn {
   static void LoseClients(std::span<TurnItem> items, Loss loss);
   Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
-  /// False: the transaction is lost.
+  /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
-  /// The same. `alone`: no other request is in it.
+  /// False when the transaction is lost. `alone`: no other request is in the transaction.
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
   void StartAnew();
   bool HasRoomFor(const TurnClient& client) const;
@@ -158,7 +162,8 @@ class Turn {
   bool IsNext(const TurnItem& item) const;
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
-  /// The items behind this one get the same answer, if it says that their common wait has ended.
+  /// Gives the items behind this one the same answer, if the answer says that their common wait has
+  /// ended.
   void EndWaits(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplyFixed(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
@@ -171,7 +176,7 @@ class Turn {
   bool PauseAfterConflict();
   static void Hold(std::span<TurnItem> items);
   static void Drop(std::span<TurnItem> items);
-  /// The answers are final: counts them and opens the gates.
+  /// Counts the answers, which are final, and opens the gates.
   void Finish(std::span<TurnItem> items);
   void FinishItem(const TurnItem& item);
 

@@ -11,7 +11,8 @@ namespace {
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
 
-// What is no name stays as it is, and is refused: folding would end where it goes wrong.
+// Folds the case of a name. A text that is no name stays as it is, and is refused later: folding
+// would stop at its first wrong byte.
 void Fold(std::string* name) {
   CHARSET_INFO* charset = files_charset_info;
   const Well_formed_prefix good(charset, name->data(), name->size());
@@ -19,7 +20,8 @@ void Fold(std::string* name) {
   FoldCase(charset, name);
 }
 
-/// As the parser of SQL hands them on, so that two spellings of a table are one.
+/// Names with their case folded as the parser of SQL folds it, so that two spellings of a table are
+/// one.
 IndexNames Folded(IndexNames names) {
   Fold(&names.db);
   Fold(&names.table);
@@ -60,7 +62,7 @@ void ServerSession::Describe(std::string_view text) {
   thd_.Describe(description_);
 }
 
-// After KILL a new THD takes over; what the clients opened is looked up again by its names.
+// After KILL a new THD takes over; indexes that clients opened are looked up again by their names.
 void ServerSession::Recover() {
   if (!thd_.killed() || ServerStopping()) return;
   if (!thd_.must_end()) {
@@ -114,8 +116,9 @@ void ServerSession::BeginTurn(bool writes) {
   must_flush_ = false;
   seal_ = Outcome();
   THD* thd = thd_.get();
-  // A transaction's id in the binary log is the query id of its first statement, a find perhaps:
-  // with that of another one, a crash could commit what no replica has.
+  // The id of a transaction in the binary log is the query id of its first statement, which may be
+  // a find. With the query id of another transaction, a crash could commit a transaction that no
+  // replica has.
   if (writes)
     thd_.SetTime();
   else
@@ -183,7 +186,7 @@ void ServerSession::Finish(Outcome* outcome) {
   if (lock_wait_ == LockWait::kNever) {
     if (result == Result::kGivesWay) result = Result::kBusy;
   } else if (result == Result::kBusy) {
-    result = Result::kFailed;  // It has waited.
+    result = Result::kFailed;  // The session has waited already.
   }
   if (outcome->error.code == ErrorCode::kKilled) {
     // KILL QUERY ends this request alone; after KILL CONNECTION this THD cannot go on.
@@ -259,8 +262,8 @@ Outcome ServerSession::Commit() {
   return outcome;
 }
 
-// The provider certifies the turn within the server's commit. What the server's commit says is not
-// the end of it: a transaction that was aborted at the last moment may be carried out all the same.
+// The provider certifies the turn within the server's commit. The result of the server's commit is
+// not final: a transaction that was aborted at the last moment may be carried out all the same.
 Outcome ServerSession::CommitInCluster() {
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
@@ -331,7 +334,8 @@ void ServerSession::EndTurn() {
   thd_.ReleaseAuditPlugins();
 }
 
-// Plugins are loaded early; no table may be opened before the server has recovered and started.
+// Plugins are loaded early, but tables may be opened only when the server has recovered and
+// started.
 bool ServerSessionFactory::WaitUntilStarted() const {
   mysql_mutex_lock(&LOCK_server_started);
   while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
@@ -345,7 +349,7 @@ bool ServerSessionFactory::WaitUntilStarted() const {
 
 void ServerSession::ReleaseTables() {
   if (!tables_.empty()) tables_.CloseAll();
-  states_.clear();  // Nor what was known of indexes that nobody may have open any more.
+  states_.clear();  // Clients may have closed some of these indexes.
   thd_.ReleaseAuditPlugins();
   Recover();
 }

@@ -44,7 +44,7 @@ class ServerSession final : public Session {
   void Interrupt() override { thd_.Interrupt(); }
 
  private:
-  /// What this session knows of an index.
+  /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
@@ -67,8 +67,8 @@ class ServerSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
-  bool must_flush_ = false;  ///< Something else than relaxed writes has an answer.
-  Outcome seal_;             ///< Of PrepareCommit.
+  bool must_flush_ = false;  ///< A request other than a relaxed write has an answer.
+  Outcome seal_;             ///< The outcome of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.
@@ -84,7 +84,7 @@ class ServerSessionFactory final : public SessionFactory {
   ServerSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
       : settings_(settings), indexes_(indexes) {}
   std::unique_ptr<Session> Create(LockWait lock_wait) override;
-  /// Threads that still wait for the server's start give up.
+  /// Ends the wait of threads for the server's start.
   void Stop() { stopping_.store(true); }
 
  private:

@@ -31,9 +31,9 @@ void Galera::Join(THD* thd) {
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   thd->variables.wsrep_trx_fragment_size = 0;
   wsrep_open(thd);
-  // From here on the thread owns its THD, between turns as well: of a client without a command
-  // under way the provider's rollbacker would take the THD over whenever DDL of another node meets
-  // the metadata lock of a table that stays open.
+  // From here on the thread owns its THD, between turns as well. Otherwise the provider's
+  // rollbacker would take over a THD without a command under way, whenever DDL of another node
+  // meets the metadata lock of a table that stays open.
   wsrep_wait_rollback_complete_and_acquire_ownership(thd);
 }
 
@@ -52,7 +52,8 @@ bool Galera::IsReady() const {
   return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE;
 }
 
-// Once a turn, directly: the server's own function waits only for its clients' threads.
+// Waits once a turn, by the provider's own call: the server's function waits only for threads of
+// its clients.
 bool Galera::WaitForCluster(bool writes) {
   constexpr uint kBeforeWrites =
       WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
@@ -112,7 +113,7 @@ bool Galera::AppendChildren(THD* thd, const OpenTable& open) {
 }
 
 // Beyond wsrep_max_ws_rows the server rolls the transaction back within the call that writes a row:
-// what is written then would stay on this node alone.
+// rows that are written after that would stay on this node alone.
 Galera::Loss Galera::LossOf(bool has_changed_rows) const {
   if (!is_active_ || !refused_write_.ok()) return Loss::kNone;
   THD* thd = thd_.get();
@@ -131,7 +132,8 @@ Galera::Loss Galera::LossOf(bool has_changed_rows) const {
   }
 }
 
-// Beyond the limits of a writeset the requests may well succeed in transactions of their own.
+// The requests of a turn beyond the limits of a writeset may well succeed in transactions of their
+// own.
 void Galera::TellLoss(Loss loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
   if (loss == Loss::kTooLarge) {

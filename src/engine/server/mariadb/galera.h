@@ -25,15 +25,14 @@ class Galera {
  public:
   explicit Galera(WorkerThd& thd) : thd_(thd) {}
 
-  /// Makes a new THD a client of the provider, and takes it back before the THD is cleaned up.
+  /// Makes a new THD a client of the provider. Leave ends that before the THD is cleaned up.
   static void Join(THD* thd);
   static void Leave(THD* thd);
   /// Whether the cluster replicates what a storage engine writes to this table.
   static bool Replicates(const TABLE& table);
 
-  /// Begins the part that a turn has in the cluster. `writes`: the turn may change rows. False: the
-  /// provider has taken the metadata locks of the tables that were kept open, which the caller
-  /// closes now.
+  /// Begins a turn in the cluster. `writes`: the turn may change rows. False: the provider has
+  /// taken the metadata locks of the tables that were kept open, which the caller closes now.
   bool Begin(bool writes);
   /// Why this turn's requests are refused: the node is not ready, cannot wait for the cluster's
   /// latest state, or has its provider loaded and switched off.
@@ -50,7 +49,8 @@ class Galera {
   /// has rolled it back inside a call because it is too large.
   enum class Loss : uint8_t { kNone, kConflict, kTooLarge };
   Loss LossOf(bool has_changed_rows) const;
-  /// Makes of an outcome that the turn's transaction is lost to the cluster and may run again.
+  /// Says in the outcome that the cluster has taken the turn's transaction back, and that the turn
+  /// may run again.
   void TellLoss(Loss loss, Outcome* outcome) const;
   /// Whether the tables of this session must be closed before Fate: a transaction that is ordered,
   /// and not committed, waits for its place behind DDL that waits for those tables.

@@ -8,7 +8,8 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// REQUIRES: LOCK_active_mi. The index of sources is not there before the server has started.
+/// Whether any source is configured. REQUIRES: LOCK_active_mi. The index of sources exists only
+/// when the server has started.
 bool AnySource() {
   if (master_info_index == nullptr) return true;
   const HASH& sources = master_info_index->master_info_hash;
@@ -22,7 +23,7 @@ bool AnySource() {
 
 }  // namespace
 
-// STOP ALL SLAVES may hold the mutex for long: the answer of the last call then still counts.
+// STOP ALL SLAVES may hold the mutex for long: then the answer of the last call counts.
 bool HasReplicationSource() {
   static std::atomic<bool> known{true};
   if (mysql_mutex_trylock(&LOCK_active_mi) != 0) return known.load();

@@ -13,8 +13,8 @@ bool HasReplicationSource();
 /// wsrep_on is ON.
 bool IsGaleraNode();
 
-/// Whether the server does by itself what one node of its cluster is to do for all: it is the first
-/// one of the nodes that see each other and have a majority.
+/// Whether this server does the work that one node of its cluster does for all: it is the first of
+/// the nodes that see each other and have a majority.
 bool IsFirstGaleraNode();
 
 }  // namespace rowsocket::engine::server

@@ -52,11 +52,12 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   TABLE* table = open.table;
   had_changed_rows_ = tables_.has_changed_rows();
   thd->lock = open.lock;
-  // An event that cannot be written is then an incident in the log, not half an event.
+  // With this mark, an event that cannot be written becomes an incident in the log, not half an
+  // event.
   if (!open.rolls_back) thd->lex->set_stmt_accessed_table(LEX::STMT_WRITES_NON_TRANS_TABLE);
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
-    // As under LOCK TABLES: tells the engine where a rollback of this statement goes back to.
+    // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
     if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
     BeginStatementOfIndexBeside(thd, each);
   }
@@ -82,7 +83,8 @@ int Statement::Wrote(const TABLE& table, int error) {
   return 0;
 }
 
-// The events of this statement leave the pending buffer with the mark that ends a statement.
+// Writes the events of this statement out of the pending buffer, with the mark that ends a
+// statement.
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
   const bool collects = mysql_bin_log.is_open() || Galera::CollectsRowEvents(thd);
@@ -103,7 +105,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   FlushRowEvents(open, outcome);
   if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
   if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
-  // The statement itself may have gone well, and is gone with the transaction: it may run again.
+  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
@@ -111,8 +113,8 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
       thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
   if (!outcome->ok()) {
     trans_rollback_stmt(thd);
-    // As between statements of SQL. Else a handler that has marked the transaction as one that
-    // writes believes that it still is, and the commit would leave out its two phases.
+    // SQL does the same between statements. Otherwise a handler that has marked the transaction as
+    // one that writes would not mark it again, and the commit would leave out its two phases.
     for (TABLE* each : open.tables) each->file->ha_reset();
     tables_.SetChangedRows(had_changed_rows_);
   }
@@ -121,7 +123,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   if (!open.rolls_back) {
     outcome->permanent = true;
     tables_.Unlock(open);
-    thd->lex->reset_query_tables_list(/*init=*/false);  // The mark of Begin.
+    thd->lex->reset_query_tables_list(/*init=*/false);  // Takes back the mark of Begin.
   }
   thd_.ClearStatement();
 }

@@ -12,21 +12,22 @@
 
 namespace rowsocket::engine::server {
 
-/// Triggers of a table are not run: whether there are any for this SQLCOM_ command.
+/// Whether the table has triggers for this SQLCOM_ command. Triggers are not run.
 bool HasTriggers(const TABLE& table, int sql_command);
 
 class Statement {
  public:
   Statement(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
-  /// What no write may do rightly to this table: `trigger`, `versioned`, `sequence`.
+  /// Refuses tables to which no write of this kind can be right: `trigger`, `versioned`,
+  /// `sequence`.
   static Outcome CheckTable(const TABLE& table, int sql_command);
 
   /// Locks the table. When it fails the statement has ended.
   Outcome Begin(OpenTable& open, int sql_command);
-  /// What the statement is, where that was not known when it began.
+  /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
-  /// Takes note of what the handler's writing of a row returned, and passes it on.
+  /// Notes the result of the handler's write of a row, and returns it.
   int Wrote(const TABLE& table, int error);
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
@@ -41,7 +42,7 @@ class Statement {
 
   WorkerThd& thd_;
   Tables& tables_;
-  bool had_changed_rows_ = false;  ///< The turn, before this statement.
+  bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before this statement.
 };
 
 }  // namespace rowsocket::engine::server

@@ -12,8 +12,8 @@ namespace {
 /// foreign_key_checks and check_constraint_checks.
 constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
 
-/// What the server's own functions read of a THD must be what our headers say is there: members
-/// from the front and from far behind in the class.
+/// Whether members of a THD are where this library's headers say, at the front and far behind in
+/// the class: the server's own functions would read other members otherwise.
 bool LayoutMatches(THD* thd) {
   return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
          thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
@@ -50,7 +50,7 @@ model::Error EngineError(int number) {
     case ER_SERVER_SHUTDOWN:
     case HA_ERR_ABORTED_BY_USER:
       return model::Error{model::ErrorCode::kKilled, 0};
-    // The handler's number for a text that is no geometry.
+    // A text that is no geometry has this number in a handler.
     case HA_ERR_NULL_IN_SPATIAL:
       return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
     default:
@@ -71,26 +71,27 @@ bool WorkerThd::Create() {
     return false;
   }
   // With NON_SYSTEM_THREAD the commit would return before the redo log is flushed: only the
-  // server's own socket waits for that flush, and our replies leave on another one.
+  // server's own socket waits for that flush, and replies of this library leave on another socket.
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   thd->security_ctx->skip_grants();
-  // SET GLOBAL read_only holds for us: nobody here is a privileged user.
+  // SET GLOBAL read_only holds for this session: no client of it is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
-  thd->security_ctx->set_user(const_cast<char*>(user_.name));  // Makes its own copy.
+  thd->security_ctx->set_user(const_cast<char*>(user_.name));  // set_user copies the name.
   thd->security_ctx->host_or_ip = my_localhost;
   strmake_buf(thd->security_ctx->priv_user, user_.name);
   strmake_buf(thd->security_ctx->priv_host, my_localhost);
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
   thd->variables.option_bits |= OPTION_BIN_LOG;
-  // With relaxed unique checks InnoDB may collect inserts: one that fails is found too late.
+  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
   thd->variables.option_bits &=
       ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->variables.tx_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
-  // A default of SQL sessions. The server refuses writes of such a transaction when it opens a
-  // table, which is done otherwise here: InnoDB would have no rollback segment to write to.
+  // tx_read_only is a default of SQL sessions. The server refuses writes of such a transaction when
+  // it opens a table, which this library does differently: InnoDB would have no rollback segment to
+  // write to.
   thd->variables.tx_read_only = thd->tx_read_only = false;
   thd->set_current_stmt_binlog_format_row();
   lex_start(thd);
@@ -129,7 +130,7 @@ void WorkerThd::Destroy() {
   PSI_CALL_delete_current_thread();
 }
 
-// Without this performance_schema counts nothing of what the thread does.
+// Without this registration performance_schema counts nothing that the thread does.
 void WorkerThd::EnterPerformanceSchema() {
 #ifdef HAVE_PSI_THREAD_INTERFACE
   static PSI_thread_key key = 0;
@@ -143,7 +144,8 @@ void WorkerThd::EnterPerformanceSchema() {
 #endif
 }
 
-// The variable's own place in memory: InnoDB stays loaded as long as the server runs.
+// Finds the variable's own place in memory, which stays valid: InnoDB is loaded as long as the
+// server runs.
 void WorkerThd::FindFlushAtCommit() {
   sys_var* variable = find_sys_var(thd_, STRING_WITH_LEN("innodb_flush_log_at_trx_commit"),
                                    /*throw_error=*/false);
@@ -153,19 +155,19 @@ void WorkerThd::FindFlushAtCommit() {
 }
 
 void WorkerThd::SetRowLockWait() {
-  // A plugin variable of InnoDB: its session value is taken when the THD is made, so that a later
-  // SET GLOBAL would never be seen.
+  // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
+  // GLOBAL would never be seen.
   sys_var* variable =
       find_sys_var(thd_, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
-  if (variable == nullptr) return;  // A server without InnoDB.
+  if (variable == nullptr) return;  // The server has no InnoDB.
   bool is_null = false;
   const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
   Assign(variable, timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0);
 }
 
-// A find of the turn, anybody's, has a view by then; with this a write of a row that was changed
-// since would lose the transaction. What is written is the row as it is: SQL's autocommit has no
-// view.
+// By the time of a write, a find of the turn may have made a view. With snapshot isolation the
+// write of a row that was changed since would lose the transaction. Writes are for the row as it is
+// now: SQL's autocommit has no view either.
 void WorkerThd::IgnoreSnapshotIsolation() {
   sys_var* variable =
       find_sys_var(thd_, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
@@ -212,7 +214,7 @@ bool WorkerThd::RefreshVariables() {
 
 void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
 
-// NOW() and its like are computed once a query id.
+// The server computes NOW() and similar functions once for each query id.
 void WorkerThd::SetTime() {
   thd_->set_time();
   thd_->set_query_id(next_query_id());
@@ -239,8 +241,8 @@ void WorkerThd::ClearStatement() {
   if (area->is_set()) area->reset_diagnostics_area();
   if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);
   thd_->is_fatal_error = false;
-  // The server asks for a rollback also when a table could not be opened beside others; whoever has
-  // lost a transaction has been told by now.
+  // The server asks for a rollback also when a table could not be opened beside others; a session
+  // that has really lost its transaction has been told by now.
   thd_->transaction_rollback_request = false;
   thd_->is_fatal_sub_stmt_error = false;
 }
@@ -250,7 +252,7 @@ void WorkerThd::FreeStatementMemory() {
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
 }
 
-// Else one that is uninstalled would stay until this thread ends.
+// An audit plugin that is uninstalled would stay loaded until this thread ends otherwise.
 void WorkerThd::ReleaseAuditPlugins() {
   if (mysql_audit_release_required(thd_)) mysql_audit_release(thd_);
 }

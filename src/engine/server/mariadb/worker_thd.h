@@ -19,13 +19,13 @@ class sys_var;
 namespace rowsocket::engine::server {
 
 struct WaitTimeouts {
-  /// Seconds for metadata and table locks; 0: do not wait.
+  /// Seconds to wait for metadata and table locks; 0: do not wait.
   unsigned table_lock_s = 0;
-  /// Row locks: wait as @@global.innodb_lock_wait_timeout says, or not at all.
+  /// Whether row locks are waited for, as long as @@global.innodb_lock_wait_timeout says.
   bool waits_for_rows = false;
 };
 
-/// Whom a session is for.
+/// The user of a session, as SQL shows it.
 struct SessionUser {
   const char* name;  ///< In the process list, and as CURRENT_USER(); outlives the session.
   bool shows_padding = false;  ///< Of CHAR columns, if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
@@ -44,9 +44,8 @@ class WorkerThd {
 
   THD* get() const { return thd_; }
 
-  /// Takes over what a new SQL session would find in the global variables. True: what the
-  /// expressions of open tables (defaults, generated columns, CHECK) were prepared with is another
-  /// now.
+  /// Takes over the global variables as a new SQL session would. True when variables have changed
+  /// that the expressions of open tables (defaults, generated columns, CHECK) were prepared with.
   bool RefreshVariables();
 
   /// @@global.innodb_flush_log_at_trx_commit; 1 where the server has no InnoDB.
@@ -54,19 +53,21 @@ class WorkerThd {
     return flush_at_commit_ != nullptr ? *flush_at_commit_ : 1;
   }
 
-  /// Table and metadata locks are waited for as WaitTimeouts says (a commit waits longer).
+  /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
+  /// which waits longer.
   void RestoreLockWait();
 
-  /// Sets the time for what is executed next, also where expressions keep it for a whole statement.
+  /// Sets the time of the next request, also for expressions that keep the time for a whole
+  /// statement.
   void SetTime();
   /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
   void StartStatement(int sql_command);
-  /// Whether a conversion that loses something is an error, as for new values of a strict INSERT,
-  /// or of no interest, as for what a column is compared with.
+  /// Sets whether a conversion that loses something is an error, as for new values of a strict
+  /// INSERT, or is ignored, as for a value that a column is compared with.
   void SetStrict(bool strict);
   /// Forgets errors, warnings and the conversion rules.
   void ClearStatement();
-  /// Frees what statements allocated. REQUIRES: no table is locked.
+  /// Frees the memory of statements. REQUIRES: no table is locked.
   void FreeStatementMemory();
   void ReleaseAuditPlugins();
 
@@ -74,7 +75,8 @@ class WorkerThd {
   model::Error TakeError();
 
   bool killed() const;
-  /// KILL CONNECTION or shutdown: this THD must not be used any longer.
+  /// Whether KILL CONNECTION or shutdown has ended this THD, which must then not be used any
+  /// longer.
   bool must_end() const;
   /// Undoes KILL QUERY.
   void ForgetKillQuery();
@@ -97,10 +99,11 @@ class WorkerThd {
   base::ShownText description_;
 };
 
-/// The server is shutting down, or this library is being unloaded.
+/// Whether the server is shutting down, or this library is being unloaded.
 bool ServerStopping();
 
-/// The engine or server number as clients of the protocol know it (1062 is 121, 1205 is 146 ...).
+/// The error for a number of the server or of an engine, as clients of the protocol know it (1062
+/// is 121, 1205 is 146 ...).
 model::Error EngineError(int number);
 
 }  // namespace rowsocket::engine::server

@@ -64,8 +64,8 @@ bool WorkerThd::Create() {
   thd->store_globals();
   if (!LayoutMatches(thd)) {
     sql_print_error(
-        "rowsocket: the server was built with other options than rowsocket.so, whose "
-        "idea of its data would be wrong: build against its own source and options");
+        "rowsocket: the server was built with other options than rowsocket.so, which would "
+        "misread its data: build rowsocket.so with the server's own source and options");
     delete thd;
     set_current_thd(nullptr);
     return false;

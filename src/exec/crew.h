@@ -27,7 +27,7 @@ namespace rowsocket::exec {
 
 class Worker;
 
-/// What a worker has done; written by the worker, read by the crew.
+/// The work that a worker has done; written by the worker, read by the crew.
 struct WorkerLoad {
   std::atomic<int64_t> slept_us{0};        ///< With nothing to do, since the worker started.
   std::atomic<int64_t> asleep_from_us{0};  ///< Asleep since then; 0: the worker is awake.

@@ -25,11 +25,11 @@ namespace rowsocket::exec {
 
 class WriteSet;
 
-/// What a frontend keeps with an item, from Parse to its reply: for requests that are more than an
+/// The frontend's own part of an item, from Parse to its reply: for requests that are more than an
 /// engine's request, such as a get of several keys. It lies in the arena of Parse.
 struct ItemDetail {};
 
-/// One thing that a client asked for, or what its frontend needs first.
+/// A request of a client, or an object that its frontend needs first.
 struct Item {
   enum class Kind : uint8_t {
     kReply,       ///< Known without the engine: `error`, or success when that is empty.

@@ -1,4 +1,4 @@
-// What other threads hand to a worker: new connections, connections that other workers give away,
+// Mail from other threads to a worker: new connections, connections that other workers give away,
 // finished lock waits.
 //
 // Flow: any thread: Put -> the worker wakes up, Take.

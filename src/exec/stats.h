@@ -1,4 +1,4 @@
-// What is counted, for SHOW GLOBAL STATUS and `stats`; one block of counters a thread.
+// Counters, for SHOW GLOBAL STATUS and `stats`; one block of counters for each thread.
 #pragma once
 
 #include <algorithm>

@@ -115,7 +115,7 @@ class WaitLane {
   static void GiveBack(WaitJobs& jobs);
   void Forget(WaitGroup& group) REQUIRES(mutex_);
   void Reap() REQUIRES(mutex_);
-  // What a thread does with a group (wait_lane_run.cc).
+  // The work of a thread on a group (wait_lane_run.cc).
   void Run(engine::Session& session, Turn& turn, WaitJobs& jobs);
   bool Pause(engine::Session& session);
   static void Open(engine::Session& session, WaitJob& job);

@@ -1,4 +1,4 @@
-// What all workers of one port share, and what the parts of one worker share.
+// The state that all workers of one port share, and the state that the parts of one worker share.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace rowsocket::exec {
 
-/// What all workers of one port share.
+/// State that all workers of one port share.
 struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
@@ -52,7 +52,7 @@ struct RoundClock {
   void HasWorked() { worked_ms = now_ms = base::CoarseNowMs(); }
 };
 
-/// What the parts of one worker share; a member of the worker.
+/// State that the parts of one worker share; a member of the worker.
 struct WorkerCore {
   explicit WorkerCore(const WorkerContext& shared) : context(shared), stats(*context.stats) {}
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr ulonglong kYearMax = 2155;
 constexpr double kYearMin = 1901;  // Besides 0.
-/// What Field_temporal::store returns when it only cut off a fraction or a time of day.
+/// The result of Field_temporal::store when it only cut off a fraction or a time of day.
 constexpr int kStoredWithNote = 3;
 constexpr longlong kMicroseconds = 1'000'000;  // In a second of a packed time.
 

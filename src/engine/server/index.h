@@ -55,7 +55,7 @@ class ServerIndex {
   KEY& key_info(const OpenTable& open) const { return open.table->key_info[key_]; }
   const std::vector<uint>& column_fields() const { return column_fields_; }
   const std::vector<uint>& filter_fields() const { return filter_fields_; }
-  /// What may be merged in the instance that writes go to.
+  /// The rules for merging in the instance that writes go to.
   const MergeRules& merge_rules(Tables& tables, const OpenTable& open);
   /// Readers of the opened columns of the instance that finds use. REQUIRES: ResolveForRead.
   const std::vector<CellReader>& readers() const { return readers_; }

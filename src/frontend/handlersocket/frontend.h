@@ -16,7 +16,7 @@
 
 namespace rowsocket::frontend {
 
-/// What all connections of one port share; outlives them.
+/// Settings that all connections of one port share. They outlive the connections.
 struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;  ///< Empty: clients need not authenticate.

@@ -322,7 +322,7 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       answer.code == model::ErrorCode::kFld) {
     shared_.catalog.Distrust();
   }
-  // What was not committed has not happened.
+  // A request that was not committed has done nothing.
   const Tally tally = answer.ok() ? work.tally : Tally{};
   MemcachedCounters& counters = shared_.counters;
   const Command& command = work.command;

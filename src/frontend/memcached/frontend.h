@@ -1,10 +1,11 @@
 // The memcached protocol on one connection: text, meta and binary, onto the rows of containers.
 //
-// Flow: Parse makes a Work of a command: its keys become Targets (memcached_target.h); a get
-// becomes finds (memcached_reads.h), what may change a row becomes edits (memcached_edits.h), the
-// rest is answered by itself (memcached_replies.h). Threads and lifetime: see exec/frontend.h; the
-// connection holds the snapshot of the containers that its requests in a turn refer to. Limits:
-// those of the parser, and reply_bytes_max for a reply of many keys.
+// Flow: Parse makes a Work of a command: its keys become Targets (target.h); a get becomes finds
+// (reads.h), a command that may change a row becomes edits (edits.h), and all other commands are
+// answered without the engine (replies.h).
+// Threads and lifetime: see exec/frontend.h; the connection holds the snapshot of the containers
+// that its requests in a turn refer to. Limits: those of the parser, and reply_bytes_max for a
+// reply of many keys.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The thread that removes expired rows, and carries out delayed flushes.
 //
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
-// when a flush is due. Each round removes a chunk of each container (memcached_purge.h), in a
+// when a flush is due. Each round removes a chunk of each container (purge.h), in a
 // transaction of its own, so that other writers and replicas are not held up. A purge passes over a
 // row that is locked; a flush waits for the row, as a flush without a delay does. A replica removes
 // nothing by itself: it waits for the changes of its source. Threads: Start and

@@ -19,10 +19,10 @@ void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out);
 void AppendEngineError(const memcached::Command& command, const model::Error& error,
                        base::Buffer& out);
 
-/// What an error of the engine means, for people.
+/// The meaning of an error of the engine, for people.
 std::string Explain(const model::Error& error);
 
-/// The reply to `stats [argument]` (memcached_stats.cc).
+/// The reply to `stats [argument]` (stats.cc).
 void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out);
 
 }  // namespace rowsocket::frontend

@@ -1,4 +1,4 @@
-// What all connections of a memcached port share.
+// State that all connections of a memcached port share.
 //
 // Threads: all; settings do not change once the port runs; the rest is atomic or has a mutex.
 // Lifetime: outlives the port's connections.

@@ -3,7 +3,7 @@
 //
 // Flow, as a grammar:
 //   thread := Join { turn } Leave
-//   turn   := Begin { AppendChildren | HasLostTransaction }* [ Fate ]
+//   turn   := Begin { AppendChildren | LossOf }* [ Fate ]
 // Begin is called before the first statement of the turn, Fate behind its commit or rollback.
 //
 // Where no provider is loaded each call is one look at a flag.
@@ -56,7 +56,7 @@ class Galera {
   /// and not committed, waits for its place behind DDL that waits for those tables.
   bool MustCloseTables() const;
 
-  /// What has become of the turn's transaction in the cluster.
+  /// The outcome of the turn's transaction in the cluster.
   enum class End : uint8_t {
     kAsServerSays,  ///< Committed, or failed for a reason of this server's own.
     kReplayed,      ///< The commit failed here, and the provider has carried it out all the same.

@@ -165,7 +165,7 @@ TEST_F(CrewTest, UnauthenticatedConnectionsStayWithTheirDeadline) {
   EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsMoved));
 }
 
-// What a connection sends in one go stays in order, whichever worker serves it.
+// Requests that a connection sends in one go stay in order, whichever worker serves it.
 TEST_F(CrewTest, NothingIsLostWhileConnectionsMove) {
   constexpr unsigned kClients = 8, kRounds = 200, kDepth = 5;
   StartWith(4);

@@ -19,7 +19,7 @@
 
 namespace rowsocket::containers {
 
-/// What requests to a container have done; shared by all threads, so that `stats` can tell.
+/// Counts of the requests to a container; shared by all threads, so that `stats` can tell.
 struct ContainerCounters {
   std::atomic<uint64_t> hits{0};
   std::atomic<uint64_t> misses{0};

@@ -2,7 +2,7 @@
 //
 // Flow: Parse makes a Work of a command: its keys become Targets (target.h); a get becomes finds
 // (reads.h), a command that may change a row becomes edits (edits.h), and all other commands are
-// answered without the engine (replies.h).
+// answered without the engine (replies.h), but for flush_all (flush.h).
 // Threads and lifetime: see exec/frontend.h; the connection holds the snapshot of the containers
 // that its requests in a turn refer to. Limits: those of the parser, and reply_bytes_max for a
 // reply of many keys.

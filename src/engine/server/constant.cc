@@ -87,6 +87,7 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
   Shrink();
   never_equal_ = false;
   has_foreign_characters_ = false;
+  is_no_label_ = false;
   negative_ = false;
   if (value.is_null()) {
     kind_ = Kind::kNull;
@@ -232,7 +233,8 @@ void Constant::PrepareLabel(Field* field) {
   if (!never_equal_) return;
   // A text that is no label sorts as the number that it may be.
   const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), integer_);
-  if (parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size()) kind_ = Kind::kNothing;
+  is_no_label_ = parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size();
+  if (is_no_label_) kind_ = Kind::kNothing;
 }
 
 void Constant::PrepareBits() {
@@ -309,7 +311,7 @@ int Constant::CompareFloat(Field* field) {
 }
 
 bool Constant::Holds(Field* field, model::CompareOp op) {
-  if (!comparable()) return false;
+  if (!comparable()) return is_no_label_ && op == model::CompareOp::kNe;
   const int order = Compare(field);
   switch (op) {
     case model::CompareOp::kEq:

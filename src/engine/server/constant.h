@@ -42,7 +42,8 @@ class Constant {
   void Shrink() {
     if (converted_.alloced_length() > model::kKeptValueBytesMax) converted_.free();
   }
-  /// False for a text that is no value of the type: no comparison with it is true.
+  /// False for a text that is no value of the type: no comparison with it is true, but for the `!=`
+  /// of an ENUM or SET.
   bool comparable() const { return kind_ != Kind::kNothing; }
   bool is_null() const { return kind_ == Kind::kNull; }
 
@@ -98,6 +99,8 @@ class Constant {
   bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
   bool never_equal_ = false;  ///< No column can hold the value: it only orders.
   bool has_foreign_characters_ = false;
+  /// A text that is no label of the ENUM or SET: every row differs from it.
+  bool is_no_label_ = false;
   bool is_duration_ = false;  ///< kTime: a TIME, not a date.
   THD* thd_ = nullptr;
   std::string_view text_;

@@ -1,0 +1,21 @@
+"""Filters on ENUM and SET by texts that are no labels: SQL finds that every row differs from them."""
+
+import pytest
+
+from hs import counted
+
+pytestmark = pytest.mark.ours
+
+
+@pytest.mark.parametrize("kind", ["ENUM('a', 'b')", "SET('a', 'b')"])
+@pytest.mark.parametrize("text", ["none", "c", "aa", "a c"])
+def test_every_row_differs_from_what_is_no_label(sql, rd, wr, kind, text):
+    sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, e {kind}, n INT DEFAULT 0)")
+    sql.run("INSERT INTO t (id, e) VALUES (1, 'a'), (2, 'b'), (3, NULL)")
+    others = sql.rows("SELECT id FROM t WHERE NOT e <=> %s ORDER BY id", text)
+    assert len(others) == 3
+    find, change = rd("t", "", "id", "e"), wr("t", "", "n", "e")
+    assert find.rows(">", [0], 9, 0, filters=[("F", "!=", 0, text)]) == others
+    assert find.rows(">", [0], 9, 0, filters=[("F", "=", 0, text)]) == []
+    assert change.modify(">", [0], ["+", 1], 9, filters=[("F", "!=", 0, text)]) == counted(3)
+    assert sql.value("SELECT SUM(n) FROM t") == b"3"

@@ -262,8 +262,8 @@ Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sin
   Outcome outcome;
   if (request.verb == model::Request::Verb::kEdit) {
     bool counts = false;
-    outcome.error =
-        EditRow(request.edit, resolved.table->definition, resolved.columns, &changed, &counts);
+    outcome = Outcome::Of(
+        EditRow(request.edit, resolved.table->definition, resolved.columns, &changed, &counts));
     outcome.rows = counts;
   } else {
     outcome = FindOnRow(resolved, request.find, sink, &changed);

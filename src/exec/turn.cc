@@ -152,8 +152,9 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
   }
-  // A turn that has changed nothing has no unknown outcome.
-  const bool is_committed = commit.ok() || is_unknown;
+  // A turn that has changed nothing has nothing whose end is unknown: only an error counts. With an
+  // error, the session has not made sure that what its finds have seen is durable.
+  const bool is_committed = commit.ok() || (is_unknown && commit.error.ok());
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);

@@ -145,6 +145,24 @@ TEST_F(TurnTest, FailedCommitAnswersItemsExecutedBeforeAClientStopped) {
   EXPECT_EQ(&turn_.items()[1], peer.client.stopped_at);
 }
 
+// Its finds may have seen what another session has committed and not flushed, and the failed commit
+// has not had that flushed (S3).
+TEST_F(TurnTest, FailedCommitOfAnUnknownEndAnswersFindsOfATurnThatWroteNothing) {
+  Peer& finds = Connect();
+  Peer& waits = Connect();
+  const auto held = store_.LockRow(kTable, {"2"});
+  SetHook([](const Call& call) {
+    if (call.kind != Call::Kind::kCommit) return Outcome();
+    return Outcome::Make(Outcome::Result::kUnknown, Error::Engine(5));
+  });
+  Send(waits, "1\t=\t1\t2\t1\t0\tU\t21\n");
+  Send(finds, "0\t=\t1\t1\n");
+  Run();
+  EXPECT_EQ("1\t1\t5\n", finds.TakeReplies());
+  EXPECT_TRUE(waits.client.stopped());
+  EXPECT_EQ(Loss::kNone, finds.client.loss);
+}
+
 TEST_F(TurnTest, DeadlockRunsTheBatchAgain) {
   Peer& one = Connect();
   Peer& two = Connect();

@@ -24,11 +24,6 @@ constexpr size_t kGatherBelow = 128;
 /// brings no new client.
 constexpr uint32_t kGatherRoundsMax = 8;
 
-bool IsFull(const Batch& batch) {
-  return batch.turn.size() >= model::kTurnRequestsMax ||
-         batch.arena.allocated_bytes() >= model::kTurnArenaBytesMax;
-}
-
 }  // namespace
 
 BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits& waits,
@@ -50,6 +45,12 @@ void BatchCollector::Stop() {
   waiting_.clear();
 }
 
+bool BatchCollector::IsFull(const ClientBatch& batch) {
+  size_t bytes = batch.arena.allocated_bytes();
+  for (const auto& kept : batch.kept) bytes += kept->allocated_bytes();
+  return batch.turn.size() >= model::kTurnRequestsMax || bytes >= model::kTurnArenaBytesMax;
+}
+
 // Null when no batch has room; then a full or finished batch is on its way back.
 BatchCollector::ClientBatch* BatchCollector::Collecting() {
   if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_.TakeBack());
@@ -69,14 +70,34 @@ uint32_t BatchCollector::Share() const {
                                    model::kTurnRequestsPerConnectionMax);
 }
 
-bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds) {
+// False: the item has to be read again.
+bool BatchCollector::TakeLast(ClientBatch* batch, Client& client, Turn& finds,
+                              const std::shared_ptr<base::Arena>& arena) {
+  const bool is_kept = batch != nullptr && !batch->kept.empty() && batch->kept.back() == arena;
+  if (batch == nullptr || (!is_kept && batch->kept.size() == model::kBatchArenasMax)) {
+    finds.DropLast();
+    client.frontend->Rewind();
+    client.parsed = 0;
+    return false;
+  }
+  if (!is_kept) batch->kept.push_back(arena);
+  finds.MoveTo(batch->turn, finds.size() - 1);
+  batch->turn.Added();
+  client.has_requests = true;
+  client.closes = batch->turn.items().back().item.closes;
+  return true;
+}
+
+bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds,
+                           const std::shared_ptr<base::Arena>& arena) {
   ClientBatch* batch = Collecting();
+  const size_t first = batch != nullptr ? batch->turn.size() : 0;
+  const bool has_first = arena != nullptr && TakeLast(batch, client, finds, arena);
   if (batch == nullptr) return false;
   const ItemReader::Place place{batch->turn, batch->arena, /*takes_writes=*/true};
-  const size_t first = batch->turn.size();
   const uint32_t share = Share();
   client.has_more = false;
-  for (uint32_t count = 0;; ++count) {
+  for (uint32_t count = has_first; !client.closes; ++count) {
     client.has_more = count == share || IsFull(*batch);
     if (client.has_more) break;
     if (reader_.ReadOne(client, session, place) == ItemReader::Parsed::kEnd) break;
@@ -201,6 +222,7 @@ void BatchCollector::Finish(ClientBatch& batch) {
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.size());
   batch.clients.clear();
+  batch.kept.clear();
   batch.largest = 0;
   batch.turn.Clear();
   free_.push_back(&batch);

@@ -38,8 +38,10 @@ class BatchCollector {
   SessionThread& thread() { return executor_.thread(); }
 
   /// Reads items of the client into the batch; if the client only finds, its items go to `finds`.
-  /// False when no batch has room.
-  bool Parse(Client& client, engine::Session& session, Turn& finds);
+  /// False when no batch has room. `arena`: the last item of `finds` is the client's first write,
+  /// and lies in it; the batch takes the item over, or the item is read again.
+  bool Parse(Client& client, engine::Session& session, Turn& finds,
+             const std::shared_ptr<base::Arena>& arena = nullptr);
   /// The client is away until a batch has room.
   void Await(Client& client);
   /// Drops the items of a client that is lost.
@@ -64,10 +66,14 @@ class BatchCollector {
     using Batch::Batch;
 
     std::vector<Client*> clients;
-    uint32_t largest = 0;  ///< Requests of the client that has most.
+    std::vector<std::shared_ptr<base::Arena>> kept;  ///< Of the items that were taken over.
+    uint32_t largest = 0;                            ///< Requests of the client that has most.
   };
 
+  static bool IsFull(const ClientBatch& batch);
   ClientBatch* Collecting();
+  static bool TakeLast(ClientBatch* batch, Client& client, Turn& finds,
+                       const std::shared_ptr<base::Arena>& arena);
   uint32_t Share() const;
   bool IsQuiet() const;
   bool GathersMore();

@@ -14,7 +14,8 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
                              client.has_requests, place.arena, &item.item);
   const bool is_misplaced =
       !place.takes_writes && step.parsed == Frontend::Parsed::kItem && item.is_write();
-  if (step.parsed == Frontend::Parsed::kLater || is_misplaced) {
+  const bool is_handed_over = is_misplaced && place.hands_writes_over && client.parsed == 0;
+  if (step.parsed == Frontend::Parsed::kLater || (is_misplaced && !is_handed_over)) {
     place.turn.DropLast();
     client.frontend->Rewind();
     client.has_more = true;
@@ -26,6 +27,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     return Parsed::kEnd;
   }
   item.input_end = client.parsed;
+  if (is_handed_over) return Parsed::kFirstWrite;
   bool goes_on = true;
   if (item.item.is_silent()) {
     goes_on = OpenSilently(client, session, place);

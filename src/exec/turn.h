@@ -112,7 +112,7 @@ class Turn {
   void Added() { writes_ = writes_ || items_.back().is_write(); }
   void DropLast() { items_.pop_back(); }
   void DropAllOf(const TurnClient& client);
-  /// Moves the items from `first` on, none of which writes.
+  /// Moves the items from `first` on, none of which this turn has counted among its writes.
   void MoveTo(Turn& other, size_t first);
 
   std::vector<TurnItem>& items() { return items_; }

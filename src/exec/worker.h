@@ -94,7 +94,8 @@ class Worker final : private WaitJobOwner {
   Inbox inbox_;
 
   Turn turn_;
-  base::Arena arena_;             ///< What the items of the turn point to.
+  /// What the items of the turn point to; shared with batches that have taken items over.
+  std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
   int64_t described_ms_ = 0;

@@ -9,13 +9,16 @@ namespace rowsocket::exec {
 void Worker::RunTurn(engine::Session& session) {
   std::vector<Client*>& ready = clients_.ready();
   turn_.Clear();
-  arena_.Reset();
+  if (arena_.use_count() == 1)
+    arena_->Reset();
+  else  // A batch has taken an item over that lies in it.
+    arena_ = std::make_shared<base::Arena>();
   in_turn_.clear();
   in_turn_.swap(ready);
   if (core_.context.prepare) core_.context.prepare(session, false);
   size_t served = 0;
   for (; served < in_turn_.size() && turn_.size() < model::kTurnRequestsMax &&
-         arena_.allocated_bytes() < model::kTurnArenaBytesMax;
+         arena_->allocated_bytes() < model::kTurnArenaBytesMax;
        ++served) {
     Client& client = *in_turn_[served];
     client.is_ready = false;
@@ -79,20 +82,24 @@ void Worker::Parse(Client& client, engine::Session& session) {
 }
 
 void Worker::ParseIntoTurn(Client& client, engine::Session& session) {
-  const ItemReader::Place place{turn_, arena_, /*takes_writes=*/batches_ == nullptr};
+  const bool has_batches = batches_ != nullptr;
+  const ItemReader::Place place{turn_, *arena_, /*takes_writes=*/!has_batches,
+                                /*hands_writes_over=*/has_batches};
+  bool is_first = false;
   for (uint32_t count = 0;; ++count) {
     if (count == model::kTurnRequestsPerConnectionMax || turn_.size() >= model::kTurnRequestsMax ||
-        arena_.allocated_bytes() >= model::kTurnArenaBytesMax) {
+        arena_->allocated_bytes() >= model::kTurnArenaBytesMax) {
       client.has_more = true;
       return;
     }
     const ItemReader::Parsed parsed = reader_.ReadOne(client, session, place);
     if (parsed == ItemReader::Parsed::kEnd) return;
-    if (parsed == ItemReader::Parsed::kWrite) break;
+    is_first = parsed == ItemReader::Parsed::kFirstWrite;
+    if (parsed != ItemReader::Parsed::kMore) break;
   }
   // The requests in front of the write are answered first.
   client.writes = client.has_more = true;
-  if (client.parsed == 0 && !batches_->Parse(client, session, turn_)) batches_->Await(client);
+  if (is_first && !batches_->Parse(client, session, turn_, arena_)) batches_->Await(client);
 }
 
 void Worker::AfterTurn(engine::Session& session) {

@@ -42,6 +42,8 @@ inline constexpr uint32_t kBatchRequestsShareMin = 16;
 inline constexpr uint32_t kPublishEvery = 64;
 /// Batches that one worker has at a time: executed, published, done, collected.
 inline constexpr uint32_t kBatchesMax = 4;
+/// Rounds of its worker from whose memory a batch takes requests over without reading them again.
+inline constexpr size_t kBatchArenasMax = 16;
 /// Requests of all connections in one turn, and so in one transaction.
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.

@@ -20,6 +20,63 @@ class WorkerBatchTest : public ::testing::Test {
   TestService server_;
 };
 
+/// HandlerSocket that counts how often it parses something.
+class CountingFrontend final : public Frontend {
+ public:
+  CountingFrontend(const frontend::HandlerSocketSettings& settings, std::atomic<unsigned>& items)
+      : inner_(settings), items_(items) {}
+  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+             Item* item) override {
+    const Step step = inner_.Parse(input, behind_requests, arena, item);
+    items_ += step.parsed == Parsed::kItem;
+    return step;
+  }
+  void Rewind() override { inner_.Rewind(); }
+  size_t input_bytes_max() const override { return inner_.input_bytes_max(); }
+  bool authenticated() const override { return inner_.authenticated(); }
+  void Opened(Item& item, const Outcome& outcome, std::shared_ptr<engine::Index> index) override {
+    inner_.Opened(item, outcome, std::move(index));
+  }
+  Outcome Execute(const Item& item, engine::Session& session, base::Buffer& out) const override {
+    return inner_.Execute(item, session, out);
+  }
+  bool MayConcern(const Item& item, const WriteSet& writes) const override {
+    return inner_.MayConcern(item, writes);
+  }
+  void Reply(const Item& item, base::Buffer& out) const override { inner_.Reply(item, out); }
+  void ReplyError(const Item& item, model::Error error, base::Buffer& out) const override {
+    inner_.ReplyError(item, error, out);
+  }
+
+ private:
+  frontend::HandlerSocket inner_;
+  std::atomic<unsigned>& items_;
+};
+
+// Escaped values lie in the memory of the round, which others reuse while the batch waits for its
+// commit.
+TEST_F(WorkerBatchTest, FirstWriteOfAConnectionIsParsedOnce) {
+  std::atomic<unsigned> items{0};
+  server_.make_frontend = [&] {
+    return std::make_unique<CountingFrontend>(server_.frontend, items);
+  };
+  server_.Start();
+  LineClient first = server_.ConnectAndOpen();
+  LineClient second = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  HeldCommits held(server_.store);
+  first.Send(Add(1));
+  ASSERT_TRUE(held.AwaitCommit());
+  EXPECT_EQ(4u, items);
+  second.Send("0\t+\t2\t7\t\x01\x49\x01\x4a\n");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ("0\t2\t3\t30", reader.Ask("0\t=\t1\t3\n"));
+  held.LetGo();
+  EXPECT_EQ("0\t1\t1", first.ReadLine());
+  EXPECT_EQ("0\t1", second.ReadLine());
+  EXPECT_EQ(15u, items);
+  EXPECT_EQ("0\t2\t7\t\x01\x49\x01\x4a", reader.Ask("0\t=\t1\t7\n"));
+}
+
 TEST_F(WorkerBatchTest, WritesThatComeMeanwhileShareTheNextCommit) {
   server_.Start();
   LineClient first = server_.ConnectAndOpen();

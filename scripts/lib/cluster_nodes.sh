@@ -30,6 +30,7 @@ start_node() { # NODE [OPTION...]
   local node=$1 options
   shift
   mapfile -t options <"$dir/$node.options"
+  [[ ! -e $dir/$node/data ]] || local -x ROWSOCKET_KEEP_TABLES=1
   run_server start "$node" -- "${options[@]}" "$@"
 }
 

@@ -28,9 +28,10 @@ replicas_state() {
   fi
 }
 
+# Commits wait for replicas only when there are some: see demand_acknowledgments.
 make_primary() { # NODE
   node_sql "$1" "STOP SLAVE; RESET SLAVE ALL; SET GLOBAL rpl_semi_sync_slave_enabled = OFF;
-    SET GLOBAL rpl_semi_sync_master_enabled = ON; SET GLOBAL read_only = OFF;
+    SET GLOBAL rpl_semi_sync_master_enabled = OFF; SET GLOBAL read_only = OFF;
     CREATE USER IF NOT EXISTS replica@'127.0.0.1' IDENTIFIED BY 'replica';
     GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'"
   echo "$1" >"$dir/primary"
@@ -46,18 +47,33 @@ make_replica() { # NODE
     MASTER_PASSWORD = 'replica', MASTER_CONNECT_RETRY = 1, MASTER_USE_GTID = slave_pos; START SLAVE"
 }
 
+# scripts/server has made the same mapping tables on each node. A node that is started for the first
+# time forgets these transactions: a replica refuses what its primary does not know.
+start_replicas_node() { # NODE
+  local is_new=
+  [[ -e $dir/$1/data ]] || is_new=1
+  start_node "$1"
+  [[ -z $is_new ]] || node_sql "$1" "RESET MASTER; SET GLOBAL gtid_slave_pos = ''"
+}
+
 start_replicas_nodes() {
   local node primary
   primary=$(cat "$dir/primary")
-  start_node "$primary"
+  start_replicas_node "$primary"
   make_primary "$primary"
   for ((node = 1; node <= nodes; ++node)); do
     if ((node != primary)); then
-      start_node "$node"
+      start_replicas_node "$node"
       make_replica "$node"
     fi
   done
   wait_for 60 "all replicas have caught up" replicas_caught_up
+  demand_acknowledgments
+}
+
+# From here on a commit of the primary is answered when a replica has it.
+demand_acknowledgments() {
+  node_sql "$(cat "$dir/primary")" "SET GLOBAL rpl_semi_sync_master_enabled = ON"
 }
 
 # The last transaction of the primary has been executed by each replica that runs.
@@ -79,6 +95,7 @@ rejoin_replicas_node() {
   [[ $1 != "$(cat "$dir/primary")" ]] || {
     start_node "$1"
     make_primary "$1"
+    demand_acknowledgments
     return
   }
   start_node "$1" --rpl-semi-sync-slave-enabled=ON
@@ -95,6 +112,8 @@ promote_replicas_node() {
   for ((node = 1; node <= nodes; ++node)); do
     if ((node != $1)) && node_runs "$node"; then make_replica "$node"; fi
   done
+  wait_for 60 "the other replicas have caught up" replicas_caught_up
+  demand_acknowledgments
 }
 
 has_executed_all() {

@@ -158,8 +158,9 @@ plugins_are_active() {
 }
 
 # Gives daemon_memcached its first mapping tables. A server that cannot be written to keeps its tables.
+# scripts/cluster sets ROWSOCKET_KEEP_TABLES for a node that comes back: its tables are the cluster's.
 install_mapping_tables() {
-  [[ $plugin == rowsocket ]] || return 0
+  [[ $plugin == rowsocket && -z ${ROWSOCKET_KEEP_TABLES-} ]] || return 0
   sql <"$repo_dir/packaging/innodb_memcache.sql" >/dev/null 2>&1 || true
 }
 

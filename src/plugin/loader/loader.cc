@@ -4,19 +4,21 @@
 // upgrade of the server from one version to another needs no work.
 //
 // The server looks things up in this file once dlopen has returned, hence the work is done by the
-// constructor of a static object: it copies the declarations, and the versions of services, for
-// which the server then writes its pointers here. The pointers are passed on before the library's
-// own start.
+// constructor of a static object: it copies the declarations. Neither this file nor a library has
+// a pointer to the server's services: their versions differ between servers, and a server refuses
+// a file that has one in another version, before the file could say anything.
 //
 // Limits: the layout of a plugin's declaration is the same in all servers that are served; the
 // server compares its size. Errors: where no library fits, both plugins are declared all the same
 // and refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
 #include <dirent.h>
 #include <dlfcn.h>
+
+// With this macro the header would call the server through pointers to its services.
+#undef MYSQL_DYNAMIC_PLUGIN
 #include <mysql/plugin.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,19 +37,6 @@ constexpr std::string_view kPrefix = "rowsocket.so.";
 
 void* library = nullptr;
 std::string reason;
-std::array<int (*)(void*), kPluginsMax> starts;
-
-struct Service {
-  const char* name;
-  void* pointer;  // The address of this file's pointer, which the server fills.
-};
-const Service kServices[] = {
-    {"my_print_error_service", &my_print_error_service},
-    {"thd_kill_statement_service", &thd_kill_statement_service},
-};
-
-/// Copies one pointer, from this file's to the library's or back.
-void CopyPointer(void* to, const void* from) { std::memcpy(to, from, sizeof(void*)); }
 
 /// The `10.11.18` of `10.11.18-MariaDB-0+deb12u1`.
 std::string_view RunningVersion() {
@@ -75,16 +64,6 @@ int RefuseToStart(void*) {
   my_printf_error(kCannotStart, "rowsocket: %s", 0, reason.c_str());
   return 1;
 }
-
-template <size_t kIndex>
-int Start(void* plugin) {
-  for (const Service& service : kServices) {
-    if (void* theirs = dlsym(library, service.name)) CopyPointer(theirs, service.pointer);
-  }
-  return starts[kIndex](plugin);
-}
-constexpr std::array<int (*)(void*), kPluginsMax> kStarts = {Start<0>, Start<1>, Start<2>,
-                                                             Start<3>};
 
 st_maria_plugin Refusing(const char* name) {
   return {MYSQL_DAEMON_PLUGIN,
@@ -157,13 +136,6 @@ bool TakeDeclarations() {
   _maria_plugin_interface_version_ = *version;
   for (size_t i = 0; i < kPluginsMax && theirs[i].info != nullptr; ++i) {
     _maria_plugin_declarations_[i] = theirs[i];
-    starts[i] = theirs[i].init;
-    _maria_plugin_declarations_[i].init = kStarts[i];
-  }
-  for (const Service& service : kServices) {
-    if (const void* version_of_service = dlsym(library, service.name)) {
-      CopyPointer(service.pointer, version_of_service);
-    }
   }
   return true;
 }

@@ -1,0 +1,18 @@
+// The server's headers call some functions of the server through pointers, its services, which the
+// server fills by name in the file that it opens itself, where their versions are its own. A
+// package's loader is that file for servers of several versions, so the pointers are set here
+// instead, to the functions of the server that the library was built for, and are not exported.
+//
+// Without this macro the headers declare the functions themselves.
+#undef MYSQL_DYNAMIC_PLUGIN
+#include "api.h"
+
+namespace {
+my_print_error_service_st print_error = {my_error, my_printf_error, my_printv_error};
+kill_statement_service_st kill_statement = {thd_kill_level};
+}  // namespace
+
+extern "C" {
+my_print_error_service_st* my_print_error_service = &print_error;
+kill_statement_service_st* thd_kill_statement_service = &kill_statement;
+}

@@ -27,15 +27,17 @@ on_machine() { # FOLDER COMMAND...
 }
 
 build_again_elsewhere() {
-  git clone --quiet --no-hardlinks "$repo_dir" "$work/again" && "$work/again/scripts/package" --server "$server_name"
+  git clone --quiet --no-hardlinks "$repo_dir" "$work/again" && "$work/again/scripts/package" "${in_package[@]}"
 }
 
 run_package_tests() {
-  local work suite=${server_release[$server_name]} mirror security
+  local work suite=${server_release[$server_name]} mirror security in_package=(--server "${servers[0]}")
+  # One loader, built with the first server, is in front of the libraries of all servers.
+  [[ $server_name == "${servers[0]}" ]] || in_package+=(--server "$server_name")
   ((EUID == 0)) || die "scripts/test package needs root: it makes a chroot"
   heading "packages for $server_name on Debian $suite"
   "$repo_dir/scripts/bootstrap" package-test
-  "$repo_dir/scripts/package" --server "$server_name"
+  "$repo_dir/scripts/package" "${in_package[@]}"
   work=$(mktemp -d /var/tmp/rowsocket-package-XXXXXX)
   # shellcheck disable=SC2064 # the folder's present name
   trap "rm -rf '$work'" EXIT

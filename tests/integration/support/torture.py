@@ -52,9 +52,9 @@ class Shop:
         self.servers[key][2] += 1
         return self.servers[key][:2]
 
-    def make_server(self, plugin="rowsocket", options=()):
+    def make_server(self, plugin="rowsocket", options=(), **kwargs):
         """A server for this round alone; called like the tests' fixture of that name."""
-        server = Server(plugin, options)
+        server = Server(plugin, options, **kwargs)
         folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
         self.servers[server] = [server, None, SERVER_ROUNDS, folder]
         return server.start()

@@ -386,6 +386,16 @@ def test_a_provider_that_is_switched_off_takes_no_writes(cluster, db):
     on_all_nodes(cluster, f"SELECT v FROM {db}.t", [(b"3",)])
 
 
+def test_a_server_that_has_not_loaded_its_provider_is_a_server_like_any(cluster, make_server):
+    options = (cluster.directory / "1.options").read_text().splitlines()
+    provider = next(option for option in options if option.startswith("--wsrep-provider="))
+    server = make_server(options=[provider, "--wsrep-on=OFF", "--binlog-format=ROW"])
+    server.sql().run("CREATE DATABASE s")
+    server.sql().run("CREATE TABLE s.t (id INT PRIMARY KEY, v INT)")
+    index = server.hs_wr().opened("s", "t", "PRIMARY", "id,v", None)
+    assert index.client.request(index.id, "+", 2, 1, 1) == hs.OK
+
+
 def test_a_killed_writer_loses_nothing_acknowledged(cluster, db):
     stock = 10_000_000
     make_table(cluster[1].sql(), db, stock)

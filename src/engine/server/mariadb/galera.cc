@@ -23,6 +23,10 @@ class DataLock {
   THD* const thd_;
 };
 
+bool IsProviderLoaded() {
+  return Wsrep_server_state::is_inited() && Wsrep_server_state::instance().is_provider_loaded();
+}
+
 }  // namespace
 
 // The server's own switch for streaming replication would send a turn in fragments, which other
@@ -73,7 +77,8 @@ bool Galera::Begin(bool writes) {
   THD* thd = thd_.get();
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   if (!WSREP_ON_) {
-    refused_write_ = Outcome::Fail(ErrorCode::kGalera);
+    // A server that was started with wsrep_on=OFF has the provider's name and no provider.
+    if (IsProviderLoaded()) refused_write_ = Outcome::Fail(ErrorCode::kGalera);
     return true;
   }
   if (thd->wsrep_cs().state() == wsrep::client_state::s_none) Join(thd);

@@ -12,6 +12,7 @@
 #undef wsrep_xid_seqno
 #undef wsrep_xid_uuid
 #include <wsrep_mysqld.h>
+#include <wsrep_server_state.h>
 #include <wsrep_thd.h>
 #include <wsrep_trans_observer.h>
 #include <wsrep_var.h>

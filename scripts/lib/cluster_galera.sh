@@ -15,6 +15,8 @@ prepare_galera() {
 
 galera_ports() { mapfile -t ports <"$dir/$1.ports"; }
 
+# In 11.8 the plugin wsrep_provider makes wsrep_provider_options read only, and has no variable for
+# gmcast.isolate, so that it is switched off.
 make_galera_nodes() {
   local node ports addresses="" separator=""
   for ((node = 1; node <= nodes; ++node)); do
@@ -29,6 +31,7 @@ make_galera_nodes() {
       --wsrep-on=ON "--wsrep-provider=$(galera_provider)" --wsrep-cluster-name=rowsocket \
       "--wsrep-cluster-address=gcomm://$addresses" "--wsrep-node-name=n$node" \
       "--wsrep-node-address=127.0.0.1:${ports[0]}" --wsrep-slave-threads=2 \
+      --loose-plugin-wsrep-provider=OFF \
       --wsrep-sst-method=rsync "--wsrep-sst-receive-address=127.0.0.1:${ports[2]}" \
       "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${ports[0]};ist.recv_addr=127.0.0.1:${ports[1]};gcache.size=128M;gcs.fc_limit=256"
   done

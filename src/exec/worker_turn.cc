@@ -16,12 +16,8 @@ void Worker::RunTurn(engine::Session& session) {
   in_turn_.clear();
   in_turn_.swap(ready);
   if (core_.context.prepare) core_.context.prepare(session, false);
-  // With a few requests there is little to share. Each reply leaves at once, so that a client that
-  // waits for it works while the worker serves the next one.
-  const bool is_few = batches_ == nullptr && in_turn_.size() <= model::kClientsServedSingly;
-  const size_t clients_max = is_few ? 1 : in_turn_.size();
   size_t served = 0;
-  for (; served < clients_max && turn_.size() < model::kTurnRequestsMax &&
+  for (; served < in_turn_.size() && turn_.size() < model::kTurnRequestsMax &&
          arena_->allocated_bytes() < model::kTurnArenaBytesMax;
        ++served) {
     Client& client = *in_turn_[served];

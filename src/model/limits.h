@@ -32,9 +32,6 @@ struct Limits {
 
 /// Bytes of a line that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
-/// Clients that are ready at the same time, up to which a worker that only finds gives each a turn of
-/// its own.
-inline constexpr size_t kClientsServedSingly = 3;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of one connection in one batch: at most, where no other connection writes, and the

@@ -273,8 +273,10 @@ Outcome ServerSession::CommitInCluster() {
   if (writes_ && !failed) {
     const Committer::Result result = committer_.Commit(must_flush_);
     failed = result.failed;
-    is_unknown = !failed && result.unknown;
+    is_unknown = result.unknown;
   }
+  // What the server has committed is never run again, whatever the provider says behind it.
+  const bool is_committed = !failed && tables_.has_changed_rows();
   if (failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
@@ -288,12 +290,17 @@ Outcome ServerSession::CommitInCluster() {
       break;
     case Galera::End::kReplayed:
       outcome = Outcome();
+      is_unknown = false;
       break;
     case Galera::End::kConflict:
+      if (is_committed) break;
       galera_.TellLoss(Galera::Loss::kConflict, &outcome);
+      is_unknown = false;
       break;
     case Galera::End::kTooLarge:
+      if (is_committed) break;
       outcome.result = Outcome::Result::kTooLarge;
+      is_unknown = false;
       break;
     case Galera::End::kUnknown:
       is_unknown = true;

@@ -13,11 +13,13 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "exec/row_name.h"
+#include "model/account.h"
 #include "model/error.h"
 #include "model/request.h"
 
@@ -77,6 +79,11 @@ class Frontend {
 
   virtual ~Frontend() = default;
 
+  /// The account of the connection, whose rights its requests have; null: all rights.
+  const model::Account* account() const { return account_.get(); }
+  /// Gives the connection another account. Called while no item of the connection is under way.
+  void SetAccount(std::shared_ptr<const model::Account> account) { account_ = std::move(account); }
+
   /// Takes the next request off the front of `input`. `behind_requests`: the turn already has items
   /// of this connection at which it may stop, so that their input is parsed again.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
@@ -107,6 +114,9 @@ class Frontend {
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
   /// The answer of an item is final. Called once for each item, for frontends that count answers.
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
+
+ private:
+  std::shared_ptr<const model::Account> account_;
 };
 
 }  // namespace rowsocket::exec

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "model/account.h"
 #include "model/value.h"
 
 namespace rowsocket::model {
@@ -113,6 +114,9 @@ struct Request {
   Find find;
   Insert insert;
   Edit edit;
+  /// The account by whose rights the request is judged; null: it may do everything. Whoever sends
+  /// the request keeps the account until the request is answered.
+  const Account* account = nullptr;
   /// A write whose commit need not be on disk when Commit returns, if the engine can save something
   /// by that.
   bool relaxed = false;

@@ -1,0 +1,50 @@
+// The account of the server whose rights requests have: what SQL calls 'user'@'host', and its role.
+//
+// Flow: whoever lets a connection in makes an Account, or takes the one that other connections
+// have; the connection's frontend keeps it (exec/frontend.h) and puts it into each request
+// (Request::account). The engine judges requests by it, in each turn anew, so that an Account holds
+// no rights. End says that the account has changed or is gone: requests of an ended account are
+// refused, and its connections are closed.
+// Threads: all may read it, and any may end it. Lifetime: as long as a connection or a port has it,
+// which may be shorter than what the engine has noted about it: notes compare ids, not addresses.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace rowsocket::model {
+
+class Account {
+ public:
+  Account(std::string user, std::string host, std::string role = {})
+      : user_(std::move(user)), host_(std::move(host)), role_(std::move(role)) {}
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  /// Numbers from 1; no two accounts ever have the same id.
+  uint64_t id() const { return id_; }
+  /// The names under which the server knows the account, as CURRENT_USER() tells them.
+  const std::string& user() const { return user_; }
+  const std::string& host() const { return host_; }
+  /// The role that is set; empty: none.
+  const std::string& role() const { return role_; }
+
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  void End() const { ended_.store(true, std::memory_order_release); }
+
+ private:
+  static uint64_t NextId() {
+    static std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  const uint64_t id_ = NextId();
+  const std::string user_;
+  const std::string host_;
+  const std::string role_;
+  mutable std::atomic<bool> ended_{false};
+};
+
+}  // namespace rowsocket::model

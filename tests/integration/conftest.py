@@ -14,23 +14,10 @@ import pytest
 import hs
 from lostcache import LostCache
 from mc_tables import Container
-from server import Server, interrupt_on_signals
+from private_servers import create, remove, servers
+from server import interrupt_on_signals
 
-_servers = []  # the servers to watch and to stop
 _schema_numbers = itertools.count(1)
-
-
-def _create(config, plugin=None, options=(), **kwargs):
-    server = Server(plugin or config.getoption("--plugin"), options,
-                    keep=config.getoption("--keep"), **kwargs)
-    _servers.append(server)
-    return server
-
-
-def _remove(server):
-    if server in _servers:
-        _servers.remove(server)
-        server.remove()
 
 
 def pytest_configure(config):
@@ -43,7 +30,7 @@ def pytest_configure(config):
 def pytest_runtest_call(item):
     """A test during which a server dies fails, even if the test itself did not notice."""
     outcome = yield
-    dead = [server for server in _servers if server.running and not server.alive()]
+    dead = [server for server in servers if server.running and not server.alive()]
     for server in dead:
         server.running = False
         tail = server.log_tail()
@@ -51,16 +38,16 @@ def pytest_runtest_call(item):
 
 
 def pytest_sessionfinish():
-    while _servers:
-        _remove(_servers[-1])
+    while servers:
+        remove(servers[-1])
 
 
 @pytest.fixture(scope="session")
 def shared_server(request):
     """One server with default options for the whole run; tests use `server`."""
-    server = _create(request.config).start()
+    server = create(request.config).start()
     yield server
-    _remove(server)
+    remove(server)
 
 
 @pytest.fixture
@@ -78,10 +65,10 @@ def server(shared_server):
 def shared_memcached(request):
     """One server that allows flush_all, and writes its log once a second, for the whole run; tests use
     `memcached`."""
-    server = _create(request.config, options=[
+    server = create(request.config, options=[
         "--loose-daemon-memcached-flush-all=ON", "--innodb-flush-log-at-trx-commit=0"]).start()
     yield server
-    _remove(server)
+    remove(server)
 
 
 @pytest.fixture
@@ -99,7 +86,7 @@ def make_server(request):
     made = []
 
     def make(plugin=None, options=(), start=True, **kwargs):
-        made.append(_create(request.config, plugin, options, **kwargs))
+        made.append(create(request.config, plugin, options, **kwargs))
         return made[-1].start() if start else made[-1]
 
     yield make
@@ -107,7 +94,7 @@ def make_server(request):
         server = made.pop()
         if server.running:
             server.kill()  # faster than a shutdown, which the shared server and test_shutdown test
-        _remove(server)
+        remove(server)
 
 
 @pytest.fixture

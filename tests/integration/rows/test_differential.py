@@ -12,8 +12,8 @@ import pymysql
 import pytest
 
 import hs
-from conftest import _create, _remove
 from load import scaled
+from private_servers import create, remove
 from randomwork import Source, random_opens
 from schema import random_table
 from server import wait_until
@@ -263,9 +263,9 @@ def run_case(laboratory, case, rng, seed, batches=BATCHES_PER_CASE):
 
 @pytest.fixture(scope="module")
 def fast_server(request):
-    server = _create(request.config, options=OPTIONS).start()
+    server = create(request.config, options=OPTIONS).start()
     yield server
-    _remove(server)
+    remove(server)
 
 
 @pytest.mark.parametrize("part", range(10))

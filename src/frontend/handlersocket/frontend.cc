@@ -101,7 +101,8 @@ bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id
 
 // No table or column has a name so long. The limit matters because several copies of the names of
 // an open index are kept.
-void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors) {
+void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open,
+                               handlersocket::ErrorSet* errors) {
   const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
   if (is_long(open.database) || is_long(open.table)) errors->Add(ErrorCode::kOpenTable);
   if (is_long(open.index)) errors->Add(ErrorCode::kIdxnum);
@@ -112,7 +113,7 @@ void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open, model::Erro
 }
 
 void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
-  model::ErrorSet errors = command.errors;
+  handlersocket::ErrorSet errors = command.errors;
   CheckNames(command.open_index, &errors);
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   if (!HasRoomFor(command.open_index, command.index_id)) errors.Add(ErrorCode::kValuesCount);
@@ -150,7 +151,7 @@ engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
 }
 
 void HandlerSocket::PrepareRequest(Command& command, Item* item) {
-  model::ErrorSet& errors = command.errors;
+  handlersocket::ErrorSet& errors = command.errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   engine::Index* index = nullptr;
   if (command.has_index_id) {

@@ -47,7 +47,7 @@ class HandlerSocket final : public exec::Frontend {
   const model::Limits& parse_limits() const;
   size_t ColumnsOf(uint64_t id) const;
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
-  static void CheckNames(const handlersocket::OpenIndex& open, model::ErrorSet* errors);
+  static void CheckNames(const handlersocket::OpenIndex& open, handlersocket::ErrorSet* errors);
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);

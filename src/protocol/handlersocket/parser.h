@@ -22,9 +22,9 @@
 #include <string_view>
 
 #include "base/arena.h"
-#include "model/error.h"
 #include "model/limits.h"
 #include "model/request.h"
+#include "protocol/handlersocket/errors.h"
 
 namespace rowsocket::handlersocket {
 
@@ -48,7 +48,7 @@ struct Command {
     kRequest,    ///< index_id, request.
   };
   Kind kind = Kind::kInvalid;
-  model::ErrorSet errors;  ///< Every error that the line itself shows.
+  ErrorSet errors;  ///< Every error that the line itself shows.
   /// False: the id is no number (errors holds kNumber), so there is no index to look up.
   bool has_index_id = false;
   uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.

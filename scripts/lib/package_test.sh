@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what test sets
-# Tests the packages: two builds give the same bytes, lintian finds no fault, and the packages live on a machine
-# that has only apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
+# Tests the packages: two builds give the same bytes, lintian finds no fault, the container's image serves
+# a row, and the packages live on a machine that has only apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
 
 # The address of Debian's packages, and of its security updates, as this machine's own apt has them.
 mirror_of() { # SUITE
@@ -53,6 +53,10 @@ run_package_tests() {
   [[ $suite == bookworm ]] || security=''
   run_step "making a machine of Debian $suite" "$repo_dir/dist/machine.log" \
     make_machine "$work/machine" "$suite" "$mirror" || die "debootstrap failed"
+  tar -C "$work/machine" -cf "$work/base.tar" .
+  run_step "building the container's image and starting it" "$repo_dir/dist/container.log" \
+    bash "$repo_dir/tests/package/container.sh" "$work/podman" "$work/base.tar" "$repo_dir/dist" ||
+    die "the container failed"
   cp "$repo_dir"/dist/mariadb-plugin-rowsocket_*.deb "$repo_dir/tests/package/inside.sh" "$work/machine/srv/"
   on_machine "$work/machine" bash /srv/inside.sh "$security" "$suite"
   say "1 passed, 0 failed"

@@ -155,7 +155,7 @@ def test_a_checkout_that_cannot_be_written_to(read_only_copy):
     assert f"{folder} cannot be written to" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--report", "--publish", "--publish-beside"])
+@pytest.mark.parametrize("option", ["--report", "--publish", "--publish-beside", "--publish-servers"])
 def test_showing_results_builds_nothing(tmp_path, option):
     code, said = bash('exec "$1" "$2" "$3"', REPOSITORY / "scripts/bench", option,
                       tmp_path / "none.jsonl")

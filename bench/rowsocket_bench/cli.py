@@ -33,6 +33,8 @@ def arguments(argv):
                       " documents; measures nothing")
     what.add_argument("--publish-beside", nargs="+", metavar="FILE", help="write into"
                       " docs/BENCHMARKS-BESIDE.md what another machine says of the same targets")
+    what.add_argument("--publish-servers", nargs="+", metavar="FILE", help="write into"
+                      " docs/BENCHMARKS-BESIDE.md what several lines of MariaDB say of the same cases")
     parser.add_argument("--only", metavar="P3,P4", help="only these rows or cases")
     parser.add_argument("--list", action="store_true", help="what would be measured")
     parser.add_argument("--quick", action="store_true", help="tiny tables and windows: shows that"
@@ -143,6 +145,8 @@ def main(argv=None):
             return publish.publish(options.publish, say)
         if options.publish_beside:
             return publish.publish_beside(options.publish_beside, say)
+        if options.publish_servers:
+            return publish.publish_servers(options.publish_servers, say)
         if options.report:
             last = pathlib.Path(options.report[-1])
             return show(options.report, options.page or last.with_suffix(".html"))

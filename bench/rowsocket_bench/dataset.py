@@ -93,7 +93,8 @@ def cached_directory(plan):
 
 
 def data_kind(plan):
-    return f"{plan.rows}-sizes" if plan.size_rows else f"{plan.rows}"
+    """Tables of one kind replace older ones: each line of MariaDB keeps its own."""
+    return f"{server_link().name}-{plan.rows}" + ("-sizes" if plan.size_rows else "")
 
 
 def _make(directory, plan):

@@ -9,7 +9,7 @@ import re
 import shutil
 import textwrap
 
-from . import judge, overview, plan as plans, plots, results as store, stats, tables
+from . import judge, overview, plan as plans, plots, results as store, servers, stats, tables
 from .machine import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
@@ -183,6 +183,18 @@ def publish_beside(files, say):
     """Writes the verdicts of a machine other than the document's."""
     keep(files)
     write_marked(BESIDE, "another machine", beside(files), say)
+    return 0
+
+
+def publish_servers(files, say):
+    """Writes what runs with several lines of MariaDB say of the same cases."""
+    keep(files)
+    runs, lines = servers.by_line(files)
+    if len(lines) < 2:
+        raise ValueError("these files are of one line of MariaDB; scripts/bench --server names another")
+    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
+             servers.table(lines).markdown().rstrip(), servers.ratios(lines).markdown().rstrip()]
+    write_marked(BESIDE, "lines of MariaDB", "\n\n".join(parts) + "\n", say)
     return 0
 
 

@@ -31,6 +31,7 @@ COMMON_OPTIONS = (
 PLUGINS = {"ours": "rowsocket", "bundled": "bundled", "sql": "none"}
 VARIANTS = {
     "": (),
+    "as-recommended": (),  # a server of its own, as new as the servers that it is compared with
     "binlog": ("--log-bin=bench", "--server-id=1", "--binlog-format=ROW", "--sync-binlog=1"),
     "pool": ("--thread-handling=pool-of-threads",),
     "io": ("--innodb-buffer-pool-size={io_pool_mib}M",),
@@ -277,9 +278,10 @@ class Fleet:
 
     def settle(self):
         """Settles all systems that run, because the disk writes the pages of one while another is
-        measured."""
+        measured. The disk also still writes the data directories that were copied for new servers."""
         for system in self.running.values():
             system.settle()
+        os.sync()
 
     def keep_only(self, names):
         for name in set(self.running) - set(names):

@@ -56,7 +56,7 @@ class ClientTable {
     if (client.is_ready || client.is_away() || client.retired) return;
     client.is_ready = true;
     ready_.push_back(&client);
-    if (core_.context.crew->is_elastic()) CountActive(client);
+    CountActive(client);
   }
   /// The client has just done something.
   void Touch(Client& client) {

@@ -87,7 +87,7 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
     : workers_(workers),
       elastic_(elastic && workers.size() > 1),
       writes_(writes),
-      look_ms_(elastic_ ? 0 : std::numeric_limits<int64_t>::max()),
+      look_ms_(0),
       at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
       size_(static_cast<uint32_t>(workers.size())),
       slept_us_(workers.size()),
@@ -100,6 +100,10 @@ void Crew::TakeALook(int64_t now_ms) {
   const base::MutexLock lock(mutex_, std::adopt_lock);
   if (now_ms < look_ms_.load(std::memory_order_relaxed)) return;
   look_ms_.store(now_ms + kPeriodMs, std::memory_order_relaxed);
+  if (!elastic_) {
+    period_.store(period() + 1, std::memory_order_relaxed);
+    return;
+  }
   const bool is_first = measured_us_ == 0;
   const CrewSize::Sample sample = Measure(now_ms);
   if (is_first) return;

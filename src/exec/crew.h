@@ -14,6 +14,7 @@
 // Threads: all functions from any. Lifetime: the workers are the service's and outlive their calls.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -34,17 +35,32 @@ struct WorkerLoad {
   std::atomic<uint64_t> requests{0};       ///< Executed since the worker started.
   /// Connections that have asked for something in a period: the period, then their number.
   std::atomic<uint64_t> active{0};
+  uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
   RunTime run_time;
 
   /// One more connection has sent something in this period. Called by the worker.
   void CountActive(uint32_t period) {
     const uint64_t before = active.load(std::memory_order_relaxed);
     const uint64_t count = before >> 32 == period ? (before & UINT32_MAX) + 1 : 1;
+    if (count == 1) active_before = static_cast<uint32_t>(before);
     active.store(uint64_t{period} << 32 | count, std::memory_order_relaxed);
   }
   /// Called by the worker.
   void CountRequests(size_t count) {
     requests.store(requests.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
+  /// How many connections sent something in this period or in the one before. Called by the worker.
+  uint32_t ActiveLately(uint32_t period) const {
+    const uint64_t now = active.load(std::memory_order_relaxed);
+    const uint32_t count = static_cast<uint32_t>(now);
+    return now >> 32 == period ? std::max(count, active_before) : count;
+  }
+  /// Called by the worker, before and after it has nothing to do.
+  void FallAsleep(int64_t now_us) { asleep_from_us.store(now_us, std::memory_order_relaxed); }
+  void WakeUp(int64_t now_us) {
+    const int64_t slept = SleptUs(now_us);
+    asleep_from_us.store(0, std::memory_order_relaxed);
+    slept_us.store(slept, std::memory_order_relaxed);
   }
   /// Approximate: the worker may fall asleep or wake up meanwhile.
   int64_t SleptUs(int64_t now_us) const {
@@ -88,7 +104,7 @@ class Crew {
   /// `writes`: workers wait mostly for the flush of what they write.
   Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
 
-  /// Once in a period, sets how many workers are at work.
+  /// Once in a period, begins the next one and sets how many workers are at work.
   void Look(int64_t now_ms) {
     if (now_ms >= look_ms_.load(std::memory_order_relaxed)) TakeALook(now_ms);
   }

@@ -93,14 +93,16 @@ void Worker::Loop(engine::Session& session) {
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
                            : session.HoldsTables()              ? kReleaseTablesMs
                                                                 : kTickMs;
-    HandleEvents(timeout_ms);
+    HandleEvents(timeout_ms != 0 && Lingers() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
     if (batches_ != nullptr) batches_->TakeDone();
     TakeHeld();
-    if (!clients_.ready().empty())
+    if (!clients_.ready().empty()) {
+      if (linger_.is_on()) EndLinger(true);
       RunTurn(session);
-    else if (gathers)
+      if (!turn_.empty() && clients_.ready().empty()) BeginLinger();
+    } else if (gathers)
       batches_->EndGather(session);
     ReleaseIdleTables(session);
     clients_.CloseExpired(polled_ms);
@@ -108,6 +110,25 @@ void Worker::Loop(engine::Session& session) {
     DescribeTo(session);
     core_.context.crew->Look(core_.clock.now_ms);
   }
+}
+
+// The crew counts the moment as sleep: it is no work, and brings no reason for another worker.
+void Worker::BeginLinger() {
+  if (!linger_.Begins(core_.load.ActiveLately(core_.context.crew->period()))) return;
+  const int64_t now_us = base::NowUs();
+  linger_.Begin(now_us);
+  core_.load.FallAsleep(now_us);
+}
+
+bool Worker::Lingers() {
+  if (!linger_.is_on()) return false;
+  if (linger_.IsOver(base::NowUs())) EndLinger(/*found=*/false);
+  return linger_.is_on();
+}
+
+void Worker::EndLinger(bool found) {
+  linger_.End(found);
+  core_.load.WakeUp(base::NowUs());
 }
 
 // The worker is idle by the time since it executed a request, even if other events keep the loop
@@ -120,12 +141,9 @@ void Worker::ReleaseIdleTables(engine::Session& session) {
 std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
   if (!core_.context.crew->is_elastic() || timeout_ms == 0)
     return core_.loop.Wait(events_, timeout_ms);
-  WorkerLoad& load = core_.load;
-  load.asleep_from_us.store(base::NowUs(), std::memory_order_relaxed);
+  core_.load.FallAsleep(base::NowUs());
   const std::span<const net::Event> events = core_.loop.Wait(events_, timeout_ms);
-  const int64_t slept_us = load.SleptUs(base::NowUs());
-  load.asleep_from_us.store(0, std::memory_order_relaxed);
-  load.slept_us.store(slept_us, std::memory_order_relaxed);
+  core_.load.WakeUp(base::NowUs());
   return events;
 }
 

@@ -32,6 +32,7 @@
 #include "exec/held_replies.h"
 #include "exec/inbox.h"
 #include "exec/item_reader.h"
+#include "exec/linger.h"
 #include "exec/lock_waits.h"
 #include "exec/session_thread.h"
 #include "exec/turn.h"
@@ -72,6 +73,9 @@ class Worker final : private WaitJobOwner {
   void HandleEvent(Client& client, uint32_t ready);
   bool GiveIfAsked(Client& client);
   void TakeInbox(engine::Session& session);
+  void BeginLinger();
+  bool Lingers();
+  void EndLinger(bool found);
   void TakeHeld();
   void ReleaseIdleTables(engine::Session& session);
   void DescribeTo(engine::Session& session);
@@ -98,6 +102,7 @@ class Worker final : private WaitJobOwner {
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
+  Linger linger_;  ///< Whether the worker is about to sleep.
   int64_t described_ms_ = 0;
 
   std::atomic<Worker*> give_to_{nullptr};

@@ -1,0 +1,53 @@
+// Whether a worker that has nothing to do looks for the next requests for a moment before it
+// sleeps.
+//
+// With one request in flight on each of a few connections a worker would fall asleep after each
+// turn. On a machine that is otherwise idle, waking it costs more than its work: a core has to be
+// interrupted, and its caches have gone cold (adr/0013). Looking on pays where the next requests
+// come within some microseconds. Where they do not come, the worker puts its next try off, for
+// twice as many turns each time, so that looking in vain costs nothing that could be measured.
+//
+// Flow:   a turn ends: Begins -> while nothing is there: Goes -> requests or the end of the moment:
+// End Threads: the worker's own.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rowsocket::exec {
+
+class Linger {
+ public:
+  /// Of more clients than this a sleeping worker gets larger turns, which are worth more
+  /// (adr/0013).
+  static constexpr uint32_t kClientsMax = 8;
+  static constexpr int64_t kMomentUs = 30;
+  static constexpr uint32_t kTurnsPutOffMax = 1023;
+
+  /// Whether to look on after a turn that had requests. `clients`: that sent something of late.
+  bool Begins(uint32_t clients) {
+    if (clients > kClientsMax) return false;
+    if (turns_put_off_ == 0) return true;
+    --turns_put_off_;
+    return false;
+  }
+  void Begin(int64_t now_us) { from_us_ = now_us; }
+
+  bool is_on() const { return from_us_ != 0; }
+  bool IsOver(int64_t now_us) const { return now_us - from_us_ >= kMomentUs; }
+
+  /// `found`: requests came in that moment. Where they come less than every second time, the tries
+  /// become rare.
+  void End(bool found) {
+    from_us_ = 0;
+    miss_ = found ? miss_ / 2 : std::min(2 * miss_ + 1, kTurnsPutOffMax);
+    turns_put_off_ = found ? 0 : miss_;
+  }
+
+ private:
+  int64_t from_us_ = 0;         ///< 0: the worker does not look on.
+  uint32_t miss_ = 0;           ///< Turns that the last miss put off; half for each hit since.
+  uint32_t turns_put_off_ = 0;  ///< Turns until the next try.
+};
+
+}  // namespace rowsocket::exec

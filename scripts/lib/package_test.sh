@@ -26,6 +26,21 @@ on_machine() { # FOLDER COMMAND...
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" </dev/null
 }
 
+# Boots the machine with systemd, without a network, until booted.sh turns it off.
+boot_machine() { # FOLDER
+  on_machine "$1" apt-get install -y --no-install-recommends systemd-sysv dbus >"$repo_dir/dist/boot.log" 2>&1 || return 1
+  rm "$1/usr/sbin/policy-rc.d"
+  cp "$repo_dir/tests/package/booted.sh" "$1/srv/"
+  printf '[Unit]\nAfter=mariadb.service\n[Service]\nType=oneshot\nExecStart=/bin/bash /srv/booted.sh\n' \
+    >"$1/etc/systemd/system/booted.service"
+  mkdir -p "$1/etc/systemd/system/multi-user.target.wants"
+  ln -s ../booted.service "$1/etc/systemd/system/multi-user.target.wants/"
+  run_step "booting the machine with systemd" "$repo_dir/dist/boot.log" \
+    timeout 300 systemd-nspawn --quiet --boot --directory "$1" --register=no --keep-unit --private-network \
+    --resolv-conf=off --machine "rowsocket-test-$$" </dev/null || true
+  [[ -e $1/srv/booted.ok ]]
+}
+
 build_again_elsewhere() {
   git clone --quiet --no-hardlinks "$repo_dir" "$work/again" && "$work/again/scripts/package" "${in_package[@]}"
 }
@@ -59,5 +74,6 @@ run_package_tests() {
     die "the container failed"
   cp "$repo_dir"/dist/mariadb-plugin-rowsocket_*.deb "$repo_dir/tests/package/inside.sh" "$work/machine/srv/"
   on_machine "$work/machine" bash /srv/inside.sh "$security" "$suite"
+  boot_machine "$work/machine" || die "the booted machine failed: $(tail -n 30 "$work/machine/srv/booted.log")"
   say "1 passed, 0 failed"
 }

@@ -49,10 +49,10 @@ make_replica() { # NODE
 
 # scripts/server has made the same mapping tables on each node. A node that is started for the first
 # time forgets these transactions: a replica refuses what its primary does not know.
-start_replicas_node() { # NODE
+start_replicas_node() { # NODE [OPTION...]
   local is_new=
   [[ -e $dir/$1/data ]] || is_new=1
-  start_node "$1"
+  start_node "$@"
   [[ -z $is_new ]] || node_sql "$1" "RESET MASTER; SET GLOBAL gtid_slave_pos = ''"
 }
 
@@ -76,37 +76,90 @@ demand_acknowledgments() {
   node_sql "$(cat "$dir/primary")" "SET GLOBAL rpl_semi_sync_master_enabled = ON"
 }
 
-# The last transaction of the primary has been executed by each replica that runs.
-replicas_caught_up() {
-  local node primary position
+# One field of SHOW SLAVE STATUS.
+slave_status() { # NODE FIELD
+  run_server sql "$1" --execute "SHOW SLAVE STATUS\G" </dev/null | sed -n "s/^ *$2: //p"
+}
+
+# A thread of replication that has ended does not begin again by itself: no wait helps.
+demand_thread() { # NODE IO|SQL
+  local error
+  [[ $(slave_status "$1" "Slave_$2_Running") == No ]] || return 0
+  error=$(slave_status "$1" "Last_$2_Error")
+  die "the $2 thread of node $1 does not run: ${error:-it was stopped}"
+}
+
+# The last transaction of the primary has been executed by these replicas, or by all that run.
+replicas_caught_up() { # [NODE...]
+  local node primary position asked=("$@")
   primary=$(cat "$dir/primary")
   position=$(node_sql "$primary" "SELECT @@gtid_binlog_pos") || return 1
-  for ((node = 1; node <= nodes; ++node)); do
-    if ((node != primary)) && node_runs "$node"; then
-      [[ $(node_sql "$node" "SELECT MASTER_GTID_WAIT('$position', 1)") == 0 ]] || return 1
-    fi
+  if ((!$#)); then
+    for ((node = 1; node <= nodes; ++node)); do
+      if ((node != primary)) && node_runs "$node"; then asked+=("$node"); fi
+    done
+  fi
+  for node in "${asked[@]}"; do
+    demand_thread "$node" IO
+    demand_thread "$node" SQL
+    [[ $(node_sql "$node" "SELECT MASTER_GTID_WAIT('$position', 1)") == 0 ]] || return 1
   done
 }
 
-# A killed primary comes back as a replica. What it had written to its binary log and never heard of
-# from a replica is cut off it at the start (semi-synchronous recovery); a node that has more than the
-# primary nevertheless is refused by the primary, with an error that START SLAVE shows.
+# The last transaction of each server that wrote to the node, where the primary does not have it.
+transactions_of_its_own() { # NODE
+  local gtid state
+  local -A has=()
+  state=$(node_sql "$(cat "$dir/primary")" "SELECT @@gtid_binlog_state")
+  for gtid in ${state//,/ }; do has[${gtid%-*}]=${gtid##*-}; done
+  state=$(node_sql "$1" "SELECT @@gtid_binlog_state")
+  for gtid in ${state//,/ }; do
+    ((${gtid##*-} <= ${has[${gtid%-*}]-0})) || say "$gtid"
+  done
+}
+
+# A killed primary comes back as a replica. It may have written transactions to its binary log that no
+# replica has received, and that were acknowledged to nobody. With --init-rpl-role=SLAVE the server
+# rolls these back at its start, and cuts its binary log. A node that has more than the primary even
+# then (its commits did not wait for replicas) is refused and stopped.
 rejoin_replicas_node() {
-  [[ $1 != "$(cat "$dir/primary")" ]] || {
+  local more
+  if [[ $1 == "$(cat "$dir/primary")" ]]; then
     start_node "$1"
     make_primary "$1"
     demand_acknowledgments
     return
-  }
-  start_node "$1" --rpl-semi-sync-slave-enabled=ON
+  fi
+  start_replicas_node "$1" --read-only=ON --init-rpl-role=SLAVE
+  more=$(transactions_of_its_own "$1")
+  if [[ -n $more ]]; then
+    run_server stop "$1"
+    die "node $1 has transactions that the primary does not have, up to ${more//$'\n'/, }:" \
+      "remove $dir/$1/data and let the node rejoin; it then copies all from the primary"
+  fi
   make_replica "$1"
-  wait_for 120 "node $1 has caught up" replicas_caught_up
+  wait_for 120 "node $1 has caught up" replicas_caught_up "$1"
 }
 
+# A primary that still runs first gives all of its transactions to the replicas. When it is dead, the
+# replica that has received most has all that was acknowledged.
 promote_replicas_node() {
-  local node
-  [[ $1 != "$(cat "$dir/primary")" ]] || die "node $1 is the primary"
-  # What it has received and not executed yet comes first: that was acknowledged.
+  local node primary replicas=()
+  primary=$(cat "$dir/primary")
+  (($1 != primary)) || die "node $1 is the primary"
+  node_runs "$1" || die "node $1 does not run"
+  for ((node = 1; node <= nodes; ++node)); do
+    if ((node != primary)) && node_runs "$node"; then replicas+=("$node"); fi
+  done
+  if node_runs "$primary"; then
+    node_sql "$primary" "SET SESSION lock_wait_timeout = 30; SET GLOBAL read_only = ON"
+    wait_for 60 "the replicas have caught up" replicas_caught_up
+  fi
+  for node in "${replicas[@]}"; do node_sql "$node" "STOP SLAVE IO_THREAD"; done
+  for node in "${replicas[@]}"; do
+    (($(received "$node") <= $(received "$1"))) ||
+      die "node $node has received more than node $1: promote node $node"
+  done
   wait_for 60 "node $1 has executed what it received" has_executed_all "$1"
   make_primary "$1"
   for ((node = 1; node <= nodes; ++node)); do
@@ -116,11 +169,16 @@ promote_replicas_node() {
   demand_acknowledgments
 }
 
-has_executed_all() {
-  local status
-  status=$(run_server sql "$1" --execute "SHOW SLAVE STATUS\G" </dev/null) || return 1
-  grep -q "Slave_SQL_Running_State: Slave has read all relay log" <<<"$status" ||
-    grep -q "Slave_SQL_Running: No" <<<"$status"
+# The number of the last transaction that the replica has received.
+received() { # NODE
+  local position
+  position=$(slave_status "$1" Gtid_IO_Pos)
+  say "$((10#0${position##*-}))"
+}
+
+has_executed_all() { # NODE
+  demand_thread "$1" SQL
+  [[ $(node_sql "$1" "SELECT MASTER_GTID_WAIT('$(slave_status "$1" Gtid_IO_Pos)', 1)") == 0 ]]
 }
 
 isolate_replicas_node() {
@@ -129,5 +187,5 @@ isolate_replicas_node() {
 
 reconnect_replicas_node() {
   node_sql "$1" "START SLAVE IO_THREAD"
-  wait_for 120 "node $1 has caught up" replicas_caught_up
+  wait_for 120 "node $1 has caught up" replicas_caught_up "$1"
 }

@@ -1,6 +1,7 @@
 """Idempotency tokens: a request takes effect once, however often it is sent (H11)."""
 
 import collections
+import types
 
 import pytest
 
@@ -246,10 +247,11 @@ def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, 
 
 
 class Shopper:
-    """Takes pieces with a token each and sends the request again after every loss, until it has an answer."""
+    """Takes pieces with a token each and sends the request again after every loss, until it has an answer.
+    place.server is where the shop is now."""
 
-    def __init__(self, server, db, number):
-        self.server, self.db, self.number = server, db, number
+    def __init__(self, place, db, number):
+        self.place, self.db, self.number = place, db, number
         self.bought, self.repeated = {}, 0
 
     def run(self, stopping):
@@ -262,7 +264,7 @@ class Shopper:
                 continue
             try:
                 if client is None:
-                    client = opened(self.server, self.db)
+                    client = opened(self.place.server, self.db)
                 self.repeated += token == self.asked
                 self.asked = token
                 reply = client.request(*once(token))
@@ -278,11 +280,20 @@ class Shopper:
         return f"{self.db}-{self.number}-{count}"
 
 
-def kills_and_reconnects(server, db, rng, kills):
-    """Shoppers on a new table, while the server is killed so many times. Returns the violations, the number
-    of bought pieces, and the number of repeated requests."""
+def kill_and_start(server):
+    with clients_kept(server):
+        server.kill()
+        server.start()
+    return server
+
+
+def kills_and_reconnects(server, db, rng, kills, restart=kill_and_start):
+    """Shoppers on a new table, while the server is killed so many times. restart(server) kills the server and
+    returns the server that takes over. Returns the violations, the number of bought pieces, and the number of
+    repeated requests."""
     make_stock(server, db, STOCK)
-    shoppers = [Shopper(server, db, number) for number in range(8)]
+    place = types.SimpleNamespace(server=server)
+    shoppers = [Shopper(place, db, number) for number in range(8)]
 
     def bought():
         return sum(len(shopper.bought) for shopper in shoppers)
@@ -293,9 +304,8 @@ def kills_and_reconnects(server, db, rng, kills):
             goal = bought() + rng.randint(1, 400)
             wait_until(lambda goal=goal: crew.check() and bought() >= goal, 60, "purchases")
             if number < kills:
-                with clients_kept(server):
-                    server.kill()
-                    server.start()
+                place.server = restart(place.server)
+    server = place.server
     client, wrong = opened(server, db), []
     for shopper in shoppers:
         reply = client.request(*once(shopper.last))

@@ -28,12 +28,28 @@ class Node(Server):
     def env(self):
         return read_env(self.directory / "env")
 
+    def alive(self):
+        return (self.directory / "env").exists() and super().alive()
+
     def kill(self):
         self.cluster.run("kill", self.number, may_fail=True)  # it may have been struck already
         self.close_clients()
 
+    def slave_status(self):
+        """SHOW SLAVE STATUS, by the names of its columns."""
+        with self.sql().connection.cursor() as cursor:
+            cursor.execute("SHOW SLAVE STATUS")
+            names = [column[0] for column in cursor.description]
+            return dict(zip(names, cursor.fetchone()))
+
+    def received(self):
+        """The number of the last transaction that the replica has received. It receives no more."""
+        self.sql().run("STOP SLAVE IO_THREAD")
+        return int(self.slave_status()["Gtid_IO_Pos"].rpartition("-")[2] or 0)
+
     def rejoin(self):
         self.cluster.run("rejoin", self.number)
+        self.running = True
 
     def isolate(self):
         self.cluster.run("isolate", self.number)
@@ -71,6 +87,15 @@ class Cluster:
 
     def __getitem__(self, number):
         return self.nodes[number - 1]
+
+    @property
+    def primary(self):
+        """The node to which the others are replicas."""
+        return self[int((self.directory / "primary").read_text())]
+
+    @property
+    def replicas(self):
+        return [node for node in self.nodes if node is not self.primary]
 
     def remove(self):
         try:

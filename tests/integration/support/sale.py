@@ -124,6 +124,7 @@ class Sale:
 
     def __init__(self, server, db, connections, depth=1, rows=1, buyers=Buyer):
         allow_connections(connections)
+        self.server = server
         self.books = []      # answered requests, in the order of the answers
         self.unknown = []    # requests that were sent before the connection ended, without an answer
         self.errors = collections.Counter()

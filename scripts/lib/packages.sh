@@ -28,7 +28,7 @@ packages_for() {
     # A node that joins a Galera cluster copies the data of another one with these.
     cluster) echo rsync lsof ;;
     package) echo debhelper fakeroot git ;;
-    package-test) echo debootstrap lintian podman systemd-container ;;
+    package-test) echo debootstrap lintian podman runc systemd-container ;;
     *) die "scripts/bootstrap knows no kind of work named '$1'" ;;
   esac
 }

@@ -10,7 +10,8 @@ store=$1 base=$2 dist=$3
 name=rowsocket-test-$$
 
 podman() {
-  command podman --root "$store/images" --runroot "$store/run" --storage-driver vfs --cgroup-manager cgroupfs "$@"
+  command podman --root "$store/images" --runroot "$store/run" --storage-driver vfs --cgroup-manager cgroupfs \
+    --runtime runc "$@"
 }
 fail() { printf 'FAILED: %s\n' "$*" >&2; podman logs --tail 20 "$name" >&2 || true; exit 1; }
 # shellcheck disable=SC2317 # called by the trap
@@ -20,8 +21,9 @@ trap clean EXIT
 podman import --quiet "$base" localhost/rowsocket-base >/dev/null
 podman build --quiet --isolation chroot --network host --build-arg BASE=localhost/rowsocket-base \
   --tag localhost/rowsocket-test --file "$here/../../packaging/Containerfile" "$dist" >/dev/null
-podman run --detach --name "$name" --network none --cgroups disabled --cap-drop all \
-  --security-opt no-new-privileges localhost/rowsocket-test >/dev/null
+# podman would raise these limits, which not every machine allows.
+podman run --detach --name "$name" --network none --ulimit nofile=16384:16384 --ulimit nproc=4096:4096 \
+  --cap-drop all --security-opt no-new-privileges localhost/rowsocket-test >/dev/null
 
 inside() { podman exec "$name" "$@"; }
 for ((tries = 0; tries < 600; ++tries)); do
@@ -31,7 +33,7 @@ done
 ((tries < 600)) || fail "the server of the image does not start"
 [[ $(inside id -un) == mysql ]] || fail "the image runs as another user than mysql"
 
-inside mariadb -e "CREATE DATABASE shop; CREATE TABLE shop.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
+podman exec --user root "$name" mariadb -e "CREATE DATABASE shop; CREATE TABLE shop.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
   INSERT INTO shop.stock VALUES (7, 42)"
 # shellcheck disable=SC2016 # expanded in the container
 row=$(inside bash -c '

@@ -27,11 +27,11 @@ apt-get install -y /srv/mariadb-plugin-rowsocket_*.deb
 restart
 [[ $(systemctl show --property LimitNOFILE --value mariadb) == 131072 ]] || fail "systemd does not read the drop-in"
 [[ $(open_files) == "$(allowed)" ]] || fail "the server may open $(open_files) files, not $(allowed)"
-mariadb -e "CREATE DATABASE shop; CREATE TABLE shop.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
-  INSERT INTO shop.stock VALUES (7, 42)"
+mariadb -e "CREATE DATABASE booted; CREATE TABLE booted.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
+  INSERT INTO booted.stock VALUES (7, 42)"
 secret=$(sed -n 's/^loose_handlersocket_plain_secret = //p' /etc/mysql/mariadb.conf.d/rowsocket-load.cnf)
 exec 3<>/dev/tcp/127.0.0.1/9998
-printf 'A\t1\t%s\nP\t0\tshop\tstock\tPRIMARY\tleft_over\n0\t=\t1\t7\n' "$secret" >&3
+printf 'A\t1\t%s\nP\t0\tbooted\tstock\tPRIMARY\tleft_over\n0\t=\t1\t7\n' "$secret" >&3
 row=$(head -n 3 <&3 | tail -n 1)
 [[ $row == $'0\t1\t42' ]] || fail "the reading port answers '$row'"
 exec 3>&-

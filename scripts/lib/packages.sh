@@ -15,13 +15,13 @@ packages_for() {
       ;;
     # The server's programs load or call these at run time.
     server) echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
-    unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
+    unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     style) echo clang-format-14 clang-tidy-14 ;;
     # The script that writes the seeds reads JSON, which python3-minimal does not have.
-    fuzz) echo g++ cmake ninja-build python3 ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev ;;
-    load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev ;;
+    fuzz) echo g++ cmake ninja-build python3 ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev libssl-dev ;;
+    load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     # valgrind counts instructions.
-    live) echo ccache python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind ;;
+    live) echo ccache python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl ;;
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;

@@ -7,6 +7,8 @@
 #include <cassert>
 #include <utility>
 
+#include "net/would_block.h"
+
 namespace rowsocket::net {
 
 namespace {
@@ -19,15 +21,14 @@ constexpr uint32_t kReceiveBytesMax = BufferPool::kBufferBytesMax;
 /// socket half as often.
 constexpr uint32_t kEdges = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLET;
 
-/// A call that fails with this error is made again later: the connection has not failed.
-bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 }  // namespace
 
 // 10,000 idle connections must cost little: an idle connection has no buffers, only this object.
 static_assert(sizeof(Connection) <= 128);
 
 Connection::~Connection() {
+  if (tls_ != nullptr) [[unlikely]]
+    SayEndOfTls();
   if (counted_bytes_ != 0) context_->budget->Change(counted_bytes_, 0);
   context_->buffers.Give(in_);
   context_->buffers.Give(out_.bytes());
@@ -39,9 +40,9 @@ bool Connection::finished() const {
     case State::kPaused:
       return false;
     case State::kDraining:
-      return out_.empty();
+      return all_sent();
     case State::kLingering:
-      return out_.empty() && peer_finished_;
+      return all_sent() && peer_finished_;
     case State::kBroken:
       return true;
   }
@@ -64,22 +65,32 @@ Connection::Ready Connection::OnEvents(uint32_t events) {
 
 Connection::Received Connection::Receive(size_t in_bytes_max) {
   if (state_ == State::kBroken) return {ReceiveStatus::kError};
-  if ((WantedEvents() & EPOLLIN) == 0) return {ReceiveStatus::kWouldBlock};
+  if ((WantedEvents() & EPOLLIN) == 0) {
+    // When input is wanted again the loop tells of what the socket has, and not of what is left in
+    // the stream.
+    const bool has_left_over =
+        state_ == State::kPaused && tls_ != nullptr && tls_->has_undecrypted();
+    return {ReceiveStatus::kWouldBlock, 0, has_left_over};
+  }
   if (state_ == State::kLingering) return Discard();
   if (in_.size() >= in_bytes_max) return {ReceiveStatus::kFull, 0, true};
-  if (in_.capacity() == 0) in_ = context_->buffers.Take();
+  if (tls_ != nullptr) [[unlikely]]
+    return ReceiveTls(in_bytes_max);
+  return ReceiveInto(in_, in_bytes_max - in_.size());
+}
 
-  // Half of the room is asked for, so that the rest of a line at the front does not make the buffer
-  // grow; all room that the buffer has is used.
-  char* room = in_.Room(receive_bytes_ / 2);
-  const size_t offered =
-      std::min({in_.room(), in_bytes_max - in_.size(), size_t{kReceiveBytesMax}});
+// Half of the room is asked for, so that the rest of a line at the front does not make the buffer
+// grow; all room that the buffer has is used.
+Connection::Received Connection::ReceiveInto(base::Buffer& buffer, size_t room_max) {
+  if (buffer.capacity() == 0) buffer = context_->buffers.Take();
+  char* room = buffer.Room(receive_bytes_ / 2);
+  const size_t offered = std::min({buffer.room(), room_max, size_t{kReceiveBytesMax}});
   const ssize_t received = recv(fd_.get(), room, offered, 0);
   if (received == 0) return OnEof();
   if (received < 0) return OnReceiveError(errno);
 
   const size_t bytes = static_cast<size_t>(received);
-  in_.Commit(bytes);
+  buffer.Commit(bytes);
   if (bytes == offered) {
     receive_bytes_ = std::min(2 * receive_bytes_, kReceiveBytesMax);
   } else if (bytes < receive_bytes_ / 4) {
@@ -113,6 +124,8 @@ Connection::Received Connection::OnReceiveError(int error) {
 
 Connection::Sent Connection::Send() {
   if (state_ == State::kBroken) return {SendStatus::kError};
+  if (tls_ != nullptr) [[unlikely]]
+    return SendTls();
   size_t bytes = 0;
   const std::string_view sendable = out_.sendable();
   if (!sendable.empty()) {
@@ -134,16 +147,25 @@ void Connection::Finish() {
   if (state_ == State::kBroken) return;
   state_ = State::kLingering;
   in_.Consume(in_.size());
+  if (tls_ != nullptr) tls_->received().Consume(tls_->received().size());
   ShutDownWhenSent();
 }
 
 void Connection::Settle() {
   if (in_.empty() && in_.capacity() != 0) context_->buffers.Give(in_);
   if (out_.empty() && out_.bytes().capacity() != 0) context_->buffers.Give(out_.bytes());
+  if (tls_ == nullptr) [[likely]]
+    return;
+  for (base::Buffer* records : {&tls_->received(), &tls_->to_send()}) {
+    if (records->empty() && records->capacity() != 0) context_->buffers.Give(*records);
+  }
 }
 
 bool Connection::CountBuffers() {
-  const auto held_bytes = [this] { return in_.capacity() + out_.bytes().capacity(); };
+  const auto held_bytes = [this] {
+    const size_t records = tls_ == nullptr ? 0 : tls_->held_bytes();
+    return in_.capacity() + out_.bytes().capacity() + records;
+  };
   // The usual case: no cache line of another thread is written to.
   if (held_bytes() == counted_bytes_ && counted_bytes_ <= 2 * BufferPool::kBufferBytes) return true;
   if (context_->budget == nullptr) return true;
@@ -195,13 +217,18 @@ void Connection::Quieten(EventLoop& loop) {
 }
 
 void Connection::ShutDownWhenSent() {
-  if (state_ != State::kLingering || fin_sent_ || !out_.empty()) return;
+  if (state_ != State::kLingering || fin_sent_ || !all_sent()) return;
+  if (tls_ != nullptr) [[unlikely]] {
+    SayEndOfTls();
+    send_blocked_ = !tls_->to_send().empty();
+    if (send_blocked_) return;
+  }
   fin_sent_ = true;
   shutdown(fd_.get(), SHUT_WR);
 }
 
 void Connection::UpdatePressure() {
-  const size_t unsent = out_.unsent_bytes();
+  const size_t unsent = out_.unsent_bytes() + (tls_ == nullptr ? 0 : tls_->to_send().size());
   const size_t unsent_max = context_->buffered_bytes_max;
   if (state_ == State::kServing && unsent > unsent_max) state_ = State::kPaused;
   if (state_ == State::kPaused && unsent <= unsent_max / 2) state_ = State::kServing;

@@ -21,10 +21,16 @@
 // Limits: in() never holds more than Receive was told; out() is the owner's to limit (reply size),
 // beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's budget limits what
 // all connections hold together.
+//
+// TLS: StartTls puts a filter between the socket and in() and out(); Handshake is called until it
+// is done, and from then on everything above holds as for a plain connection (connection_tls.cc).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/buffer.h"
@@ -32,6 +38,7 @@
 #include "net/buffer_pool.h"
 #include "net/event_loop.h"
 #include "net/gated_output.h"
+#include "net/tls_stream.h"
 #include "net/unique_fd.h"
 
 namespace rowsocket::net {
@@ -52,7 +59,7 @@ class Connection {
     bool send;     ///< Call Send.
   };
   enum class ReceiveStatus : uint8_t {
-    kBytes,       ///< in() has grown by `bytes`.
+    kBytes,       ///< in() may have grown.
     kWouldBlock,  ///< The socket has no bytes, or the connection wants none.
     kFull,   ///< in() already holds as much as the caller allows: the caller must use some bytes,
              ///< hold the input or end the connection.
@@ -61,7 +68,7 @@ class Connection {
   };
   struct Received {
     ReceiveStatus status;
-    size_t bytes = 0;
+    size_t bytes = 0;            ///< Taken off the socket.
     bool may_have_more = false;  ///< No event will tell of further bytes: call Receive again.
   };
   enum class SendStatus : uint8_t {
@@ -71,7 +78,7 @@ class Connection {
   };
   struct Sent {
     SendStatus status;
-    size_t bytes = 0;
+    size_t bytes = 0;  ///< Given to the socket.
   };
 
   /// `fd` is a nonblocking stream socket.
@@ -102,6 +109,17 @@ class Connection {
 
   /// Tells which calls the events that the loop reported ask for.
   Ready OnEvents(uint32_t events);
+
+  /// The bytes at the front of what the socket has, without taking them: at most room.size(). Empty
+  /// where nothing has come; *ended tells whether nothing can come any more.
+  std::string_view Peek(std::span<char> room, bool* ended) const;
+
+  /// The connection speaks TLS from its first byte on, in() included. REQUIRES: nothing was sent.
+  void StartTls(std::unique_ptr<TlsStream> tls);
+  /// Goes on with the handshake as far as the peer's bytes allow. kFailed: the state is kBroken.
+  TlsStream::Status Handshake();
+  /// Null on a plain connection.
+  const TlsStream* tls() const { return tls_.get(); }
 
   /// One recv. in() never grows beyond `in_bytes_max` bytes.
   Received Receive(size_t in_bytes_max);
@@ -141,6 +159,13 @@ class Connection {
   void Quieten(EventLoop& loop);
 
  private:
+  Received ReceiveTls(size_t in_bytes_max);
+  Received ReceiveInto(base::Buffer& buffer, size_t room_max);
+  Sent SendTls();
+  bool SendRecords(size_t* bytes);
+  void SayEndOfTls();
+  /// Whether nothing is left to be sent.
+  bool all_sent() const { return out_.empty() && (tls_ == nullptr || tls_->to_send().empty()); }
   Received Discard();
   Received OnEof();
   Received OnReceiveError(int error);
@@ -156,13 +181,14 @@ class Connection {
   size_t counted_bytes_ = 0;  // the bytes that the budget knows of
   uint32_t interest_ = 0;
   State state_ = State::kServing;
-  bool added_ = false;  // the event loop knows the descriptor
   bool input_held_ = false;
   bool send_blocked_ = false;  // the last send took less than it was offered
-  bool hangs_up_ =
+  bool added_ : 1 = false;     // the event loop knows the descriptor
+  bool hangs_up_ : 1 =
       false;  // an event has said that FIN or worse is behind the bytes that can be received
-  bool peer_finished_ = false;  // FIN received
-  bool fin_sent_ = false;
+  bool peer_finished_ : 1 = false;  // FIN received
+  bool fin_sent_ : 1 = false;
+  std::unique_ptr<TlsStream> tls_;  // null: plain
 };
 
 }  // namespace rowsocket::net

@@ -45,6 +45,7 @@ struct Client : net::IdleLink {
   bool closes = false;           ///< The last item of this turn ends the connection.
   bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
   bool retired = false;
+  bool is_new = false;  ///< Its first byte, which has yet to come, says whether it speaks TLS.
   Away away = Away::kNo;
   uint32_t active_in = 0;  ///< The last period in which the client sent something (Crew).
   WaitJob* job = nullptr;  ///< Its job while it is in the lane or in the inbox.

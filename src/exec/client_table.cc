@@ -39,6 +39,7 @@ void ClientTable::Add(net::UniqueFd fd) {
       std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
+  client->is_new = core_.context.doorman != nullptr && net::IsTcp(client->connection.fd());
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
     Refuse(WhyNotWatched(errno).c_str());
     count_.fetch_sub(1, std::memory_order_relaxed);
@@ -53,7 +54,11 @@ void ClientTable::Add(net::UniqueFd fd) {
 void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   Client& client = *moved;
   Remember(std::move(moved));
-  Touch(client);
+  if (client.connection.state() == net::Connection::State::kBroken) return Retire(client);
+  if (has_deadline(client))
+    unauthenticated_.Insert(client, core_.clock.now_ms);
+  else
+    Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {
     Refuse(WhyNotWatched(errno).c_str());
     Retire(client);

@@ -39,6 +39,10 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.budget = &budget_;
   context_.prepare = settings.prepare;
   context_.writes = settings.writes;
+  if (settings.doorman.tls.mode != net::TlsMode::kOff) {
+    doorman_ = std::make_unique<Doorman>(settings.doorman, stats, budget_, context_.log);
+    context_.doorman = doorman_.get();
+  }
 }
 
 bool Service::Start(std::string* error) {
@@ -47,6 +51,10 @@ bool Service::Start(std::string* error) {
   for (const std::string& note : notes) context_.log(note);
   if (!listeners) return false;
   listeners_ = std::move(*listeners);
+  if (doorman_ != nullptr && !doorman_->Start()) {
+    *error = CannotStart(errno, settings_.workers_variable);
+    return false;
+  }
   workers_.resize(settings_.workers);
   crew_ = std::make_unique<Crew>(workers_, settings_.elastic, settings_.writes);
   context_.crew = crew_.get();
@@ -67,6 +75,7 @@ void Service::AskToStop() {
 void Service::Stop() {
   AskToStop();
   for (auto& worker : workers_) worker->Stop();
+  if (doorman_ != nullptr) doorman_->Stop();
   listeners_.clear();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "exec/doorman.h"
 #include "exec/worker.h"
 
 namespace rowsocket::exec {
@@ -26,6 +27,7 @@ struct ServiceSettings {
   /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
   /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
+  DoormanSettings doorman;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
   model::Limits limits;
@@ -61,6 +63,7 @@ class Service {
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Crew> crew_;
+  std::unique_ptr<Doorman> doorman_;  ///< Null where the port does not offer TLS.
   base::Mutex
       assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
 };

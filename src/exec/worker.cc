@@ -1,5 +1,6 @@
 #include "exec/worker.h"
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -20,6 +21,8 @@ constexpr int64_t kDescribeMs = 500;
 constexpr std::chrono::milliseconds kStopPatience{500};
 /// The count of an order to give all connections away.
 constexpr uint32_t kAll = UINT32_MAX;
+/// The bytes that tell how a client has begun: a header of memcached's binary dialect.
+constexpr size_t kFirstBytesMax = 24;
 
 }  // namespace
 
@@ -65,6 +68,11 @@ void Worker::Adopt(net::UniqueFd fd) {
 }
 
 void Worker::Done(WaitJobs jobs) { inbox_.Put(std::move(jobs)); }
+
+void Worker::Admitted(std::unique_ptr<Client> client) {
+  client->connection.MoveTo(clients_.connection_context());
+  inbox_.Put(std::move(client));
+}
 
 // Orders come seldom. Two orders that overlap may mix target and count, which the next order
 // repairs.
@@ -173,10 +181,41 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   if (may.send) clients_.Send(client);
   if (client.connection.state() == net::Connection::State::kBroken) {
     clients_.Retire(client);
-  } else if (may.receive && !GiveIfAsked(client)) {
+  } else if (may.receive) {
+    if (client.is_new && !Admit(client)) [[unlikely]]
+      return;
+    if (GiveIfAsked(client)) return;
     client.can_receive = true;
     clients_.MarkReady(client);
   }
+}
+
+// False where this worker has nothing more to do with what the client has sent: it speaks TLS, or
+// has to, or its first byte has yet to come. This worker goes on counting a client that is with the
+// doorman, so that the limit of connections holds meanwhile.
+bool Worker::Admit(Client& client) {
+  std::array<char, kFirstBytesMax> room;
+  bool has_ended = false;
+  const std::string_view begin = client.connection.Peek(room, &has_ended);
+  if (begin.empty()) return has_ended;
+  client.is_new = false;
+  Doorman& doorman = *core_.context.doorman;
+  if (begin.front() == net::kTlsFirstByte) {
+    clients_.Expect();
+    doorman.Put(clients_.Release(client), *this);
+    return false;
+  }
+  if (doorman.mode() != net::TlsMode::kRequired) return true;
+  RefusePlain(client, begin);
+  return false;
+}
+
+void Worker::RefusePlain(Client& client, std::string_view begin) {
+  client.frontend->RefusePlain(begin, client.connection.out().bytes());
+  client.connection.out().OpenGate();
+  client.connection.Finish();
+  core_.stats.Add(Stat::kPlainRefused);
+  clients_.Send(client);
 }
 
 // A connection moves when it has sent something and before that is received: nothing of it is under

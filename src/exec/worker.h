@@ -12,23 +12,26 @@
 //   LockWaits       requests on their way to the lane and back
 //   HeldReplies     replies that wait for other workers' commits
 //   Inbox           what other threads hand over
+// A connection that begins with TLS is handed to the port's doorman, and comes back through Inbox.
 // A part sees those below it in the order of the worker's members, and none sees the worker.
 //
-// Threads: Start, AskToStop and Stop from the service's; Adopt, GiveAway and Done from any; all
-// else on the worker's own. Lifetime: connections die with the worker. Limits: model::Limits.
-// Errors: a failed request touches its own connection only (invariant I7).
+// Threads: Start, AskToStop and Stop from the service's; Adopt, GiveAway, Done and Admitted from
+// any; all else on the worker's own. Lifetime: connections die with the worker. Limits:
+// model::Limits. Errors: a failed request touches its own connection only (invariant I7).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
 #include "exec/acceptor.h"
 #include "exec/batch_collector.h"
 #include "exec/client_table.h"
+#include "exec/doorman.h"
 #include "exec/held_replies.h"
 #include "exec/inbox.h"
 #include "exec/item_reader.h"
@@ -42,7 +45,7 @@
 
 namespace rowsocket::exec {
 
-class Worker final : private WaitJobOwner {
+class Worker final : private WaitJobOwner, private HandshakeOwner {
  public:
   explicit Worker(const WorkerContext& context);
   /// REQUIRES: the lane has stopped.
@@ -64,6 +67,7 @@ class Worker final : private WaitJobOwner {
 
  private:
   void Done(WaitJobs jobs) override;
+  void Admitted(std::unique_ptr<Client> client) override;
 
   // The thread (worker.cc).
   void Main(engine::Session* session);
@@ -71,6 +75,8 @@ class Worker final : private WaitJobOwner {
   std::span<const net::Event> WaitForEvents(int timeout_ms);
   void HandleEvents(int timeout_ms);
   void HandleEvent(Client& client, uint32_t ready);
+  bool Admit(Client& client);
+  void RefusePlain(Client& client, std::string_view begin);
   bool GiveIfAsked(Client& client);
   void TakeInbox(engine::Session& session);
   void BeginLinger();

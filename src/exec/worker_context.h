@@ -11,6 +11,7 @@
 #include "engine/session.h"
 #include "exec/commit_board.h"
 #include "exec/crew.h"
+#include "exec/doorman.h"
 #include "exec/frontend.h"
 #include "exec/stats.h"
 #include "exec/wait_lane.h"
@@ -31,6 +32,7 @@ struct WorkerContext {
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   Crew* crew = nullptr;
+  Doorman* doorman = nullptr;  ///< Null where the port does not offer TLS.
   /// Gives a new connection to the worker that has the fewest; false when there are too many.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;

@@ -269,4 +269,8 @@ void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& ou
   handlersocket::AppendError(error, &out);
 }
 
+void HandlerSocket::RefusePlain(std::string_view, base::Buffer& out) const {
+  out.Append("3\t1\tneedtls\n");
+}
+
 }  // namespace rowsocket::frontend

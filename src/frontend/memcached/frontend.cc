@@ -9,6 +9,8 @@
 #include "frontend/memcached/flush.h"
 #include "frontend/memcached/reads.h"
 #include "frontend/memcached/replies.h"
+#include "protocol/memcached/binary.h"
+#include "protocol/memcached/binary_reply.h"
 
 namespace rowsocket::frontend {
 
@@ -273,6 +275,18 @@ void Memcached::Reply(const Item& item, base::Buffer& out) const {
 
 void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   AppendEngineError(WorkOf(item).command, error, out);
+}
+
+void Memcached::RefusePlain(std::string_view begin, base::Buffer& out) const {
+  if (!begin.starts_with(memcached::kRequestMagic))
+    return out.Append("CLIENT_ERROR TLS required\r\n");
+  Command command;
+  if (begin.size() >= memcached::kHeaderBytes) {
+    const memcached::BinaryHeader header = memcached::ParseHeader(begin);
+    command.opcode = header.opcode;
+    command.opaque = header.opaque;
+  }
+  memcached::AppendBinaryStatus(command, BinaryStatus::kAuthError, &out);
 }
 
 void Memcached::CountDetails(const Work& work, bool is_answered) {

@@ -1,0 +1,205 @@
+#include "exec/doorman.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "net/tls_stream.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+constexpr size_t kEventsMax = 512;
+/// How often the doorman looks for handshakes that have taken too long.
+constexpr int kTickMs = 200;
+/// How often the log says that handshakes fail.
+constexpr int64_t kLogMs = 60'000;
+
+constexpr size_t kRecordHeaderBytes = 5;
+constexpr size_t kRecordBytesMax = 16 * 1024;
+
+/// Whether OpenSSL can make something of the first record: the record is complete, or its header is
+/// wrong.
+bool CanBegin(std::string_view received) {
+  if (received.size() < kRecordHeaderBytes) return false;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(received[i]); };
+  const size_t bytes = size_t{byte(3)} << 8 | byte(4);
+  return byte(1) != 3 || bytes > kRecordBytesMax || received.size() >= kRecordHeaderBytes + bytes;
+}
+
+}  // namespace
+
+Doorman::Doorman(const DoormanSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
+                 std::function<void(const std::string&)> log)
+    : settings_(settings), log_(std::move(log)), stats_(stats) {
+  connection_context_.budget = &budget;
+  deadlines_.SetTimeout(int64_t{settings.timeout_s} * 1000);
+}
+
+bool Doorman::Start() {
+  if (!loop_.Open()) return false;
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+    return false;
+  }
+  return true;
+}
+
+void Doorman::Stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_relaxed);
+  loop_.Wake();
+  thread_.join();
+}
+
+void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
+  client->connection.MoveTo(connection_context_);
+  {
+    const base::MutexLock lock(mutex_);
+    new_.push_back({std::move(client), &owner});
+  }
+  loop_.Wake();
+}
+
+void Doorman::Main() {
+  std::array<net::Event, kEventsMax> events;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    for (const net::Event& event : loop_.Wait(events, guests_.empty() ? -1 : kTickMs)) {
+      // An earlier event of this round may have ended the handshake.
+      const auto found = guests_.find(static_cast<Client*>(event.tag()));
+      if (found == guests_.end()) continue;
+      found->second.client->connection.OnEvents(event.ready());
+      GoOn(found->second);
+    }
+    TakeNew();
+    CloseExpired();
+    BeginWaiting();
+    if (guests_.empty()) connection_context_.buffers.Trim();
+  }
+  guests_.clear();
+}
+
+void Doorman::TakeNew() {
+  std::vector<Guest> arrived;
+  {
+    const base::MutexLock lock(mutex_);
+    arrived.swap(new_);
+  }
+  for (Guest& guest : arrived) Welcome(std::move(guest));
+}
+
+void Doorman::Welcome(Guest arrived) {
+  Client* const client = arrived.client.get();
+  Guest& guest = guests_.emplace(client, std::move(arrived)).first->second;
+  deadlines_.Insert(*client, base::CoarseNowMs());
+  GoOn(guest);
+}
+
+/// Does what can be done now; the guest may be gone afterwards.
+void Doorman::GoOn(Guest& guest) {
+  try {
+    if (guest.stage == Stage::kHello)
+      ReadHello(guest);
+    else if (guest.stage == Stage::kShakes)
+      Shake(guest);
+  } catch (const std::bad_alloc&) {
+    Fail(guest, "out of memory");
+  }
+}
+
+// OpenSSL keeps 20 KiB for a handshake that has begun, so that it begins when the client has sent
+// all that the first step needs.
+void Doorman::ReadHello(Guest& guest) {
+  net::Connection& connection = guest.client->connection;
+  net::Connection::Received received{};
+  do {
+    received = connection.Receive(kRecordHeaderBytes + kRecordBytesMax);
+  } while (received.may_have_more && !CanBegin(connection.in().view()));
+  if (connection.state() != net::Connection::State::kServing) {
+    return Fail(guest, "the client has gone");
+  }
+  if (CanBegin(connection.in().view())) {
+    guest.stage = Stage::kWaits;
+    waiting_.push_back(guest.client.get());
+  }
+  if (!connection.CountBuffers()) return Fail(guest, "out of memory for buffers");
+  if (!connection.UpdateInterest(loop_, guest.client.get())) {
+    Fail(guest, "cannot watch a socket");
+  }
+}
+
+void Doorman::BeginWaiting() {
+  while (!waiting_.empty() && shaking_ < kHandshakesMax) {
+    Guest& guest = guests_.at(waiting_.front());
+    waiting_.pop_front();
+    try {
+      Begin(guest);
+    } catch (const std::bad_alloc&) {
+      Fail(guest, "out of memory");
+    }
+  }
+}
+
+void Doorman::Begin(Guest& guest) {
+  auto stream = net::TlsStream::Make(settings_.tls);
+  if (stream == nullptr) return Fail(guest, "the server has no certificate (ssl_cert, ssl_key)");
+  guest.client->connection.StartTls(std::move(stream));
+  guest.stage = Stage::kShakes;
+  ++shaking_;
+  Shake(guest);
+}
+
+void Doorman::Shake(Guest& guest) {
+  net::Connection& connection = guest.client->connection;
+  switch (connection.Handshake()) {
+    case net::TlsStream::Status::kDone:
+      stats_.Add(Stat::kTlsHandshakes);
+      return GiveBack(guest);
+    case net::TlsStream::Status::kNeedsInput:
+      if (!connection.CountBuffers()) return Fail(guest, "out of memory for buffers");
+      if (connection.UpdateInterest(loop_, guest.client.get())) return;
+      return Fail(guest, "cannot watch a socket");
+    default:
+      return Fail(guest, connection.tls()->WhyFailed());
+  }
+}
+
+void Doorman::CloseExpired() {
+  const int64_t now_ms = base::CoarseNowMs();
+  while (Client* const client = deadlines_.Expired(now_ms)) {
+    stats_.Add(Stat::kConnectionsTimedOut);
+    Fail(guests_.at(client), "the handshake took too long");
+  }
+}
+
+void Doorman::Fail(Guest& guest, std::string_view why) {
+  stats_.Add(Stat::kTlsFailed);
+  const int64_t now_ms = base::CoarseNowMs();
+  if (now_ms - logged_ms_ >= kLogMs) {
+    logged_ms_ = now_ms;
+    log_("a TLS handshake has failed: " + std::string(why));
+  }
+  guest.client->connection.Abort();
+  GiveBack(guest);
+}
+
+void Doorman::GiveBack(Guest& guest) {
+  if (guest.stage == Stage::kShakes) --shaking_;
+  Client* const client = guest.client.get();
+  if (guest.stage == Stage::kWaits) std::erase(waiting_, client);
+  client->Unlink();
+  client->connection.Suspend(loop_);
+  HandshakeOwner& owner = *guest.owner;
+  std::unique_ptr<Client> given = std::move(guest.client);
+  guests_.erase(client);
+  owner.Admitted(std::move(given));
+}
+
+}  // namespace rowsocket::exec

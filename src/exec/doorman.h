@@ -1,0 +1,113 @@
+// The thread that does the TLS handshakes of a port, so that a handshake, which takes as long as a
+// hundred finds, keeps no other connection of a worker waiting.
+//
+// Flow: a worker sees the first byte of TLS: Put -> the handshake on the doorman's thread
+//       -> HandshakeOwner::Admitted, with a connection that speaks TLS, or that is kBroken
+//
+//   kHello   the first record is not complete: the connection costs no more than its bytes
+//   kWaits   kHandshakesMax others are being done
+//   kShakes  OpenSSL has the handshake
+//
+// Threads: Put from any; Start and Stop from the service's; the rest on the doorman's own.
+// Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
+// DoormanSettings; kHandshakesMax of them are done at a time. Errors: a handshake that fails
+// is counted, and told to the log once a minute.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "exec/client.h"
+#include "exec/stats.h"
+#include "net/buffer_budget.h"
+#include "net/connection.h"
+#include "net/event_loop.h"
+#include "net/idle_list.h"
+#include "net/tls.h"
+
+namespace rowsocket::exec {
+
+/// Gets connections back from the doorman.
+class HandshakeOwner {
+ public:
+  /// Called on the doorman's thread. The connection is suspended, and still refers to the doorman's
+  /// net::ConnectionContext.
+  virtual void Admitted(std::unique_ptr<Client> client) = 0;
+
+ protected:
+  ~HandshakeOwner() = default;
+};
+
+/// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
+inline constexpr uint32_t kHandshakesMax = 2048;
+
+struct DoormanSettings {
+  net::TlsSettings tls;
+  uint32_t timeout_s = 10;  ///< 0: no limit.
+};
+
+class Doorman {
+ public:
+  Doorman(const DoormanSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
+          std::function<void(const std::string&)> log);
+  ~Doorman() { Stop(); }
+  Doorman(const Doorman&) = delete;
+  Doorman& operator=(const Doorman&) = delete;
+
+  /// False when no thread or file descriptor can be had: errno says which.
+  bool Start();
+  void Stop();
+
+  /// Takes a connection over that has received nothing yet. REQUIRES: it is suspended.
+  void Put(std::unique_ptr<Client> client, HandshakeOwner& owner);
+
+  net::TlsMode mode() const { return settings_.tls.mode; }
+
+ private:
+  enum class Stage : uint8_t { kHello, kWaits, kShakes };
+  struct Guest {
+    std::unique_ptr<Client> client;
+    HandshakeOwner* owner = nullptr;
+    Stage stage = Stage::kHello;
+  };
+
+  void Main();
+  void TakeNew();
+  void Welcome(Guest guest);
+  void GoOn(Guest& guest);
+  void ReadHello(Guest& guest);
+  void Shake(Guest& guest);
+  void BeginWaiting();
+  void Begin(Guest& guest);
+  void CloseExpired();
+  void Fail(Guest& guest, std::string_view why);
+  void GiveBack(Guest& guest);
+
+  const DoormanSettings settings_;
+  const std::function<void(const std::string&)> log_;
+  StatBlock stats_;
+  net::ConnectionContext connection_context_;
+  net::EventLoop loop_;
+  std::atomic<bool> stopping_{false};
+
+  base::Mutex mutex_;
+  std::vector<Guest> new_ GUARDED_BY(mutex_);
+
+  std::unordered_map<Client*, Guest> guests_;
+  std::deque<Client*> waiting_;  ///< In kWaits, in the order in which they came.
+  net::IdleList<Client> deadlines_{0};
+  uint32_t shaking_ = 0;  ///< How many are in kShakes.
+  int64_t logged_ms_ = -3'600'000;
+  std::thread thread_;
+};
+
+}  // namespace rowsocket::exec

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/options.h"
+#include "bench/stream.h"
 #include "bench/workload.h"
-#include "net/unique_fd.h"
 
 namespace rowsocket::bench {
 
@@ -19,6 +19,6 @@ inline constexpr size_t kConnectWave = 64;
 
 /// `says_hello` false: only connects, without proof that the server has accepted the connections.
 bool OpenConnections(const Options& options, Workload* workload, size_t count, bool says_hello,
-                     std::vector<net::UniqueFd>* connections, std::string* error);
+                     std::vector<Stream>* connections, std::string* error);
 
 }  // namespace rowsocket::bench

@@ -218,7 +218,7 @@ class Run {
   const Options& options_;
   Shared shared_;
   std::unique_ptr<Workload> idle_workload_;
-  std::vector<net::UniqueFd> idle_;
+  std::vector<Stream> idle_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<std::thread> threads_;
   Barrier barrier_;

@@ -68,6 +68,7 @@ void AddRunOptions(CLI::App* app, Options* o) {
   app->add_option("--host", o->host, "IPv4 or IPv6 address");
   app->add_option("--port", o->port, "TCP port");
   app->add_option("--socket", o->socket_path, "path of a UNIX socket, instead of host and port");
+  app->add_flag("--tls", o->tls, "TLS; the server's certificate is not checked");
   app->add_option("--auth", o->auth, "HandlerSocket's secret");
   app->add_option("--user", o->user, "SQL");
   app->add_option("--password", o->password, "SQL");

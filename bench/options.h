@@ -25,6 +25,7 @@ struct Options {
   uint16_t port = 0;
   std::string socket_path;
   std::string auth;
+  bool tls = false;
   std::string user = "root";
   std::string password;
 

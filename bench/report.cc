@@ -28,6 +28,7 @@ Json OptionsJson(const Options& o) {
           {"host", o.host},
           {"port", o.port},
           {"socket", o.socket_path},
+          {"tls", o.tls},
           {"connections", o.connections},
           {"depth", o.depth},
           {"threads", o.threads},

@@ -1,7 +1,6 @@
 #include "bench/stream_runner.h"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,19 +24,19 @@ StreamRunner::~StreamRunner() = default;
 
 bool StreamRunner::Connect(std::string* error) {
   if (!OpenEpoll(error)) return false;
-  std::vector<net::UniqueFd> opened;
+  std::vector<Stream> opened;
   if (!OpenConnections(options_, workload_.get(), connections_.size(), true, &opened, error)) {
     return false;
   }
   for (size_t i = 0; i < connections_.size(); ++i) {
     Connection* connection = &connections_[i];
     connection->number = i;
-    connection->fd = std::move(opened[i]);
+    connection->stream = std::move(opened[i]);
     connection->sent.resize(options_.depth);
     connection->keys.resize(options_.depth * keys_per_request_);
     epoll_event event = {EPOLLIN, {connection}};
-    if (!SetNonBlocking(connection->fd.get()) ||
-        epoll_ctl(epoll(), EPOLL_CTL_ADD, connection->fd.get(), &event) != 0) {
+    if (!SetNonBlocking(connection->stream.fd()) ||
+        epoll_ctl(epoll(), EPOLL_CTL_ADD, connection->stream.fd(), &event) != 0) {
       *error = std::string("epoll_ctl: ") + strerror(errno);
       return false;
     }
@@ -50,11 +49,13 @@ void StreamRunner::Fill(size_t number, int64_t now) { FillConnection(&connection
 void StreamRunner::OnReady(void* tag, uint32_t events) {
   auto* connection = static_cast<Connection*>(tag);
   if ((events & EPOLLOUT) != 0) SendUnsent(connection);
-  if ((events & ~EPOLLOUT) != 0) Receive(connection);
+  if ((events & ~EPOLLOUT) == 0) return;
+  while (Receive(connection) && connection->stream.has_pending()) {
+  }
 }
 
 void StreamRunner::FillConnection(Connection* connection, int64_t now) {
-  if (!connection->fd.valid()) return;
+  if (!connection->stream.valid()) return;
   const size_t request_bytes_max = workload_->RequestBytesMax();
   char* const begin = output_.data();
   char* at = begin;
@@ -64,7 +65,7 @@ void StreamRunner::FillConnection(Connection* connection, int64_t now) {
     if (at + request_bytes_max > begin + output_.size()) {
       Send(connection, begin, static_cast<size_t>(at - begin));
       at = begin;
-      if (!connection->fd.valid()) return;
+      if (!connection->stream.valid()) return;
       continue;
     }
     size_t slot = connection->first + connection->in_flight;
@@ -84,7 +85,7 @@ void StreamRunner::Send(Connection* connection, const char* bytes, size_t count)
     connection->unsent.append(bytes, count);
     return;
   }
-  const ssize_t sent = send(connection->fd.get(), bytes, count, MSG_NOSIGNAL);
+  const ssize_t sent = connection->stream.Send(bytes, count);
   if (sent < 0 && errno != EAGAIN) {
     Lose(connection);
     return;
@@ -94,13 +95,13 @@ void StreamRunner::Send(Connection* connection, const char* bytes, size_t count)
   connection->unsent.assign(bytes + taken, count - taken);
   connection->waits_to_send = true;
   epoll_event event = {EPOLLIN | EPOLLOUT, {connection}};
-  epoll_ctl(epoll(), EPOLL_CTL_MOD, connection->fd.get(), &event);
+  epoll_ctl(epoll(), EPOLL_CTL_MOD, connection->stream.fd(), &event);
 }
 
 void StreamRunner::SendUnsent(Connection* connection) {
   if (!connection->waits_to_send) return;
-  const ssize_t sent = send(connection->fd.get(), connection->unsent.data(),
-                            connection->unsent.size(), MSG_NOSIGNAL);
+  const ssize_t sent =
+      connection->stream.Send(connection->unsent.data(), connection->unsent.size());
   if (sent < 0 && errno != EAGAIN) {
     Lose(connection);
     return;
@@ -109,16 +110,16 @@ void StreamRunner::SendUnsent(Connection* connection) {
   if (!connection->unsent.empty()) return;
   connection->waits_to_send = false;
   epoll_event event = {EPOLLIN, {connection}};
-  epoll_ctl(epoll(), EPOLL_CTL_MOD, connection->fd.get(), &event);
+  epoll_ctl(epoll(), EPOLL_CTL_MOD, connection->stream.fd(), &event);
 }
 
-void StreamRunner::Receive(Connection* connection) {
-  if (!connection->fd.valid()) return;
-  const ssize_t count = recv(connection->fd.get(), input_.data(), input_.size(), 0);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+bool StreamRunner::Receive(Connection* connection) {
+  if (!connection->stream.valid()) return false;
+  const ssize_t count = connection->stream.Receive(input_.data(), input_.size());
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
     Lose(connection);
-    return;
+    return false;
   }
   const int64_t now = NowNs();
   std::string_view received(input_.data(), static_cast<size_t>(count));
@@ -130,6 +131,7 @@ void StreamRunner::Receive(Connection* connection) {
     connection->received.erase(0, JudgeAll(connection, connection->received, now));
   }
   FillConnection(connection, now);
+  return true;
 }
 
 size_t StreamRunner::JudgeAll(Connection* connection, std::string_view received, int64_t now) {
@@ -161,8 +163,8 @@ void StreamRunner::Judge(Connection* connection, const Checked& checked, int64_t
 }
 
 void StreamRunner::Lose(Connection* connection) {
-  if (!connection->fd.valid()) return;
-  connection->fd.Reset();
+  if (!connection->stream.valid()) return;
+  connection->stream.Close();
   CountLost(connection->in_flight);
   connection->in_flight = 0;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/runner.h"
-#include "net/unique_fd.h"
+#include "bench/stream.h"
 
 namespace rowsocket::bench {
 
@@ -32,7 +32,7 @@ class StreamRunner : public Runner {
  private:
   struct Connection {
     size_t number = 0;
-    net::UniqueFd fd;
+    Stream stream;
     std::vector<Sent> sent;      ///< A ring of `depth` requests.
     std::vector<uint64_t> keys;  ///< KeysPerRequest keys for each request in `sent`.
     size_t first = 0;
@@ -46,7 +46,8 @@ class StreamRunner : public Runner {
   void FillConnection(Connection* connection, int64_t now);
   void Send(Connection* connection, const char* bytes, size_t count);
   void SendUnsent(Connection* connection);
-  void Receive(Connection* connection);
+  /// False when there was nothing to receive.
+  bool Receive(Connection* connection);
   /// Returns the number of bytes that belong to complete replies.
   size_t JudgeAll(Connection* connection, std::string_view received, int64_t now);
   void Judge(Connection* connection, const Checked& checked, int64_t now);

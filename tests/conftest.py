@@ -12,6 +12,9 @@ def pytest_addoption(parser):
                          " bundled_wrong are expected to fail")
     group.addoption("--seed", type=int, default=None,
                     help="seed of all random choices (default: a random one, printed)")
+    group.addoption("--tls", action="store_true",
+                    help="every server requires TLS over TCP, and the clients of both protocols in Python"
+                         " speak it; for suites that use no other clients")
     group.addoption("--keep", action="store_true",
                     help="leave the directories of the private servers in place")
 

@@ -12,6 +12,9 @@ import pymysql
 import pytest
 
 import hs
+import mc
+import server as server_module
+import tls
 from lostcache import LostCache
 from mc_tables import Container
 from private_servers import create, remove, servers
@@ -22,8 +25,18 @@ _schema_numbers = itertools.count(1)
 
 def pytest_configure(config):
     interrupt_on_signals()
+    if config.getoption("--tls"):
+        require_tls()
     if config.getoption("--plugin") == "bundled":  # the bundled plugin leaves many requests without an answer
         hs.TIMEOUT_S = 3.0
+
+
+def require_tls():
+    """Makes all servers and clients of this run speak TLS."""
+    certificates = tls.Certificates.shared()
+    server_module.EXTRA_OPTIONS = [*certificates.options(), "--loose-handlersocket-ssl=REQUIRED",
+                                   "--loose-daemon-memcached-ssl=REQUIRED"]
+    hs.TLS = mc.TLS = certificates.context()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -47,9 +47,11 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
   }
   if (!FindAddresses({{}, {}, mode.socket, {}}, addresses, error)) return false;
   for (const net::Address& address : *addresses) {
-    if (mode.secret.empty() && !net::IsLoopback(address)) {
+    if (mode.secret.empty() && !AdmitsByCertificate(variables_.tls) && !net::IsLoopback(address)) {
       *error = "refusing to listen on " + net::ToText(address) + " without a secret: set " +
-               mode.secret_variable + ", or set handlersocket_address to 127.0.0.1";
+               mode.secret_variable +
+               ", or set handlersocket_ssl and handlersocket_ssl_client_cert to REQUIRED, or set "
+               "handlersocket_address to 127.0.0.1";
       return false;
     }
   }
@@ -84,6 +86,10 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   // is.
   if (!mode.secret.empty()) service.listen.unix_mode = 0777;
   service.limits = variables_.limits;
+  service.doorman.timeout_s = variables_.limits.auth_timeout_s;
+  if (!MakeTls(variables_.tls, "handlersocket", mode.name, &service.doorman.tls, error)) {
+    return false;
+  }
   if (frontend->secret.empty()) service.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   frontends_.push_back(std::move(frontend));

@@ -9,6 +9,7 @@
 
 #include "frontend/handlersocket/frontend.h"
 #include "plugin/protocol.h"
+#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
@@ -21,6 +22,7 @@ struct HandlerSocketVariables {
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
   net::ListenOptions listen;
+  TlsVariables tls;
   frontend::TokenSettings tokens;
   model::Limits limits;
 };

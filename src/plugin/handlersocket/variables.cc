@@ -22,6 +22,7 @@ unsigned threads, threads_wr, lock_wait_threads;
 unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
 unsigned token_ttl_s;
+unsigned long ssl, ssl_client_cert;
 my_bool tokens;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
@@ -62,6 +63,7 @@ HandlerSocketVariables TakeVariables() {
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
+  variables.tls = {static_cast<net::TlsMode>(ssl), static_cast<ClientCert>(ssl_client_cert)};
   variables.tokens.enabled = tokens;
   variables.tokens.ttl_s = token_ttl_s;
   variables.limits.line_bytes_max = line_max_bytes;
@@ -143,6 +145,13 @@ MYSQL_SYSVAR_BOOL(
 MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
                   "Seconds for which a token and its answer are kept", nullptr, nullptr, 86400, 1,
                   1u << 30, 0);
+MYSQL_SYSVAR_ENUM(ssl, ssl, PLUGIN_VAR_READONLY,
+                  "TLS with the server's certificate (ssl_cert, ssl_key): ON: the client's first "
+                  "byte decides; REQUIRED: plain TCP connections are refused",
+                  nullptr, nullptr, static_cast<unsigned long>(net::TlsMode::kOff), &tls_modes);
+MYSQL_SYSVAR_ENUM(ssl_client_cert, ssl_client_cert, PLUGIN_VAR_READONLY,
+                  "REQUIRED: a TLS client needs a certificate of an authority in ssl_ca", nullptr,
+                  nullptr, static_cast<unsigned long>(ClientCert::kOptional), &client_cert_modes);
 MYSQL_SYSVAR_UINT(index_ids_max, index_ids_max, PLUGIN_VAR_READONLY,
                   "Index ids that a connection may open", nullptr, nullptr, 1024, 1, 1u << 20, 0);
 MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one request", nullptr,
@@ -182,6 +191,8 @@ st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(address),
                                 MYSQL_SYSVAR(line_max_bytes),
                                 MYSQL_SYSVAR(tokens),
                                 MYSQL_SYSVAR(token_ttl),
+                                MYSQL_SYSVAR(ssl),
+                                MYSQL_SYSVAR(ssl_client_cert),
                                 MYSQL_SYSVAR(index_ids_max),
                                 MYSQL_SYSVAR(values_max),
                                 MYSQL_SYSVAR(reply_max_bytes),

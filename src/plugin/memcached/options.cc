@@ -85,6 +85,10 @@ bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std
   const std::vector<std::string_view> words = Words(text);
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
+    if (word == "-Z" || word == "--enable-ssl") {
+      options->needs_tls = true;
+      continue;
+    }
     const bool has_value_behind = i + 1 < words.size() && !IsOption(words[i + 1]);
     if (!IsOption(word) || kUnderstood.find(word[1]) == std::string_view::npos) {
       options->unused.emplace_back(word);

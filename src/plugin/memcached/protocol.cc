@@ -44,9 +44,17 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   MakeShared(addresses, stats);
-  settings->ports.push_back({MakeService(addresses),
+  exec::ServiceSettings service = MakeService(addresses);
+  if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
+  settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },
                              /*note=*/""});
+  WarnAboutAddresses(addresses);
+  return true;
+}
+
+void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {
+  if (AdmitsByCertificate(variables_.tls)) return;
   for (const net::Address& address : addresses) {
     if (net::IsLoopback(address)) continue;
     sql_print_warning(
@@ -54,7 +62,6 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
         "innodb_memcache.containers maps: the protocol has no password",
         net::ToText(address).c_str());
   }
-  return true;
 }
 
 exec::ServiceSettings MemcachedProtocol::MakeService(const std::vector<net::Address>& addresses) {
@@ -106,6 +113,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   if (options.socket_mode) variables_.listen.unix_mode = *options.socket_mode;
   if (options.threads) variables_.threads = *options.threads;
   if (options.connections) variables_.limits.connections_max = *options.connections;
+  if (options.needs_tls) variables_.tls.mode = net::TlsMode::kRequired;
   if (options.item_bytes_max) variables_.limits.item_bytes_max = *options.item_bytes_max;
   // The limits are those of the variables of the same meaning.
   constexpr unsigned kThreadsMax = 3000;

@@ -11,6 +11,7 @@
 #include "frontend/memcached/frontend.h"
 #include "frontend/memcached/housekeeper.h"
 #include "plugin/protocol.h"
+#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
@@ -24,6 +25,7 @@ struct MemcachedVariables {
   bool may_flush = false;
   /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
   const my_bool* keeps_house_on_replica = nullptr;
+  TlsVariables tls;
   net::ListenOptions listen;
   model::Limits limits;
   const std::atomic<int64_t>* clock_offset_ms = nullptr;  ///< See MemcachedSettings.
@@ -44,6 +46,7 @@ class MemcachedProtocol final : public Protocol {
  private:
   bool ApplyOptions(std::string* error);
   exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses);
+  void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
   void MakeShared(const std::vector<net::Address>& addresses, const exec::StatRegistry& stats);
 
   MemcachedVariables variables_;

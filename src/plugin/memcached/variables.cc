@@ -21,6 +21,7 @@ unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbu
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 my_bool enable_binlog, flush_all, housekeeping_on_replica;
+unsigned long ssl, ssl_client_cert;
 longlong clock_offset_s;
 
 /// The value of clock_offset_s in milliseconds, for the threads that ask for the time.
@@ -41,6 +42,7 @@ MemcachedVariables TakeVariables() {
   variables.wrlock_timeout_s = wrlock_timeout_s;
   variables.purge_rows_per_second = purge_rows_per_second;
   variables.may_flush = flush_all;
+  variables.tls = {static_cast<net::TlsMode>(ssl), static_cast<ClientCert>(ssl_client_cert)};
   variables.keeps_house_on_replica = &housekeeping_on_replica;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
@@ -60,9 +62,10 @@ void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
   clock_offset_ms.store(clock_offset_s * 1000);
 }
 
-MYSQL_SYSVAR_STR(option, option, kReadOnlyString,
-                 "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I",
-                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(
+    option, option, kReadOnlyString,
+    "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I -Z", nullptr,
+    nullptr, nullptr);
 MYSQL_SYSVAR_STR(
     engine_lib_name, engine_lib_name, kReadOnlyString,
     "Accepted for MySQL's configurations: there is one engine, and it is in this library", nullptr,
@@ -126,6 +129,13 @@ MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
                        nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections", nullptr,
                   nullptr, 65536, 1, 1u << 20, 0);
+MYSQL_SYSVAR_ENUM(ssl, ssl, PLUGIN_VAR_READONLY,
+                  "TLS with the server's certificate (ssl_cert, ssl_key): ON: the client's first "
+                  "byte decides; REQUIRED: plain TCP connections are refused",
+                  nullptr, nullptr, static_cast<unsigned long>(net::TlsMode::kOff), &tls_modes);
+MYSQL_SYSVAR_ENUM(ssl_client_cert, ssl_client_cert, PLUGIN_VAR_READONLY,
+                  "REQUIRED: a TLS client needs a certificate of an authority in ssl_ca", nullptr,
+                  nullptr, static_cast<unsigned long>(ClientCert::kOptional), &client_cert_modes);
 MYSQL_SYSVAR_UINT(purge_rows_per_second, purge_rows_per_second, PLUGIN_VAR_READONLY,
                   "Expired rows of a container that are removed in a second; 0: none", nullptr,
                   nullptr, 1000, 0, 10000000, 0);
@@ -159,6 +169,8 @@ st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(option),
                                 MYSQL_SYSVAR(buffer_max_bytes),
                                 MYSQL_SYSVAR(memory_max_bytes),
                                 MYSQL_SYSVAR(connections_max),
+                                MYSQL_SYSVAR(ssl),
+                                MYSQL_SYSVAR(ssl_client_cert),
                                 MYSQL_SYSVAR(purge_rows_per_second),
                                 MYSQL_SYSVAR(housekeeping_on_replica),
                                 MYSQL_SYSVAR(clock_offset),

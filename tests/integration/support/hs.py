@@ -14,6 +14,7 @@ import socket
 import time
 
 TIMEOUT_S = 15.0
+TLS = None  # with pytest --tls: the ssl.SSLContext of all clients over TCP
 
 
 class Closed(Exception):
@@ -145,9 +146,10 @@ def find_tokens(index_id, op, keys, limit=None, offset=None, *, within=None, fil
 
 
 class Client:
-    """One connection. address: (host, port), or the path of a UNIX socket."""
+    """One connection. address: (host, port), or the path of a UNIX socket. tls: an ssl.SSLContext; by
+    default TLS, over TCP."""
 
-    def __init__(self, address, timeout_s=None, receive_buffer_bytes=None):
+    def __init__(self, address, timeout_s=None, receive_buffer_bytes=None, tls=None):
         timeout_s = timeout_s or TIMEOUT_S
         if isinstance(address, str):
             self.sock = socket.socket(socket.AF_UNIX)
@@ -163,6 +165,9 @@ class Client:
         self.next_id = 0
         try:
             self.sock.connect(address)
+            tls = tls or (None if isinstance(address, str) else TLS)
+            if tls:
+                self.sock = tls.wrap_socket(self.sock)
         except BaseException:
             self.sock.close()
             raise
@@ -238,7 +243,12 @@ class Client:
 
     def readable(self, within_s):
         """Whether something (a reply or the end) arrives within that many seconds."""
-        return bool(self.buffer) or bool(select.select([self.sock], [], [], within_s)[0])
+        return bool(self.buffer) or self._pending() or bool(
+            select.select([self.sock], [], [], within_s)[0])
+
+    def _pending(self):
+        """Whether TLS has decrypted bytes of which the socket knows nothing any more."""
+        return hasattr(self.sock, "pending") and self.sock.pending() > 0
 
     def at_end(self, timeout_s=None):
         """Waits for the server to close the connection: True, or TimeoutError."""
@@ -247,7 +257,8 @@ class Client:
 
     def half_close(self):
         """Ends the sending side; replies can still come."""
-        self.sock.shutdown(socket.SHUT_WR)
+        # SSLSocket's own shutdown would end the decryption of what still comes.
+        socket.socket.shutdown(self.sock, socket.SHUT_WR)
 
     # Requests.
 
@@ -277,7 +288,9 @@ class Client:
         while len(lines) < count:
             left = deadline - time.monotonic()
             readable, writable, _ = select.select(
-                [self.sock], [self.sock] if sent < len(data) else [], [], max(left, 0))
+                [self.sock], [self.sock] if sent < len(data) else [], [],
+                0 if self._pending() else max(left, 0))
+            readable = readable or self._pending()
             if not readable and not writable:
                 raise TimeoutError(f"{len(lines)} of {count} replies in time")
             if writable:

@@ -16,6 +16,7 @@ import time
 from server import cache_dir, read_env, wait_until
 
 TIMEOUT_S = 10.0
+TLS = None  # with pytest --tls: the ssl.SSLContext of all clients of Rowsocket over TCP
 
 # Binary opcodes.
 GET, SET, ADD, REPLACE, DELETE, INCR, DECR, QUIT, FLUSH, GETQ, NOOP, VERSION, GETK, GETKQ = range(14)
@@ -65,15 +66,17 @@ class Packet:
 
 
 class Client:
-    """One connection. address: (host, port) or the path of a UNIX socket."""
+    """One connection. address: (host, port) or the path of a UNIX socket. tls: an ssl.SSLContext."""
 
-    def __init__(self, address, timeout_s=TIMEOUT_S):
+    def __init__(self, address, timeout_s=TIMEOUT_S, tls=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout_s)
         self.socket.connect(address)
         if family == socket.AF_INET:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket)
         self.buffer = b""
 
     def close(self):
@@ -220,7 +223,7 @@ def memcached_env():
 
 def connect(server, **kwargs):
     """A client of a private server's memcached port; closed at the end of the test."""
-    client = Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"])), **kwargs)
+    client = Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"])), **{"tls": TLS, **kwargs})
     server.clients.append(client)
     return client
 

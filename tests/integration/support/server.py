@@ -16,6 +16,7 @@ import hs
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 SCRIPT = REPOSITORY / "scripts" / "server"
 START_TIMEOUT_S = 90
+EXTRA_OPTIONS = []  # of every server, in front of its own: pytest --tls
 
 
 def interrupt_on_signals():
@@ -187,8 +188,8 @@ class Server:
             self.options = list(options)
         command = [str(SCRIPT), "start", str(self.directory), "--server", self.server,
                    "--plugin", self.plugin]
-        if self.options:
-            command += ["--", *self.options]
+        if EXTRA_OPTIONS or self.options:
+            command += ["--", *EXTRA_OPTIONS, *self.options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False,
                               env={**os.environ, **self.environment})

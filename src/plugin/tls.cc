@@ -1,0 +1,53 @@
+#include "plugin/tls.h"
+
+#include "server_tls.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+const char* tls_mode_names[] = {"OFF", "ON", "REQUIRED", nullptr};
+const char* client_cert_names[] = {"OPTIONAL", "REQUIRED", nullptr};
+
+class ServersContext final : public net::TlsContext {
+ public:
+  ssl_st* NewSsl() override { return engine::server::NewServerSsl(); }
+};
+
+ServersContext servers_context;
+
+TYPELIB MakeTypelib(const char** names, unsigned count) {
+  TYPELIB made{};
+  made.count = count;
+  made.name = "";
+  made.type_names = names;
+  return made;
+}
+
+}  // namespace
+
+TYPELIB tls_modes = MakeTypelib(tls_mode_names, 3);
+TYPELIB client_cert_modes = MakeTypelib(client_cert_names, 2);
+
+bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
+             net::TlsSettings* settings, std::string* error) {
+  settings->mode = variables.mode;
+  settings->needs_client_certificate = variables.client_cert == ClientCert::kRequired;
+  if (variables.mode == net::TlsMode::kOff) return true;
+  const std::string why = engine::server::WhyNoTls();
+  if (!why.empty()) {
+    *error = plugin + "_ssl cannot be had: " + why;
+    return false;
+  }
+  if (settings->needs_client_certificate && !engine::server::HasOwnAuthorities()) {
+    *error = plugin +
+             "_ssl_client_cert=REQUIRED needs ssl_ca or ssl_capath: without them every "
+             "certificate that the operating system trusts would do";
+    return false;
+  }
+  settings->context = &servers_context;
+  settings->session_context = plugin + " " + port;
+  return true;
+}
+
+}  // namespace rowsocket::plugin

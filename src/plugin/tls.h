@@ -1,0 +1,38 @@
+// TLS of the plugins: the values of their variables, and the server's certificates for net.
+//
+// Errors: texts, which name the variable to change.
+#pragma once
+
+#include <string>
+
+#include "api.h"
+#include "exec/doorman.h"
+#include "net/address.h"
+
+namespace rowsocket::plugin {
+
+enum class ClientCert : uint8_t { kOptional, kRequired };
+
+/// The values of PLUGIN_ssl and PLUGIN_ssl_client_cert, in the order of the enums.
+extern TYPELIB tls_modes;
+extern TYPELIB client_cert_modes;
+
+/// The values of a plugin's variables for TLS.
+struct TlsVariables {
+  net::TlsMode mode = net::TlsMode::kOff;
+  ClientCert client_cert = ClientCert::kOptional;
+};
+
+/// What a port needs for TLS. `plugin`: the plugin's name, with which its variables begin. `port`:
+/// tells the ports of a plugin apart, in a few letters. False, with a text, where the server cannot
+/// serve TLS so.
+bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
+             net::TlsSettings* settings, std::string* error);
+
+/// Whether nobody without a certificate gets in over TCP.
+inline bool AdmitsByCertificate(const TlsVariables& variables) {
+  return variables.mode == net::TlsMode::kRequired &&
+         variables.client_cert == ClientCert::kRequired;
+}
+
+}  // namespace rowsocket::plugin

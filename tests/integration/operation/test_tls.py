@@ -1,0 +1,297 @@
+"""TLS on the ports of both protocols: versions, certificates, what leaves in clear, hostile clients."""
+
+import concurrent.futures
+import contextlib
+import shutil
+import socket
+import ssl
+import struct
+
+import pytest
+
+import hs
+import mc
+import mcvectors
+import test_vectors
+from hs import refused, reply
+from load import scaled
+from server import Server, StartFailed, is_server_before, wait_until
+from tls import TLS_ON, TLS_REQUIRED, VERSIONS, Certificates, address, connect, make_table, opened
+
+pytestmark = pytest.mark.ours
+
+@pytest.fixture(scope="module")
+def certificates():
+    return Certificates.shared()
+
+
+@pytest.fixture(scope="module")
+def module_server(request, certificates):
+    """A server that offers TLS on all ports."""
+    server = Server(request.config.getoption("--plugin"), [
+        *certificates.options(), *TLS_ON, "--loose-daemon-memcached-flush-all=ON",
+        "--innodb-flush-log-at-trx-commit=0", "--handlersocket-auth-timeout=2"]).start()
+    make_table(server)
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def both(module_server):
+    yield module_server
+    module_server.close_clients()
+
+
+@pytest.fixture(scope="module")
+def strict(request, certificates):
+    """A server that requires TLS, with UNIX sockets beside."""
+    server = Server(request.config.getoption("--plugin"))
+    server.folder = server.base / "sockets"
+    server.folder.mkdir()
+    server.folder.chmod(0o777)  # the server may run as another user
+    server.start([*certificates.options(), *TLS_REQUIRED, f"--handlersocket-socket={server.folder}/rd",
+                  f"--daemon-memcached-socket={server.folder}/mc"])
+    make_table(server)
+    yield server
+    server.remove()
+
+
+# Versions, and what goes beside TLS.
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_both_versions_serve_both_protocols(both, certificates, version):
+    client = opened(connect(both, certificates, version=version))
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    assert client.sock.version() == version.name.replace("_", ".")
+    writer = opened(connect(both, certificates, "HS_PORT_WR", version=version))
+    assert writer.update(0, "=", [2], [2, "three"]) == hs.counted(1)
+    assert writer.find(0, "=", [2]) == reply(0, 2, 2, "three")
+    with mc.Client(address(both, "MEMCACHED_PORT"), tls=certificates.context(version)) as client:
+        assert client.command("version").startswith(b"VERSION")
+        client.ask_for_nothing()
+    with mc.Client(address(both, "MEMCACHED_PORT"), tls=certificates.context(version)) as client:
+        assert client.binary(mc.NOOP).status == 0
+
+
+def test_plain_clients_are_served_beside(both):
+    client = opened(both.connect(address(both)))
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    with mc.Client(address(both, "MEMCACHED_PORT")) as client:
+        client.ask_for_nothing()
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+def test_old_versions_are_refused(both, certificates, version):
+    failed = both.sql().status("Handlersocket_tls_failed")
+    with pytest.raises((ssl.SSLError, ConnectionResetError)):
+        connect(both, certificates, version=version)
+    wait_until(lambda: both.sql().status("Handlersocket_tls_failed") == failed + 1)
+
+
+def test_sslv3_is_refused(both):
+    hello = bytes.fromhex("0300") + bytes(32) + bytes.fromhex("00 0004 002f 000a 01 00")
+    record = b"\x16\x03\x00" + struct.pack(">HBBH", len(hello) + 4, 1, 0, len(hello)) + hello
+    with socket.create_connection(address(both), timeout=10) as client:
+        client.sendall(record)
+        answer = client.recv(1000)
+        assert answer[:1] == b"\x15" and len(answer) == 7  # an alert
+        assert client.recv(1000) == b""
+
+
+def test_off_answers_as_before(server):
+    client = server.hs_rd()
+    assert client.request_raw(b"\x16\x03\x01") == refused(2, "cmd")
+    client.ask_for_nothing()
+
+
+def test_required_leaves_nothing_in_clear(strict, certificates):
+    for port in ("HS_PORT", "HS_PORT_WR"):
+        client = strict.connect(address(strict, port))
+        client.send_raw(b"P\t0\tg\tt\t\tid\n0\t=\t1\t1\n")
+        assert client.recv_all() == b"3\t1\tneedtls\n"
+    for asked, answer in ((b"mn\r\nget a\r\n", b"CLIENT_ERROR TLS required\r\n"),
+                          (mc.packet(mc.GETK, b"a", opaque=77), None)):
+        with mc.Client(address(strict, "MEMCACHED_PORT")) as client:
+            client.send(asked)
+            if answer is None:
+                packet = client.packet()
+                assert (packet.status, packet.opcode, packet.opaque) == (0x20, mc.GETK, 77)
+            assert client.is_closed() and client.buffer == (answer or b"")
+    client = opened(connect(strict, certificates))
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    assert strict.sql().status("Handlersocket_plain_refused") == 2
+
+
+def test_unix_sockets_stay_plain(strict):
+    client = opened(strict.connect(f"{strict.folder}/rd"))
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    with mc.Client(f"{strict.folder}/mc") as client:
+        client.ask_for_nothing()
+
+
+def test_memcached_option_requires_tls(make_server, certificates):
+    server = make_server(options=[*certificates.options(), "--daemon-memcached-option=-Z"])
+    with mc.Client(address(server, "MEMCACHED_PORT")) as client:
+        assert client.command("mn") == b"CLIENT_ERROR TLS required"
+    with mc.Client(address(server, "MEMCACHED_PORT"), tls=certificates.context()) as client:
+        client.ask_for_nothing()
+    server.hs_rd().ask_for_nothing()
+
+
+# Whole vectors.
+
+def test_every_handlersocket_vector_over_tls(both, certificates):
+    loaded = {}
+    for parameters in test_vectors.vectors():
+        file, vector = parameters.values
+        if vector.get("secret"):
+            continue
+        test_vectors.load_tables(both, loaded, file)
+        for statement in vector.get("sql", ()):
+            with contextlib.closing(both.sql("hsvec")) as sql:
+                sql.run(statement)
+        client = connect(both, certificates, "HS_PORT_WR" if vector["port"] == "wr" else "HS_PORT")
+        test_vectors.play(client, vector["steps"])
+        both.close_clients()
+
+
+def test_every_memcached_vector_over_tls(both, certificates):
+    context = certificates.context()
+
+    def connect_mc(**kwargs):
+        return mc.Client(address(both, "MEMCACHED_PORT"), tls=context, **kwargs)
+    for path in sorted(mcvectors.FOLDER.glob("*.json")):
+        for vector in mcvectors.load(path):
+            if vector.get("only", "ours") == "ours":
+                assert mcvectors.play(connect_mc, vector, True) is None, vector["name"]
+
+
+# Certificates.
+
+@pytest.fixture(scope="module")
+def guarded(request, certificates):
+    """A server whose HandlerSocket ports want a certificate of each client; memcached's takes any or none."""
+    server = Server(request.config.getoption("--plugin"), [
+        *certificates.options(revocations=True), *TLS_REQUIRED,
+        "--handlersocket-ssl-client-cert=REQUIRED", "--handlersocket-address=*"]).start()
+    make_table(server)
+    yield server
+    server.remove()
+
+
+def is_admitted(server, certificates, port, client, version):
+    context = certificates.context(version, client)
+    try:
+        if port == "MEMCACHED_PORT":
+            with mc.Client(address(server, port), tls=context) as one:
+                one.ask_for_nothing()
+            return True
+        one = server.connect(address(server, port), tls=context)
+        one.ask_for_nothing()  # in TLS 1.3 a client hears of the refusal behind its handshake
+        return True
+    except (ssl.SSLError, ConnectionError, hs.Closed, mc.Closed):
+        return False
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_client_certificates(guarded, certificates, version):
+    admitted = {client: is_admitted(guarded, certificates, "HS_PORT", client, version)
+                for client in (None, "app", "expired", "revoked", "stranger")}
+    assert admitted == {None: False, "app": True, "expired": False, "revoked": False, "stranger": False}
+    assert is_admitted(guarded, certificates, "MEMCACHED_PORT", None, version)
+    assert is_admitted(guarded, certificates, "MEMCACHED_PORT", "app", version)
+    assert not is_admitted(guarded, certificates, "MEMCACHED_PORT", "stranger", version)
+    assert "a TLS handshake has failed: " in guarded.log()
+
+
+def test_session_of_a_port_without_certificates_opens_no_other(guarded, certificates):
+    context = certificates.context(ssl.TLSVersion.TLSv1_2)
+    with mc.Client(address(guarded, "MEMCACHED_PORT"), tls=context) as client:
+        session = client.socket.session
+    raw = socket.create_connection(address(guarded), timeout=10)
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        context.wrap_socket(raw, session=session).do_handshake()
+    raw.close()
+
+
+def test_renewed_certificate(make_server, certificates, tmp_path):
+    folder = tmp_path / "server"
+    folder.mkdir()
+    paths = folder / "cert", folder / "key"
+
+    def install(pair):
+        for source, target in zip(pair, paths):
+            shutil.copy(source, target)
+            target.chmod(0o644)
+    for each in (tmp_path, *tmp_path.parents[:2]):
+        each.chmod(0o755)
+    install(certificates.server)
+    server = make_server(options=[f"--ssl-cert={paths[0]}", f"--ssl-key={paths[1]}",
+                                  f"--ssl-ca={certificates.authority.certificate}", *TLS_ON])
+    make_table(server)
+    old = opened(connect(server, certificates))
+    before = old.sock.getpeercert()
+    context = certificates.context(ssl.TLSVersion.TLSv1_2)
+    with hs.Client(address(server), tls=context) as client:
+        session = client.sock.session
+
+    def resumes():
+        with socket.create_connection(address(server), timeout=10) as raw:
+            with context.wrap_socket(raw, session=session) as client:
+                return client.session_reused
+    assert resumes()
+    install(certificates.authority.issue("renewed"))
+    server.sql().run("FLUSH SSL")
+    new = opened(connect(server, certificates))
+    assert new.sock.getpeercert()["subject"] != before["subject"]
+    assert old.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    assert not resumes()
+
+
+def test_handshakes_beside_flush_ssl(both, certificates):
+    before = both.sql().status("Handlersocket_tls_handshakes")
+    context = certificates.context()
+
+    def find(_):
+        with hs.Client(address(both), tls=context) as client:
+            opened(client)
+            return client.find(0, "=", [1])
+    sql = both.sql()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(find, number) for number in range(scaled(200))]
+        while not all(answer.done() for answer in answers):
+            sql.run("FLUSH SSL")
+        assert all(answer.result() == reply(0, 2, 1, "one") for answer in answers)
+    assert sql.status("Handlersocket_tls_handshakes") - before == len(answers)
+
+
+# Starting.
+
+def start_fails(make_server, *options):
+    server = make_server(options=list(options), start=False)
+    with pytest.raises(StartFailed):
+        server.start()
+    return server.log()
+
+
+def test_tls_without_a_certificate_does_not_start(make_server, certificates):
+    options = ["--handlersocket-ssl=ON", "--skip-ssl"]
+    assert "ssl_cert and ssl_key" in start_fails(make_server, *options)
+    if not is_server_before((11, 8)):  # it makes a certificate for itself
+        server = make_server(options=["--handlersocket-ssl=ON"])
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        server.connect(address(server), tls=context).ask_for_nothing()
+
+
+def test_client_certificates_need_an_authority(make_server, certificates):
+    log = start_fails(make_server, *certificates.options(authority=False), *TLS_ON,
+                      "--handlersocket-ssl-client-cert=REQUIRED")
+    assert "handlersocket_ssl_client_cert=REQUIRED needs ssl_ca" in log
+
+
+@pytest.mark.parametrize("options", [[], ["--handlersocket-ssl=REQUIRED"], [
+    "--handlersocket-ssl=ON", "--handlersocket-ssl-client-cert=REQUIRED"]], ids=str)
+def test_address_beyond_this_machine_needs_both(make_server, certificates, options):
+    log = start_fails(make_server, *certificates.options(), *options, "--handlersocket-address=0.0.0.0")
+    assert "handlersocket_ssl_client_cert" in log

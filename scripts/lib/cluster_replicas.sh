@@ -67,7 +67,7 @@ start_replicas_nodes() {
       make_replica "$node"
     fi
   done
-  wait_for 60 "all replicas have caught up" replicas_caught_up
+  wait_for_replicas 60
   demand_acknowledgments
 }
 
@@ -89,21 +89,26 @@ demand_thread() { # NODE IO|SQL
   die "the $2 thread of node $1 does not run: ${error:-it was stopped}"
 }
 
-# The last transaction of the primary has been executed by these replicas, or by all that run.
-replicas_caught_up() { # [NODE...]
-  local node primary position asked=("$@")
+# Waits until these replicas, or all that run, have executed what the primary had at the beginning of
+# the wait: a primary under load is always a little ahead.
+wait_for_replicas() { # SECONDS [NODE...]
+  local node primary position seconds=$1 asked=("${@:2}")
   primary=$(cat "$dir/primary")
-  position=$(node_sql "$primary" "SELECT @@gtid_binlog_pos") || return 1
-  if ((!$#)); then
+  if ((!${#asked[@]})); then
     for ((node = 1; node <= nodes; ++node)); do
       if ((node != primary)) && node_runs "$node"; then asked+=("$node"); fi
     done
   fi
+  position=$(node_sql "$primary" "SELECT @@gtid_binlog_pos")
   for node in "${asked[@]}"; do
-    demand_thread "$node" IO
-    demand_thread "$node" SQL
-    [[ $(node_sql "$node" "SELECT MASTER_GTID_WAIT('$position', 1)") == 0 ]] || return 1
+    wait_for "$seconds" "node $node has caught up" has_executed "$node" "$position"
   done
+}
+
+has_executed() { # NODE POSITION
+  demand_thread "$1" IO
+  demand_thread "$1" SQL
+  [[ $(node_sql "$1" "SELECT MASTER_GTID_WAIT('$2', 1)") == 0 ]]
 }
 
 # The last transaction of each server that wrote to the node, where the primary does not have it.
@@ -138,7 +143,7 @@ rejoin_replicas_node() {
       "remove $dir/$1/data and let the node rejoin; it then copies all from the primary"
   fi
   make_replica "$1"
-  wait_for 120 "node $1 has caught up" replicas_caught_up "$1"
+  wait_for_replicas 120 "$1"
 }
 
 # A primary that still runs first gives all of its transactions to the replicas. When it is dead, the
@@ -153,7 +158,7 @@ promote_replicas_node() {
   done
   if node_runs "$primary"; then
     node_sql "$primary" "SET SESSION lock_wait_timeout = 30; SET GLOBAL read_only = ON"
-    wait_for 60 "the replicas have caught up" replicas_caught_up
+    wait_for_replicas 60
   fi
   for node in "${replicas[@]}"; do node_sql "$node" "STOP SLAVE IO_THREAD"; done
   for node in "${replicas[@]}"; do
@@ -165,7 +170,7 @@ promote_replicas_node() {
   for ((node = 1; node <= nodes; ++node)); do
     if ((node != $1)) && node_runs "$node"; then make_replica "$node"; fi
   done
-  wait_for 60 "the other replicas have caught up" replicas_caught_up
+  wait_for_replicas 60
   demand_acknowledgments
 }
 
@@ -187,5 +192,5 @@ isolate_replicas_node() {
 
 reconnect_replicas_node() {
   node_sql "$1" "START SLAVE IO_THREAD"
-  wait_for 120 "node $1 has caught up" replicas_caught_up "$1"
+  wait_for_replicas 120 "$1"
 }

@@ -98,7 +98,7 @@ def test_an_old_primary_with_transactions_of_its_own_is_refused(cluster):
     old.sql().run("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
     assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", 77) == hs.counted(1)
     # Until the engine's log has the commit as well, the server still rolls it back at its start.
-    old.sql().run("FLUSH BINARY LOGS")
+    old.sql().run("FLUSH ENGINE LOGS")
     old.kill()
     new.promote()
     with pytest.raises(AssertionError, match="has transactions that the primary does not have"):

@@ -270,6 +270,8 @@ class Shopper:
                 reply = client.request(*once(token))
                 if reply.code == 0:
                     self.bought[token] = int(reply.cells[0])
+                else:  # a server that is the primary no longer, for example
+                    raise hs.Closed(str(reply))
             except (hs.Closed, OSError, AssertionError, KeyError):
                 client = None
                 stopping.wait(0.02)

@@ -48,7 +48,8 @@ ssize_t Stream::Send(const char* bytes, size_t count) {
   if (ssl_ == nullptr) return send(fd_.get(), bytes, count, MSG_NOSIGNAL);
   ERR_clear_error();
   size_t sent = 0;
-  return Result(SSL_write_ex(ssl_.get(), bytes, count, &sent), sent);
+  const int result = SSL_write_ex(ssl_.get(), bytes, count, &sent);
+  return Result(result, sent);
 }
 
 bool Stream::SendAll(const char* bytes, size_t count) {
@@ -65,7 +66,8 @@ ssize_t Stream::Receive(char* bytes, size_t count) {
   if (ssl_ == nullptr) return recv(fd_.get(), bytes, count, 0);
   ERR_clear_error();
   size_t received = 0;
-  return Result(SSL_read_ex(ssl_.get(), bytes, count, &received), received);
+  const int result = SSL_read_ex(ssl_.get(), bytes, count, &received);
+  return Result(result, received);
 }
 
 bool Stream::has_pending() const { return ssl_ != nullptr && SSL_has_pending(ssl_.get()) == 1; }

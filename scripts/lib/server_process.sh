@@ -141,7 +141,7 @@ launch() {
 }
 
 sql() {
-  "$ROWSOCKET_SERVER_PREFIX/usr/bin/mariadb" --no-defaults --socket="$sql_socket" --user=root \
+  "$ROWSOCKET_SERVER_PREFIX/usr/bin/mariadb" --no-defaults --skip-ssl --socket="$sql_socket" --user=root \
     --character-sets-dir="$ROWSOCKET_SERVER_SHARE/charsets" \
     --default-character-set=utf8mb4 "$@"
 }

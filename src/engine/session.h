@@ -33,6 +33,10 @@
 //       Rollback and runs the turn again without rows.
 //   S9  Where S7 cannot be kept, BeginRow and RowTakes say so, having done nothing: a request that
 //       an open row does not take is executed after EndRow.
+//   S10 A request with an account is judged by the rights that the account has after BeginTurn,
+//       before anything is locked for the request. A request that the account may not have executed
+//       is kDenied and has changed nothing. MayOpen opens nothing, and tells nothing about a table
+//       that the account may not see.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
@@ -83,7 +87,8 @@ struct Outcome {
   model::Error error;             ///< Why the call is not done.
   bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
   bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
-  /// The statement waited, but not for the row that its request names, which may well be free.
+  /// The statement waited, but not for the row that its request names, which may well be free. With
+  /// kBusy: the statement has to wait for something else than that row.
   bool own_wait = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
@@ -144,6 +149,20 @@ class Session {
   /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
+  /// Whether the account may see anything of the table that the names name; otherwise kDenied, also
+  /// where there is no such table. May be called wherever OpenIndex may.
+  virtual Outcome MayOpen(const IndexNames& names, const model::Account& account) = 0;
+
+  /// As OpenIndex, for an account, or for all rights where that is null.
+  Outcome OpenIndexFor(const model::Account* account, const IndexNames& names,
+                       std::shared_ptr<Index>* index) {
+    if (account != nullptr) {
+      const Outcome outcome = MayOpen(names, *account);
+      if (!outcome.ok()) return outcome;
+    }
+    return OpenIndex(names, index);
+  }
+
   /// Tells what the index and its columns are right now. May be called wherever OpenIndex may.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
@@ -155,6 +174,10 @@ class Session {
   /// requests that RowTakes accepts; `index` came from a session of the same factory and is held by
   /// somebody until the turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
+
+  /// Whether the request's account may have it executed. Execute and BeginRow ask that themselves;
+  /// callers ask who do something else for the request first. REQUIRES: as for Execute.
+  virtual Outcome MayExecute(Index& index, const model::Request& request) = 0;
 
   /// Locks the row that `request` names and reads it, to execute this and further requests on it.
   /// REQUIRES: a turn that writes is open, and no row is open.

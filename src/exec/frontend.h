@@ -45,7 +45,7 @@ struct Item {
   uint32_t index_id = 0;
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
-  model::Request request;
+  model::Request request;                     ///< Also the account of an item that opens.
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
   /// `index`, once, and nothing else, unless it stands alone.
   ItemDetail* detail = nullptr;

@@ -44,7 +44,8 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
 
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
   std::shared_ptr<engine::Index> index;
-  const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+  const engine::Outcome outcome =
+      session.OpenIndexFor(item.item.request.account, *item.item.names, &index);
   if (outcome.result != engine::Outcome::Result::kBusy)
     client.frontend->Opened(item.item, outcome, std::move(index));
   return outcome.result != engine::Outcome::Result::kBusy;
@@ -57,7 +58,8 @@ bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Pl
     context_.prepare(session, true);
   } else {
     std::shared_ptr<engine::Index> index;
-    const engine::Outcome outcome = session.OpenIndex(*item.item.names, &index);
+    const engine::Outcome outcome =
+        session.OpenIndexFor(item.item.request.account, *item.item.names, &index);
     if (outcome.result == engine::Outcome::Result::kBusy) return false;
     client.frontend->Opened(item.item, outcome, std::move(index));
   }

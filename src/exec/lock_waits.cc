@@ -53,7 +53,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
   }
   client.frontend->Rewind();
-  job->row = WaitLane::RowOf(job->item);
+  job->row = WaitLane::RowOf(job->item, item.waits_elsewhere);
   // The bytes may mean something else by now: then they are parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;

@@ -38,6 +38,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   budget_.SetMax(settings.limits.memory_bytes_max);
   context_.budget = &budget_;
   context_.prepare = settings.prepare;
+  context_.may_serve = settings.may_serve;
   context_.writes = settings.writes;
   if (settings.doorman.tls.mode != net::TlsMode::kOff) {
     doorman_ = std::make_unique<Doorman>(settings.doorman, stats, budget_, context_.log);

@@ -28,6 +28,9 @@ struct ServiceSettings {
   /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   DoormanSettings doorman;
+  /// Asked on a worker's thread once the server has started: whether the port may serve. If not,
+  /// its listeners refuse connections. May be empty.
+  std::function<bool()> may_serve;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
   model::Limits limits;

@@ -22,16 +22,21 @@ enum class Stat : uint8_t {
   kCount
 };
 
-/// Ordered by Stat. ErrorCode::kNone is never counted, and the causes behind kEngine count as
-/// kEngine: no plugin shows these counters.
+/// ErrorCode::kNone is never counted, and the causes behind kEngine count as kEngine: no plugin
+/// shows these counters.
+constexpr const char* PluginsShowing(model::ErrorCode code) {
+  if (code == model::ErrorCode::kDenied) return "handlersocket,daemon_memcached";
+  return code <= model::ErrorCode::kEngine ? "handlersocket" : "";
+}
+
+/// Ordered by Stat.
 inline constexpr base::CounterInfo kStatInfo[] = {
 #define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
   {name, base::CounterType::type, plugins, stats},
 #include "exec/counters.inc"
     {"errors_none", base::CounterType::kCounter, "", ""},
-#define ROWSOCKET_ERROR(constant, name, ...)    \
-  {"errors_" name, base::CounterType::kCounter, \
-   model::ErrorCode::constant <= model::ErrorCode::kEngine ? "handlersocket" : "", ""},
+#define ROWSOCKET_ERROR(constant, name, ...) \
+  {"errors_" name, base::CounterType::kCounter, PluginsShowing(model::ErrorCode::constant), ""},
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };

@@ -248,6 +248,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
     item.waits = true;
+    item.waits_elsewhere = outcome.own_wait;
     client.stopped_at = &item;
     return true;
   }

@@ -66,11 +66,12 @@ struct TurnClient {
 struct TurnItem {
   TurnClient* client = nullptr;
   Item item;
-  size_t input_begin = 0;     ///< Offset of the item's first byte in the client's input.
-  size_t input_end = 0;       ///< Offset of the first byte behind the item.
-  bool waits = false;         ///< Another session holds a lock that this item needs.
-  bool fixed = false;         ///< Its answer stands, whatever happens to the batch.
-  bool is_permanent = false;  ///< Its change cannot be taken back.
+  size_t input_begin = 0;        ///< Offset of the item's first byte in the client's input.
+  size_t input_end = 0;          ///< Offset of the first byte behind the item.
+  bool waits = false;            ///< Another session holds a lock that this item needs.
+  bool waits_elsewhere = false;  ///< With `waits`: the lock is not that of the item's row.
+  bool fixed = false;            ///< Its answer stands, whatever happens to the batch.
+  bool is_permanent = false;     ///< Its change cannot be taken back.
   std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
   model::Error answer;     ///< Of a kRequest that was executed.
   uint64_t rows = 0;       ///< Rows that it sent or changed.

@@ -48,7 +48,7 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     OnLost(first, opening.outcome, false);
     return false;
   }
-  if (opening.outcome.result == Result::kBusy) {
+  if (opening.outcome.result == Result::kBusy && !opening.outcome.own_wait) {
     StopRow(first, opening.outcome.error);
     return !first.fixed || ExecuteItem(session, first, false);
   }

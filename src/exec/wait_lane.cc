@@ -17,12 +17,15 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 // The name of a group: the index and the text of the key. An item that stands alone may also wait
 // for the row of its token, and items that do not must not wait for that row: the two have groups
 // of their own.
-std::string WaitLane::RowOf(const Item& item) {
+std::string WaitLane::RowOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
       item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
   if (!is_row) return name;
   name.append(1, item.stands_alone ? 'a' : ' ');
+  if (waits_elsewhere && item.request.account != nullptr) {
+    name.append(std::to_string(item.request.account->id())).append(1, ' ');
+  }
   item.row().AppendTo(&name);
   return name;
 }

@@ -94,8 +94,8 @@ class WaitLane {
 
   /// The name of the group that the item joins. It differs for different rows, and for requests of
   /// a row with and without a token; empty for a request that is not for one row, and waits by
-  /// itself.
-  static std::string RowOf(const Item& item);
+  /// itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
+  static std::string RowOf(const Item& item, bool waits_elsewhere = false);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);

@@ -83,7 +83,7 @@ void Worker::GiveAway(Worker* target, uint32_t count) {
 
 void Worker::Main(engine::Session* session) {
   core_.load.run_time.Open();
-  if (session != nullptr) {
+  if (session != nullptr && MayServe()) {
     acceptor_.Listen();
     Loop(*session);
     acceptor_.StopListening();
@@ -92,6 +92,12 @@ void Worker::Main(engine::Session* session) {
   TakeHeld();
   held_.Close();
   clients_.CloseAll();
+}
+
+bool Worker::MayServe() {
+  if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
+  for (const net::Listener& listener : *core_.context.listeners) listener.Refuse();
+  return false;
 }
 
 void Worker::Loop(engine::Session& session) {

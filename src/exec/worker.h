@@ -71,6 +71,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner {
 
   // The thread (worker.cc).
   void Main(engine::Session* session);
+  bool MayServe();
   void Loop(engine::Session& session);
   std::span<const net::Event> WaitForEvents(int timeout_ms);
   void HandleEvents(int timeout_ms);

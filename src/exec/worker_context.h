@@ -43,6 +43,7 @@ struct WorkerContext {
   net::BufferBudget* budget = nullptr;
   bool writes = false;                                      ///< The frontends let writes through.
   std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
+  std::function<bool()> may_serve;                          ///< See ServiceSettings.
 };
 
 /// When things happen on a worker: the clock is read once a round, and once a turn.

@@ -74,6 +74,9 @@ inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
+/// Accounts whose rights a thread keeps for an index in a turn: at first, and at most.
+inline constexpr size_t kRightsKeptMin = 4;
+inline constexpr size_t kRightsKeptMax = 256;
 /// Bytes of memory for one value, and constants of filters, that a thread keeps for its next
 /// request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;

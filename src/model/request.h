@@ -102,6 +102,11 @@ inline constinit RowKeeper row_keeper;
 /// be inserted may be deleted; a row that a foreign key keeps has the listed columns set.
 struct Edit {
   std::span<const Value> key;  ///< One value for each key part, for all of them; not NULL.
+  /// What the editor may decide, for the account's rights; all of it reads the row. Columns are
+  /// positions among the opened columns.
+  bool may_insert = false;
+  bool may_delete = false;
+  std::span<const uint32_t> may_update;
   /// The editor belongs to the caller, and lives for as long as the request may be run again; never
   /// null.
   RowEditor* editor = &row_keeper;

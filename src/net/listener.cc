@@ -193,6 +193,8 @@ bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
   return true;
 }
 
+void Listener::Refuse() const { ::shutdown(fd_.get(), SHUT_RDWR); }
+
 void Listener::Close() {
   if (!fd_.valid()) return;
   if (address_.kind == Address::Kind::kUnix) {

@@ -55,6 +55,8 @@ class Listener {
 
   Accepted Accept() const;
   void Close();
+  /// Refuses connections from now on, those that wait for Accept included. Any thread may call it.
+  void Refuse() const;
 
   int fd() const { return fd_.get(); }
   /// The address that the socket is bound to, with the port that the kernel chose when 0 was asked

@@ -49,6 +49,16 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   return outcome;
 }
 
+Outcome Session::MayOpen(const IndexNames& names, const model::Account& account) {
+  return store_.Ask({Call::Kind::kJudge, lock_wait_, 0, &names, nullptr, false, &account});
+}
+
+Outcome Session::MayExecute(engine::Index& index, const model::Request& request) {
+  if (request.account == nullptr) return {};
+  return store_.Ask(
+      {Call::Kind::kJudge, lock_wait_, 0, &index.names(), &request, false, request.account});
+}
+
 Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
   Outcome outcome = PassTable(index.names().db + "." + index.names().table);
   if (!outcome.ok()) return outcome;
@@ -71,7 +81,10 @@ Outcome Session::Execute(engine::Index& index, const model::Request& request,
                          model::RowSink& sink) {
   assert(state_ == State::kInTurn || state_ == State::kInRow);
   assert(writes_ || !request.is_write());
-  Outcome outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
+  Outcome outcome = MayExecute(index, request);
+  if (outcome.ok()) {
+    outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
+  }
   if (outcome.ok()) {
     outcome =
         state_ == State::kInRow ? ExecuteOnRow(request, sink) : Statement(index, request, sink);
@@ -231,7 +244,10 @@ Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
 RowOpening Session::BeginRow(engine::Index& index, const model::Request& request) {
   assert(state_ == State::kInTurn && writes_);
   RowOpening opening;
-  opening.outcome = store_.Ask({Call::Kind::kBeginRow, lock_wait_, 0, &index.names(), &request});
+  opening.outcome = MayExecute(index, request);
+  if (opening.outcome.ok()) {
+    opening.outcome = store_.Ask({Call::Kind::kBeginRow, lock_wait_, 0, &index.names(), &request});
+  }
   OpenRow row;
   if (opening.outcome.ok()) opening.outcome = Resolve(index.names(), &row.resolved);
   if (opening.outcome.ok()) {

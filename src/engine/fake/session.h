@@ -12,6 +12,7 @@
 //   S7  A row is a value that requests change one after the other.
 //   S8  EndRow adds the row to the changes of the turn, as one change.
 //   S9  Only rows by the primary key are merged, and no change of the key itself.
+//   S10 A hook judges (Call::Kind::kJudge); without one, every account may do everything.
 // `permanent` tables are as those of engines without transactions: statements on them stand at
 // once, whatever happens to the turn. Reads take no row locks; writes look at the latest committed
 // rows, and lock the rows that they change. The next BeginTurn or OpenIndex forgets an Interrupt,
@@ -35,10 +36,12 @@ class Session final : public engine::Session {
   ~Session() override;
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<engine::Index>* index) override;
+  Outcome MayOpen(const IndexNames& names, const model::Account& account) override;
   Outcome Inspect(engine::Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(engine::Index& index, const model::Request& request,
                   model::RowSink& sink) override;
+  Outcome MayExecute(engine::Index& index, const model::Request& request) override;
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;

@@ -28,6 +28,7 @@ namespace rowsocket::engine::fake {
 struct Call {
   enum class Kind : uint8_t {
     kOpenIndex,
+    kJudge,  ///< Of MayOpen and MayExecute, and of requests with an account.
     kBeginTurn,
     kExecute,
     kBeginRow,
@@ -40,9 +41,10 @@ struct Call {
   Kind kind;
   LockWait lock_wait;   ///< The session's way to wait.
   uint64_t number = 0;  ///< The number of calls of this kind since the hook was set, from 1.
-  const IndexNames* names = nullptr;        ///< Set for kOpenIndex, kExecute, kBeginRow.
-  const model::Request* request = nullptr;  ///< Set for kExecute, kBeginRow.
+  const IndexNames* names = nullptr;        ///< Set for kOpenIndex, kJudge, kExecute, kBeginRow.
+  const model::Request* request = nullptr;  ///< Set for kExecute, kBeginRow, kJudge of MayExecute.
   bool writes = false;                      ///< Set for kBeginTurn.
+  const model::Account* account = nullptr;  ///< Set for kJudge.
 };
 
 /// A function that decides about calls: an outcome that is not ok becomes the call's outcome, and

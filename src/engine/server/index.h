@@ -11,6 +11,7 @@
 
 #include "api.h"
 #include "engine/server/cell_reader.h"
+#include "engine/server/rights.h"
 #include "engine/server/simple_key.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
@@ -37,6 +38,10 @@ class ServerIndex {
   ServerIndex(const ServerIndex&) = delete;
   ServerIndex& operator=(const ServerIndex&) = delete;
 
+  const IndexNames& names() const { return index_.names(); }
+  /// What accounts may do through the index.
+  RightsKept& rights() { return rights_; }
+
   /// The serial of the Index. Once another Index has its id, this state is of no use any more.
   uint64_t serial() const { return serial_; }
 
@@ -49,6 +54,14 @@ class ServerIndex {
   }
   /// Opens the instance that writes go to if need be and looks up all names in it.
   Outcome ResolveForWrite(Tables& tables, OpenTable** open);
+
+  bool IsResolved(const Tables& tables) const {
+    return generations_[0] == tables.generation() || generations_[1] == tables.generation();
+  }
+  /// One of the open instances. REQUIRES: IsResolved.
+  const TABLE& table(const Tables& tables) const {
+    return *opens_[generations_[0] == tables.generation() ? 0 : 1]->table;
+  }
 
   // Valid after a successful Resolve, until the tables' generation changes.
   uint key() const { return key_; }
@@ -83,7 +96,6 @@ class ServerIndex {
   void LookUpAnswers(const TABLE* table);
   bool MakeReadSets(TABLE* table);
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
-  const IndexNames& names() const { return index_.names(); }
 
   const Index& index_;  ///< Valid while a holder asks for the serial.
   const uint64_t serial_;
@@ -102,6 +114,7 @@ class ServerIndex {
   // The columns that a find reads: opened columns and filter columns; in the second set key parts
   // as well.
   MY_BITMAP read_sets_[2] = {};
+  RightsKept rights_;
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 

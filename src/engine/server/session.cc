@@ -36,6 +36,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       user_(user),
       thd_(timeouts, user),
       tables_(thd_),
+      judge_(thd_, tables_, lock_wait, timeouts.table_lock_s),
       committer_(thd_, tables_),
       galera_(thd_),
       writer_(thd_, tables_),
@@ -44,6 +45,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
 
 ServerSession::~ServerSession() {
   if (thd_.get() == nullptr) return;
+  judge_.Close();
   tables_.CloseAll();
   thd_.Destroy();
   my_thread_end();
@@ -75,6 +77,13 @@ void ServerSession::Recover() {
   thd_.Destroy();
   thd_.Create();
   thd_.Describe(description_);
+}
+
+Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
+  Recover();
+  Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
+  Finish(&outcome);
+  return outcome;
 }
 
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
@@ -113,6 +122,7 @@ ServerIndex& ServerSession::StateOf(const Index& index) {
 void ServerSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
+  judge_.BeginTurn();
   must_flush_ = false;
   seal_ = Outcome();
   THD* thd = thd_.get();
@@ -138,6 +148,9 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
     outcome = refusal;
   } else if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
+  } else if (request.account != nullptr && !Admits(server_index, request, &outcome)) [[unlikely]] {
+    Finish(&outcome);
+    return outcome;
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
   } else if (request.is_write()) {
@@ -147,7 +160,23 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
+  judge_.HoldLocks();
   must_flush_ = must_flush_ || !(request.relaxed || outcome.result == Outcome::Result::kBusy);
+  return outcome;
+}
+
+bool ServerSession::Admits(ServerIndex& index, const model::Request& request, Outcome* outcome) {
+  *outcome = judge_.MayExecute(index, request);
+  return outcome->ok();
+}
+
+Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
+  Outcome outcome;
+  if (thd_.killed())
+    outcome = Outcome::Fail(ErrorCode::kKilled);
+  else if (request.account != nullptr)
+    Admits(StateOf(index), request, &outcome);
+  Finish(&outcome);
   return outcome;
 }
 
@@ -159,10 +188,10 @@ uint64_t ServerSession::RowsPassed() const {
 RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
   RowOpening opening;
   opening.outcome = galera_.refusal(/*is_write=*/true);
-  if (opening.outcome.ok()) {
-    opening.outcome = thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : writer_.Seal();
-  }
+  if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
+  if (opening.outcome.ok()) opening.outcome = writer_.Seal();
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
+  judge_.HoldLocks();
   Finish(&opening.outcome);
   return opening;
 }
@@ -339,6 +368,7 @@ void ServerSession::EndTurn() {
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
   thd_.ReleaseAuditPlugins();
+  judge_.BeginTurn();
 }
 
 // Plugins are loaded early, but tables may be opened only when the server has recovered and

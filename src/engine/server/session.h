@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commit.h"
+#include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
@@ -25,9 +26,11 @@ class ServerSession final : public Session {
   bool Start();
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
+  Outcome MayOpen(const IndexNames& names, const model::Account& account) override;
   Outcome Inspect(Index& index, IndexFacts* facts) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
+  Outcome MayExecute(Index& index, const model::Request& request) override;
   RowOpening BeginRow(Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override {
     return row_.Takes(request);
@@ -46,6 +49,7 @@ class ServerSession final : public Session {
  private:
   /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
+  bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
                    model::RowSink& sink);
@@ -60,6 +64,7 @@ class ServerSession final : public Session {
   const SessionUser user_;
   WorkerThd thd_;
   Tables tables_;
+  Judge judge_;
   Committer committer_;
   Galera galera_;
   Writer writer_;

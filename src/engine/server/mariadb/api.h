@@ -28,6 +28,7 @@
 #include <lock.h>
 #include <key.h>
 #include <sql_base.h>
+#include <sql_acl.h>
 #include <sql_cache.h>
 #include <sql_insert.h>
 #include <sql_parse.h>

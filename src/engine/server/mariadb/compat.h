@@ -83,6 +83,23 @@ inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
   *name = std::move(folded);
 }
 
+/// Fills in the account whose user and host these are. True: there is none.
+inline bool GetAccount(Security_context* account, const std::string& user,
+                       const std::string& host) {
+  const LEX_CSTRING host_text{host.c_str(), host.size()};
+  return acl_getroot(account, {user.c_str(), user.size()}, host_text, host_text, empty_clex_str);
+}
+
+/// Whether the THD's account may not take the role; `access`: its global privileges with the role.
+inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
+  return acl_check_setrole(thd, {role.c_str(), role.size()}, access);
+}
+
+inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
+                                    const Field& field) {
+  return get_column_grant(thd, grant, db, table, field.field_name);
+}
+
 inline bool ShowsOtherVersion() { return !IS_SYSVAR_AUTOSIZE(&server_version_ptr); }
 
 #else
@@ -116,6 +133,20 @@ inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
 
 inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
+}
+
+inline bool GetAccount(Security_context* account, const std::string& user,
+                       const std::string& host) {
+  return acl_getroot(account, user.c_str(), host.c_str(), host.c_str(), "");
+}
+
+inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
+  return acl_check_setrole(thd, role.c_str(), access);
+}
+
+inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
+                                    const Field& field) {
+  return get_column_grant(thd, grant, db, table, field.field_name.str);
 }
 
 inline bool ShowsOtherVersion() { return using_custom_server_version; }

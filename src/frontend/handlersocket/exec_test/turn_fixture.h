@@ -77,7 +77,8 @@ class TurnFixture : public ::testing::Test {
   }
   void Open(Peer& peer, TurnItem& item) {
     std::shared_ptr<engine::Index> index;
-    const Outcome outcome = session_.OpenIndex(*item.item.names, &index);
+    const Outcome outcome =
+        session_.OpenIndexFor(item.item.request.account, *item.item.names, &index);
     const bool is_busy = outcome.result == Outcome::Result::kBusy;
     if (!is_busy) peer.frontend.Opened(item.item, outcome, std::move(index));
   }

@@ -1,0 +1,129 @@
+#include "engine/server/judge.h"
+
+#include <chrono>
+#include <thread>
+
+namespace rowsocket::engine::server {
+
+using model::ErrorCode;
+using model::Request;
+
+namespace {
+
+constexpr std::chrono::milliseconds kTryAgain{1};
+constexpr Privileges kAny = kSelect | kInsert | kUpdate | kDelete;
+
+/// Unlocks at the end of a block.
+class Unlocking {
+ public:
+  explicit Unlocking(PrivilegeReader& reader) : reader_(reader) {}
+  ~Unlocking() { reader_.Unlock(); }
+  Unlocking(const Unlocking&) = delete;
+  Unlocking& operator=(const Unlocking&) = delete;
+
+ private:
+  PrivilegeReader& reader_;
+};
+
+Outcome Denied() { return Outcome::Fail(ErrorCode::kDenied); }
+
+}  // namespace
+
+Outcome Judge::MayOpen(const IndexNames& names, const model::Account& account) {
+  if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
+  if (!reader_.Look(account, names.db)) return Denied();
+  if (reader_.on_database() != 0) return {};
+  const Outcome locked = Lock();
+  if (!locked.ok()) return locked;
+  const Unlocking unlocking(reader_);
+  reader_.LookAtTable(names.table);
+  return (reader_.on_some_column() & kAny) != 0 ? Outcome() : Denied();
+}
+
+Outcome Judge::Decide(ServerIndex& index, const Request& request, bool is_known) {
+  Rights& rights = index.rights().Of(request.account->id(), turn_);
+  if (is_known && (NeedsOf(request) & rights.nowhere) != 0) return Denied();
+  if (!is_known || !rights.is_whole) {
+    const Outcome outcome = LookUp(index, request, &rights);
+    if (!outcome.ok()) {
+      rights.account = 0;
+      return outcome;
+    }
+    if ((NeedsOf(request) & rights.nowhere) != 0) return Denied();
+    if (!rights.is_whole) return {};
+  }
+  return rights.Allow(request) ? Outcome() : Denied();
+}
+
+// The table is opened only for an account that has the privileges on some column of it.
+Outcome Judge::LookUp(ServerIndex& index, const Request& request, Rights* rights) {
+  const model::Account& account = *request.account;
+  if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
+  rights->Begin(account.id(), turn_);
+  if (!reader_.Look(account, index.names().db)) {
+    rights->nowhere = kAny;
+    return {};
+  }
+  rights->SetTable(reader_.on_database());
+  const Privileges needs = NeedsOf(request);
+  if ((needs & ~rights->everywhere) == 0) return {};
+  if (!index.IsResolved(tables_)) {
+    const Outcome locked = Lock();
+    if (!locked.ok()) return locked;
+    {
+      const Unlocking unlocking(reader_);
+      reader_.LookAtTable(index.names().table);
+      rights->nowhere = kAny & ~reader_.on_some_column();
+    }
+    if ((needs & rights->nowhere) != 0) return {};
+    OpenTable* open = nullptr;
+    const Outcome resolved = request.is_write() ? index.ResolveForWrite(tables_, &open)
+                                                : index.ResolveForRead(tables_, &open);
+    if (!resolved.ok()) return resolved;
+  }
+  const Outcome locked = Lock();
+  if (!locked.ok()) return locked;
+  const Unlocking unlocking(reader_);
+  return LookAtColumns(index, rights);
+}
+
+Outcome Judge::LookAtColumns(ServerIndex& index, Rights* rights) {
+  reader_.LookAtTable(index.names().table);
+  rights->on_table = reader_.on_table();
+  rights->somewhere = reader_.on_some_column();
+  const TABLE& table = index.table(tables_);
+  for (const uint field : index.column_fields()) {
+    rights->columns.push_back(reader_.on_column(*table.field[field]));
+  }
+  for (const uint field : index.filter_fields()) {
+    rights->filters.push_back(reader_.on_column(*table.field[field]));
+  }
+  const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i) {
+    rights->key.push_back(reader_.on_column(*parts.first[i].field));
+  }
+  rights->SumUp();
+  return {};
+}
+
+Outcome Judge::Lock() {
+  using Clock = std::chrono::steady_clock;
+  if (reader_.TryLock()) return {};
+  Outcome busy = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
+  busy.own_wait = true;
+  if (!waits_ || gave_up_) return busy;
+  if (!is_first_) {
+    busy.result = Outcome::Result::kGivesWay;
+    return busy;
+  }
+  const Clock::time_point until = Clock::now() + std::chrono::seconds(wait_s_);
+  while (Clock::now() < until) {
+    if (thd_.killed() || ServerStopping()) return Outcome::Fail(ErrorCode::kKilled);
+    std::this_thread::sleep_for(kTryAgain);
+    if (reader_.TryLock()) return {};
+  }
+  gave_up_ = true;
+  return busy;
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,66 @@
+// Whether accounts may have their requests executed.
+//
+// An account's rights to an index are looked up once in a turn, at the first request of the account
+// on that index: a request that was received after a GRANT or REVOKE was answered is judged by it.
+// What the privileges on the whole database decide needs no lock. A look at the table's own grants
+// needs LOCK_grant, which is only tried:
+//   a session that does not wait    answers busy, so that the request goes to the lane
+//   a session that waits            tries again and again, for as long as it waits for a table;
+//                                   behind other requests of a turn, whose locks it would keep from
+//                                   others meanwhile, it gives way instead
+// Threads: the session's.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/server/index.h"
+#include "engine/session.h"
+#include "privileges.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+class Judge {
+ public:
+  Judge(WorkerThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
+      : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
+
+  /// What was looked up before does not count any more.
+  void BeginTurn() {
+    ++turn_;
+    is_first_ = true;
+    gave_up_ = false;
+  }
+  /// The turn holds locks from now on.
+  void HoldLocks() { is_first_ = false; }
+
+  /// See engine::Session.
+  Outcome MayOpen(const IndexNames& names, const model::Account& account);
+  Outcome MayExecute(ServerIndex& index, const model::Request& request) {
+    const Rights& rights = index.rights().Of(request.account->id(), turn_);
+    const bool is_known = rights.account == request.account->id() && rights.turn == turn_;
+    if (is_known && (NeedsOf(request) & ~rights.everywhere) == 0) [[likely]]
+      return {};
+    return Decide(index, request, is_known);
+  }
+
+  /// Call on the session's thread, before its THD is gone.
+  void Close() { reader_.Close(); }
+
+ private:
+  Outcome Decide(ServerIndex& index, const model::Request& request, bool is_known);
+  Outcome LookUp(ServerIndex& index, const model::Request& request, Rights* rights);
+  Outcome LookAtColumns(ServerIndex& index, Rights* rights);
+  Outcome Lock();
+
+  WorkerThd& thd_;
+  Tables& tables_;
+  const bool waits_;
+  const unsigned wait_s_;
+  PrivilegeReader reader_;
+  uint64_t turn_ = 1;
+  bool is_first_ = true;  ///< No request of the turn has been executed.
+  bool gave_up_ = false;  ///< In this turn a wait has taken too long: no other one begins.
+};
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,71 @@
+// The privileges of the server's accounts on rows, as GRANT and REVOKE have left them.
+//
+// Flow: Look -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() | on_column()
+// }
+//       Unlock
+// The server has changed its grants in memory before it answers the statement that changed them, so
+// that a look that begins behind the answer sees the change.
+// Threads: the owner's, which has a THD. Locks: Look waits for the mutex of the accounts alone,
+// which statements hold while they write the grant tables. LOCK_grant is only tried: a GRANT holds
+// it until a replica has acknowledged, if replication is semi-synchronous.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "api.h"
+#include "model/account.h"
+
+namespace rowsocket::engine::server {
+
+/// Privileges as bits.
+using Privileges = uint32_t;
+inline constexpr Privileges kSelect = 1;
+inline constexpr Privileges kInsert = 2;
+inline constexpr Privileges kUpdate = 4;
+inline constexpr Privileges kDelete = 8;
+
+/// Whether the server has the account. False where the server does not look at accounts at all
+/// (skip-grant-tables).
+bool HasAccount(const model::Account& account);
+
+class PrivilegeReader {
+ public:
+  PrivilegeReader();
+  ~PrivilegeReader();
+  PrivilegeReader(const PrivilegeReader&) = delete;
+  PrivilegeReader& operator=(const PrivilegeReader&) = delete;
+
+  /// Looks at the account, its role and PUBLIC. False: there is no such account any more, so that
+  /// it has no privileges. The names must live until Unlock.
+  bool Look(const model::Account& account, const std::string& db);
+  /// The privileges on all tables of the database.
+  Privileges on_database() const { return on_database_; }
+
+  /// False: a statement that changes grants is under way.
+  bool TryLock();
+  // REQUIRES for those below: locked, and an account was found.
+  void LookAtTable(const std::string& table);
+  Privileges on_table() const;
+  /// The privileges on the table or on one of its columns at least.
+  Privileges on_some_column();
+  Privileges on_column(const Field& field);
+  void Unlock();
+
+  /// Frees what the server keeps for it. Call on the owner's thread, before that has no THD.
+  void Close();
+
+ private:
+  struct State;
+  State& state();
+  void TakeRole(const std::string& role);
+
+  std::unique_ptr<State> state_;
+  Privileges on_database_ = 0;
+  const std::string* db_ = nullptr;
+  const std::string* table_ = nullptr;
+  bool is_locked_ = false;
+};
+
+}  // namespace rowsocket::engine::server

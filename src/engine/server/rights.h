@@ -1,0 +1,54 @@
+// What an account may do through an opened index, as one look at the server's grants has found it,
+// and what a request needs of that.
+//
+// Threads: the session's. Lifetime: a look counts in the turn in which it was made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/request.h"
+#include "privileges.h"
+
+namespace rowsocket::engine::server {
+
+struct Rights {
+  uint64_t account = 0;  ///< The account's id; 0: none yet.
+  uint64_t turn = 0;
+  /// The look went on to the table and its columns. Otherwise only `everywhere` is known.
+  bool is_whole = false;
+  Privileges everywhere = 0;  ///< On all opened columns, filter columns and parts of the key.
+  Privileges on_table = 0;
+  Privileges somewhere = 0;  ///< On the table, or on some column of it, opened or not.
+  Privileges nowhere = 0;    ///< On no column; known of a look that is not whole as well.
+  std::vector<Privileges> columns, filters, key;
+
+  void Begin(uint64_t account_id, uint64_t in_turn);
+  /// Notes that the account has these privileges on the whole table.
+  void SetTable(Privileges privileges) { everywhere = on_table = somewhere = privileges; }
+  /// Ends a whole look.
+  void SumUp();
+
+  /// Whether the account may have the request executed. REQUIRES: is_whole.
+  bool Allow(const model::Request& request) const;
+
+ private:
+  bool AllowFind(const model::Find& find) const;
+  bool AllowEdit(const model::Edit& edit) const;
+};
+
+/// The privileges that the request needs, on whatever columns.
+Privileges NeedsOf(const model::Request& request);
+
+/// The looks of the last accounts that used an index.
+class RightsKept {
+ public:
+  /// The place for a look of this account, which may hold an older look, or that of another
+  /// account.
+  Rights& Of(uint64_t account_id, uint64_t turn);
+
+ private:
+  std::vector<Rights> rights_;  ///< By the account's id; as many as a power of 2.
+};
+
+}  // namespace rowsocket::engine::server

@@ -39,6 +39,10 @@ void Log(const std::string& text) {
   sql_print_warning("rowsocket: %s", base::Printable(text).c_str());
 }
 
+void LogError(const std::string& text) {
+  sql_print_error("rowsocket: %s", base::Printable(text).c_str());
+}
+
 void ReportFailure(const char* plugin, const std::string& why) {
   const std::string text = base::Printable(why);
   sql_print_error("rowsocket: %s", text.c_str());

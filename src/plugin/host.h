@@ -28,6 +28,8 @@ int DescriptorsForConnections();
 /// Writes a warning to the server's log. Control characters, which a text from a table or the wire
 /// may have, are replaced.
 void Log(const std::string& text);
+/// An error in the server's log.
+void LogError(const std::string& text);
 
 /// Reports why `plugin` does not start: as an error in the server's log and, where a statement such
 /// as INSTALL SONAME starts the plugin, as the error of that statement.

@@ -23,7 +23,9 @@ constexpr model::Limits kNoValues = [] {
 }  // namespace
 
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
-    : settings_(settings), authenticated_(settings.secret.empty()) {}
+    : settings_(settings), authenticated_(settings.secret.empty()) {
+  SetAccount(settings.account);
+}
 
 size_t HandlerSocket::input_bytes_max() const {
   // One byte more than the longest line and its end, so that a longer one is seen to be longer.
@@ -128,6 +130,7 @@ void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
   names_->filter_columns.assign(open.filter_columns.begin(), open.filter_columns.end());
   item->kind = Item::Kind::kOpen;
   item->names = names_.get();
+  item->request.account = account();
   item->index_id = static_cast<uint32_t>(command.index_id);
 }
 
@@ -169,6 +172,7 @@ void HandlerSocket::PrepareRequest(Command& command, Item* item) {
   item->kind = Item::Kind::kRequest;
   item->index = index;
   item->request = command.request;
+  item->request.account = account();
 }
 
 // Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
@@ -203,6 +207,7 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
   }
   item->kind = Item::Kind::kSilentOpen;
   item->names = to_open;
+  item->request.account = nullptr;  // The table of tokens is the library's own.
   return false;
 }
 
@@ -211,8 +216,12 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
   if (item.detail == nullptr) return ExecuteRequest(item, session, out);
   const size_t begin = out.size();
   const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
-  const engine::Outcome outcome =
-      tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
+  // The answer that is kept with a token is for those alone who may have the request executed.
+  engine::Outcome outcome = session.MayExecute(*item.index, item.request);
+  if (outcome.ok()) {
+    outcome =
+        tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
+  }
   const bool unanswered = !outcome.ok() && outcome.is_answer();
   if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
   return outcome;

@@ -20,6 +20,8 @@ namespace rowsocket::frontend {
 struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;  ///< Empty: clients need not authenticate.
+  /// The account of connections that have no other one; null: they may do everything.
+  std::shared_ptr<const model::Account> account;
   TokenSettings tokens;
   model::Limits limits;
 };

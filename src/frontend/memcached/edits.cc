@@ -3,6 +3,7 @@
 #include "frontend/memcached/editor.h"
 #include "frontend/memcached/reads.h"
 #include "frontend/memcached/statements.h"
+#include "frontend/memcached/time.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
@@ -201,6 +202,66 @@ model::Request EditRequest(const Work& work) {
   return request;
 }
 
+void TellRights(const Command& command, const containers::Container& container, int64_t now_ms,
+                std::span<uint32_t> columns, model::Edit* edit) {
+  const containers::Layout& layout = container.rows_layout;
+  size_t count = 0;
+  const auto updates = [&](uint32_t column) {
+    if (column != containers::Layout::kNone) columns[count++] = column;
+  };
+  const auto updates_value = [&] {
+    for (uint32_t i = 0; i < container.values; ++i) updates(layout.value + i);
+    updates(layout.token);
+  };
+  bool sets_expiry = false;
+  switch (command.verb) {
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+      edit->may_insert = sets_expiry = true;
+      updates_value();
+      updates(layout.flags);
+      break;
+    case Verb::kAppend:
+    case Verb::kPrepend:
+      edit->may_insert = command.creates;
+      updates_value();
+      break;
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+      edit->may_insert = command.creates;
+      sets_expiry = command.meta.has_exptime;
+      updates_value();
+      break;
+    case Verb::kDelete:
+      edit->may_delete = !command.meta.invalidates && !command.meta.removes_value;
+      if (edit->may_delete) break;
+      sets_expiry = command.meta.has_exptime;
+      if (command.meta.removes_value) {
+        updates_value();
+        updates(layout.flags);
+      } else {
+        updates(layout.token);
+      }
+      break;
+    case Verb::kTouch:
+    case Verb::kGat:
+      edit->may_insert = command.creates;
+      sets_expiry = true;
+      break;
+    default:
+      edit->may_insert = command.creates;
+      break;
+  }
+  if (sets_expiry) updates(layout.expiry);
+  // Without a column of expiry, an item that has expired at once is deleted.
+  const bool has_no_expiry = layout.expiry == containers::Layout::kNone;
+  if (sets_expiry && has_no_expiry && ExpiryOf(command.exptime, now_ms) <= now_ms) {
+    edit->may_delete = true;
+  }
+  edit->may_update = columns.first(count);
+}
+
 Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
                     engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
@@ -214,9 +275,13 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
     Editor editor(shared, work, target);
     model::NoRows none;
     request.edit.editor = &editor;
+    std::array<uint32_t, kEditColumnsMax> columns;
     if (work.targets.size() > 1) {
       request.edit.key = target.parts;
       request.relaxed = target.container->relaxed;
+      if (request.account != nullptr) {
+        TellRights(work.command, *target.container, shared.NowMs(), columns, &request.edit);
+      }
     }
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     // A failed deletion of an expired row is no failure of the request: the row stays, and is

@@ -7,6 +7,9 @@
 // which the caller takes back.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "frontend/memcached/shared.h"
@@ -21,6 +24,13 @@ bool IsEdit(const memcached::Command& command);
 /// keeps every row; ExecuteEdit puts in the editor that decides. For several keys (gat) it names no
 /// row.
 model::Request EditRequest(const Work& work);
+
+/// Columns that an edit may change: values, flags, token and expiry.
+inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
+/// Says what the command may do to a row of the container, for the rights of its account.
+/// `columns`: room for the columns that it may update.
+void TellRights(const memcached::Command& command, const containers::Container& container,
+                int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
 
 /// `request`: the result of EditRequest.
 engine::Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,

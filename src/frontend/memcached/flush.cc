@@ -71,9 +71,15 @@ Outcome DeleteAllRows(const containers::Container& container, engine::Session& s
   }
 }
 
-Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, engine::Session& session,
-                     base::Buffer& out) {
+Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, const model::Account* account,
+                     engine::Session& session, base::Buffer& out) {
   const containers::Container& container = *work.target().container;
+  // The account needs DELETE. The keys that the deletion goes by are the library's own business.
+  model::Request judged = FlushRequest();
+  judged.find.wants_pre_images = false;
+  judged.account = account;
+  const Outcome verdict = session.MayExecute(*container.keys, judged);
+  if (!verdict.ok()) return verdict;
   const int64_t now_ms = shared.NowMs();
   const int64_t at_ms = work.command.exptime > 0 ? ExpiryOf(work.command.exptime, now_ms) : now_ms;
   Outcome outcome;

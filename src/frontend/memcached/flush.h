@@ -16,7 +16,8 @@ model::Request FlushRequest();
 
 /// Flushes at once, or notes when (MemcachedHousekeeper does it then). A later flush_all replaces a
 /// flush that is still to come.
-engine::Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, engine::Session& session,
+engine::Outcome ExecuteFlush(MemcachedShared& shared, const Work& work,
+                             const model::Account* account, engine::Session& session,
                              base::Buffer& out);
 
 /// REQUIRES: a turn that writes is open.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "exec/write_set.h"
 #include "frontend/memcached/containers/codec.h"
@@ -101,14 +102,39 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
                     work.target().is_container_only && work.target().wrong == Wrong::kNothing;
     if (work.switches) {
       if (behind_requests) return {Parsed::kLater, 0};
-      switched_to_ = work.target().container->name();
-      standard_ = work.target().container;
-      work.table = Copy(standard_->definition.db + "/" + standard_->definition.table, arena);
+      if (!Switch(arena, &work, item)) return {Parsed::kItem, 0};
     }
   }
   has_refreshed_ = false;
   Prepare(arena, &work, item);
   return {Parsed::kItem, step.consumed};
+}
+
+// An account has to have some privilege on the table of the container. False: the engine is asked
+// first, by an index of the container that is looked up for the account.
+bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
+  const containers::Container& container = *work->target().container;
+  if (account() != nullptr && !switch_answer_.has_value()) {
+    item->kind = Item::Kind::kSilentOpen;
+    item->names = &container.reads->names();
+    item->request.account = account();
+    return false;
+  }
+  const model::Error answer = std::exchange(switch_answer_, {}).value_or(model::Error());
+  if (!answer.ok()) {
+    item->error = answer;
+    work->refusal = Copy(Explain(answer), arena);
+    work->refusal_status = StatusOf(answer);
+    return true;
+  }
+  switched_to_ = container.name();
+  standard_ = &container;
+  work->table = Copy(container.definition.db + "/" + container.definition.table, arena);
+  return true;
+}
+
+void Memcached::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index>) {
+  switch_answer_ = outcome.error;
 }
 
 void Memcached::TakeSnapshot() {
@@ -158,6 +184,12 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   // it, before Execute is asked.
   item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
+  item->request.account = account();
+  if (is_edit && account() != nullptr) {
+    const uint32_t columns = work->target().container->rows_layout.columns;
+    TellRights(work->command, *work->target().container, shared_.NowMs(),
+               arena.Allocate<uint32_t>(columns), &item->request.edit);
+  }
 }
 
 /// Refuses what needs no execution to be refused.
@@ -166,7 +198,7 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
   std::string why;
   for (const Target& target : work->targets) {
     const bool matters = target.wrong != Wrong::kNoSuchKey || MayCreate(command);
-    if (target.wrong != Wrong::kNothing && matters) why = Explain(target, *snapshot_);
+    if (target.wrong != Wrong::kNothing && matters) why = WhyNot(target);
     if (why.empty() && target.is_container_only)
       why = "a key is missing behind the container's name";
     if (!why.empty()) break;
@@ -176,6 +208,13 @@ bool Memcached::Refuse(base::Arena& arena, Work* work) {
   work->refusal = Copy(why, arena);
   work->refusal_status = BinaryStatus::kInvalidArguments;
   return true;
+}
+
+/// Why a target cannot be used. Why a container is disabled tells of tables that an account may not
+/// see.
+std::string Memcached::WhyNot(const Target& target) const {
+  if (account() == nullptr || target.wrong != Wrong::kUnusable) return Explain(target, *snapshot_);
+  return "container " + target.container->name() + " is disabled; the server's log says why";
 }
 
 /// Splits the value that is to be stored into columns.
@@ -214,7 +253,7 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   if (standard_ == nullptr || !standard_->usable()) {
     target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
   }
-  std::string why = Explain(target, *snapshot_);
+  std::string why = WhyNot(target);
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
   const int64_t now_ms = shared_.NowMs();
   const bool is_delayed = command.exptime > 0 && ExpiryOf(command.exptime, now_ms) > now_ms;
@@ -230,6 +269,7 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   item->index = standard_->rows.get();
   item->stands_alone = true;
   item->request = FlushRequest();
+  item->request.account = account();
 }
 
 Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
@@ -237,10 +277,11 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   const size_t begin = out.size();
   work.tally = {};
   const bool is_flush = work.command.verb == Verb::kFlushAll;
-  Outcome outcome = is_flush ? ExecuteFlush(shared_, work, session, out)
+  const model::Account* const account = item.request.account;
+  Outcome outcome = is_flush ? ExecuteFlush(shared_, work, account, session, out)
                     : item.request.is_write()
                         ? ExecuteEdit(shared_, work, item.request, session, out)
-                        : ExecuteGet(shared_, work, session, out);
+                        : ExecuteGet(shared_, work, account, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
   // An item that is too large cannot be parsed again, since its data is not kept: it does not wait

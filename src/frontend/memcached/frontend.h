@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "exec/frontend.h"
@@ -20,7 +21,9 @@ namespace rowsocket::frontend {
 
 class Memcached final : public exec::Frontend {
  public:
-  explicit Memcached(MemcachedShared& shared) : shared_(shared) {}
+  explicit Memcached(MemcachedShared& shared) : shared_(shared) {
+    SetAccount(shared.settings.account);
+  }
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
@@ -32,7 +35,8 @@ class Memcached final : public exec::Frontend {
     return memcached::InputBytesMax(shared_.settings.limits);
   }
   bool authenticated() const override { return true; }
-  void Opened(exec::Item&, const engine::Outcome&, std::shared_ptr<engine::Index>) override {}
+  void Opened(exec::Item& item, const engine::Outcome& outcome,
+              std::shared_ptr<engine::Index> index) override;
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
@@ -46,7 +50,9 @@ class Memcached final : public exec::Frontend {
   void TakeSnapshot();
   void ResolveKeys(base::Arena& arena, Work* work);
   bool AsksForContainer(const Work& work) const;
+  bool Switch(base::Arena& arena, Work* work, exec::Item* item);
   void Prepare(base::Arena& arena, Work* work, exec::Item* item);
+  std::string WhyNot(const Target& target) const;
   bool Refuse(base::Arena& arena, Work* work);
   bool TakeValue(base::Arena& arena, Work* work);
   void CountDetails(const Work& work, bool is_answered);
@@ -59,6 +65,7 @@ class Memcached final : public exec::Frontend {
   std::shared_ptr<const containers::Snapshot> snapshot_;
   const containers::Container* standard_ = nullptr;  ///< The container of keys that name none.
   std::string switched_to_;                          ///< What `get @@name` chose; empty: nothing.
+  std::optional<model::Error> switch_answer_;        ///< For the command at the front of the input.
   bool has_refreshed_ = false;                       ///< For the command at the front of the input.
   uint32_t until_sample_ = 1;
 };

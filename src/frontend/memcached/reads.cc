@@ -142,13 +142,14 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
          command.verb == memcached::Verb::kMetaDebug || TellsAccess(command);
 }
 
-Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
-                   base::Buffer& out) {
+Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* account,
+                   engine::Session& session, base::Buffer& out) {
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
   Tally& tally = work.tally;
   Outcome all;
   const bool has_token = NeedsToken(shared, work.command);
   model::Request request;
+  request.account = account;
   for (Target& target : work.targets) {
     bool hit = false;
     if (target.wrong == Target::Wrong::kNothing) {

@@ -13,8 +13,8 @@
 namespace rowsocket::frontend {
 
 /// Executes a kGet without `creates`: one find for each key, in the session's turn.
-engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, engine::Session& session,
-                           base::Buffer& out);
+engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* account,
+                           engine::Session& session, base::Buffer& out);
 
 /// Reads the token of the row in the session's turn; `*token` is unchanged when there is no row.
 engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);

@@ -50,12 +50,6 @@ const char* TextOfNumber(int number) {
   }
 }
 
-BinaryStatus StatusOf(const model::Error& error) {
-  const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
-                      error.code == ErrorCode::kDeadlock;
-  return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
-}
-
 void AppendContainerName(const Work& work, base::Buffer& out) {
   memcached::Item item;
   item.value = work.table;
@@ -66,8 +60,19 @@ void AppendContainerName(const Work& work, base::Buffer& out) {
 
 }  // namespace
 
+BinaryStatus StatusOf(const model::Error& error) {
+  const bool is_denied = error.code == ErrorCode::kDenied || error.code == ErrorCode::kUnauth;
+  if (is_denied) return BinaryStatus::kAuthError;
+  const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
+                      error.code == ErrorCode::kDeadlock;
+  return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
+}
+
 std::string Explain(const model::Error& error) {
   switch (error.code) {
+    case ErrorCode::kDenied:
+    case ErrorCode::kUnauth:
+      return "access denied";
     case ErrorCode::kLockTables:
       return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
              "(read_only)";

@@ -19,6 +19,9 @@ void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out);
 void AppendEngineError(const memcached::Command& command, const model::Error& error,
                        base::Buffer& out);
 
+/// The status of a binary reply for an error of the engine.
+memcached::BinaryStatus StatusOf(const model::Error& error);
+
 /// The meaning of an error of the engine, for people.
 std::string Explain(const model::Error& error);
 

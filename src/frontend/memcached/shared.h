@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "frontend/memcached/details.h"
 #include "frontend/memcached/marks.h"
 #include "frontend/memcached/time.h"
+#include "model/account.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -25,6 +27,8 @@ namespace rowsocket::frontend {
 struct MemcachedSettings {
   model::Limits limits;
   bool may_flush = false;
+  /// The account of connections that have no other one; null: they may do everything.
+  std::shared_ptr<const model::Account> account;
   std::string version;
   unsigned threads = 1;
   uint16_t port = 0;

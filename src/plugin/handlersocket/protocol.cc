@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "plugin/addresses.h"
+#include "plugin/port_account.h"
 
 namespace rowsocket::plugin {
 
@@ -15,11 +16,12 @@ bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings*
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   const Mode modes[] = {
-      {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_threads",
-       variables_.port, variables_.socket, variables_.secret, variables_.threads, false},
-      {"mode=wr", "handlersocket_port_wr", "handlersocket_plain_secret_wr",
+      {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_user",
+       "handlersocket_threads", variables_.port, variables_.socket, variables_.secret,
+       variables_.user, variables_.threads, false},
+      {"mode=wr", "handlersocket_port_wr", "handlersocket_plain_secret_wr", "handlersocket_user_wr",
        "handlersocket_threads_wr", variables_.port_wr, variables_.socket_wr, variables_.secret_wr,
-       variables_.threads_wr, true},
+       variables_.user_wr, variables_.threads_wr, true},
   };
   for (const Mode& mode : modes) {
     if (!AddPort(mode, settings, error)) return false;
@@ -74,6 +76,8 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
     return false;
   }
   service.name = mode.name;
+  if (!TakeAccount(mode.user, mode.user_variable, &service, &frontend->account, error))
+    return false;
   service.workers = mode.threads;
   service.workers_variable = mode.threads_variable;
   service.connections_variable = "handlersocket_connections_max";

@@ -17,6 +17,7 @@ namespace rowsocket::plugin {
 struct HandlerSocketVariables {
   std::string address, port, port_wr, socket, socket_wr;
   std::string secret, secret_wr;
+  std::string user, user_wr;
   unsigned threads = 16;
   unsigned threads_wr = 1;
   unsigned lock_wait_threads = 64;
@@ -40,8 +41,9 @@ class HandlerSocketProtocol final : public Protocol {
     const char* name;
     const char* port_variable;
     const char* secret_variable;
+    const char* user_variable;
     const char* threads_variable;
-    std::string port, socket, secret;
+    std::string port, socket, secret, user;
     unsigned threads;
     bool writable;
   };

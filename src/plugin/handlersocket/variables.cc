@@ -18,6 +18,8 @@ char* socket_path;
 char* socket_path_wr;
 char* plain_secret;
 char* plain_secret_wr;
+char* user;
+char* user_wr;
 unsigned threads, threads_wr, lock_wait_threads;
 unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
@@ -56,6 +58,8 @@ HandlerSocketVariables TakeVariables() {
   variables.socket_wr = Text(socket_path_wr);
   variables.secret = TakeSecret(&plain_secret);
   variables.secret_wr = TakeSecret(&plain_secret_wr);
+  variables.user = Text(user);
+  variables.user_wr = Text(user_wr);
   variables.threads = threads;
   variables.threads_wr = threads_wr;
   variables.lock_wait_threads = lock_wait_threads;
@@ -96,6 +100,14 @@ MYSQL_SYSVAR_STR(plain_secret, plain_secret, kReadOnlyString,
 MYSQL_SYSVAR_STR(plain_secret_wr, plain_secret_wr, kReadOnlyString,
                  "Secret that clients of the writing port must send; never shown", nullptr, nullptr,
                  nullptr);
+MYSQL_SYSVAR_STR(user, user, kReadOnlyString,
+                 "Account, as name@host, whose rights the clients of the reading port have; not "
+                 "set: all rights",
+                 nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_STR(user_wr, user_wr, kReadOnlyString,
+                 "Account, as name@host, whose rights the clients of the writing port have; not "
+                 "set: all rights",
+                 nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads of the reading port; 0: one for each core, at least 16", nullptr,
                   nullptr, 0, 0, 3000, 0);
@@ -175,6 +187,8 @@ st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(address),
                                 MYSQL_SYSVAR(socket_wr),
                                 MYSQL_SYSVAR(plain_secret),
                                 MYSQL_SYSVAR(plain_secret_wr),
+                                MYSQL_SYSVAR(user),
+                                MYSQL_SYSVAR(user_wr),
                                 MYSQL_SYSVAR(threads),
                                 MYSQL_SYSVAR(threads_wr),
                                 MYSQL_SYSVAR(lock_wait_threads),

@@ -6,6 +6,7 @@
 #include "plugin/addresses.h"
 #include "plugin/host.h"
 #include "plugin/memcached/options.h"
+#include "plugin/port_account.h"
 #include "replication.h"
 
 namespace rowsocket::plugin {
@@ -43,8 +44,12 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   }
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
-  MakeShared(addresses, stats);
   exec::ServiceSettings service = MakeService(addresses);
+  std::shared_ptr<const model::Account> account;
+  if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {
+    return false;
+  }
+  MakeShared(addresses, account, stats);
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
   settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },
@@ -57,10 +62,18 @@ void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addr
   if (AdmitsByCertificate(variables_.tls)) return;
   for (const net::Address& address : addresses) {
     if (net::IsLoopback(address)) continue;
+    const std::string text = net::ToText(address);
+    if (shared_->settings.account != nullptr) {
+      sql_print_warning(
+          "rowsocket: every client that reaches %s has the rights of daemon_memcached_user: the "
+          "protocol has no password",
+          text.c_str());
+      continue;
+    }
     sql_print_warning(
         "rowsocket: every client that reaches %s may read and write all tables that "
         "innodb_memcache.containers maps: the protocol has no password",
-        net::ToText(address).c_str());
+        text.c_str());
   }
 }
 
@@ -130,8 +143,10 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
 }
 
 void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
+                                   std::shared_ptr<const model::Account> account,
                                    const exec::StatRegistry& stats) {
   frontend::MemcachedSettings settings;
+  settings.account = std::move(account);
   settings.limits = variables_.limits;
   settings.may_flush = variables_.may_flush;
   settings.version = "1.6.45";

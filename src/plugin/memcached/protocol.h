@@ -17,7 +17,7 @@ namespace rowsocket::plugin {
 
 /// The values of the system variables; null strings are empty.
 struct MemcachedVariables {
-  std::string option, address, port, socket;
+  std::string option, address, port, socket, user;
   unsigned threads = 2;
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
@@ -47,7 +47,8 @@ class MemcachedProtocol final : public Protocol {
   bool ApplyOptions(std::string* error);
   exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses);
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
-  void MakeShared(const std::vector<net::Address>& addresses, const exec::StatRegistry& stats);
+  void MakeShared(const std::vector<net::Address>& addresses,
+                  std::shared_ptr<const model::Account> account, const exec::StatRegistry& stats);
 
   MemcachedVariables variables_;
   std::unique_ptr<frontend::MemcachedShared> shared_;

@@ -17,6 +17,7 @@ char* engine_lib_path;
 char* address;
 char* port;
 char* socket_path;
+char* user;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
@@ -37,6 +38,7 @@ MemcachedVariables TakeVariables() {
   variables.address = Text(address);
   variables.port = Text(port);
   variables.socket = Text(socket_path);
+  variables.user = Text(user);
   variables.threads = threads;
   variables.lock_wait_threads = lock_wait_threads;
   variables.wrlock_timeout_s = wrlock_timeout_s;
@@ -77,6 +79,9 @@ MYSQL_SYSVAR_STR(address, address, kReadOnlyString,
                  "Addresses to listen on, separated by commas; default 127.0.0.1", nullptr, nullptr,
                  nullptr);
 MYSQL_SYSVAR_STR(port, port, kReadOnlyString, "Port; 0: none", nullptr, nullptr, "11211");
+MYSQL_SYSVAR_STR(user, user, kReadOnlyString,
+                 "Account, as name@host, whose rights all clients have; not set: all rights",
+                 nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", nullptr, nullptr,
                  nullptr);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
@@ -153,6 +158,7 @@ st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(option),
                                 MYSQL_SYSVAR(address),
                                 MYSQL_SYSVAR(port),
                                 MYSQL_SYSVAR(socket),
+                                MYSQL_SYSVAR(user),
                                 MYSQL_SYSVAR(threads),
                                 MYSQL_SYSVAR(lock_wait_threads),
                                 MYSQL_SYSVAR(wrlock_timeout),

@@ -1,0 +1,60 @@
+#include "plugin/port_account.h"
+
+#include <atomic>
+
+#include "api.h"
+#include "plugin/host.h"
+#include "privileges.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+bool HasServerStarted() {
+  mysql_mutex_lock(&LOCK_server_started);
+  const bool has_started = mysqld_server_started;
+  mysql_mutex_unlock(&LOCK_server_started);
+  return has_started;
+}
+
+std::string WhyMissing(const model::Account& account, const char* variable) {
+  const std::string name = "'" + account.user() + "'@'" + account.host() + "'";
+  if (opt_noacl) {
+    return std::string(variable) + " is " + name +
+           ", whose rights are not known: the server runs with skip-grant-tables";
+  }
+  return std::string(variable) + ": the server has no account " + name +
+         ": create the account, or set " + variable + " to another one";
+}
+
+}  // namespace
+
+bool TakeAccount(const std::string& value, const char* variable, exec::ServiceSettings* service,
+                 std::shared_ptr<const model::Account>* account, std::string* error) {
+  if (value.empty()) return true;
+  // A name may hold @, a host does not. As in SQL, a name alone is the account for all hosts.
+  const size_t at = value.rfind('@');
+  const std::string host = at == std::string::npos ? "%" : value.substr(at + 1);
+  auto made = std::make_shared<const model::Account>(value.substr(0, at), host);
+  if (made->user().empty() || host.empty()) {
+    *error = std::string(variable) + " is to be name@host, the name of an account of the server";
+    return false;
+  }
+  *account = made;
+  if (!HasServerStarted()) {
+    auto was_said = std::make_shared<std::atomic<bool>>(false);
+    service->may_serve = [made, variable, was_said, name = service->name] {
+      if (engine::server::HasAccount(*made)) return true;
+      if (!was_said->exchange(true)) {
+        LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");
+      }
+      return false;
+    };
+    return true;
+  }
+  if (engine::server::HasAccount(*made)) return true;
+  *error = WhyMissing(*made, variable);
+  return false;
+}
+
+}  // namespace rowsocket::plugin

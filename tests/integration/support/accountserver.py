@@ -1,0 +1,43 @@
+"""Servers whose ports have the rights of accounts, and what an account may do by SQL."""
+
+import pymysql
+
+from server import Sql
+
+# The accounts of the ports: that of the reading port, that of the writing port, and memcached's.
+READER, WRITER, CACHE = "reader", "writer", "cache"
+PORT_OPTIONS = ("--handlersocket-user=reader@localhost", "--handlersocket-user-wr=writer@localhost",
+                "--daemon-memcached-user=cache@localhost")
+# Numbers of the errors by which SQL says that a privilege is missing.
+DENIED = (1044, 1142, 1143)
+DUPLICATE = 1062  # SQL looks at the privileges first
+
+
+def start_with_accounts(server, statements=()):
+    """Starts a server that has made these accounts, and executed the statements, before its ports look for
+    their accounts. Returns the server."""
+    lines = [f"CREATE USER IF NOT EXISTS {name}@localhost" for name in (READER, WRITER, CACHE)]
+    path = server.base / "accounts.sql"
+    path.write_text("".join(line + ";\n" for line in (*lines, *statements)))
+    path.chmod(0o644)
+    return server.start([*server.options, f"--init-file={path}"])
+
+
+def may(server, user, *queries):
+    """Whether the account may execute all of the statements, as SQL answers it in a session of its own. The
+    statements match no row, or are taken back."""
+    session = Sql(server.env["SQL_SOCKET"], user=user)
+    try:
+        for query in queries:
+            session.run("START TRANSACTION")
+            try:
+                session.run(query)
+            except pymysql.MySQLError as error:
+                if error.args[0] in DENIED:
+                    return False
+                if error.args[0] != DUPLICATE:
+                    raise
+            session.run("ROLLBACK")
+        return True
+    finally:
+        session.close()

@@ -37,6 +37,8 @@ class OneRowSession final : public engine::Session {
     *index = indexes_.Get(names);
     return {};
   }
+  engine::Outcome MayOpen(const engine::IndexNames&, const model::Account&) override { return {}; }
+  engine::Outcome MayExecute(engine::Index&, const model::Request&) override { return {}; }
   engine::Outcome Inspect(engine::Index&, engine::IndexFacts*) override { return {}; }
   void BeginTurn(bool) override {}
   engine::Outcome Execute(engine::Index&, const model::Request&, model::RowSink& sink) override {

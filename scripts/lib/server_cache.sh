@@ -73,6 +73,13 @@ pick_version() {
     fi
     say "  the source of $version cannot be downloaded; trying the next version"
   done
+  version=$(known_version)
+  # Debian's lists name only the newest version of a release; the pool keeps earlier ones for a while.
+  if [[ -n $version && $(installed_server_package) != 1:"${server_name#*-}".* ]] &&
+    run_step "downloading the source of MariaDB $version" "$apt_dir/log" download_known source "$apt_dir/source"; then
+    package_version=$version
+    return
+  fi
   tail -n 20 "$apt_dir/log" >&2
   die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"
 }

@@ -57,6 +57,8 @@ inline constexpr uint64_t kShortFindRows = 100;
 inline constexpr size_t kShortLineBytes = 4096;
 /// Milliseconds for which a batch that lost its rows to other nodes of a cluster is run again, and
 /// the longest pause before one of these runs.
+/// Transactions of a position that a client asks about, one for each replication domain.
+inline constexpr size_t kGtidsMax = 64;
 inline constexpr int64_t kConflictRetryMsMax = 5000;
 inline constexpr int64_t kConflictPauseMsMax = 20;
 /// Times a batch is run again after a deadlock before its requests run one by one.

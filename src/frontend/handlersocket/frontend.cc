@@ -1,6 +1,7 @@
 #include "frontend/handlersocket/frontend.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "exec/write_set.h"
 #include "protocol/handlersocket/encoder.h"
@@ -20,6 +21,14 @@ constexpr model::Limits kNoValues = [] {
   limits.values_max = 0;
   return limits;
 }();
+
+using Check = handlersocket::AskHealth::Check;
+
+/// The answer of `H` without a check.
+struct HealthReply : exec::ItemDetail {
+  model::Health health;
+  std::optional<std::string_view> position;  ///< To be answered instead of `health`.
+};
 }  // namespace
 
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
@@ -63,6 +72,9 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
     case Command::Kind::kAuth:
       if (behind_requests) return {Parsed::kLater, 0};
       Authenticate(command, item);
+      break;
+    case Command::Kind::kHealth:
+      PrepareHealth(command, arena, item);
       break;
     case Command::Kind::kRequest:
       PrepareRequest(command, item);
@@ -147,6 +159,42 @@ void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
   open_columns_ -= ColumnsOf(item.index_id);
   indexes_[item.index_id] = std::move(index);
   open_columns_ += ColumnsOf(item.index_id);
+}
+
+// A load balancer has no secret: without one it learns whether the server takes finds or writes,
+// and no more.
+void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, Item* item) const {
+  const handlersocket::AskHealth& ask = command.ask_health;
+  handlersocket::ErrorSet errors = command.errors;
+  if (!authenticated_ && ask.check != Check::kRead && ask.check != Check::kWrite) {
+    errors.Add(ErrorCode::kUnauth);
+  }
+  item->error.code = errors.First();
+  if (!item->error.ok()) return;
+  if (ask.check != Check::kTell && ask.check != Check::kPosition) {
+    if (!Holds(ask)) item->error.code = ErrorCode::kUnavailable;
+    return;
+  }
+  HealthReply& reply = arena.Allocate<HealthReply>(1)[0];
+  item->detail = &reply;
+  if (ask.check == Check::kTell) {
+    if (settings_.health) reply.health = settings_.health();
+    return;
+  }
+  const std::string position = settings_.position ? settings_.position() : std::string();
+  char* const kept = arena.AllocateBytes(position.size());
+  position.copy(kept, position.size());
+  reply.position = std::string_view(kept, position.size());
+}
+
+bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
+  if (ask.check == Check::kAt) {
+    return settings_.has_executed &&
+           std::all_of(ask.gtids.begin(), ask.gtids.end(), settings_.has_executed);
+  }
+  const model::Health health = settings_.health ? settings_.health() : model::Health();
+  if (ask.check == Check::kWrite) return health.writes;
+  return health.reads && (!ask.lag_max_s || health.LagIsWithin(*ask.lag_max_s));
 }
 
 engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
@@ -266,10 +314,13 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
 }
 
 void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
-  if (item.error.ok())
-    handlersocket::AppendOk(&out);
+  if (!item.error.ok()) return handlersocket::AppendError(item.error, &out);
+  if (item.detail == nullptr) return handlersocket::AppendOk(&out);
+  const auto& reply = *static_cast<const HealthReply*>(item.detail);
+  if (reply.position)
+    handlersocket::AppendText(*reply.position, &out);
   else
-    handlersocket::AppendError(item.error, &out);
+    handlersocket::AppendHealth(reply.health, &out);
 }
 
 void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {

@@ -4,12 +4,15 @@
 // Limits: index_ids_max ids; lines of line_bytes_max bytes, fewer before authentication.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/secret.h"
 #include "exec/frontend.h"
 #include "frontend/handlersocket/token_book.h"
+#include "model/health.h"
 #include "model/limits.h"
 #include "protocol/handlersocket/framer.h"
 #include "protocol/handlersocket/parser.h"
@@ -23,6 +26,12 @@ struct HandlerSocketSettings {
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
   TokenSettings tokens;
+  /// What the server says of itself. Null: a primary that takes everything.
+  std::function<model::Health()> health;
+  /// The position up to which the server has logged transactions. Null: none.
+  std::function<std::string()> position;
+  /// Whether the server has executed a transaction. Null: none.
+  std::function<bool(const model::Gtid&)> has_executed;
   model::Limits limits;
 };
 
@@ -52,6 +61,9 @@ class HandlerSocket final : public exec::Frontend {
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
   static void CheckNames(const handlersocket::OpenIndex& open, handlersocket::ErrorSet* errors);
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
+  void PrepareHealth(const handlersocket::Command& command, base::Arena& arena,
+                     exec::Item* item) const;
+  bool Holds(const handlersocket::AskHealth& ask) const;
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
   engine::Outcome ExecuteRequest(const exec::Item& item, engine::Session& session,

@@ -235,6 +235,54 @@ TEST_F(HandlerSocketTest, WrongKeyDropsTheAuthorizationAndAWrongTypeLeavesIt) {
                  {"0\t=\t1\t1\n", "0\t2\t1\t10"}});  // The ids are still there.
 }
 
+TEST_F(HandlerSocketTest, HealthSaysWhatTheServerTakes) {
+  model::Health health;
+  health.version = "10.11.18";
+  settings_.health = [&] { return health; };
+  Connect();
+  ExpectReplies({{"H\n", "0\t6\tprimary\trunning\t1\t1\t10.11.18\t0"},
+                 {"H\twrite\n", "0\t1"},
+                 {"H\tread\t0\n", "0\t1"}});
+  health.role = model::Health::Role::kReplica;
+  health.writes = false;
+  health.lag_s = 7;
+  ExpectReplies({{"H\n", "0\t6\treplica\trunning\t1\t0\t10.11.18\t7"},
+                 {"H\twrite\n", "1\t1\tunavailable"},
+                 {"H\tread\n", "0\t1"},
+                 {"H\tread\t7\n", "0\t1"},
+                 {"H\tread\t6\n", "1\t1\tunavailable"}});
+  health.state = "stopped";
+  health.lag_s = std::nullopt;
+  EXPECT_EQ(std::string("0\t6\treplica\tstopped\t1\t0\t10.11.18\t") + '\0', Ask("H\n"));
+  ExpectReplies({{"H\tread\t18446744073709551615\n", "1\t1\tunavailable"}, {"H\tread\n", "0\t1"}});
+  health.reads = false;
+  EXPECT_EQ("1\t1\tunavailable", Ask("H\tread\n"));
+}
+
+TEST_F(HandlerSocketTest, PositionSaysWhichTransactionsTheServerHas) {
+  settings_.position = [] { return std::string("0-1-20,3-2-9"); };
+  settings_.has_executed = [](const model::Gtid& gtid) {
+    return gtid.domain == 0 ? gtid.number <= 20 : gtid.domain == 3 && gtid.number <= 9;
+  };
+  Connect();
+  ExpectReplies({{"H\tposition\n", "0\t1\t0-1-20,3-2-9"},
+                 {"H\tat\t0-1-20\n", "0\t1"},
+                 {"H\tat\t0-1-20,3-2-9\n", "0\t1"},
+                 {"H\tat\t0-7-21\n", "1\t1\tunavailable"},
+                 {"H\tat\t0-1-20,4-2-9\n", "1\t1\tunavailable"}});
+  Connect(true, "secret");
+  ExpectReplies({{"H\tposition\n", "3\t1\tunauth"}, {"H\tat\t0-1-20\n", "3\t1\tunauth"}});
+}
+
+TEST_F(HandlerSocketTest, ClientsWithoutAccessLearnNoMoreThanWhetherTheServerTakesRequests) {
+  Connect(true, "secret");
+  ExpectReplies({{"H\n", "3\t1\tunauth"},
+                 {"H\twrite\n", "0\t1"},
+                 {"H\tread\t5\n", "0\t1"},
+                 {"A\t1\tsecret\n", "0\t1"},
+                 {"H\n", "0\t6\tprimary\trunning\t1\t1\t\t0"}});
+}
+
 TEST_F(HandlerSocketTest, KeysAreUnescaped) {
   Connect(true, std::string("a\0\x01\tb", 5));
   EXPECT_EQ("0\t1", Ask("A\t1\ta\x01\x40\x01\x41\x01\x49"

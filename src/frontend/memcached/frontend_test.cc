@@ -455,6 +455,20 @@ TEST_F(MemcachedTest, StatsIgnoresWordsThatItDoesNotNeed) {
   EXPECT_EQ("ERROR\r\n", Ask("stats x settings\r\n"));
 }
 
+TEST_F(MemcachedTest, StatsRowsocketSaysWhatTheServerTakes) {
+  model::Health health;
+  health.role = model::Health::Role::kGalera;
+  health.state = "donor";
+  health.writes = false;
+  health.lag_s = std::nullopt;
+  settings_.health = [&] { return health; };
+  Connect();
+  EXPECT_EQ(
+      "STAT role galera\r\nSTAT state donor\r\nSTAT reads 1\r\nSTAT writes 0\r\n"
+      "STAT server_version \r\nSTAT lag NULL\r\nEND\r\n",
+      Ask("stats rowsocket\r\n"));
+}
+
 TEST_F(MemcachedTest, BinaryReadsAndWritesTheSameRows) {
   Set("a", "12", "0");
   const std::string get(

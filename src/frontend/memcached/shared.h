@@ -20,6 +20,7 @@
 #include "frontend/memcached/marks.h"
 #include "frontend/memcached/time.h"
 #include "model/account.h"
+#include "model/health.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -40,6 +41,8 @@ struct MemcachedSettings {
   /// Why the housekeeper may change nothing now, with the variable to set; empty: it may. Null: it
   /// always may.
   std::function<std::string_view()> keeps_no_house;
+  /// What the server says of itself. Null: a primary that takes everything.
+  std::function<model::Health()> health;
   /// For tests of expiry: how much the clock is ahead. Null: not at all.
   const std::atomic<int64_t>* clock_offset_ms = nullptr;
 };

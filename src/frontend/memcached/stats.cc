@@ -161,6 +161,20 @@ void AddSettings(const MemcachedShared& shared, Writer& writer) {
   writer.Add("idle_timeout", settings.limits.idle_timeout_s);
 }
 
+void AddHealth(const MemcachedShared& shared, Writer& writer) {
+  const auto& read = shared.settings.health;
+  const model::Health health = read ? read() : model::Health();
+  writer.Add("role", model::Name(health.role));
+  writer.Add("state", health.state);
+  writer.Add("reads", uint64_t{health.reads});
+  writer.Add("writes", uint64_t{health.writes});
+  writer.Add("server_version", health.version);
+  if (health.lag_s)
+    writer.Add("lag", *health.lag_s);
+  else
+    writer.Add("lag", "NULL");
+}
+
 }  // namespace
 
 void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
@@ -188,6 +202,8 @@ void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
       out.Append(dump);
   } else if (what == "detail") {
     return memcached::AppendError(work.command, memcached::Error::kStatsDetailUsage, &out);
+  } else if (what == "rowsocket") {
+    AddHealth(shared, writer);
   } else if (what == "sizes") {
     // memcached answers this where it does not track sizes, which is its default.
     writer.Add("sizes_status", "disabled");

@@ -5,6 +5,7 @@
 #include "api.h"
 #include "plugin/addresses.h"
 #include "plugin/port_account.h"
+#include "replication.h"
 
 namespace rowsocket::plugin {
 
@@ -70,6 +71,9 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   frontend->writable = mode.writable;
   frontend->limits = variables_.limits;
   frontend->tokens = variables_.tokens;
+  frontend->health = engine::server::ReadHealth;
+  frontend->position = engine::server::BinlogPosition;
+  frontend->has_executed = engine::server::HasExecuted;
   if (!frontend->secret.Set(mode.secret)) {
     *error = std::string(mode.secret_variable) + " is longer than " +
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";

@@ -154,6 +154,7 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   settings.socket = variables_.socket;
   settings.address = variables_.address;
   settings.backlog = static_cast<unsigned>(variables_.listen.backlog);
+  settings.health = engine::server::ReadHealth;
   settings.utc_offset_s = UtcOffsetSeconds;
   settings.clock_offset_ms = variables_.clock_offset_ms;
   settings.keeps_no_house = [keeps_house =

@@ -38,7 +38,7 @@ class Checker {
                command_.errors.Has(ErrorCode::kStmtnum),
            "an id over the limit is stmtnum");
     Expect(command_.has_index_id || invalid || command_.kind == Command::Kind::kAuth ||
-               command_.errors.Has(ErrorCode::kNumber),
+               command_.kind == Command::Kind::kHealth || command_.errors.Has(ErrorCode::kNumber),
            "an id that is no number is an error");
     CheckNames();
     CheckValue(command_.auth_key);
@@ -165,6 +165,22 @@ std::string OpenToLine(const OpenIndex& open) {
   return line;
 }
 
+std::string HealthToLine(const AskHealth& ask) {
+  std::string line;
+  if (ask.check == AskHealth::Check::kWrite) AppendToken("write", &line);
+  if (ask.check == AskHealth::Check::kRead) AppendToken("read", &line);
+  if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
+  if (ask.check == AskHealth::Check::kPosition) AppendToken("position", &line);
+  if (ask.check == AskHealth::Check::kAt) AppendToken("at", &line);
+  for (size_t i = 0; i < ask.gtids.size(); ++i) {
+    const model::Gtid& gtid = ask.gtids[i];
+    line.append(i == 0 ? "\t" : ",");
+    line += std::to_string(gtid.domain) + '-' + std::to_string(gtid.server) + '-' +
+            std::to_string(gtid.number);
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string CheckCommand(std::string_view line, const model::Limits& limits,
@@ -183,6 +199,9 @@ std::string ToLine(const Command& command) {
     case Command::Kind::kAuth:
       line = "A\t1";
       AppendValue(command.auth_key, &line);
+      break;
+    case Command::Kind::kHealth:
+      line = "H" + HealthToLine(command.ask_health);
       break;
     case Command::Kind::kRequest:
       line = std::to_string(command.index_id);

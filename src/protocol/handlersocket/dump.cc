@@ -35,6 +35,11 @@ std::string DumpOne(const model::Filter& filter) {
          std::to_string(filter.column) + ' ' + DumpOne(filter.value);
 }
 
+std::string DumpOne(const model::Gtid& gtid) {
+  return std::to_string(gtid.domain) + '-' + std::to_string(gtid.server) + '-' +
+         std::to_string(gtid.number);
+}
+
 template <typename T>
 std::string List(std::span<const T> items, const char* separator = ",") {
   std::string list = "[";
@@ -59,6 +64,22 @@ std::string DumpFind(const model::Find& find) {
   return text;
 }
 
+std::string DumpHealth(const AskHealth& ask) {
+  switch (ask.check) {
+    case AskHealth::Check::kTell:
+      return "tell";
+    case AskHealth::Check::kRead:
+      return "read" + (ask.lag_max_s ? " lag=" + std::to_string(*ask.lag_max_s) : std::string());
+    case AskHealth::Check::kWrite:
+      return "write";
+    case AskHealth::Check::kPosition:
+      return "position";
+    case AskHealth::Check::kAt:
+      return "at " + List(ask.gtids);
+  }
+  return "?";
+}
+
 std::string DumpOpenIndex(const OpenIndex& open) {
   return Quoted(open.database) + ' ' + Quoted(open.table) + ' ' + Quoted(open.index) + ' ' +
          List(open.columns) + ' ' + List(open.filter_columns);
@@ -78,6 +99,9 @@ std::string Dump(const Command& command) {
       break;
     case Command::Kind::kAuth:
       text = "auth " + DumpOne(command.auth_key);
+      break;
+    case Command::Kind::kHealth:
+      text = "health " + DumpHealth(command.ask_health);
       break;
     case Command::Kind::kRequest:
       text = command.request.verb == model::Request::Verb::kInsert

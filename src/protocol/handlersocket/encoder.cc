@@ -43,6 +43,30 @@ void AppendError(model::Error error, base::Buffer* out) {
   out->Append('\n');
 }
 
+void AppendText(std::string_view text, base::Buffer* out) {
+  out->Append("0\t1\t");
+  AppendEscaped(text, out);
+  out->Append('\n');
+}
+
+void AppendHealth(const model::Health& health, base::Buffer* out) {
+  out->Append("0\t6");
+  for (const std::string_view cell : {model::Name(health.role), health.state}) {
+    out->Append('\t');
+    out->Append(cell);
+  }
+  out->Append(health.reads ? "\t1" : "\t0");
+  out->Append(health.writes ? "\t1\t" : "\t0\t");
+  AppendEscaped(health.version, out);
+  if (health.lag_s) {
+    out->Append('\t');
+    AppendDecimal(*health.lag_s, out);
+  } else {
+    out->Append(kNullCell);
+  }
+  out->Append('\n');
+}
+
 RowEncoder::RowEncoder(uint32_t columns, size_t reply_bytes_max, base::Buffer* out)
     : out_(out), begin_(out->size()), end_max_(begin_ + reply_bytes_max - 1) {
   char* const begin = out_->Room(2 + kDecimalBytesMax);

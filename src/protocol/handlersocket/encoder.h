@@ -4,7 +4,7 @@
 // engine pushes cells: construct, (Cell | NullCell)*, then Finish or Cancel.
 // Threads: none of their own.
 // Lifetime: no argument is kept, except the buffer of a RowEncoder.
-// Limits: a find's reply holds at most reply_bytes_max bytes; other replies are below 100 bytes.
+// Limits: a find's reply holds at most reply_bytes_max bytes; other replies are below 200 bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "model/error.h"
+#include "model/health.h"
 #include "model/row_sink.h"
 
 namespace rowsocket::handlersocket {
@@ -24,6 +25,12 @@ void AppendOk(base::Buffer* out);
 void AppendCount(uint64_t count, base::Buffer* out);
 /// `<code> 1 <text>`; the text of kEngine is the engine's number. REQUIRES: !error.ok().
 void AppendError(model::Error error, base::Buffer* out);
+
+/// `0 6 <role> <state> <reads> <writes> <version> <lag>`.
+void AppendHealth(const model::Health& health, base::Buffer* out);
+
+/// `0 1 <text>`.
+void AppendText(std::string_view text, base::Buffer* out);
 
 /// The reply to a find, cell by cell. Only one RowEncoder at a time may write to a buffer, and
 /// nothing else is appended to the buffer before Finish or Cancel.

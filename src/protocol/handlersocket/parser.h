@@ -6,6 +6,7 @@
 // spec/handlersocket.md):
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key>]
+//   H [<check> [<lag>]]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
 //        [MOD <m1..mk>]]]
@@ -18,10 +19,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/arena.h"
+#include "model/health.h"
 #include "model/limits.h"
 #include "model/request.h"
 #include "protocol/handlersocket/errors.h"
@@ -39,12 +42,27 @@ struct OpenIndex {
   std::span<const std::string_view> filter_columns;
 };
 
+/// The arguments of `H`.
+struct AskHealth {
+  enum class Check : uint8_t {
+    kTell,  ///< No check: answer what the server says of itself.
+    kRead,
+    kWrite,
+    kPosition,  ///< No check: answer the position in the binary log.
+    kAt,        ///< Whether it has executed `gtids`.
+  };
+  Check check = Check::kTell;
+  std::optional<uint64_t> lag_max_s;
+  std::span<const model::Gtid> gtids;
+};
+
 /// One parsed line.
 struct Command {
   enum class Kind : uint8_t {
     kInvalid,    ///< No verb: `errors` holds kCmd.
     kOpenIndex,  ///< P: index_id, open_index.
     kAuth,       ///< A: auth_key.
+    kHealth,     ///< H: ask_health.
     kRequest,    ///< index_id, request.
   };
   Kind kind = Kind::kInvalid;
@@ -55,6 +73,7 @@ struct Command {
   OpenIndex open_index;
   /// NULL when the token is 0x00: never the right key, not even where no secret is set.
   model::Value auth_key;
+  AskHealth ask_health;
   /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
   /// relied on.
   model::Request request;

@@ -6,10 +6,11 @@ import threading
 import pytest
 
 import hs
+import mc
 from cluster import Cluster
-from clustertrouble import promote_furthest
+from clustertrouble import promote_furthest, tokens_through_failovers
 from sale import Sale, crash_violations, make_table
-from server import wait_until
+from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
@@ -55,6 +56,80 @@ def test_the_promoted_replica_has_every_acknowledged_write(cluster):
     again.close()
     primary.rejoin()
     cluster.wait_until_equal("shop.stock")
+
+
+def test_each_token_counts_once_through_failovers(cluster, rng):
+    run_packaged(cluster.primary.sql(), "rowsocket_tokens.sql")
+    wrong, counts = tokens_through_failovers(cluster, rng, "tokens", kills=2)
+    assert wrong == []
+    assert counts["applied"] > 0
+
+
+def test_finds_on_a_replica_see_a_write_behind_the_wait_for_it(cluster):
+    primary, replica = cluster.primary, cluster.replicas[0]
+    register = make_register(primary, "own")
+    cluster.wait_until_equal("own.t")
+    reader = replica.hs_rd().opened("own", "t", "PRIMARY", "v", None)
+    position, wait = primary.sql(), replica.sql()
+    for value in range(100, 300, 2):
+        assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", value) == hs.counted(1)
+        written = position.value("SELECT @@gtid_binlog_pos").decode()
+        assert wait.value("SELECT MASTER_GTID_WAIT(%s, 10)", written) == b"0"
+        assert reader.find("=", [1]) == hs.reply(0, 1, value)
+        # The same over HandlerSocket alone.
+        assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", value + 1) == hs.counted(1)
+        written = register.client.request("H", "position").cells[0]
+        wait_until(lambda written=written: reader.client.request("H", "at", written) == hs.OK, 10, "the write")
+        assert reader.find("=", [1]) == hs.reply(0, 1, value + 1)
+
+
+def health(node):
+    """(role, state, reads, writes, version, lag), the same over both protocols."""
+    with node.hs_rd() as client, mc.connect(node) as memcached:
+        answer = client.request_raw(b"H")
+        stats = memcached.stats("rowsocket")
+    assert answer[:2] == hs.reply(0, 6)
+    told = tuple(cell.decode() if cell is not None else None for cell in answer.cells)
+    assert [*stats.values()] == [value if value is not None else "NULL" for value in told]
+    return told
+
+
+def checks(node, *requests):
+    with node.hs_wr() as client:
+        return [client.request("H", *request.split()) == hs.OK for request in requests]
+
+
+def test_every_server_says_what_it_takes(cluster):
+    primary, replica = cluster.primary, cluster.replicas[0]
+    version = primary.sql().value("SELECT VERSION()").decode()
+    assert health(primary) == ("primary", "running", "1", "1", version, "0")
+    assert checks(primary, "write", "read", "read 0") == [True, True, True]
+    wait_until(lambda: health(replica) == ("replica", "running", "1", "0", version, "0"), 10, "the replica runs")
+    assert checks(replica, "write", "read", "read 60") == [False, True, True]
+    replica.sql().run("STOP SLAVE SQL_THREAD")
+    assert health(replica) == ("replica", "stopped", "1", "0", version, None)
+    assert checks(replica, "read", "read 1000") == [True, False]
+    replica.sql().run("START SLAVE SQL_THREAD")
+    primary.sql().run("SET GLOBAL read_only = ON")
+    assert checks(primary, "write") == [False]
+    primary.sql().run("SET GLOBAL read_only = OFF")
+    assert checks(primary, "write") == [True]
+    wait_until(lambda: checks(replica, "read 60") == [True], 10, "the replica runs again")
+
+
+def test_health_shows_how_far_a_replica_is_behind(cluster):
+    primary, replica = cluster.primary, cluster.replicas[0]
+    register = make_register(primary, "behind")
+    cluster.wait_until_equal("behind.t")
+    holder = replica.sql("behind")
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM t FOR UPDATE")  # the SQL thread waits for this row
+    assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", 77) == hs.counted(1)
+    wait_until(lambda: checks(replica, "read 1") == [False], 30, "the replica is behind")
+    assert checks(replica, "read", "read 1000") == [True, True]
+    holder.run("ROLLBACK")
+    wait_until(lambda: checks(replica, "read 0") == [True], 30, "the replica has caught up")
+    assert replica.sql().value("SELECT v FROM behind.t") == b"77"
 
 
 def make_register(node, db):

@@ -326,6 +326,9 @@ def test_a_node_without_its_cluster_answers_1047(cluster, db):
         wait_until(lambda: index.client.request(index.id, "=", 1, 1) == hs.refused(1, 1047), 30,
                    "the node refuses finds")
         assert index.client.request(index.id, "=", 1, 1, 1, 0, "U", 2) == hs.refused(1, 1047)
+        assert index.client.request("H", "read") == hs.refused(1, "unavailable")
+        assert index.client.request("H", "write") == hs.refused(1, "unavailable")
+        assert memcached.stats("rowsocket")["reads"] == "0"
         assert b"(1047)" in memcached.command("get AA")
         admin = node.sql()
         admin.run("SET GLOBAL wsrep_dirty_reads = ON")

@@ -23,10 +23,6 @@ class DataLock {
   THD* const thd_;
 };
 
-bool IsProviderLoaded() {
-  return Wsrep_server_state::is_inited() && Wsrep_server_state::instance().is_provider_loaded();
-}
-
 }  // namespace
 
 // The server's own switch for streaming replication would send a turn in fragments, which other

@@ -1,4 +1,5 @@
-// The server's headers about Galera, for galera.cc alone: they define macros of common words.
+// The server's headers about Galera, for galera.cc and
+// replication.cc alone: they define macros of common words.
 #pragma once
 
 #include "api.h"
@@ -18,3 +19,12 @@
 #include <wsrep_var.h>
 #pragma GCC diagnostic pop
 // clang-format on
+
+namespace rowsocket::engine::server {
+
+/// Whether a provider is there, also where the global wsrep_on is OFF.
+inline bool IsProviderLoaded() {
+  return Wsrep_server_state::is_inited() && Wsrep_server_state::instance().is_provider_loaded();
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,7 +1,11 @@
 // How this server and others copy each other's changes.
 //
-// Threads: any.
+// Threads: any. No function waits for a lock that a statement may hold for long.
 #pragma once
+
+#include <string>
+
+#include "model/health.h"
 
 namespace rowsocket::engine::server {
 
@@ -16,5 +20,15 @@ bool IsGaleraNode();
 /// Whether this server does the work that one node of its cluster does for all: it is the first of
 /// the nodes that see each other and have a majority.
 bool IsFirstGaleraNode();
+
+/// What the server says of itself, from its memory alone.
+model::Health ReadHealth();
+
+/// The last transaction of each replication domain in this server's binary log, as
+/// @@gtid_binlog_pos. Empty where there is none.
+std::string BinlogPosition();
+
+/// Whether this server has executed the transaction, or a later one of its domain.
+bool HasExecuted(const model::Gtid& gtid);
 
 }  // namespace rowsocket::engine::server

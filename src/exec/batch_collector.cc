@@ -232,6 +232,12 @@ void BatchCollector::Finish(ClientBatch& batch) {
 void BatchCollector::NoteCommit(const ClientBatch& batch) {
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   others_ = std::max(others, others_ - (others_ + 7) / 8);
+  if (batch.turn.met_conflicts()) {
+    // The next batch may well meet one, too: its pauses must not keep finds waiting.
+    commits_are_cheap_ = false;
+    batches_without_finds_ = 0;
+    return;
+  }
   const std::chrono::nanoseconds time = batch.turn.commit_time();
   if (time == Turn::kNoCommit) return;
   commits_are_cheap_ = time < kCheapCommit;

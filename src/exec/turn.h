@@ -133,6 +133,9 @@ class Turn {
   /// replies.
   bool is_full() const { return is_full_; }
 
+  /// Whether another node of a cluster has taken back an attempt, behind which the turn slept.
+  bool met_conflicts() const { return pause_us_max_ != kFirstPauseUs; }
+
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
   /// How long the last commit of a batch took; kNoCommit if it had nothing to commit.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }

@@ -338,12 +338,17 @@ class WatchedThreads {
   }
   ~WatchedThreads() { store_.SetHook({}); }
 
+  /// Another node of the cluster takes the next commit back.
+  void LoseCommit() { loses_ = true; }
   bool are_one() const { return found_on_.load() == wrote_on_.load(); }
 
  private:
   Outcome OnCall(const Call& call) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
     while (call.kind == Call::Kind::kCommit && std::chrono::steady_clock::now() < until) continue;
+    if (call.kind == Call::Kind::kCommit && loses_.exchange(false)) {
+      return Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    }
     if (call.kind != Call::Kind::kExecute) return {};
     (call.request->is_write() ? wrote_on_ : found_on_) = std::this_thread::get_id();
     return {};
@@ -351,6 +356,7 @@ class WatchedThreads {
 
   engine::fake::Store& store_;
   std::atomic<std::thread::id> found_on_, wrote_on_;
+  std::atomic<bool> loses_{false};
 };
 
 // Two changes of threads, and a second thread that competes with the clients for the processor, are
@@ -369,6 +375,24 @@ TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNoClientReads) {
       return threads.are_one();
     }));
   }
+}
+
+// A batch that lost to another node sleeps before it runs again, and its finds with it.
+TEST_F(WorkerBatchTest, ConflictWithAnotherNodeBringsTheExecutorBack) {
+  server_.Start();
+  LineClient writer = server_.ConnectAndOpen();
+  LineClient reader = server_.ConnectAndOpen();
+  WatchedThreads threads(server_.store);
+  EXPECT_EQ("0\t2\t3\t30", reader.Ask("0\t=\t1\t3\n"));
+  ASSERT_TRUE(Eventually([&] {
+    EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+    return threads.are_one();
+  }));
+  threads.LoseCommit();
+  EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+  EXPECT_EQ(1u, server_.Stat(Stat::kConflicts));
+  EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
+  EXPECT_FALSE(threads.are_one());
 }
 
 TEST_F(WorkerBatchTest, WorkersOwnBatchTakesClientsThatSendWhileItIsPutTogether) {

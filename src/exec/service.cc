@@ -73,6 +73,10 @@ void Service::AskToStop() {
   for (auto& worker : workers_) worker->AskToStop();
 }
 
+void Service::StopListening() {
+  for (const net::Listener& listener : listeners_) listener.FreeAddress();
+}
+
 void Service::Stop() {
   AskToStop();
   for (auto& worker : workers_) worker->Stop();

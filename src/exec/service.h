@@ -49,6 +49,8 @@ class Service {
   bool Start(std::string* error);
   /// Tells all workers to end, and does not wait for them.
   void AskToStop();
+  /// Frees the addresses, also while workers run. REQUIRES: AskToStop was called.
+  void StopListening();
   /// Returns when all workers have ended.
   /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void Stop();

@@ -195,15 +195,23 @@ bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
 
 void Listener::Refuse() const { ::shutdown(fd_.get(), SHUT_RDWR); }
 
+void Listener::RemoveFile() const {
+  if (address_.kind != Address::Kind::kUnix) return;
+  struct stat status;
+  const bool ours = lstat(address_.path.c_str(), &status) == 0 && status.st_dev == file_device_ &&
+                    status.st_ino == file_inode_;
+  if (ours) unlink(address_.path.c_str());
+}
+
 void Listener::Close() {
   if (!fd_.valid()) return;
-  if (address_.kind == Address::Kind::kUnix) {
-    struct stat status;
-    const bool ours = lstat(address_.path.c_str(), &status) == 0 && status.st_dev == file_device_ &&
-                      status.st_ino == file_inode_;
-    if (ours) unlink(address_.path.c_str());
-  }
+  RemoveFile();
   fd_.Reset();
+}
+
+void Listener::FreeAddress() const {
+  RemoveFile();
+  Refuse();
 }
 
 Listener::Accepted Listener::Accept() const {

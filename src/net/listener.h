@@ -57,6 +57,9 @@ class Listener {
   void Close();
   /// Refuses connections from now on, those that wait for Accept included. Any thread may call it.
   void Refuse() const;
+  /// Frees the address for another listener. The descriptor stays valid until Close, and accepts
+  /// nothing more: Accept says kBroken.
+  void FreeAddress() const;
 
   int fd() const { return fd_.get(); }
   /// The address that the socket is bound to, with the port that the kernel chose when 0 was asked
@@ -67,6 +70,7 @@ class Listener {
   explicit Listener(const Address& address) : address_(address) {}
   bool OpenTcp(const ListenOptions& options, OpenError* error);
   bool OpenUnix(const ListenOptions& options, OpenError* error);
+  void RemoveFile() const;
 
   Address address_;
   UniqueFd fd_;

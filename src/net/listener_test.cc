@@ -225,6 +225,20 @@ TEST(Listener, ClosedListenerIsBroken) {
   EXPECT_EQ(Status::kBroken, listener->Accept().status);
 }
 
+TEST(Listener, AFreedAddressIsAnotherListenersWhileTheFirstIsOpen) {
+  auto first = Open(Tcp("127.0.0.1"));
+  ASSERT_TRUE(first);
+  const uint16_t port = first->address().port;
+  first->FreeAddress();
+  Address again = Tcp("127.0.0.1");
+  again.port = port;
+  auto second = Open(again);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(Status::kBroken, first->Accept().status);
+  first->Close();
+  EXPECT_EQ(Status::kNone, second->Accept().status);
+}
+
 TEST(Listener, OpenListenersSkipsOnlyMissingFamilies) {
   Address missing = Tcp("2001:db8::1", 9998);  // documentation prefix: no machine has this address
   std::vector<std::string> notes;

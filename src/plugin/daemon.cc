@@ -1,10 +1,15 @@
 #include "plugin/daemon.h"
 
+#include <dlfcn.h>
+
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "exec/commit_board.h"
 #include "plugin/host.h"
+#include "replication.h"
 
 namespace rowsocket::plugin {
 
@@ -23,6 +28,13 @@ SharedByPlugins& Shared() {
 }
 
 thread_local ShownCounters shown;
+
+/// Keeps the library in memory for good, also when the server closes it.
+bool PinLibrary() {
+  Dl_info self;
+  return dladdr(reinterpret_cast<void*>(&PinLibrary), &self) != 0 && self.dli_fname != nullptr &&
+         dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
+}
 
 }  // namespace
 
@@ -43,6 +55,15 @@ class Daemon::Running {
       if (!StartPort(port, error)) return false;
     }
     return protocol_->StartHousekeeper(*sessions_, error);
+  }
+
+  /// Frees the ports; connections and threads go on to their end.
+  void BeginStop() {
+    if (sessions_ != nullptr) sessions_->Stop();
+    for (auto& service : services_) {
+      service->AskToStop();
+      service->StopListening();
+    }
   }
 
   void Stop() {
@@ -109,9 +130,28 @@ int Daemon::Deinit() {
     stopping = std::move(running_);
   }
   if (stopping == nullptr) return 0;
-  stopping.reset();
-  sql_print_information("rowsocket: %s has stopped", descriptor_.name);
+  if (engine::server::HoldsClusterOrder() && PinLibrary()) {
+    StopLater(std::move(stopping));
+  } else {
+    stopping.reset();
+    sql_print_information("rowsocket: %s has stopped", descriptor_.name);
+  }
   return 0;
+}
+
+// UNINSTALL is a statement in the order of a Galera cluster. A worker whose commit is ordered
+// behind it ends only when UNINSTALL has ended, which therefore must not wait for the worker.
+void Daemon::StopLater(std::unique_ptr<Running> stopping) {
+  stopping->BeginStop();
+  const char* const name = descriptor_.name;
+  try {
+    std::thread([name, running = std::move(stopping)]() mutable {
+      running.reset();
+      sql_print_information("rowsocket: %s has stopped", name);
+    }).detach();
+  } catch (const std::system_error&) {
+    sql_print_warning("rowsocket: no thread can be had to stop %s: it was waited for", name);
+  }
 }
 
 void Daemon::Show(st_mysql_show_var* var) {

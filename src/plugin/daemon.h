@@ -32,6 +32,7 @@ class Daemon {
 
  private:
   class Running;
+  void StopLater(std::unique_ptr<Running> stopping);
 
   const Descriptor& descriptor_;
   base::Mutex mutex_;  ///< SHOW STATUS may come while the plugin stops.

@@ -159,6 +159,17 @@ bool IsFirstGaleraNode() {
 #endif
 }
 
+bool HoldsClusterOrder() {
+#ifdef WITH_WSREP
+  THD* thd = _current_thd();
+  if (thd == nullptr || !WSREP_PROVIDER_EXISTS_) return false;
+  const auto mode = thd->wsrep_cs().mode();
+  return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
+#else
+  return false;
+#endif
+}
+
 bool IsGaleraNode() {
 #ifdef WITH_WSREP
   return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on;

@@ -21,6 +21,10 @@ bool IsGaleraNode();
 /// the nodes that see each other and have a majority.
 bool IsFirstGaleraNode();
 
+/// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
+/// statement of another node. Commits that are ordered behind the DDL end only when it has ended.
+bool HoldsClusterOrder();
+
 /// What the server says of itself, from its memory alone.
 model::Health ReadHealth();
 

@@ -1,0 +1,221 @@
+"""What administrators do to nodes of a Galera cluster while a sale runs: nothing is lost, nothing hangs."""
+
+import shutil
+
+import pytest
+
+import hs
+from cluster import Cluster
+from clustertrouble import pause_node, sell_through, trouble_in_galera
+from server import run_packaged, wait_until
+from test_sale_trouble import killed_workers
+
+pytestmark = [pytest.mark.ours, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def cluster(request):
+    made = Cluster("galera", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
+    try:
+        yield made.start()
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def db(cluster, request):
+    for node in cluster.nodes:
+        if not node.alive():
+            node.rejoin()
+    name = f"o{abs(hash(request.node.nodeid)) % 10**9}"
+    yield name
+    for node in cluster.nodes:
+        node.close_clients()
+    cluster[1].sql().run(f"DROP DATABASE IF EXISTS {name}")
+
+
+def sells_through(cluster, db, trouble, connections=None):
+    wrong, counts = sell_through(cluster, db, connections or {1: 16, 2: 4}, trouble, goal=200)
+    assert wrong == []
+    assert counts["applied"] > 0
+
+
+def test_ddl_of_one_node_alone(cluster, db):
+    """wsrep_OSU_method=RSU: the node leaves the flow of the cluster for its ALTER. Its own clients write
+    elsewhere meanwhile, as they must with SQL."""
+    def upgrade(go_on):
+        reader = cluster[3].hs_rd().opened(db, "stock", "PRIMARY", "stock", None)
+        for number in range(3):
+            session = cluster[3].sql(db, read_timeout=120)
+            session.run("SET SESSION wsrep_OSU_method = 'RSU'")
+            session.run(f"ALTER TABLE stock ADD extra{number} INT")
+            assert reader.find("=", [1]).code == 0
+            session.run(f"ALTER TABLE stock DROP extra{number}")
+            go_on()
+    sells_through(cluster, db, upgrade)
+
+
+def test_a_node_is_read_locked(cluster, db):
+    """FLUSH TABLES WITH READ LOCK: finds go on, writes wait, and go on afterwards."""
+    def lock(go_on):
+        admin = cluster[1].sql(read_timeout=120)
+        admin.run("FLUSH TABLES WITH READ LOCK")
+        reader = cluster[1].hs_rd().opened(db, "stock", "PRIMARY", "stock", None)
+        assert reader.find("=", [1]).code == 0
+        admin.run("UNLOCK TABLES")
+        go_on()
+    sells_through(cluster, db, lock)
+
+
+def test_a_backup_of_a_node(cluster, db):
+    def backup(go_on):
+        admin = cluster[1].sql(read_timeout=120)
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT", "END"):
+            admin.run(f"BACKUP STAGE {stage}")
+        go_on()
+    sells_through(cluster, db, backup)
+
+
+def test_a_desynced_node(cluster, db):
+    def desync(go_on):
+        admin = cluster[1].sql()
+        admin.run("SET GLOBAL wsrep_desync = ON")
+        go_on()
+        assert cluster[1].hs_wr().request("H", "write") == hs.OK
+        admin.run("SET GLOBAL wsrep_desync = OFF")
+        go_on()
+    sells_through(cluster, db, desync)
+
+
+def test_a_new_node_copies_the_data_of_a_donor(cluster, db):
+    """A full state transfer with rsync: the donor's commits wait for it, finds do not."""
+    def replace(go_on):
+        cluster[3].kill()
+        go_on(cluster[3])
+        shutil.rmtree(cluster[3].directory / "data")
+        cluster[3].rejoin()
+        go_on()
+    sells_through(cluster, db, replace)
+
+
+def test_a_killed_node_comes_back_with_what_it_missed_alone(cluster, db):
+    """An incremental state transfer."""
+    def kill(go_on):
+        cluster[3].kill()
+        go_on(cluster[3])
+        before = len(cluster[3].log())
+        cluster[3].rejoin()
+        assert "Receiving IST" in cluster[3].log()[before:]
+    sells_through(cluster, db, kill)
+
+
+def test_a_pause_that_is_shorter_than_the_timeout(cluster, db):
+    sells_through(cluster, db, lambda go_on: pause_node(cluster[3], go_on, 2), {1: 16})
+
+
+def test_a_killed_worker_takes_nothing_that_it_did_not_answer(cluster, db, rng):
+    wrong, _ = killed_workers(cluster[1], db, rng)
+    assert wrong == []
+    cluster.wait_until_equal(f"{db}.stock")
+
+
+def test_rounds_of_trouble(cluster, db, rng):
+    wrong, _ = trouble_in_galera(cluster, rng, db)
+    assert wrong == []
+
+
+def test_each_token_counts_once_when_its_node_dies(cluster, db):
+    """A token that was sent to a node that dies takes effect once, when it is sent to another one."""
+    sql = cluster[1].sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    sql.run(f"CREATE DATABASE {db}")
+    sql.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)")
+    sql.run(f"INSERT INTO {db}.t VALUES (1, 1000)")
+    cluster.wait_until_equal(f"{db}.t", "rowsocket.tokens")
+    lines = [("T", f"{db}-{number}", 0, "=", 1, 1, 1, 0, "-", 1) for number in range(300)]
+    dying = cluster[3].hs_wr()
+    assert dying.open_index(0, db, "t", "PRIMARY", "v") == hs.OK
+    dying.send_raw(b"".join(hs.line(*line) for line in lines))
+    assert dying.recv() == hs.counted(1)
+    cluster[3].strike()
+    cluster[3].kill()
+    other = cluster[1].hs_wr()
+    assert other.open_index(0, db, "t", "PRIMARY", "v") == hs.OK
+    for line in lines:
+        assert other.request(*line) == hs.counted(1)
+    assert cluster[1].sql().value(f"SELECT v FROM {db}.t") == b"700"
+    cluster[3].rejoin()
+    cluster.wait_until_equal(f"{db}.t", "rowsocket.tokens")
+
+
+def test_a_node_whose_binlog_cannot_be_rotated_leaves_the_end_open(request):
+    """The cluster has ordered the commit, and the node has done it, before the rotation fails."""
+    made = Cluster("galera", nodes=1, options=["--log-bin=rot", "--server-id=1", "--max-binlog-size=4096"],
+                   keep=request.config.getoption("--keep"))
+    try:
+        node = made.start()[1]
+        sql = node.sql()
+        sql.run("CREATE DATABASE rot")
+        sql.run("CREATE TABLE rot.t (id INT PRIMARY KEY, n INT)")
+        sql.run("INSERT INTO rot.t VALUES (1, 0)")
+        newest = max(node.directory.glob("data/rot.0*"))
+        newest.with_suffix(f".{int(newest.suffix[1:]) + 1:06}").mkdir()
+        index = node.hs_wr().opened("rot", "t", "PRIMARY", "n")
+        done, outcome = 0, None
+        while outcome is None and done < 200:
+            try:
+                reply = index.modify("=", [1], ["+", 1])
+            except hs.Closed:
+                outcome = "unknown"
+            else:
+                done, outcome = done + (reply.code == 0), None if reply.code == 0 else "refused"
+        assert outcome == "unknown"
+        assert int(node.sql().value("SELECT n FROM rot.t")) == done + 1
+    finally:
+        made.remove()
+
+
+def test_the_plugin_goes_and_comes_on_all_nodes_under_load(cluster, db):
+    """UNINSTALL and INSTALL as statements in the cluster's order, behind which commits are ordered."""
+    def reload(go_on):
+        admin = cluster[2].sql(read_timeout=60)
+        admin.run("UNINSTALL SONAME 'rowsocket'")
+        admin.run("INSTALL SONAME 'rowsocket'")
+        for node in cluster.nodes:
+            wait_until(lambda node=node: takes_writes(node), 20, f"node {node.number} serves again")
+        go_on(None)
+    for _ in range(3):
+        wrong, _ = sell_through(cluster, db, {1: 32, 2: 8, 3: 8}, reload, goal=200)
+        assert wrong == []
+        cluster[1].sql().run(f"DROP DATABASE {db}")
+
+
+def takes_writes(node):
+    try:
+        with node.hs_wr() as client:
+            return client.request("H", "write") == hs.OK
+    except (OSError, hs.Closed):
+        return False
+
+
+def test_a_node_is_shut_down_under_load(cluster, db):
+    def stop(go_on):
+        cluster[3].stop()
+        go_on(cluster[3])
+        cluster[3].rejoin()
+    sells_through(cluster, db, stop, {1: 8, 3: 16})
+
+
+def test_clients_of_a_node_that_rejects_queries_are_told(cluster, db):
+    def reject(go_on):
+        admin = cluster[2].sql()
+        client = cluster[2].hs_wr()
+        admin.run("SET GLOBAL wsrep_reject_queries = ALL")
+        try:
+            assert client.request("H", "read") == hs.refused(1, "unavailable")
+            go_on(cluster[2])
+        finally:
+            admin.run("SET GLOBAL wsrep_reject_queries = NONE")
+        wait_until(lambda: client.request("H", "write") == hs.OK, 10, "the node takes writes again")
+        go_on()
+    sells_through(cluster, db, reject)

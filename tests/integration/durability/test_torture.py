@@ -44,6 +44,14 @@ def test_a_round_of_each_other_kind():
         assert counted.get("applied", 0) + counted.get("operations", 0) > 0
 
 
+@pytest.mark.slow
+def test_rounds_in_clusters():
+    status, report = torture("--rounds", "4", "--seed", "7", "--only", "galera,failover")
+    assert status == 0 and report["failures"] == []
+    for kind in ("galera", "failover"):
+        assert report["kinds"][kind]["rounds"] == 2 and report["kinds"][kind]["applied"] > 0
+
+
 def test_a_broken_promise_is_reported(monkeypatch, capsys):
     def broken(rng, shop, db):
         return ["2 were sold twice"], {"applied": 7}, None

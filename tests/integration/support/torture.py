@@ -15,6 +15,8 @@ import tempfile
 import time
 import traceback
 
+from cluster import Cluster
+from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_in_galera
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
@@ -30,10 +32,11 @@ SALE_SECONDS_MAX = 1.5  # before a kill, because few connections take long for t
 
 
 class Shop:
-    """The private servers of one process, one for each set of options."""
+    """The private servers and clusters of one process, one for each set of options."""
 
     def __init__(self):
         self.servers = {}  # options: [server, power cache or None, rounds, its temporary folder]
+        self.clusters = {}  # kind: [cluster, rounds]
 
     def server(self, options, loses_cache=False):
         """A running server with these options, and the memory of its writes if it has one."""
@@ -52,6 +55,15 @@ class Shop:
         self.servers[key][2] += 1
         return self.servers[key][:2]
 
+    def cluster(self, kind):
+        """A running cluster, "galera" or "replicas"."""
+        if kind not in self.clusters:
+            cluster = Cluster(kind, options=["--loose-handlersocket-tokens=ON"])
+            self.clusters[kind] = [cluster, 0]
+            cluster.start()
+        self.clusters[kind][1] += 1
+        return self.clusters[kind][0]
+
     def make_server(self, plugin="rowsocket", options=(), **kwargs):
         """A server for this round alone; called like the tests' fixture of that name."""
         server = Server(plugin, options, **kwargs)
@@ -63,6 +75,14 @@ class Shop:
         """Removes the servers that were used often enough."""
         for key in [key for key, entry in self.servers.items() if entry[2] >= SERVER_ROUNDS]:
             self.remove(key)
+        for kind in [kind for kind, (_, rounds) in self.clusters.items() if rounds >= SERVER_ROUNDS]:
+            self.remove_cluster(kind)
+
+    def remove_cluster(self, kind, keep=False):
+        cluster, _ = self.clusters.pop(kind)
+        cluster.keep = keep
+        cluster.remove()
+        return str(cluster.directory)
 
     def remove(self, key, keep=False):
         server, _, _, folder = self.servers.pop(key)
@@ -74,7 +94,8 @@ class Shop:
 
     def close(self, keep=False):
         """Removes all servers; with keep the directories stay. Returns the directories."""
-        return [self.remove(key, keep) for key in list(self.servers)]
+        return ([self.remove(key, keep) for key in list(self.servers)]
+                + [self.remove_cluster(kind, keep) for kind in list(self.clusters)])
 
 
 def counts(sale):
@@ -173,9 +194,27 @@ def ddl_round(rng, shop, db):
     return wrong, counts(sale), server
 
 
+def failover_round(rng, shop, db):
+    """The primary of two replicas is killed, one is promoted, the old primary comes back (H11, H12)."""
+    cluster = shop.cluster("replicas")
+    run_packaged(cluster.primary.sql(), TABLE)
+    trouble = rng.choice((tokens_through_failovers, sale_through_failover))
+    wrong, counted = trouble(cluster, rng, db)
+    return wrong, counted, cluster.primary
+
+
+def galera_round(rng, shop, db):
+    """A sale through nodes of a Galera cluster with one trouble: a node that is killed, cut off or paused, or
+    DDL."""
+    cluster = shop.cluster("galera")
+    wrong, counted = trouble_in_galera(cluster, rng, db)
+    return wrong, counted, cluster[1]
+
+
 KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock": deadlock_round,
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
-         "replica": replica_round, "ddl": ddl_round}
+         "replica": replica_round, "ddl": ddl_round,
+         "galera": galera_round, "failover": failover_round}
 MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
        "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
 # A fifth of the default rounds of the mix are deadlocks; alone they have as many.

@@ -26,6 +26,8 @@ def arguments(argv):
     what.add_argument("--memcached", action="store_true", help="the memcached protocol")
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
+    what.add_argument("--cluster", action="store_true", help="a Galera cluster of three nodes; about"
+                      " 10 minutes")
     what.add_argument("--full", action="store_true", help="all of that, cost against size, a small"
                       " buffer pool, other load generators; about 40 minutes")
     what.add_argument("--report", nargs="+", metavar="FILE", help="show results; measures nothing")
@@ -63,7 +65,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "memcached", "settings", "full"):
+    for name in ("hot", "memcached", "settings", "cluster", "full"):
         if getattr(options, name):
             return name
     return "canonical"
@@ -99,7 +101,8 @@ def measure(options):
     say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"
         f" about {math.ceil(left_s / 60)} minutes; results go to {out}")
     started = time.monotonic()
-    plan.data_directory = dataset.prepare(plan, say)
+    if set().union(*(case.systems() for case in cases)) != {"galera"}:
+        plan.data_directory = dataset.prepare(plan, say)
     systems.default_base().mkdir(parents=True, exist_ok=True)
     end_orderly_on_signals()
     with tempfile.TemporaryDirectory(dir=systems.default_base()) as base:

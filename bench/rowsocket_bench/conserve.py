@@ -65,7 +65,7 @@ def open_ledger(system, entry):
     if not entry.conserve:
         return None
     table, rows, stock = entry.conserve
-    kind = RedisStock if entry.system.startswith("redis") else SqlStock
+    kind = RedisStock if entry.system.startswith("redis") else getattr(system, "stock", SqlStock)
     if entry.system == "null" or entry.system.startswith("memcached"):
         raise Unavailable("has no stock")
     ledger = kind(system, table)

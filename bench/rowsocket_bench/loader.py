@@ -17,8 +17,8 @@ def command(plan, load, system, seconds, warmup_s):
             "--port", str(system.port(load.workload)), "--pid", str(system.pid)]
 
 
-def run_window(plan, load, system, seconds, warmup_s, wait_s=0):
-    """The generator's own JSON object. The generator is stopped when it does not end by itself."""
+def run_window(plan, load, system, seconds, warmup_s, wait_s=0, judge=None):
+    """The generator's own JSON object. judge(object) says what is wrong with it, by default wrong_replies. The generator is stopped when it does not end by itself."""
     if load.workload in clients.PROGRAMS:
         return clients.run_window(plan, load, system, seconds)
     arguments = command(plan, load, system, seconds, warmup_s)
@@ -34,7 +34,7 @@ def run_window(plan, load, system, seconds, warmup_s, wait_s=0):
     except ValueError as error:
         text = (done.stderr or done.stdout).strip()[-300:]
         raise WindowFailed(text or f"exit code {done.returncode}") from error
-    wrong = wrong_replies(raw)
+    wrong = (judge or wrong_replies)(raw)
     if wrong:
         raise WindowFailed(wrong)
     return raw

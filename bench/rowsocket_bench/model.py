@@ -42,6 +42,7 @@ class Entry:
     before: tuple = ()      # SQL to run on its server ahead of each window
     conserve: tuple = ()    # (table, rows, stock) of the stock that may neither be lost nor gained
     wait_s: float = 0       # more time than usual to wait for the end of a window
+    nodes: int = 1          # of a cluster, which share the connections
 
 
 @dataclasses.dataclass(frozen=True)

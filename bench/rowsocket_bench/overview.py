@@ -13,6 +13,9 @@ COSTS = (("P1", "a find, 30 connections, one in flight"), ("P3", "a find, 30 con
          ("P5", "16 keys in one request, 30 connections"),
          ("P7-64", "a durable update, 64 connections"), ("P7-256", "a durable update, 256 connections"),
          ("H-1024", "a durable decrement of one row, 1,024 connections"))
+GALERA = tuple((f"G-{nodes}-{count}{rows}", f"{what}, {where}, {count} connections")
+               for rows, what in (("", "one row"), ("-random", "10,000 rows"))
+               for nodes, where in ((1, "one writing node"), (3, "three writing nodes")) for count in (64, 256))
 # Why a system is missing in a case; a system without an entry here was not part of the case.
 MISSING = {("P3", "SQL"): "one statement at a time on a connection",
            ("P7-64", "memcached"): "it keeps nothing on disk",

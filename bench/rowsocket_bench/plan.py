@@ -107,15 +107,16 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """The cases of a set: canonical, hot, memcached, settings or full."""
+    """The cases of a set: canonical, hot, memcached, settings, cluster or full."""
     # imported here: these modules know loads, which knows dataset
-    from . import catalog, catalog_hot, catalog_memcached
+    from . import catalog, catalog_cluster, catalog_hot, catalog_memcached
 
     parts = {
         "canonical": lambda: catalog.canonical(),
         "hot": lambda: catalog_hot.hot(),
         "memcached": lambda: list(catalog_memcached.memcached()),
         "settings": lambda: list(catalog_full.settings()),
+        "cluster": lambda: list(catalog_cluster.cases()),
         "full": lambda: [*catalog_full.open_loop(), *catalog_full.other_clients(),
                          *catalog_full.size(plan), *catalog_full.small_buffer_pool()],
     }

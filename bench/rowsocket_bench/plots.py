@@ -149,6 +149,8 @@ def draw(results):
             results, "hot", "p99_us", t, "us", log=True)),
         "hot-batch": ("One hot row: requests per fsync", lambda t: lines(
             results, "hot", "batch", t, "requests", log=True)),
+        "galera": ("Durable decrements in a Galera cluster of three nodes: requests/s",
+                   lambda t: bars(results, overview.GALERA, "rps", t, "requests/s")),
         "memcached-mixed": ("memcached protocol, 5 get : 1 set: " + connections,
                             lambda t: lines(results, "memcached-mixed", "rps", t, "requests/s")),
         "rows": ("CPU per find by rows in the table", lambda t: lines(

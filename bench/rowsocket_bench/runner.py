@@ -8,7 +8,7 @@ import time
 
 import pymysql
 
-from . import conserve, special, stats
+from . import conserve, galera, special, stats
 from .loader import WindowFailed, metrics, run_window
 from .model import metric_text
 from .systems import Unavailable
@@ -175,8 +175,9 @@ class Runner:
             system.run(statement)
         ledger = conserve.open_ledger(system, entry)
         before = system.status(*conserve.COUNTERS)
-        raw = run_window(self.plan, self.plan.shaped(load), system, self.plan.seconds(case),
-                         case.warmup_s, entry.wait_s)
+        window = (self.plan, self.plan.shaped(load), system, self.plan.seconds(case), case.warmup_s,
+                  entry.wait_s)
+        raw = galera.run_on_nodes(*window, entry.nodes) if entry.system == "galera" else run_window(*window)
         after = system.status(*conserve.COUNTERS)
         conserve.close_ledger(ledger, system, entry, raw)
         return {**metrics(raw), **conserve.per_fsync(raw, before, after)}

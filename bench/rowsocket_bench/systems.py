@@ -256,8 +256,7 @@ class Fleet:
         if name in self.failed:
             raise Unavailable(self.failed[name])
         if name not in self.running:
-            kind = MariaDb if name.split("/")[0] in PLUGINS else Process
-            system = kind(name, self.base, self.plan)
+            system = self._made(name)
             try:
                 system.start()
             except (Unavailable, OSError, pymysql.MySQLError, subprocess.SubprocessError) as error:
@@ -269,6 +268,13 @@ class Fleet:
                 raise
             self.running[name] = system
         return self.running[name]
+
+    def _made(self, name):
+        if name == "galera":
+            from .galera import GaleraCluster  # imported here: that module knows this one
+            return GaleraCluster(name, self.base, self.plan)
+        kind = MariaDb if name.split("/")[0] in PLUGINS else Process
+        return kind(name, self.base, self.plan)
 
     def lost(self, name):
         """Stops a system that does not answer any more; the next need starts it anew."""

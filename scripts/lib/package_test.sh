@@ -8,13 +8,25 @@ mirror_of() { # SUITE
     awk -v suite="$1" '$1 == suite { print $2; exit }'
 }
 
-# A chroot of a release with its stock server, as it was released: without security updates.
+# A chroot of a release with its stock server, without security updates. Where the release has moved on to a
+# server whose source is not to be had, the server is that of the version before.
 make_machine() { # FOLDER SUITE MIRROR
   debootstrap --variant=minbase --include=ca-certificates "$2" "$1" "$3" &&
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" && chmod +x "$1/usr/sbin/policy-rc.d" &&
     cp /etc/resolv.conf "$1/etc/resolv.conf" &&
     on_machine "$1" apt-get update &&
+    install_server "$1" "$3"
+}
+
+install_server() { # FOLDER MIRROR
+  local offered
+  offered=$(on_machine "$1" apt-cache policy mariadb-server-core | sed -n 's/ *Candidate: //p')
+  if [[ $offered == "$(known_version)" ]]; then
     on_machine "$1" apt-get install -y --no-install-recommends mariadb-server
+  else
+    mkdir "$1/srv/server" && download_known binary "$1/srv/server" "$2" &&
+      on_machine "$1" bash -c 'apt-get install -y --no-install-recommends /srv/server/*.deb'
+  fi
 }
 
 # The processes of the chroot end with it, and see no others. The network is the host's, for apt.
@@ -64,7 +76,7 @@ run_package_tests() {
   mirror=$(mirror_of bookworm)
   [[ -n $mirror ]] || die "apt has no entry for Debian"
   security=$(mirror_of bookworm-security)
-  # Only Debian 12 has a newer server for this test, whose source cannot be downloaded everywhere.
+  # The newer server of Debian 12 is a security update; that of Debian 13 is in the release itself.
   [[ $suite == bookworm ]] || security=''
   run_step "making a machine of Debian $suite" "$repo_dir/dist/machine.log" \
     make_machine "$work/machine" "$suite" "$mirror" || die "debootstrap failed"

@@ -103,25 +103,13 @@ server_package_versions() {
   } | grep -F "1:${server_name#*-}." | awk '!seen[$0]++'
 }
 
+# The first place that apt has for the server's release.
+private_pool() {
+  private_apt apt-get indextargets --format '$(REPO_URI)' "Codename: ${server_release[$server_name]}" | head -n 1
+}
+
 download_source() {
   cd "$apt_dir/source" && private_apt apt-get source --download-only "mariadb=$1"
-}
-
-# The package version in known_servers.tsv; empty for a server without one.
-known_version() {
-  awk -F'\t' -v server="$server_name" '$1 == server { print $2; exit }' "$repo_dir/scripts/lib/known_servers.tsv"
-}
-
-# download_known KIND FOLDER: the files of that version, from the pool of the first place that apt has for the
-# server's release. apt-helper compares each file with its checksum.
-download_known() {
-  local kind=$1 folder=$2 pool hash path server file_kind
-  pool=$(private_apt apt-get indextargets --format '$(REPO_URI)' "Codename: ${server_release[$server_name]}" |
-    head -n 1)
-  while IFS=$'\t' read -r server _ file_kind hash path; do
-    [[ $server == "$server_name" && $file_kind == "$kind" ]] || continue
-    /usr/lib/apt/apt-helper download-file "${pool%/}/$path" "$folder/${path##*/}" "SHA256:$hash" || return 1
-  done <"$repo_dir/scripts/lib/known_servers.tsv"
 }
 
 download_binaries() {
@@ -131,7 +119,7 @@ download_binaries() {
       wanted+=("$name=$1")
     done
   elif [[ $1 == "$(known_version)" ]]; then
-    download_known binary "$apt_dir/debs" || return 1
+    download_known binary "$apt_dir/debs" "$(private_pool)" || return 1
   else
     echo "Debian's lists do not offer MariaDB $1 any more"
     return 1

@@ -76,7 +76,7 @@ pick_version() {
   version=$(known_version)
   # Debian's lists name only the newest version of a release; the pool keeps earlier ones for a while.
   if [[ -n $version && $(installed_server_package) != 1:"${server_name#*-}".* ]] &&
-    run_step "downloading the source of MariaDB $version" "$apt_dir/log" download_known source "$apt_dir/source"; then
+    run_step "downloading the source of MariaDB $version" "$apt_dir/log" download_known source "$apt_dir/source" "$(private_pool)"; then
     package_version=$version
     return
   fi

@@ -3,7 +3,7 @@
 # package in /srv and nothing but apt: install, session, upgrade, remove, purge. Ends at the first promise
 # that is broken. Without systemd the server is started by mariadbd-safe.
 #
-#   inside.sh SECURITY_URI SUITE   SECURITY_URI has the newer server; empty: there is none
+#   inside.sh SECURITY_URI SUITE   SECURITY_URI has a newer server; empty: the release itself may have one
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
@@ -89,13 +89,14 @@ check_session
 restart
 check_session
 
-if [[ -n $security ]]; then
-  say "an upgrade of the server"
-  before=$(dpkg-query -W -f '${Version}' mariadb-server-core)
-  echo "deb $security $suite-security main" >/etc/apt/sources.list.d/security.list
-  quietly apt-get update
-  newer=$(apt-cache policy mariadb-server-core | sed -n 's/ *Candidate: //p')
-  [[ ${newer%-*} != "${before%-*}" ]] || fail "no newer server is offered"
+before=$(dpkg-query -W -f '${Version}' mariadb-server-core)
+[[ -z $security ]] || echo "deb $security $suite-security main" >/etc/apt/sources.list.d/security.list
+quietly apt-get update
+newer=$(apt-cache policy mariadb-server-core | sed -n 's/ *Candidate: //p')
+if [[ ${newer%-*} == "${before%-*}" ]]; then
+  [[ -z $security ]] || fail "no newer server is offered"
+else
+  say "an upgrade of the server, from $before to $newer"
   apt-get upgrade -y >/srv/upgrade 2>&1 </dev/null || fail "$(tail /srv/upgrade)"
   [[ $(dpkg-query -W -f '${Version}' mariadb-server-core) == "$before" ]] || fail "the server was upgraded"
   grep -q "Rowsocket: MariaDB $newer is held back" /srv/upgrade || fail "nobody says why: $(cat /srv/upgrade)"
@@ -109,8 +110,10 @@ if [[ -n $security ]]; then
   ! (exec 3<>/dev/tcp/127.0.0.1/9998) 2>/dev/null || fail "a library of another version serves"
   rowsocket-doctor >/srv/doctor && fail "rowsocket-doctor finds nothing"
   grep -q "the libraries are for" /srv/doctor || fail "$(cat /srv/doctor)"
-  (cd /srv && rm mariadb-server-core_*.deb && quietly apt-get download "mariadb-server-core=$before" && stop &&
-    quietly dpkg --force-downgrade -i mariadb-server-core_*.deb)
+  rm /srv/mariadb-server-core_*.deb
+  cp /srv/server/mariadb-server-core_*.deb /srv/ 2>/dev/null ||
+    (cd /srv && quietly apt-get download "mariadb-server-core=$before")
+  (cd /srv && stop && quietly dpkg --force-downgrade -i mariadb-server-core_*.deb)
   quietly apt-mark unhold mariadb-plugin-rowsocket
   start
   check_session

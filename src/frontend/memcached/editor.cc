@@ -33,12 +33,13 @@ struct Editor::Scratch {
   }
 };
 
-Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target)
+Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target, bool may_delete)
     : shared_(shared),
       work_(work),
       command_(work.command),
       target_(target),
-      container_(*target.container) {}
+      container_(*target.container),
+      may_delete_(may_delete) {}
 
 Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   Scratch& scratch = Scratch::OfThread();
@@ -288,10 +289,12 @@ int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
 }
 
 /// In a container without a column of expiry, an item that would expire later never expires, and an
-/// item that has expired is dropped.
+/// item that has expired is dropped. A request that would have kept its item when its account was
+/// judged, and reaches the row later, keeps the item: nobody has asked whether it may delete.
 int64_t Editor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
-  const bool keeps = container_.expiry == containers::ExpiryKind::kNone && expiry_ms > now_ms_;
+  const bool keeps =
+      container_.expiry == containers::ExpiryKind::kNone && (expiry_ms > now_ms_ || !may_delete_);
   return keeps ? kNever : expiry_ms;
 }
 

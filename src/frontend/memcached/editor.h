@@ -39,7 +39,8 @@ class Editor final : public model::RowEditor {
   /// Which marks of the item go from its old token to the new one.
   enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
 
-  Editor(MemcachedShared& shared, const Work& work, const Target& target);
+  /// `may_delete`: the request is judged as one that may delete the row.
+  Editor(MemcachedShared& shared, const Work& work, const Target& target, bool may_delete);
 
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>* changes) override;
@@ -104,6 +105,7 @@ class Editor final : public model::RowEditor {
   const memcached::Command& command_;
   const Target& target_;
   const containers::Container& container_;
+  const bool may_delete_;
   int64_t now_ms_ = 0;
 
   // The row that Decide was given.

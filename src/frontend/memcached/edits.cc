@@ -272,9 +272,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
       ++work.tally.misses;
       continue;
     }
-    Editor editor(shared, work, target);
     model::NoRows none;
-    request.edit.editor = &editor;
     std::array<uint32_t, kEditColumnsMax> columns;
     if (work.targets.size() > 1) {
       request.edit.key = target.parts;
@@ -283,6 +281,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
         TellRights(work.command, *target.container, shared.NowMs(), columns, &request.edit);
       }
     }
+    Editor editor(shared, work, target, request.account == nullptr || request.edit.may_delete);
+    request.edit.editor = &editor;
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     // A failed deletion of an expired row is no failure of the request: the row stays, and is
     // absent all the same.

@@ -1,5 +1,7 @@
 """What the account of a port may do: the answers, the counters, and what is opened for it."""
 
+import time
+
 import pytest
 
 import hs
@@ -12,6 +14,7 @@ from server import StartFailed, run_packaged, wait_until
 
 DENIED = refused(3, "denied")
 MC_DENIED = b"SERVER_ERROR access denied"
+LASTING = "k VARBINARY(250) PRIMARY KEY, v BLOB, f INT UNSIGNED NOT NULL, c BIGINT UNSIGNED"
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +250,29 @@ def test_each_verb_of_memcached_needs_its_privileges(guarded, container, command
     assert container.sql.rows("SELECT * FROM m") == []
     grant(container, enough)
     assert not answer().startswith((b"SERVER_ERROR", b"CLIENT_ERROR", b"ERROR"))
+
+
+@pytest.mark.parametrize("command", ["touch K T", "gat T K"])
+def test_an_item_whose_time_passes_while_its_row_is_locked_stays_without_delete(guarded, command):
+    """The account is judged before the row is locked, when the time has not come yet."""
+    one = Container(guarded, "g", "lasting", columns=LASTING, expiry="0")
+    try:
+        one.sql.run("GRANT SELECT ON g.lasting TO cache@localhost")
+        one.ready()
+        one.sql.run("INSERT INTO lasting VALUES ('k', 'v', 0, 1)")
+        locker = guarded.sql("g")
+        locker.run("BEGIN")
+        locker.run("SELECT * FROM lasting WHERE k = 'k' FOR UPDATE")
+        client = mc.connect(guarded)
+        comes_s = int(time.time()) + 2
+        words = command.replace("K", one.at("k").decode()).replace("T", str(comes_s))
+        client.send(words.encode() + b"\r\n")
+        wait_until(lambda: time.time() > comes_s + 0.1, 10, "the item's time")
+        locker.run("ROLLBACK")
+        assert client.line().startswith((b"TOUCHED", b"VALUE"))
+        assert one.sql.value("SELECT v FROM lasting WHERE k = 'k'") == b"v"
+    finally:
+        one.drop()
 
 
 def test_a_denied_binary_request_has_status_0x20(guarded, container):

@@ -81,6 +81,8 @@ void ServerSession::Recover() {
 
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
   Recover();
+  judge_
+      .BeginTurn();  // Opens happen outside of turns: a wait in vain is no reason for the next one.
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
   Finish(&outcome);
   return outcome;

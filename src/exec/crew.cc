@@ -122,7 +122,8 @@ CrewSize::Sample Crew::Measure(int64_t now_ms) {
     requests += load.requests.load(std::memory_order_relaxed);
     const int64_t slept_us = load.SleptUs(now_us);
     const double asleep_us = static_cast<double>(slept_us - std::exchange(slept_us_[i], slept_us));
-    const int64_t ran_us = writes_ ? -1 : load.run_time.Us();
+    int64_t ran_us = writes_ ? -1 : load.run_time.Us();
+    if (ran_us >= 0) ran_us -= load.lingered_us.load(std::memory_order_relaxed);
     const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
     if (i >= at_work()) continue;
     const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);

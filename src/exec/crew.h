@@ -36,6 +36,8 @@ struct WorkerLoad {
   /// Connections that have asked for something in a period: the period, then their number.
   std::atomic<uint64_t> active{0};
   uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
+  /// On a core, though counted as sleep: the worker looked for events.
+  std::atomic<int64_t> lingered_us{0};
   RunTime run_time;
 
   /// One more connection has sent something in this period. Called by the worker.

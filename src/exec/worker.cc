@@ -142,7 +142,12 @@ bool Worker::Lingers() {
 
 void Worker::EndLinger(bool found) {
   linger_.End(found);
-  core_.load.WakeUp(base::NowUs());
+  WorkerLoad& load = core_.load;
+  const int64_t slept_us = load.slept_us.load(std::memory_order_relaxed);
+  load.WakeUp(base::NowUs());
+  const int64_t us = load.slept_us.load(std::memory_order_relaxed) - slept_us;
+  load.lingered_us.store(load.lingered_us.load(std::memory_order_relaxed) + us,
+                         std::memory_order_relaxed);
 }
 
 // The worker is idle by the time since it executed a request, even if other events keep the loop

@@ -43,6 +43,7 @@ struct Item {
   Kind kind = Kind::kReply;
   model::Error error;
   uint32_t index_id = 0;
+  bool authenticates = false;                 ///< A kReply to a request for access.
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;                     ///< Also the account of an item that opens.

@@ -48,7 +48,7 @@ void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, St
     if (answer.ok()) stats.Add(rows_stat, rows);
   } else if (item.names != nullptr) {
     stats.Add(Stat::kOpens);
-  } else if (answer.ok()) {
+  } else if (item.authenticates && answer.ok()) {
     stats.Add(Stat::kAuths);
   }
 }

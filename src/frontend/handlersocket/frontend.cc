@@ -87,6 +87,7 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
 }
 
 void HandlerSocket::Authenticate(Command& command, Item* item) {
+  item->authenticates = true;
   const bool has_key = !command.auth_key.is_null();
   const std::string_view key = command.auth_key.text();
   // Without a secret only the empty key is right, and a wrong key locks the connection out of

@@ -32,6 +32,21 @@ bool CanBegin(std::string_view received) {
   return byte(1) != 3 || bytes > kRecordBytesMax || received.size() >= kRecordHeaderBytes + bytes;
 }
 
+/// Whether a complete first record holds a whole ClientHello (RFC 8446, section 4). OpenSSL takes
+/// memory for the length that a hello claims, and would wait for the rest of a hello that comes in
+/// pieces, which no usual client sends. REQUIRES: CanBegin.
+bool HoldsHello(std::string_view received) {
+  constexpr size_t kHandshakeHeaderBytes = 4;
+  constexpr unsigned char kHandshake = 0x16, kClientHello = 1;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(received[i]); };
+  const size_t bytes = size_t{byte(3)} << 8 | byte(4);
+  // OpenSSL answers a wrong header with an alert at once.
+  if (byte(0) != kHandshake || byte(1) != 3 || bytes > kRecordBytesMax) return true;
+  if (bytes < kHandshakeHeaderBytes) return false;
+  const size_t hello = size_t{byte(6)} << 16 | size_t{byte(7)} << 8 | byte(8);
+  return byte(5) == kClientHello && kHandshakeHeaderBytes + hello <= bytes;
+}
+
 }  // namespace
 
 Doorman::Doorman(const DoormanSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
@@ -126,6 +141,7 @@ void Doorman::ReadHello(Guest& guest) {
     return Fail(guest, "the client has gone");
   }
   if (CanBegin(connection.in().view())) {
+    if (!HoldsHello(connection.in().view())) return Fail(guest, "no ClientHello came first");
     guest.stage = Stage::kWaits;
     waiting_.push_back(guest.client.get());
   }
@@ -184,7 +200,10 @@ void Doorman::Fail(Guest& guest, std::string_view why) {
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms - logged_ms_ >= kLogMs) {
     logged_ms_ = now_ms;
-    log_("a TLS handshake has failed: " + std::string(why));
+    try {
+      log_("a TLS handshake has failed: " + std::string(why));
+    } catch (const std::bad_alloc&) {  // The line is lost, and the guest goes all the same.
+    }
   }
   guest.client->connection.Abort();
   GiveBack(guest);
@@ -199,7 +218,11 @@ void Doorman::GiveBack(Guest& guest) {
   HandshakeOwner& owner = *guest.owner;
   std::unique_ptr<Client> given = std::move(guest.client);
   guests_.erase(client);
-  owner.Admitted(std::move(given));
+  try {
+    owner.Admitted(std::move(given));
+  } catch (
+      const std::bad_alloc&) {  // The client is closed. Callers must not fail a guest who is gone.
+  }
 }
 
 }  // namespace rowsocket::exec

@@ -52,7 +52,7 @@ inline constexpr uint32_t kHandshakesMax = 2048;
 
 struct DoormanSettings {
   net::TlsSettings tls;
-  uint32_t timeout_s = 10;  ///< 0: no limit.
+  uint32_t timeout_s = 10;  ///< From the connection to the end of the handshake.
 };
 
 class Doorman {

@@ -94,7 +94,10 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   // is.
   if (!mode.secret.empty()) service.listen.unix_mode = 0777;
   service.limits = variables_.limits;
-  service.doorman.timeout_s = variables_.limits.auth_timeout_s;
+  // A handshake ends in time also where clients may take as long as they like to authenticate.
+  if (variables_.limits.auth_timeout_s != 0) {
+    service.doorman.timeout_s = variables_.limits.auth_timeout_s;
+  }
   if (!MakeTls(variables_.tls, "handlersocket", mode.name, &service.doorman.tls, error)) {
     return false;
   }

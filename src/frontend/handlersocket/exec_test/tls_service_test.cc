@@ -132,6 +132,21 @@ TEST_F(TlsServiceTest, SilentHandshakesEndAndFreeTheirPlaces) {
   EXPECT_EQ(kRow1, client->Ask(kFind1));
 }
 
+// OpenSSL would take memory for the length that the hello claims, and wait for the rest of it.
+TEST_F(TlsServiceTest, HelloThatIsNotInTheFirstRecordIsRefusedAtOnce) {
+  server_.settings.doorman.timeout_s = 3600;
+  server_.Start();
+  const std::string_view records[] = {{"\x16\x03\x01\x00\x04\x01\x02\x01\x44", 9},
+                                      {"\x16\x03\x01\x00\x01\x01", 6},
+                                      {"\x16\x03\x01\x00\x04\x02\x00\x00\x00", 9}};
+  for (const std::string_view record : records) {
+    LineClient client = server_.Connect();
+    client.Send(std::string(record));
+    EXPECT_EQ("(end)", client.ReadLine());
+  }
+  EXPECT_EQ(std::size(records), server_.Stat(Stat::kTlsFailed));
+}
+
 TEST_F(TlsServiceTest, HandshakesCountAsConnections) {
   server_.settings.limits.connections_max = 2;
   server_.Start();

@@ -162,6 +162,7 @@ class Connection {
   Received ReceiveTls(size_t in_bytes_max);
   Received ReceiveInto(base::Buffer& buffer, size_t room_max);
   Sent SendTls();
+  bool TakeRecordBuffer();
   bool SendRecords(size_t* bytes);
   void SayEndOfTls();
   /// Whether nothing is left to be sent.

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "net/connection.h"
@@ -96,14 +97,22 @@ bool Connection::SendRecords(size_t* bytes) {
   return true;
 }
 
+/// False: there is no memory for records.
+bool Connection::TakeRecordBuffer() {
+  if (tls_->to_send().capacity() != 0 || out_.sendable_bytes() == 0) return true;
+  try {
+    tls_->to_send() = context_->buffers.Take();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
 // One send, as a rule: a reply of more than TlsStream::kCipherBytesMax takes several.
 Connection::Sent Connection::SendTls() {
   size_t bytes = 0;
   for (unsigned round = 1;; ++round) {
-    if (tls_->to_send().capacity() == 0 && out_.sendable_bytes() != 0) {
-      tls_->to_send() = context_->buffers.Take();
-    }
-    if (!tls_->Encrypt(out_) || !SendRecords(&bytes)) {
+    if (!TakeRecordBuffer() || !tls_->Encrypt(out_) || !SendRecords(&bytes)) {
       Abort();
       return {SendStatus::kError, bytes};
     }

@@ -159,6 +159,7 @@ void TlsStream::SayEnd() {
   said_end_ = true;
   ERR_clear_error();
   SSL_shutdown(ssl_);
+  ERR_clear_error();  // The queue is the thread's, and an engine may use OpenSSL on it as well.
 }
 
 TlsStream::Status TlsStream::Fail(int result) {
@@ -170,6 +171,7 @@ TlsStream::Status TlsStream::Fail(int result) {
     default:
       failed_ = true;
       error_ = ERR_peek_error();
+      ERR_clear_error();  // As in SayEnd.
       return Status::kFailed;
   }
 }

@@ -46,7 +46,9 @@ bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std
     return false;
   }
   settings->context = &servers_context;
-  settings->session_context = plugin + " " + port;
+  // A session that was begun without a certificate must not be resumed where one is needed.
+  settings->session_context =
+      plugin + " " + port + (settings->needs_client_certificate ? " cert" : "");
   return true;
 }
 

@@ -1,8 +1,6 @@
 """HAProxy, as packaging/haproxy.cfg has it, in front of a primary with two replicas: the primary is
 killed, a replica is promoted, and the clients go on by themselves, with tokens."""
 
-import time
-
 import pytest
 
 import hs
@@ -57,20 +55,20 @@ class Client:
 
     def ask(self, *tokens):
         """The answer of success to this request, which is sent until there is one."""
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            answer = None
+        def answer():
             try:
-                answer = self.connected().request(*tokens)
+                got = self.connected().request(*tokens)
             except (OSError, hs.Closed):
-                pass
-            if answer is not None and answer.code == 0:
-                return answer
+                self.close()
+                return None
+            if got.code == 0:
+                return got
             # A server that is not the primary yet, or not any more, refuses to write.
-            assert answer is None or answer.error == "lock_tables", answer
+            assert got.error == "lock_tables", got
             self.close()
-            time.sleep(0.05)
-        raise TimeoutError(f"client {self.number} is not answered: {tokens}")
+            return None
+
+        return wait_until(answer, 120, f"an answer to client {self.number}: {tokens}", step_s=0.05)
 
     def close(self):
         if self.connection is not None:

@@ -4,7 +4,8 @@
 # Places   repo_dir   this checkout
 #          cache_dir  the results of bootstrap: /var/cache/rowsocket for root, the user's own
 #                     cache folder otherwise; ROWSOCKET_CACHE names another. Absolute, no blanks
-# Servers  server_name: the chosen server: --server, or ROWSOCKET_SERVER, or the first of servers.
+# Servers  server_name: the chosen server: --server, or ROWSOCKET_SERVER, or the first of servers;
+#          server_family: mariadb or mysql; server_title, server_program, client_program: its names
 # After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see
 # scripts/bootstrap).
 
@@ -28,15 +29,23 @@ die() {
   exit 1
 }
 
-# The servers that the library is built for, each with the release of Debian that has it.
-servers=(mariadb-10.11 mariadb-11.8)
-declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie)
+# The servers that scripts can fetch and run, each with the release of Debian that has it. Commands for
+# every server, such as scripts/build --all, mean the complete ones: for MySQL there is no library yet.
+servers=(mariadb-10.11 mariadb-11.8 mysql-9.7)
+complete_servers=(mariadb-10.11 mariadb-11.8)
+declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie [mysql-9.7]=sid)
 
 # use_server NAME: chooses that server for this script and every script that it calls.
 use_server() {
   [[ -n $1 && " ${servers[*]} " == *" $1 "* ]] ||
     die "there is no server '$1'; --server and ROWSOCKET_SERVER name one of: ${servers[*]}"
   server_name=$1
+  server_family=${1%%-*}
+  if [[ $server_family == mysql ]]; then
+    server_title=MySQL server_program=mysqld client_program=mysql
+  else
+    server_title=MariaDB server_program=mariadbd client_program=mariadb
+  fi
   export ROWSOCKET_SERVER=$1
 }
 use_server "${ROWSOCKET_SERVER:-${servers[0]}}"
@@ -103,7 +112,7 @@ load_server_env() {
     die "no $server_name in $cache_dir: run scripts/bootstrap --server $server_name first"
   # shellcheck source=/dev/null
   . "$(server_link)/env"
-  # Messages and character sets: usr/share/mysql in 10.11, usr/share/mariadb in 11.8.
+  # Messages and character sets: usr/share/mariadb in MariaDB 11.8, usr/share/mysql in the others.
   ROWSOCKET_SERVER_SHARE=$ROWSOCKET_SERVER_PREFIX/usr/share/mariadb
   [[ -e $ROWSOCKET_SERVER_SHARE/charsets ]] ||
     ROWSOCKET_SERVER_SHARE=$ROWSOCKET_SERVER_PREFIX/usr/share/mysql

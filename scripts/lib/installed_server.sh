@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# The MariaDB server that this machine runs, as opposed to the private servers of tests. The server
+# The server of the chosen family that this machine runs, as opposed to the private servers of tests. It
 # refuses a library for another version, which would be built and installed for nothing: scripts that
 # make a library stop here. Sourced after lib.sh.
 
 # The version of the installed server package; nothing if no package is installed.
 installed_server_package() {
-  dpkg-query -W -f '${Status} ${Version}\n' mariadb-server-core 2>/dev/null |
+  dpkg-query -W -f '${Status} ${Version}\n' "$server_family-server-core" 2>/dev/null |
     sed -nE 's/^(install|hold) ok installed //p' || true
 }
 
-# The installed server's x.y.z: the package's, or that of a mariadbd from elsewhere; nothing if there is
+# The installed server's x.y.z: the package's, or that of a program from elsewhere; nothing if there is
 # no server.
 installed_server_version() {
   local package program
@@ -17,7 +17,7 @@ installed_server_version() {
   if [[ -n $package ]]; then
     package=${package#*:}
     echo "${package%%-*}"
-  elif program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v mariadbd); then
+  elif program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v "$server_program"); then
     "$program" --no-defaults --version 2>/dev/null | sed -nE 's/.* Ver ([0-9]+\.[0-9]+\.[0-9]+).*/\1/p'
   fi
 }
@@ -25,7 +25,7 @@ installed_server_version() {
 # The installed packages that have the server's own version, and so have to change together with it.
 packages_of_installed_server() {
   dpkg-query -W -f '${source:Package} ${Version} ${Status} ${Package}\n' 2>/dev/null |
-    awk -v version="$1" '$1 == "mariadb" && $2 == version && $5 == "installed" { print $6 }'
+    awk -v version="$1" -v source="${server_name/mariadb-*/mariadb}" '$1 == source && $2 == version && $5 == "installed" { print $6 }'
 }
 
 fits_installed_server() { # VERSION
@@ -67,11 +67,11 @@ TEXT
 require_installed_server() {
   fits_installed_server "$1" && return
   if [[ -n ${ROWSOCKET_ANOTHER_SERVER-} ]]; then
-    warn "the library is for MariaDB $1; this machine's server is $(installed_server_version)," \
+    warn "the library is for $server_title $1; this machine's server is $(installed_server_version)," \
       "which will refuse it"
     return
   fi
-  warn "this library would be for MariaDB $1, but this machine's server is" \
+  warn "this library would be for $server_title $1, but this machine's server is" \
     "$(installed_server_version), which would refuse it"
   ways_out "$@" >&2
   exit 1

@@ -7,9 +7,20 @@
 
 apt_dir=$cache_dir/apt.partial
 
+# The suites of this machine's release that are read: sid has no updates of its own.
+suites_wanted() { # RELEASE
+  local codename
+  codename=$(host_release)
+  if [[ $1 == sid ]]; then
+    echo "^$codename$"
+  else
+    echo "^$codename(-updates|-security|/updates|-proposed-updates)?$"
+  fi
+}
+
 # The entries of the form "deb [options] URI suite components".
-private_sources_from_lists() {
-  awk -v codename="$1" '
+private_sources_from_lists() { # SUITES FILE...
+  awk -v suites="$1" '
     $1 != "deb" && $1 != "deb-src" { next }
     {
       options = ""
@@ -19,7 +30,7 @@ private_sources_from_lists() {
       if (options ~ /signed-by=/ && options !~ /debian-archive/) next
       sub(/^\[[^]]*\][ \t]*/, "", rest)
       split(rest, words, /[ \t]+/)
-      if (words[2] !~ ("^" codename "(-updates|-security|/updates|-proposed-updates)?$")) next
+      if (words[2] !~ suites) next
       if (seen[rest]++) next
       print "deb " options " " rest
       print "deb-src " options " " rest
@@ -27,8 +38,8 @@ private_sources_from_lists() {
 }
 
 # The stanzas of the form "Types: / URIs: / Suites: / Components: / Signed-By:".
-private_sources_from_stanzas() {
-  awk -v codename="$1" -v RS= -v FS='\n' '
+private_sources_from_stanzas() { # SUITES FILE...
+  awk -v wanted_suites="$1" -v RS= -v FS='\n' '
     {
       suites = ""; text = ""; wanted = 1
       for (i = 1; i <= NF; i++) {
@@ -38,7 +49,7 @@ private_sources_from_stanzas() {
         if (tolower($i) ~ /^suites:/) {
           count = split($i, words, /[ \t]+/)
           for (w = 2; w <= count; w++)
-            if (words[w] ~ ("^" codename "(-updates|-security|/updates|-proposed-updates)?$"))
+            if (words[w] ~ wanted_suites)
               suites = suites " " words[w]
           continue
         }
@@ -53,20 +64,21 @@ host_release() { (. /etc/os-release && echo "$VERSION_CODENAME"); }
 
 # write_private_sources RELEASE
 write_private_sources() {
-  local codename lists stanzas
+  local codename suites lists stanzas
   codename=$(host_release)
+  suites=$(suites_wanted "$1")
   shopt -s nullglob
   lists=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list)
   stanzas=(/etc/apt/sources.list.d/*.sources)
   shopt -u nullglob
   [[ -e ${lists[0]} ]] || lists=("${lists[@]:1}")
   if ((${#lists[@]})); then
-    private_sources_from_lists "$codename" "${lists[@]}" >"$apt_dir/sources/debian.list"
+    private_sources_from_lists "$suites" "${lists[@]}" >"$apt_dir/sources/debian.list"
   fi
   if ((${#stanzas[@]})); then
     # An empty line between two files keeps their stanzas apart.
     awk 'FNR == 1 { print "" } { print }' "${stanzas[@]}" >"$apt_dir/stanzas"
-    private_sources_from_stanzas "$codename" "$apt_dir/stanzas" >"$apt_dir/sources/debian.sources"
+    private_sources_from_stanzas "$suites" "$apt_dir/stanzas" >"$apt_dir/sources/debian.sources"
   fi
   if [[ $1 != "$codename" ]]; then
     sed -i -E -e "/^Suites:/s/\b$codename\b/$1/g" \

@@ -179,7 +179,16 @@ write_server_env() {
   mv env.partial env
 }
 
+link_server_cache() { # FOLDER
+  ln -sfn "$1" "$(server_link).partial"
+  mv -T "$(server_link).partial" "$(server_link)"
+}
+
 make_server_cache() {
+  if [[ $server_family == mysql ]]; then
+    make_mysql_cache
+    return
+  fi
   local package_version server_dir
   if [[ -n $source ]]; then
     rm -rf "$apt_dir"
@@ -201,13 +210,16 @@ make_server_cache() {
     (cd source && rm -rf "${source_left_out[@]}")
     write_server_env
   fi
-  ln -sfn "$server_dir" "$(server_link).partial"
-  mv -T "$(server_link).partial" "$(server_link)"
+  link_server_cache "$server_dir"
   rm -rf "$apt_dir"
 }
 
 # Obtains the binaries of the version whose source is in the cache.
 make_server_binaries() {
+  if [[ $server_family == mysql ]]; then
+    make_mysql_binaries
+    return
+  fi
   load_server_env
   cd -P "$(server_link)" || die "cannot enter $(server_link)"
   rm -rf ./*.partial

@@ -7,13 +7,13 @@
 
 server_pid() { cat "$dir/run/pid" 2>/dev/null; }
 
-# Whether the process is a running mariadbd with this data directory, and not a later process with the
+# Whether the process is a running server with this data directory, and not a later process with the
 # same number.
 is_our_server() {
   local pid=${1-} arguments
   [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline ]] || return 1
   mapfile -d '' -t arguments 2>/dev/null <"/proc/$pid/cmdline" || return 1
-  [[ ${arguments[0]-} == */mariadbd ]] || return 1
+  [[ ${arguments[0]-} == */"$server_program" ]] || return 1
   [[ " ${arguments[*]} " == *" --datadir=$dir/data "* ]]
 }
 
@@ -40,13 +40,13 @@ forget_server() {
 
 # --- Preparations ---
 
-# mariadbd does not run as root unless it is told to. The user nobody is better, where that user can
+# The server does not run as root unless it is told to. The user nobody is better, where that user can
 # reach all files; below a folder that only root may enter (often a test runner's), only root works.
 choose_user() {
   server_user=$(id -un)
   [[ $EUID -eq 0 ]] || return 0
   if as_nobody test -x "$dir" &&
-    as_nobody test -x "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" &&
+    as_nobody test -x "$ROWSOCKET_SERVER_PREFIX/usr/sbin/$server_program" &&
     as_nobody test -r "$ROWSOCKET_SERVER_SHARE/english/errmsg.sys"; then
     server_user=nobody
   fi
@@ -108,13 +108,21 @@ server_arguments() {
   local share=$ROWSOCKET_SERVER_SHARE
   arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
     --character-sets-dir="$share/charsets" --datadir="$dir/data" --tmpdir="$dir/tmp"
-    --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/mariadbd.pid"
+    --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/$server_program.pid"
     --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port" --skip-name-resolve
     --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci
-    --innodb-buffer-pool-size=128M --innodb-log-file-size=96M --innodb-adaptive-hash-index=ON)
+    --innodb-buffer-pool-size=128M --innodb-adaptive-hash-index=ON)
+  if [[ $server_family == mysql ]]; then
+    # As MariaDB has it: no binary log, unless the caller's options ask for one.
+    arguments+=(--skip-log-bin --innodb-redo-log-capacity=96M --secure-file-priv=NULL --mysqlx=OFF
+      --log-error-verbosity=3
+      --auto-generate-certs=OFF --caching-sha2-password-auto-generate-rsa-keys=OFF)
+  else
+    arguments+=(--innodb-log-file-size=96M)
+  fi
   [[ $EUID -ne 0 ]] || arguments+=(--user="$server_user")
   case $plugin in
-    rowsocket) arguments+=(--plugin-load-add=rowsocket) ;;
+    rowsocket) arguments+=(--plugin-load-add=rowsocket.so) ;;
     bundled) arguments+=(--plugin-load-add=handlersocket --plugin-maturity=unknown) ;;
   esac
   # The ports are set without a plugin, too: a later INSTALL SONAME finds them.
@@ -134,14 +142,17 @@ launch() {
       ((fd <= 2)) || eval "exec $fd>&-"
     done
     [[ -z ${ROWSOCKET_PRELOAD-} ]] || export LD_PRELOAD=$ROWSOCKET_PRELOAD
-    exec setsid "$ROWSOCKET_SERVER_PREFIX/usr/sbin/mariadbd" "${arguments[@]}"
+    exec setsid "$ROWSOCKET_SERVER_PREFIX/usr/sbin/$server_program" "${arguments[@]}"
   ) &
   pid=$!
   echo "$pid" >"$dir/run/pid"
 }
 
 sql() {
-  "$ROWSOCKET_SERVER_PREFIX/usr/bin/mariadb" --no-defaults --skip-ssl --socket="$sql_socket" --user=root \
+  local plain=--skip-ssl
+  [[ $server_family == mariadb ]] || plain=--ssl-mode=DISABLED
+  "$ROWSOCKET_SERVER_PREFIX/usr/bin/$client_program" --no-defaults "$plain" --socket="$sql_socket" \
+    --user=root \
     --character-sets-dir="$ROWSOCKET_SERVER_SHARE/charsets" \
     --default-character-set=utf8mb4 "$@"
 }
@@ -175,7 +186,7 @@ listeners_are_up() {
 wait_until_ready() {
   local started=$SECONDS beat=0 limit=120
   failure=""
-  # The child counts as the server only once it has become mariadbd.
+  # The child counts as the server only once it has become the program.
   until answers_sql; do
     if ! kill -0 "$pid" 2>/dev/null; then
       failure="the server ended by itself"
@@ -231,7 +242,7 @@ end_launched_server() {
   kill -TERM "$pid" 2>/dev/null || true
   wait_until_gone "$pid" 10 "SIGTERM sent" || kill -KILL "$pid" 2>/dev/null || true
   wait "$pid" 2>/dev/null || true
-  rm -f "$dir/run/mariadbd.pid"
+  rm -f "$dir/run/$server_program.pid"
   forget_server
 }
 
@@ -275,14 +286,14 @@ start_server() {
 # --- End ---
 
 # Whether the process is gone and has left its own pid file behind, which a shutdown removes.
-died_by_itself() { [[ -e $dir/run/mariadbd.pid ]]; }
+died_by_itself() { [[ -e $dir/run/$server_program.pid ]]; }
 
 end_server() { # SIGNAL SECONDS_MAX
   local pid
   pid=$(server_pid) || pid=""
   if ! is_our_server "$pid"; then
     if [[ -n $pid ]] && died_by_itself; then
-      rm -f "$dir/run/mariadbd.pid"
+      rm -f "$dir/run/$server_program.pid"
       forget_server
       warn "the server in $dir (process $pid) had ended by itself; the end of its error log:"
       tail -n 30 "$dir/error.log" >&2
@@ -295,6 +306,6 @@ end_server() { # SIGNAL SECONDS_MAX
   kill -s "$1" "$pid"
   wait_until_gone "$pid" "$2" "SIG$1 sent" ||
     die "the server in $dir, process $pid, is still there $2 s after SIG$1; see $dir/error.log"
-  rm -f "$dir/run/mariadbd.pid"
+  rm -f "$dir/run/$server_program.pid"
   forget_server
 }

@@ -229,7 +229,7 @@ def test_a_request_that_waits_for_the_lock_of_the_grants_can_be_killed(semisync)
         index.client.send(*find_tokens(index.id, "=", [1]))
         lane = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
                 " AND state LIKE '%mode=lock wait, 1 request%'")
-        threads = wait_until(lambda: sql.rows(lane), 2, "a lane thread", 0.02)
+        threads = wait_until(lambda: sql.rows(lane), 20, "a lane thread", 0.02)
         sql.run(f"KILL QUERY {int(threads[0][0])}")
         assert index.client.recv() == refused(1, "killed")
 

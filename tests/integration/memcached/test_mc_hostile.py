@@ -124,7 +124,7 @@ def test_half_commands_do_nothing(server, good, address):
         with mc.Client(address) as client:
             for at in range(len(request)):
                 client.send(request[at:at + 1])
-            wait_until(lambda: good.value("half") == b"value", 5, "the whole request")
+            wait_until(lambda: good.value("half") == b"value", 20, "the whole request")
         assert good.command("delete half") == b"DELETED"
 
 

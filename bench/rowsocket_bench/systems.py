@@ -204,9 +204,11 @@ class Process:
         if not program or not os.path.exists(program):
             raise Unavailable(f"{arguments[0]} is not installed or not built")
         with (self.directory / "log").open("ab") as log:
+            # The kernel shares the cores between sessions (autogroup), and scripts/server gives every MariaDB
+            # server a session of its own.
             self.process = subprocess.Popen([str(part) for part in arguments], executable=program,
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=self.directory)
+                                            cwd=self.directory, start_new_session=True)
         wait_until(lambda: self.process.poll() is not None or accepts(self.number),
                    f"{self.name} listens")
         if self.process.poll() is not None:

@@ -26,6 +26,7 @@ def arguments(argv):
     what.add_argument("--memcached", action="store_true", help="the memcached protocol")
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
+    what.add_argument("--secured", action="store_true", help="what an account's rights and TLS cost")
     what.add_argument("--cluster", action="store_true", help="a Galera cluster of three nodes; about"
                       " 10 minutes")
     what.add_argument("--full", action="store_true", help="all of that, cost against size, a small"
@@ -65,7 +66,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "memcached", "settings", "cluster", "full"):
+    for name in ("hot", "memcached", "settings", "secured", "cluster", "full"):
         if getattr(options, name):
             return name
     return "canonical"

@@ -26,6 +26,9 @@ MARK_LENGTH = 12
 WARM_STATEMENTS = 300
 HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-mixed")
 
+# Its rights are those of the ports in the variant "account" of systems.py.
+ACCOUNT = "bench@localhost"
+
 USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50),"
                 " user_email VARCHAR(255), created DATETIME")
 USER_CELLS = ("seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),"
@@ -71,7 +74,9 @@ def statements(plan):
             *user_like("account", rows), *user_like("sink", 0),
             "CREATE TABLE stock (id INT UNSIGNED NOT NULL PRIMARY KEY, stock BIGINT NOT NULL)"
             " ENGINE=InnoDB",
-            f"INSERT INTO stock SELECT seq, 500000 FROM seq_1_to_{STOCK_ROWS}"]
+            f"INSERT INTO stock SELECT seq, 500000 FROM seq_1_to_{STOCK_ROWS}",
+            f"CREATE USER {ACCOUNT} ACCOUNT LOCK",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON test.* TO {ACCOUNT}"]
     for count in plan.size_rows:
         made += user_like(f"user_{count}", count)
     if plan.size_rows:

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from . import catalog_full, dataset, loads
+from . import catalog_full, certificates, dataset, loads
 from .loader import WindowFailed
 from .machine import REPOSITORY, cache_dir, memory_gib, read_env
 from .model import Case, Load
@@ -85,6 +85,16 @@ class Plan:
         size_mib = dataset.table_bytes(self, "user") / (1 << 20)
         return max(IO_POOL_MIB_MIN, math.ceil(size_mib / 3))
 
+    def certificate(self):
+        """The certificate of all servers of the run that speak TLS."""
+        return certificates.make(self.base)
+
+    def placeholders(self, variant):
+        """What the options of a variant of the server may name."""
+        if variant == "io":
+            return {"io_pool_mib": self.io_pool_mib()}
+        return dataclasses.asdict(self.certificate()) if variant == "tls" else {}
+
     @property
     def memcached_program(self):
         env = cache_dir() / "memcached/env"
@@ -97,7 +107,8 @@ class Plan:
 
     def fill_memcached(self, memcached):
         """Each row of test.user as one value."""
-        arguments = Load("mc-fill", 4, 64, (("rows", self.rows),)).arguments()
+        options = (("rows", self.rows), *((("tls", ""),) if memcached.has_tls else ()))
+        arguments = Load("mc-fill", 4, 64, options).arguments()
         done = subprocess.run(
             [self.load_program, *arguments, "--host=127.0.0.1", f"--port={memcached.number}"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=FILL_TIMEOUT_S,
@@ -107,20 +118,21 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """The cases of a set: canonical, hot, memcached, settings, cluster or full."""
+    """The cases of a set: canonical, hot, memcached, settings, secured, cluster or full."""
     # imported here: these modules know loads, which knows dataset
-    from . import catalog, catalog_cluster, catalog_hot, catalog_memcached
+    from . import catalog, catalog_cluster, catalog_hot, catalog_memcached, catalog_secured
 
     parts = {
         "canonical": lambda: catalog.canonical(),
         "hot": lambda: catalog_hot.hot(),
         "memcached": lambda: list(catalog_memcached.memcached()),
         "settings": lambda: list(catalog_full.settings()),
+        "secured": lambda: list(catalog_secured.secured()),
         "cluster": lambda: list(catalog_cluster.cases()),
         "full": lambda: [*catalog_full.open_loop(), *catalog_full.other_clients(),
                          *catalog_full.size(plan), *catalog_full.small_buffer_pool()],
     }
-    names = ["canonical", "hot", "memcached", "full", "settings"] if which == "full" else [which]
+    names = ["canonical", "hot", "memcached", "full", "settings", "secured"] if which == "full" else [which]
     cases = [plan.fit(case) for name in names for case in parts[name]()]
     catalog.flat(cases)
     return cases

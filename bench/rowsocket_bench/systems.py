@@ -33,6 +33,9 @@ VARIANTS = {
     "": (),
     "as-recommended": (),  # a server of its own, as new as the servers that it is compared with
     "binlog": ("--log-bin=bench", "--server-id=1", "--binlog-format=ROW", "--sync-binlog=1"),
+    "account": tuple(f"--{variable}={dataset.ACCOUNT}" for variable in (
+        "handlersocket-user", "handlersocket-user-wr", "daemon-memcached-user")),
+    "tls": ("--ssl-cert={certificate}", "--ssl-key={key}", "--handlersocket-ssl=ON"),
     "pool": ("--thread-handling=pool-of-threads",),
     "io": ("--innodb-buffer-pool-size={io_pool_mib}M",),
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
@@ -91,8 +94,7 @@ class MariaDb:
         self.plugin, self.plan = PLUGINS[plugin], plan
         self.directory = base / name.replace("/", "-")
         self.options = [*options_of_all(plan),
-                        *(text.format(io_pool_mib=plan.io_pool_mib())
-                          for text in VARIANTS[self.variant])]
+                        *(text.format(**plan.placeholders(self.variant)) for text in VARIANTS[self.variant])]
         self.env, self.sql = {}, None
 
     def start(self):
@@ -188,7 +190,7 @@ class Process:
             program = self.plan.memcached_program
             user = ("-u", "nobody") if os.geteuid() == 0 else ()
             return (["memcached", *user, "-l", "127.0.0.1", "-p", self.number, "-U", 0, "-t", 2,
-                     "-m", 4096, "-c", 16384], program)
+                     "-m", 4096, "-c", 16384, *self._tls_arguments()], program)
         if self.name.startswith("redis"):
             # The program decides by its name whether it is redis-server or redis-check-rdb.
             program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
@@ -196,6 +198,16 @@ class Process:
                      "--appendonly", "yes", "--appendfsync", "always", "--save", "",
                      "--maxclients", 10000, "--dir", self.directory], program)
         return (["rowsocket-null", *self.plan.null_arguments(self.number)], self.plan.null_program)
+
+    @property
+    def has_tls(self):
+        return self.name == "memcached-tls"
+
+    def _tls_arguments(self):
+        if not self.has_tls:
+            return ()
+        files = self.plan.certificate()
+        return ("-Z", "-o", f"ssl_chain_cert={files.certificate}", "-o", f"ssl_key={files.key}")
 
     def start(self):
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -231,7 +243,7 @@ class Process:
 
     def variables(self):
         # Results do not tell paths of this machine.
-        return {"command": " ".join("DIR" if part == self.directory else str(part)
+        return {"command": " ".join(str(part).replace(str(self.plan.base), "DIR")
                                     for part in self.command()[0])}
 
     def port(self, _):

@@ -213,6 +213,7 @@ def all_tables(results):
     """Every table that these results fill, in reading order."""
     groups = ((CANONICAL, "Finds, updates, connections: what was to be reached", "Their figures"),
               (("H",), "One hot row: what was to be reached", "Its figures beside the curve"),
+              (("T",), "Accounts and TLS: what was to be reached", "Their figures"),
               (("G",), "A Galera cluster of three nodes: what was to be reached", "Its figures"),
               (tuple(f"M{number}" for number in range(1, 7)),
                "memcached protocol: what was to be reached", "Its figures"))

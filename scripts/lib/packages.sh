@@ -24,7 +24,7 @@ packages_for() {
     live) echo ccache python3 python3-venv strace libdbi-perl libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl ;;
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
-    bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench ;;
+    bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench openssl ;;
     # A node that joins a Galera cluster copies the data of another one with rsync and lsof.
     cluster) echo rsync lsof haproxy ;;
     package) echo debhelper fakeroot git ;;

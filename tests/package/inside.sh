@@ -81,6 +81,7 @@ quietly apt-get install -y /srv/mariadb-plugin-rowsocket_*.deb
 [[ $(stat -c '%a %U' "$load") == "600 mysql" ]] || fail "others may read the secrets"
 [[ $(secret "") =~ ^[0-9a-f]{48}$ && $(secret _wr) =~ ^[0-9a-f]{48}$ && $(secret "") != "$(secret _wr)" ]] ||
   fail "the secrets are not random"
+[[ -s /usr/share/doc/mariadb-plugin-rowsocket/examples/haproxy.cfg ]] || fail "there is no recipe for HAProxy"
 setpriv --reuid=nobody --clear-groups mariadb --print-defaults >/dev/null || fail "other clients cannot start"
 
 say "INSTALL SONAME beside a running server, then a restart"

@@ -7,34 +7,14 @@ import pytest
 
 import hs
 import mc
-from cluster import Cluster
 from clustertrouble import promote_furthest, tokens_through_failovers
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
+KIND = "replicas"
 STOCK = 10_000_000
-
-
-@pytest.fixture(scope="module")
-def shared_cluster(request):
-    made = Cluster("replicas", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
-    try:
-        yield made.start()
-    finally:
-        made.remove()
-
-
-@pytest.fixture
-def cluster(shared_cluster):
-    """All nodes, the replicas on the primary's state, whatever the test before has done to them."""
-    for node in [shared_cluster.primary, *shared_cluster.replicas]:
-        if not node.alive():
-            node.rejoin()
-    yield shared_cluster
-    for node in shared_cluster.nodes:
-        node.close_clients()
 
 
 def test_the_promoted_replica_has_every_acknowledged_write(cluster):
@@ -150,9 +130,10 @@ def test_what_no_replica_has_received_is_rolled_back_when_the_old_primary_rejoin
     cluster.wait_until_equal("unreceived.t")
     for replica in cluster.replicas:
         replica.isolate()
-    position = old.sql().value("SELECT @@gtid_binlog_pos")
+    session = old.sql()
+    position = session.value("SELECT @@gtid_binlog_pos")
     register.client.send(register.id, "=", 1, 1, 1, 0, "U", 77)
-    wait_until(lambda: old.sql().value("SELECT @@gtid_binlog_pos") != position, 10, "the change in the binary log")
+    wait_until(lambda: session.value("SELECT @@gtid_binlog_pos") != position, 10, "the change in the binary log")
     old.strike()
     with pytest.raises((hs.Closed, OSError)):  # an answer would be an acknowledgment
         register.client.recv()

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 import hs
-from cluster import Cluster
 from clustertrouble import pause_node, sell_through, trouble_in_galera
 from server import run_packaged, wait_until
 from test_sale_trouble import killed_workers
@@ -13,25 +12,7 @@ from test_sale_trouble import killed_workers
 pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
 
-@pytest.fixture(scope="module")
-def cluster(request):
-    made = Cluster("galera", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
-    try:
-        yield made.start()
-    finally:
-        made.remove()
-
-
-@pytest.fixture
-def db(cluster, request):
-    for node in cluster.nodes:
-        if not node.alive():
-            node.rejoin()
-    name = f"o{abs(hash(request.node.nodeid)) % 10**9}"
-    yield name
-    for node in cluster.nodes:
-        node.close_clients()
-    cluster[1].sql().run(f"DROP DATABASE IF EXISTS {name}")
+KIND = "galera"
 
 
 def sells_through(cluster, db, trouble, connections=None):
@@ -119,6 +100,10 @@ def test_a_killed_worker_takes_nothing_that_it_did_not_answer(cluster, db, rng):
     cluster.wait_until_equal(f"{db}.stock")
 
 
+def test_a_pause_that_is_longer_than_the_timeout(cluster, db):
+    sells_through(cluster, db, lambda go_on: pause_node(cluster[3], go_on), {1: 16})
+
+
 def test_rounds_of_trouble(cluster, db, rng):
     wrong, _ = trouble_in_galera(cluster, rng, db)
     assert wrong == []
@@ -128,7 +113,6 @@ def test_each_token_counts_once_when_its_node_dies(cluster, db):
     """A token that was sent to a node that dies takes effect once, when it is sent to another one."""
     sql = cluster[1].sql()
     run_packaged(sql, "rowsocket_tokens.sql")
-    sql.run(f"CREATE DATABASE {db}")
     sql.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)")
     sql.run(f"INSERT INTO {db}.t VALUES (1, 1000)")
     cluster.wait_until_equal(f"{db}.t", "rowsocket.tokens")
@@ -148,31 +132,26 @@ def test_each_token_counts_once_when_its_node_dies(cluster, db):
     cluster.wait_until_equal(f"{db}.t", "rowsocket.tokens")
 
 
-def test_a_node_whose_binlog_cannot_be_rotated_leaves_the_end_open(request):
+def test_a_node_whose_binlog_cannot_be_rotated_leaves_the_end_open(make_cluster):
     """The cluster has ordered the commit, and the node has done it, before the rotation fails."""
-    made = Cluster("galera", nodes=1, options=["--log-bin=rot", "--server-id=1", "--max-binlog-size=4096"],
-                   keep=request.config.getoption("--keep"))
-    try:
-        node = made.start()[1]
-        sql = node.sql()
-        sql.run("CREATE DATABASE rot")
-        sql.run("CREATE TABLE rot.t (id INT PRIMARY KEY, n INT)")
-        sql.run("INSERT INTO rot.t VALUES (1, 0)")
-        newest = max(node.directory.glob("data/rot.0*"))
-        newest.with_suffix(f".{int(newest.suffix[1:]) + 1:06}").mkdir()
-        index = node.hs_wr().opened("rot", "t", "PRIMARY", "n")
-        done, outcome = 0, None
-        while outcome is None and done < 200:
-            try:
-                reply = index.modify("=", [1], ["+", 1])
-            except hs.Closed:
-                outcome = "unknown"
-            else:
-                done, outcome = done + (reply.code == 0), None if reply.code == 0 else "refused"
-        assert outcome == "unknown"
-        assert int(node.sql().value("SELECT n FROM rot.t")) == done + 1
-    finally:
-        made.remove()
+    node = make_cluster("galera", nodes=1, options=["--log-bin=rot", "--server-id=1", "--max-binlog-size=4096"])[1]
+    sql = node.sql()
+    sql.run("CREATE DATABASE rot")
+    sql.run("CREATE TABLE rot.t (id INT PRIMARY KEY, n INT)")
+    sql.run("INSERT INTO rot.t VALUES (1, 0)")
+    newest = max(node.directory.glob("data/rot.0*"))
+    newest.with_suffix(f".{int(newest.suffix[1:]) + 1:06}").mkdir()
+    index = node.hs_wr().opened("rot", "t", "PRIMARY", "n")
+    done, outcome = 0, None
+    while outcome is None and done < 200:
+        try:
+            reply = index.modify("=", [1], ["+", 1])
+        except hs.Closed:
+            outcome = "unknown"
+        else:
+            done, outcome = done + (reply.code == 0), None if reply.code == 0 else "refused"
+    assert outcome == "unknown"
+    assert int(node.sql().value("SELECT n FROM rot.t")) == done + 1
 
 
 def test_the_plugin_goes_and_comes_on_all_nodes_under_load(cluster, db):

@@ -5,7 +5,6 @@ import pytest
 
 import hs
 import mc
-from cluster import Cluster
 from clustertrouble import promote_furthest
 from haproxy import Proxy
 from load import Crew
@@ -18,12 +17,8 @@ BUYERS, FINDERS = 16, 4
 
 
 @pytest.fixture
-def cluster(request):
-    made = Cluster("replicas", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
-    try:
-        yield made.start()
-    finally:
-        made.remove()
+def cluster(make_cluster):
+    return make_cluster("replicas", options=["--loose-handlersocket-tokens=ON"])
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ class Cluster:
     """Nodes are numbered from 1: cluster[1]. Its directory goes when it is removed."""
 
     def __init__(self, kind="galera", nodes=3, options=(), keep=False):
-        self.keep = keep
+        self.kind, self.keep = kind, keep
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="rs-", dir=os.environ.get("TMPDIR", "/tmp")))
         self.base.chmod(0o755)
         self.directory = self.base / "c"

@@ -112,15 +112,23 @@ def isolate_node(node, go_on):
     node.reconnect()
 
 
-def pause_node(node, go_on, seconds=8):
-    """The other nodes wait, or go on without the node when that takes longer than evs.suspect_timeout."""
+def pause_node(node, go_on, seconds=None):
+    """Stops the process for so many seconds, which the other nodes wait for; without a number, until they have
+    gone on without it."""
+    other = next(each for each in node.cluster.nodes if each is not node)
+    session = other.sql()
+    size = session.status("wsrep_cluster_size")
     os.kill(node.pid, signal.SIGSTOP)
     try:
-        time.sleep(seconds)  # the length of the pause
+        if seconds is None:
+            wait_until(lambda: session.status("wsrep_cluster_size") < size, 60, "the cluster without the node")
+            go_on(node)
+        else:
+            time.sleep(seconds)  # the length of the pause
     finally:
         os.kill(node.pid, signal.SIGCONT)
-    go_on(node)
     node.reconnect()
+    go_on()
 
 
 def change_table(node, db, go_on):
@@ -136,7 +144,7 @@ def trouble_in_galera(cluster, rng, db):
     node = rng.choice(cluster.nodes)
     troubles = {"kill": lambda go_on: kill_node(node, go_on),
                 "isolate": lambda go_on: isolate_node(node, go_on),
-                "pause": lambda go_on: pause_node(node, go_on, rng.uniform(0.5, 8)),
+                "pause": lambda go_on: pause_node(node, go_on, rng.choice((None, rng.uniform(0.5, 4)))),
                 "ddl": lambda go_on: change_table(node, db, go_on)}
     kind = rng.choice([*troubles])
     connections = {number: rng.choice((4, 16, 64)) for number in rng.sample((1, 2, 3), rng.choice((1, 1, 2, 3)))}

@@ -1,57 +1,32 @@
 """A Galera cluster of three nodes on loopback: what is written through a node is on all of them."""
 
 import threading
-import time
 
 import pymysql
 import pytest
 
 import hs
 import mc
-from cluster import Cluster
+from cluster import Node
 from sale import KEEP, Sale, applied, book_violations, crash_violations, make_table
 from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
-
-@pytest.fixture(scope="module")
-def shared_cluster(request):
-    cluster = Cluster("galera", options=["--loose-handlersocket-tokens=ON"], keep=request.config.getoption("--keep"))
-    try:
-        yield cluster.start()
-    finally:
-        cluster.remove()
+KIND = "galera"
 
 
-@pytest.fixture
-def cluster(shared_cluster):
-    """All three nodes, synced, whatever the test before has done to them."""
-    for node in shared_cluster.nodes:
-        if not node.alive():
-            node.rejoin()
-    yield shared_cluster
-    for node in shared_cluster.nodes:
-        node.close_clients()
-
-
-@pytest.fixture
-def db(cluster, request):
-    name = f"g{abs(hash(request.node.nodeid)) % 10**9}"
-    cluster[1].sql().run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
-    yield name
-    cluster[1].sql().run(f"DROP DATABASE IF EXISTS {name}")
-
-
-def on_all_nodes(cluster, query, expected, nodes=(1, 2, 3)):
+def on_all_nodes(cluster, query, expected, nodes=(1, 2, 3), timeout_s=10):
     """Waits until the query answers this on each node; its table may not be there at first."""
-    def answers(number):
+    def answers(session):
         try:
-            return cluster[number].sql().rows(query) == expected
+            return session.rows(query) == expected
         except pymysql.err.ProgrammingError:
             return False
     for number in nodes:
-        wait_until(lambda number=number: answers(number), 10, f"{query} on node {number}")
+        session = cluster[number].sql()
+        wait_until(lambda session=session: answers(session), timeout_s, f"{query} on node {number}")
+        session.close()
 
 
 def writesets(node):
@@ -208,20 +183,43 @@ def test_a_token_counts_on_every_node(cluster, db):
     on_all_nodes(cluster, "SELECT COUNT(*) FROM rowsocket.tokens WHERE token LIKE '%-buy'", [(b"1",)])
 
 
-def test_expired_items_go_also_when_the_node_that_removes_them_dies(cluster):
+def expire_rows(nodes, count=20):
+    """Makes rows that have expired; does not wait for anything."""
+    values = ", ".join(f"('expired{number}', 'v', 1)" for number in range(count))
+    nodes[0].sql().run(f"INSERT INTO innodb_memcache.demo (id, value, expires) VALUES {values}")
+
+
+def remover_of_rows(cluster, nodes):
+    """The one node of these that removes what has expired."""
+    sessions = [node.sql() for node in nodes]
+    before = [purged(session) for session in sessions]
+    expire_rows(nodes)
+    on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)], [node.number for node in nodes])
+
+    def removed():
+        return [purged(session) - old for session, old in zip(sessions, before)]
+    wait_until(lambda: sum(removed()) >= 20, 10, "the rows are counted")
+    remover, = [node for node, count in zip(nodes, removed()) if count]
+    return remover
+
+
+def purged(session):
+    return session.status("Daemon_memcached_purged")
+
+
+def test_one_node_removes_expired_items_whichever_nodes_die(cluster):
     client = mc.connect(cluster[2])
     wait_until(lambda: client.set("a", b"1", expiry=1) == b"STORED", 10, "the container")
     on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)])
-    first = next(node for node in cluster.nodes if node.sql().status("wsrep_local_index") == 0)
-    others = [node for node in cluster.nodes if node is not first]
-    first.kill()
-    try:
-        client = mc.connect(others[0])
-        wait_until(lambda: client.set("b", b"1", expiry=1) == b"STORED", 30, "the survivors go on")
+    left = [*cluster.nodes]
+    for leave in (Node.kill, Node.stop):  # with two nodes left, only the one that says goodbye leaves a cluster
+        first = remover_of_rows(cluster, left)
+        left.remove(first)
+        expire_rows([first])
+        leave(first)
         on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)],
-                     [node.number for node in others])
-    finally:
-        first.rejoin()
+                     [node.number for node in left], timeout_s=30)
+    assert remover_of_rows(cluster, left) is left[0]
 
 
 def play(cluster, db, nodes, stock, connections=16):
@@ -278,8 +276,10 @@ def test_sql_and_we_write_one_row_on_different_nodes(cluster, db):
         sale.close()
     final = 1_000_000 - len(applied(sale.books)) - len(taken)
 
+    session = cluster[1].sql()
+
     def conserved():
-        left = int(cluster[1].sql().value(f"SELECT stock FROM {db}.stock"))
+        left = int(session.value(f"SELECT stock FROM {db}.stock"))
         return final - under_way <= left <= final and left
     left = wait_until(conserved, 10, "what is taken is what was acknowledged")
     on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(str(left).encode(),)])
@@ -308,7 +308,8 @@ def test_ddl_of_any_node_goes_through_under_load(cluster, db):
     sale.close()
     assert taken > 0
     assert set(sale.errors) <= {b"1\t1\t149"}
-    wait_until(lambda: taken <= 10_000_000 - int(cluster[1].sql().value(
+    session = cluster[1].sql()
+    wait_until(lambda: taken <= 10_000_000 - int(session.value(
         f"SELECT stock FROM {db}.stock")) <= taken + under_way, 10, "conservation")
     left = cluster[1].sql().value(f"SELECT stock FROM {db}.stock")
     on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(left,)])
@@ -412,12 +413,8 @@ def test_a_killed_writer_loses_nothing_acknowledged(cluster, db):
     killer.join()
     sale.close()
     node.kill()
-    time_limit = time.monotonic() + 60
-    while time.monotonic() < time_limit:
-        lefts = {cluster[number].sql().value(f"SELECT stock FROM {db}.stock") for number in (1, 2)}
-        if len(lefts) == 1:
-            break
-    assert crash_violations(sale, stock, int(lefts.pop())) == []
+    cluster.wait_until_equal(f"{db}.stock", nodes=[1, 2], timeout_s=60)
+    assert crash_violations(sale, stock, int(cluster[1].sql().value(f"SELECT stock FROM {db}.stock"))) == []
     node.rejoin()
     left = cluster[1].sql().value(f"SELECT stock FROM {db}.stock")
     on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(left,)])

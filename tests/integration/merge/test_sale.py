@@ -9,7 +9,7 @@ import pytest
 
 import hs
 from load import both_logs, scaled
-from sale import (KEEP, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations,
+from sale import (KEEP, NOTHING_NOW, Buyer, CounterBuyer, Purchase, Sale, applied, book_violations,
                   crash_violations, error_violations, jain, killed_sale, make_table, of_row,
                   order_violations)
 
@@ -197,14 +197,14 @@ class Greedy:
         try:
             while part := self.client.sock.recv(1 << 20):
                 self.under_way -= part.count(b"\n")
-        except BlockingIOError:
+        except NOTHING_NOW:
             pass
         answered, missing = before - self.under_way, self.depth - self.under_way
         self.under_way += missing
         self.unsent += self.line * missing
         try:
             self.unsent = self.unsent[self.client.sock.send(self.unsent):]
-        except BlockingIOError:
+        except NOTHING_NOW:
             pass
         return answered
 

@@ -9,6 +9,7 @@ import collections
 import resource
 import select
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -17,6 +18,8 @@ import hs
 import mc
 from server import wait_until
 
+# Neither plain nor TLS sockets have anything to give or take now.
+NOTHING_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 KEEP = 3  # the stock that the condition leaves
 
 
@@ -64,6 +67,8 @@ class Buyer:
         self.number, self.row, self.depth = number, row, depth
         self.sock = socket.create_connection(("127.0.0.1", int(server.env[self.port])), timeout=30)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hs.TLS:
+            self.sock = hs.TLS.wrap_socket(self.sock)
         self.under_way = collections.deque()
         self.data = b""
         self.sold_out = False
@@ -183,7 +188,7 @@ class Sale:
     def receive(self, buyer):
         try:
             part = buyer.sock.recv(65536)
-        except BlockingIOError:
+        except NOTHING_NOW:
             return
         except (ConnectionError, OSError):
             part = b""

@@ -12,7 +12,8 @@ from test_kill import kill_all
 
 
 @pytest.fixture
-def bundled(make_server):
+def bundled(make_server, monkeypatch):
+    monkeypatch.setattr(hs, "TLS", None)  # which the bundled plugin does not speak
     return lambda *options: make_server("bundled", options=list(options))
 
 

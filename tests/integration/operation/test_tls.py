@@ -16,30 +16,11 @@ import test_vectors
 from hs import refused, reply
 from load import scaled
 from server import Server, StartFailed, is_server_before, wait_until
-from tls import TLS_ON, TLS_REQUIRED, VERSIONS, Certificates, address, connect, make_table, opened
+from tls import TLS_ON, TLS_REQUIRED, VERSIONS, address, connect, make_table, opened
 
 pytestmark = pytest.mark.ours
 
-@pytest.fixture(scope="module")
-def certificates():
-    return Certificates.shared()
-
-
-@pytest.fixture(scope="module")
-def module_server(request, certificates):
-    """A server that offers TLS on all ports."""
-    server = Server(request.config.getoption("--plugin"), [
-        *certificates.options(), *TLS_ON, "--loose-daemon-memcached-flush-all=ON",
-        "--innodb-flush-log-at-trx-commit=0", "--handlersocket-auth-timeout=2"]).start()
-    make_table(server)
-    yield server
-    server.remove()
-
-
-@pytest.fixture
-def both(module_server):
-    yield module_server
-    module_server.close_clients()
+OPTIONS = ["--loose-daemon-memcached-flush-all=ON", "--innodb-flush-log-at-trx-commit=0"]
 
 
 @pytest.fixture(scope="module")

@@ -12,31 +12,13 @@ import pytest
 
 from hs import reply
 from load import scaled
-from server import Server, wait_until
-from tls import TLS_ON, VERSIONS, Certificates, RecordClient, address, connect, make_table, opened
+from server import wait_until
+from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
 
 pytestmark = pytest.mark.ours
 
 
-@pytest.fixture(scope="module")
-def certificates():
-    return Certificates.shared()
-
-
-@pytest.fixture(scope="module")
-def module_server(request, certificates):
-    """A server that offers TLS on all ports."""
-    server = Server(request.config.getoption("--plugin"), [
-        *certificates.options(), *TLS_ON, "--handlersocket-auth-timeout=2"]).start()
-    make_table(server)
-    yield server
-    server.remove()
-
-
-@pytest.fixture
-def both(module_server):
-    yield module_server
-    module_server.close_clients()
+OPTIONS = []
 
 
 # Records.
@@ -170,30 +152,40 @@ def memory_kib(server):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
 
 
-def test_silent_handshakes_cost_little_and_time_out(both, certificates):
-    count = scaled(4000)
+@contextlib.contextmanager
+def open_files(count):
+    """Lets this process open so many files, or as many as it may. Yields how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 1000), hard))
+    allowed = min(count + 1000, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, allowed), hard))
+    try:
+        yield allowed - 1000
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_silent_handshakes_cost_little_and_time_out(both, certificates):
+    """While they are open, other clients are let in and served."""
     sql = both.sql()
     before_kib = memory_kib(both)
     timed_out = sql.status("Handlersocket_connections_timed_out")
+    served = opened(connect(both, certificates))
     silent = []
-    try:
-        for _ in range(count):
-            one = socket.create_connection(address(both), timeout=20)
+    with open_files(scaled(10_000)) as count, contextlib.ExitStack() as stack:
+        for number in range(count):
+            one = stack.enter_context(socket.create_connection(address(both), timeout=60))
             one.sendall(b"\x16")
             silent.append(one)
-        good = opened(connect(both, certificates))
-        assert good.find(0, "=", [1]) == reply(0, 2, 1, "one")
+            if number % 1000 == 0:
+                assert served.find(0, "=", [1]) == reply(0, 2, 1, "one")
+                late = opened(connect(both, certificates))
+                assert late.find(0, "=", [1]) == reply(0, 2, 1, "one")
         assert memory_kib(both) - before_kib < 16 * count
         for one in silent:
             with contextlib.suppress(ConnectionError):
                 assert one.recv(100) == b""
         assert sql.status("Handlersocket_connections_timed_out") - timed_out == count
-    finally:
-        for one in silent:
-            one.close()
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert served.find(0, "=", [1]) == reply(0, 2, 1, "one")
 
 
 def test_slow_reader_holds_little(both, certificates):

@@ -127,3 +127,21 @@ def test_a_commit_that_is_replayed_is_acknowledged_and_done_once(cluster, tables
     assert session.status("wsrep_local_replays") == before + 1
     cluster.wait_until_equal(f"{tables}.parent", f"{tables}.child")
     assert cluster[3].sql(tables).rows("SELECT COUNT(*), SUM(p) FROM child") == [(b"1", b"1")]
+
+
+def test_a_commit_under_way_in_a_node_that_is_cut_off_is_not_answered(cluster, tables):
+    """Whether it survives is not known: the nodes agree about it when they meet again."""
+    node = cluster[1]
+    index = node.hs_wr().opened(tables, "t", "PRIMARY", "v", None)
+    session = node.sql()
+    try:
+        with held_before_it_is_sent(cluster, tables):
+            index.client.send(index.id, "=", 1, 1, 1, 0, "-", 1)
+            wait_until(lambda: committing(session), 30, "a commit under way")
+            node.isolate()
+            with pytest.raises((hs.Closed, ConnectionError)):
+                index.client.recv()
+    finally:
+        node.reconnect()
+    cluster.wait_until_equal(f"{tables}.t", f"{tables}.other")
+    assert session.value(f"SELECT v FROM {tables}.t") in (b"99", b"100")

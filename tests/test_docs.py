@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from server import REPOSITORY, cache_dir, server_env, server_name
+from server import REPOSITORY, build_dir, cache_dir, other_server_suffix, server_env, server_name
 
 QUICKSTART_S = 20  # when all downloads and builds are done
 # The place in which each command of a document is run.
@@ -42,6 +42,10 @@ def run(*command, timeout_s=120, **env):
     return done.stdout
 
 
+def quickstart_folder(cache):
+    return cache / f"quickstart{other_server_suffix()}"
+
+
 def test_documents_say_what_the_code_says():
     run("scripts/check-docs")
 
@@ -62,7 +66,7 @@ def own_cache(tmp_path):
     for venv in cache_dir().glob("venv-*"):
         (cache / venv.name).symlink_to(venv)
     yield cache
-    subprocess.run([REPOSITORY / "scripts/server", "kill", cache / "quickstart"],
+    subprocess.run([REPOSITORY / "scripts/server", "kill", quickstart_folder(cache)],
                    capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
 
 
@@ -77,12 +81,12 @@ def test_quickstart(own_cache):
         took_s = time.monotonic() - started
         assert [line for line in lines if line.startswith(("->", "<-"))] == session
         assert any("101" in line and "Yukari Takeba" in line for line in lines), "not through SQL"
-        assert not (own_cache / "quickstart/env").exists(), "left running"
+        assert not (quickstart_folder(own_cache) / "env").exists(), "left running"
     assert took_s < QUICKSTART_S
 
 
 def is_running(cache):
-    return subprocess.run([REPOSITORY / "scripts/server", "status", cache / "quickstart"],
+    return subprocess.run([REPOSITORY / "scripts/server", "status", quickstart_folder(cache)],
                           capture_output=True, check=False).returncode == 0
 
 
@@ -103,7 +107,7 @@ def test_quickstart_once_that_is_ended_leaves_no_server(own_cache):
 @pytest.mark.ours
 def test_quickstart_once_that_fails_leaves_no_server(own_cache):
     """The failing step here has a folder in the place of its log file."""
-    (own_cache / "quickstart/table.log").mkdir(parents=True)
+    (quickstart_folder(own_cache) / "table.log").mkdir(parents=True)
     with pytest.raises(AssertionError, match="the table could not be made"):
         run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
     assert not is_running(own_cache)
@@ -112,8 +116,8 @@ def test_quickstart_once_that_fails_leaves_no_server(own_cache):
 @pytest.mark.ours
 def test_quickstart_after_a_start_that_was_killed(own_cache):
     """Such a server has no env file."""
-    run("scripts/server", "start", own_cache / "quickstart")
-    (own_cache / "quickstart/env").unlink()
+    run("scripts/server", "start", quickstart_folder(own_cache))
+    (quickstart_folder(own_cache) / "env").unlink()
     run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
 
 
@@ -121,13 +125,13 @@ def test_quickstart_after_a_start_that_was_killed(own_cache):
 def test_an_upgrade_keeps_the_settings(tmp_path):
     folder = tmp_path / "etc/mysql/mariadb.conf.d"
     shipped = (REPOSITORY / "packaging/rowsocket.cnf").read_text()
-    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    run("cmake", "--install", build_dir("release"), DESTDIR=str(tmp_path))
     assert [path.name for path in folder.iterdir()] == ["rowsocket.cnf"]  # Secrets are no machine's yet.
     settings = folder / "rowsocket.cnf"
     assert settings.read_text() == shipped
     settings.write_text("[mariadbd]\nhandlersocket_plain_secret = own\n")
     settings.chmod(0o600)
-    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    run("cmake", "--install", build_dir("release"), DESTDIR=str(tmp_path))
     assert settings.read_text() == "[mariadbd]\nhandlersocket_plain_secret = own\n"
     assert settings.stat().st_mode & 0o777 == 0o600
     assert (folder / "rowsocket.cnf.new").read_text() == shipped
@@ -148,7 +152,7 @@ def configuration(path, prefix):
 @pytest.mark.ours
 def test_install_and_load(tmp_path):
     """cmake --install, a server with every line of rowsocket.cnf, and INSTALL's statements."""
-    run("cmake", "--install", "build", DESTDIR=str(tmp_path))
+    run("cmake", "--install", build_dir("release"), DESTDIR=str(tmp_path))
     library = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
     options = configuration(tmp_path / "etc/mysql/mariadb.conf.d/rowsocket.cnf",
                             pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"]))

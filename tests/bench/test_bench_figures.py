@@ -133,6 +133,7 @@ def test_a_case_that_was_broken_off_replaces_no_finished_one(tmp_path):
 
 def test_the_version_of_memcached_is_that_of_the_one_that_is_measured(tmp_path, monkeypatch):
     monkeypatch.setenv("ROWSOCKET_CACHE", str(tmp_path))
+    monkeypatch.setenv("ROWSOCKET_SERVER", "mariadb-10.11")
     for name, text in (("mariadb-10.11", "ROWSOCKET_SERVER_VERSION=10.11.0"),
                        ("memcached", "ROWSOCKET_MEMCACHED_VERSION=1.6.0")):
         (tmp_path / name).mkdir()

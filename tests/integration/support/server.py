@@ -79,8 +79,13 @@ def is_server_before(version):
 
 def build_dir(preset):
     """The folder in which scripts/build has made the library for the server."""
-    suffix = "" if server_name() == SERVERS[0] else f"-{server_name()}"
-    return REPOSITORY / (f"build-{preset}{suffix}")
+    kind = "" if preset == "release" else f"-{preset}"
+    return REPOSITORY / f"build{kind}{other_server_suffix()}"
+
+
+def other_server_suffix():
+    """The end of the names of folders, where the server is not the one that scripts take by themselves."""
+    return "" if server_name() == SERVERS[0] else f"-{server_name()}"
 
 
 def server_env(name=None):

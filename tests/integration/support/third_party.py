@@ -24,7 +24,7 @@ from server import cache_dir, server_env
 HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
 NODE_PACKAGE = "node-handlersocket@0.1.0"
 JARS = ["com.googlecode.hs4j:hs4j:0.1", "org.slf4j:slf4j-api:1.5.6", "org.slf4j:slf4j-nop:1.5.6"]
-PERL_PACKAGES = ["libdbi-perl", "libdbd-mysql-perl"]
+PERL_PACKAGES = ["libdbi-perl", "libdbd-mysql-perl", "libmariadb3"]
 PHP_PACKAGES = ["php8.2-cli", "php8.2-common", "php8.2-memcached", "php8.2-igbinary", "php8.2-msgpack",
                 "libmemcached11", "libhashkit2", "libsodium23", "libargon2-1", "libedit2", "libxml2", "libicu72"]
 PYTHON_CLIENT = "pymemcache==4.0.0"
@@ -112,9 +112,8 @@ def perl_client():
                     run("dpkg", "-x", package, empty / "root")
             build_perl_library(empty)
     libraries = [path for path in folder.glob("root/usr/lib/*/perl5/*") if path.is_dir()]
-    prefix = pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"])
     return {**os.environ, "PERL5LIB": ":".join(map(str, [folder / "lib", HERE, *libraries])),
-            "LD_LIBRARY_PATH": ":".join(str(path) for path in prefix.glob("usr/lib/*-linux-gnu"))}
+            "LD_LIBRARY_PATH": libraries_of(folder / "root")}
 
 
 def build_perl_library(folder):

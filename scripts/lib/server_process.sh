@@ -258,8 +258,9 @@ start_once() {
   launch
   if wait_until_ready; then
     install_mapping_tables
-    write_env
-    return 0
+    # `set -e` does not hold here, because start_server asks how this ends.
+    write_env && return 0
+    failure="$dir/env could not be written"
   fi
   failure_log=$(log_of_this_start)
   end_launched_server

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/server/server_log.h"
 #include "exec/commit_board.h"
 #include "plugin/host.h"
 #include "replication.h"
@@ -89,8 +90,8 @@ class Daemon::Running {
                                                         Shared().commits, port.make_frontend, Log));
     if (!services_.back()->Start(error)) return false;
     for (const net::Address& address : settings.addresses) {
-      sql_print_information("rowsocket: %s listens on %s%s, %u threads", name_,
-                            net::ToText(address).c_str(), port.note.c_str(), settings.workers);
+      engine::server::LogNote("%s listens on %s%s, %u threads", name_, net::ToText(address).c_str(),
+                              port.note.c_str(), settings.workers);
     }
     return true;
   }
@@ -108,7 +109,7 @@ Daemon::~Daemon() = default;
 
 int Daemon::Init() {
   std::string error = WhyItDoesNotFit();
-  if (error.empty() && opt_bootstrap) return 0;  // mariadb-install-db needs no service.
+  if (error.empty() && engine::server::OnlyMakesItsTables()) return 0;
   std::unique_ptr<Running> starting;
   if (error.empty()) {
     starting = std::make_unique<Running>(descriptor_);
@@ -134,7 +135,7 @@ int Daemon::Deinit() {
     StopLater(std::move(stopping));
   } else {
     stopping.reset();
-    sql_print_information("rowsocket: %s has stopped", descriptor_.name);
+    engine::server::LogNote("%s has stopped", descriptor_.name);
   }
   return 0;
 }
@@ -147,14 +148,14 @@ void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   try {
     std::thread([name, running = std::move(stopping)]() mutable {
       running.reset();
-      sql_print_information("rowsocket: %s has stopped", name);
+      engine::server::LogNote("%s has stopped", name);
     }).detach();
   } catch (const std::system_error&) {
-    sql_print_warning("rowsocket: no thread can be had to stop %s: it was waited for", name);
+    engine::server::LogWarning("no thread can be had to stop %s: it was waited for", name);
   }
 }
 
-void Daemon::Show(st_mysql_show_var* var) {
+void Daemon::Show(StatusVariable* var) {
   const base::MutexLock lock(mutex_);
   shown.Clear(descriptor_.name);
   shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);

@@ -26,7 +26,7 @@ class Daemon {
   /// nothing runs.
   int Init();
   int Deinit();
-  void Show(st_mysql_show_var* var);
+  void Show(StatusVariable* var);
 
   const Descriptor& descriptor() const { return descriptor_; }
 

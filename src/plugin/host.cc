@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/printable.h"
+#include "engine/server/server_log.h"
 
 namespace rowsocket::plugin {
 
@@ -22,30 +23,32 @@ unsigned RunningVersion() {
 
 std::string WhyItDoesNotFit() {
   if (RunningVersion() == MYSQL_VERSION_ID) return {};
-  return std::string("this rowsocket.so was built for MariaDB ") + MYSQL_SERVER_VERSION +
-         " and cannot run in MariaDB " + server_version +
-         ": build it against that version's source (scripts/build)";
+  const std::string name = engine::server::kServerName;
+  std::string why = "this rowsocket.so was built for " + name;
+  why.append(" ").append(MYSQL_SERVER_VERSION).append(" and cannot run in ").append(name);
+  why.append(" ").append(server_version);
+  return why.append(": build it against that version's source (scripts/build)");
 }
 
 int DescriptorsForConnections() {
   constexpr ulong kOthers = 1024;
-  const ulong sql = max_connections + tc_size + kOthers;
+  const ulong sql = max_connections + engine::server::OpenTablesMax() + kOthers;
   const ulong half = open_files_limit / 2;
   const ulong left = open_files_limit > sql ? open_files_limit - sql : 0;
   return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
 }
 
 void Log(const std::string& text) {
-  sql_print_warning("rowsocket: %s", base::Printable(text).c_str());
+  engine::server::LogWarning("%s", base::Printable(text).c_str());
 }
 
 void LogError(const std::string& text) {
-  sql_print_error("rowsocket: %s", base::Printable(text).c_str());
+  engine::server::LogError("%s", base::Printable(text).c_str());
 }
 
 void ReportFailure(const char* plugin, const std::string& why) {
   const std::string text = base::Printable(why);
-  sql_print_error("rowsocket: %s", text.c_str());
+  engine::server::LogError("%s", text.c_str());
   // At the server's own start there is neither a statement nor a session.
   if (current_thd == nullptr || current_thd->lex == nullptr ||
       current_thd->lex->sql_command != SQLCOM_INSTALL_PLUGIN) {

@@ -19,9 +19,9 @@ bool HasServerStarted() {
 
 std::string WhyMissing(const model::Account& account, const char* variable) {
   const std::string name = "'" + account.user() + "'@'" + account.host() + "'";
-  if (opt_noacl) {
-    return std::string(variable) + " is " + name +
-           ", whose rights are not known: the server runs with skip-grant-tables";
+  const std::string why = engine::server::WhyNoRights();
+  if (!why.empty()) {
+    return std::string(variable) + " is " + name + ", whose rights are not known: " + why;
   }
   return std::string(variable) + ": the server has no account " + name +
          ": create the account, or set " + variable + " to another one";

@@ -48,7 +48,7 @@ struct Descriptor {
   const char* name;         ///< The plugin's name; its variables begin with it.
   const char* status_name;  ///< The name with which its counters in SHOW STATUS begin.
   const char* description;
-  st_mysql_sys_var** variables;
+  SystemVariable** variables;
   std::unique_ptr<Protocol> (*make_protocol)();
   /// Adds the protocol's own counters. Null `protocol`: the protocol does not run, and all counters
   /// are 0.

@@ -13,6 +13,7 @@
 
 #include "api.h"
 #include "base/counter_info.h"
+#include "declare.h"
 #include "exec/stats.h"
 
 namespace rowsocket::plugin {
@@ -44,10 +45,9 @@ class ShownCounters {
     }
   }
 
-  void ShowIn(st_mysql_show_var* var) {
-    variables_[count_] = {nullptr, nullptr, SHOW_UNDEF};
-    var->type = SHOW_ARRAY;
-    var->value = variables_.data();
+  void ShowIn(StatusVariable* var) {
+    variables_[count_] = EndOfStatus();
+    ShowAll(var, variables_.data());
   }
 
  private:
@@ -63,13 +63,13 @@ class ShownCounters {
 
   void Add(const char* name, uint64_t value) {
     values_[count_] = value;
-    variables_[count_] = {name, &values_[count_], SHOW_LONGLONG};
+    variables_[count_] = StatusOf(name, &values_[count_]);
     ++count_;
   }
 
   std::string_view plugin_;
   size_t count_ = 0;
-  std::array<st_mysql_show_var, kMax + 1> variables_{};
+  std::array<StatusVariable, kMax + 1> variables_{};
   std::array<ulonglong, kMax> values_{};
 };
 

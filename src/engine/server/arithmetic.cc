@@ -14,8 +14,7 @@ __extension__ typedef __int128 Wide;
 
 Step Refuse(Field* field, uint number) {
   if (number == ER_TRUNCATED_WRONG_VALUE_FOR_FIELD) {
-    my_error(number, MYF(0), "numeric", "operand", field->table->s->db.str,
-             field->table->s->table_name.str, NameText(*field), 1UL);
+    RaiseWrongNumber(*field);
   } else {
     my_error(number, MYF(0), NameText(*field), 1UL);
   }
@@ -63,8 +62,7 @@ Step AddInteger(THD* thd, Field* field, Wide operand, bool subtract) {
 Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   my_decimal operand;
   const char* end = nullptr;
-  const int parse_error =
-      str2my_decimal(E_DEC_OK, text.data(), text.size(), &my_charset_latin1, &operand, &end);
+  const int parse_error = ReadDecimal(text, &operand, &end);
   if (parse_error > E_DEC_TRUNCATED || end != text.data() + text.size()) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
@@ -114,21 +112,18 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
   if (IsVector(*field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   if (field->is_null() || operand.is_null()) return Step::kApplied;
   if (IsGenerated(*field)) {
-    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),
-             field->table->s->table_name.str);
+    RaiseGivenGenerated(*field);
     return Step::kRefused;
   }
-  field->set_has_explicit_value();
+  MarkAsGiven(*field);
   if (operand.text().empty()) return Step::kApplied;
   Wide integer = 0;
-  switch (field->cmp_type()) {
-    case REAL_RESULT:
+  switch (ArithmeticOf(*field)) {
+    case Arithmetic::kReal:
       return AddReal(thd, field, operand.text(), subtract);
-    case DECIMAL_RESULT:
+    case Arithmetic::kDecimal:
       return AddDecimal(thd, field, operand.text(), subtract);
-    case TIME_RESULT:  // As the number that SQL makes of a TIME, with its fraction.
-      return AddDecimal(thd, field, operand.text(), subtract);
-    case INT_RESULT:
+    case Arithmetic::kInteger:
       if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);
       return AddDecimal(thd, field, operand.text(), subtract);
     default:

@@ -82,7 +82,7 @@ CellReader::CellReader(Field* field)
       bytes_ = IntegerBytes(field->real_type());
       break;
     case Kind::kVarchar:
-      bytes_ = static_cast<uint8_t>(static_cast<const Field_varstring*>(field)->length_bytes);
+      bytes_ = static_cast<uint8_t>(LengthBytesOf(*static_cast<const Field_varstring*>(field)));
       break;
     case Kind::kBlob:
       bytes_ = static_cast<uint8_t>(static_cast<const Field_blob*>(field)->pack_length_no_ptr());

@@ -9,10 +9,10 @@ namespace {
 /// The column's text; null where the column is NULL.
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
-  if (buffers.text.alloced_length() > model::kKeptValueBytesMax) buffers.text.free();
+  if (buffers.text.alloced_length() > model::kKeptValueBytesMax) FreeBytes(buffers.text);
   const String* text = field->val_str(&buffers.text);
   if (text == nullptr || IsWireText(field)) return text;
-  if (buffers.converted.alloced_length() > model::kKeptValueBytesMax) buffers.converted.free();
+  if (buffers.converted.alloced_length() > model::kKeptValueBytesMax) FreeBytes(buffers.converted);
   uint errors = 0;
   buffers.converted.copy(text->ptr(), text->length(), text->charset(), &my_charset_utf8mb4_bin,
                          &errors);
@@ -22,17 +22,13 @@ const String* ReadCell(Field* field, CellBuffers& buffers) {
 }  // namespace
 
 bool IsWireText(const Field* field) {
-  if (field->cmp_type() != STRING_RESULT) return true;
+  if (!ComparesAsText(*field)) return true;
   const CHARSET_INFO* charset = field->charset();
-  return charset == &my_charset_bin || charset->cs_name.str == my_charset_utf8mb4_bin.cs_name.str ||
-         charset->cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
+  return charset == &my_charset_bin || IsUtf8(*charset);
 }
 
-CHARSET_INFO* WireCharset(const Field* field) {
-  const bool is_bytes =
-      field->charset() == &my_charset_bin && (IsTraditional(*field) || IsVector(*field));
-  return is_bytes || field->real_type() == MYSQL_TYPE_GEOMETRY ? &my_charset_bin
-                                                               : &my_charset_utf8mb4_general_ci;
+const CHARSET_INFO* WireCharset(const Field* field) {
+  return TakesBytes(*field) ? &my_charset_bin : &my_charset_utf8mb4_general_ci;
 }
 
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink) {
@@ -56,15 +52,14 @@ std::span<const model::Value> RowCells::Read(TABLE* table, bool exists,
 
 bool StoreCell(THD* thd, Field* field, const model::Value& value) {
   TABLE* table = field->table;
-  if (field == table->next_number_field) table->auto_increment_field_not_null = true;
+  if (field == table->next_number_field) SetGivesAutoIncrement(*table, true);
   if (IsGenerated(*field)) {
-    if (value.is_null()) return true;  // SQL takes NULL for no value; the column is computed later.
-    my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(*field),
-             table->s->table_name.str);
+    if (value.is_null() && kNullLeavesGenerated) return true;  // The column is computed later.
+    RaiseGivenGenerated(*field);
     return false;
   }
   if (value.is_null()) {
-    if (set_field_to_null_with_conversions(field, false) < 0 && !thd->is_error()) {
+    if (!StoreNull(field) && !thd->is_error()) {
       my_error(ER_BAD_NULL_ERROR, MYF(0), NameText(*field));
     }
   } else {
@@ -72,7 +67,7 @@ bool StoreCell(THD* thd, Field* field, const model::Value& value) {
     const std::string_view text = value.text();
     field->store(text.data(), text.size(), WireCharset(field));
   }
-  field->set_has_explicit_value();
+  MarkAsGiven(*field);
   return !thd->is_error();
 }
 

@@ -43,6 +43,6 @@ class RowCells {
 bool StoreCell(THD* thd, Field* field, const model::Value& value);
 
 /// The character set in which the wire's text is given to a column.
-CHARSET_INFO* WireCharset(const Field* field);
+const CHARSET_INFO* WireCharset(const Field* field);
 
 }  // namespace rowsocket::engine::server

@@ -14,9 +14,7 @@ namespace rowsocket::engine::server {
 namespace {
 
 constexpr ulonglong kYearMax = 2155;
-constexpr double kYearMin = 1901;  // Besides 0.
-/// The result of Field_temporal::store when it only cut off a fraction or a time of day.
-constexpr int kStoredWithNote = 3;
+constexpr double kYearMin = 1901;              // Besides 0.
 constexpr longlong kMicroseconds = 1'000'000;  // In a second of a packed time.
 
 template <typename T>
@@ -152,8 +150,7 @@ void Constant::PrepareReal() {
 void Constant::PrepareDecimal() {
   kind_ = Kind::kDecimal;
   const char* end = text_.data();
-  const int error =
-      str2my_decimal(E_DEC_OK, text_.data(), text_.size(), &my_charset_latin1, &decimal_, &end);
+  const int error = ReadDecimal(text_, &decimal_, &end);
   if (error & E_DEC_OVERFLOW) return PrepareReal();  // Beyond the range of any column.
   never_equal_ =
       error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
@@ -171,15 +168,14 @@ void Constant::PrepareYear(Field* field) {
 }
 
 void Constant::PrepareText(Field* field) {
-  CHARSET_INFO* charset = field->charset();
+  const CHARSET_INFO* charset = field->charset();
   kind_ = Kind::kText;
   if (charset == &my_charset_bin || field->real_type() == MYSQL_TYPE_GEOMETRY) {
     converted_.set(text_.data(), text_.size(), &my_charset_bin);
     return;
   }
   // SQL refuses a text that is not UTF-8 as a literal, so that nothing can be compared with it.
-  if (Well_formed_prefix(&my_charset_utf8mb4_bin, text_.data(), text_.size())
-          .well_formed_error_pos()) {
+  if (!IsWellFormed(my_charset_utf8mb4_bin, text_)) {
     kind_ = Kind::kNothing;
     return;
   }
@@ -197,8 +193,9 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   const TimeText read = ReadTime(thd, text_, is_duration_);
   packed_time_ = read.packed;
   field->set_notnull();
-  const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
-  never_equal_ = read.is_none || (refused != 0 && refused != kStoredWithNote);
+  const bool stored =
+      IsStoredButForRest(field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci));
+  never_equal_ = read.is_none || !stored;
   // TIME has no zero date, and in SQL the 0 of a TIMESTAMP is no date either.
   const bool has_zero_date = !is_duration_ && field->type() != MYSQL_TYPE_TIMESTAMP;
   if (has_zero_date && packed_time_ == 0 && IsZeros(text_)) never_equal_ = false;
@@ -206,15 +203,14 @@ void Constant::PrepareTime(THD* thd, Field* field) {
 
 bool Constant::StoredNear(Field* field) {
   if (kind_ != Kind::kTime) return true;
-  const longlong stored =
-      is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_);
+  const longlong stored = PackedTimeOf(thd_, *field, is_duration_);
   if (stored == packed_time_) return true;
   // A column of times stores a time as zero when it cannot hold any time near it.
   if (field->type() != MYSQL_TYPE_TIMESTAMP) return stored != 0;
   // A TIMESTAMP keeps the fraction of a time that it cannot hold, and of a time in the hour that is
   // left out in spring.
   ulong microseconds = 0;
-  const bool is_zero = field->get_timestamp(&microseconds) == 0;
+  const bool is_zero = IsZeroTimestamp(*field, &microseconds);
   const bool same_second = stored / kMicroseconds == packed_time_ / kMicroseconds;
   return same_second || (!is_zero && microseconds == 0);
 }
@@ -281,8 +277,7 @@ int Constant::Compare(Field* field) {
       return order == 0 && never_equal_ ? -1 : order;
     }
     case Kind::kTime:
-      return Order(is_duration_ ? field->val_time_packed(thd_) : field->val_datetime_packed(thd_),
-                   packed_time_);
+      return Order(PackedTimeOf(thd_, *field, is_duration_), packed_time_);
     case Kind::kLabel:
       return CompareLabel(field);
     case Kind::kBits:
@@ -332,7 +327,7 @@ bool Constant::Holds(Field* field, model::CompareOp op) {
 
 bool Constant::StoreInto(Field* field) {
   if (kind_ == Kind::kNull) {
-    if (!field->real_maybe_null()) return false;
+    if (!IsNullable(*field)) return false;
     field->set_null();
     field->reset();
     return true;
@@ -398,7 +393,7 @@ void Constant::StoreFloatBound(Field* field, bool upper) {
   // A FLOAT shows six digits, or a fixed number of decimals: one unit of the last digit is enough.
   const uint decimals = field->decimals();
   const double unit =
-      decimals < FLOATING_POINT_DECIMALS ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
+      decimals < kDecimalsNotFixed ? std::pow(10.0, -static_cast<double>(decimals)) : 0;
   const double slack = std::max(std::fabs(real_) * 1e-5, unit);
   field->set_notnull();
   field->store(upper ? real_ + slack : real_ - slack);

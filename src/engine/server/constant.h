@@ -40,7 +40,7 @@ class Constant {
 
   /// Frees the memory that a large value took.
   void Shrink() {
-    if (converted_.alloced_length() > model::kKeptValueBytesMax) converted_.free();
+    if (converted_.alloced_length() > model::kKeptValueBytesMax) FreeBytes(converted_);
   }
   /// False for a text that is no value of the type: no comparison with it is true, but for the `!=`
   /// of an ENUM or SET.

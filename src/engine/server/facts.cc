@@ -53,7 +53,7 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
     const KEY_PART_INFO& first = key.key_part[0];
     if (!IsSearchable(key) || !IsOrdered(table, key)) continue;
     if (first.fieldnr != NumberOf(field) + 1u || (first.key_part_flag & HA_REVERSE_SORT)) continue;
-    if ((first.key_part_flag & HA_PART_KEY_SEG) == 0) return {key.name.str, key.name.length};
+    if ((first.key_part_flag & HA_PART_KEY_SEG) == 0) return std::string(NameOf(key));
   }
   return {};
 }
@@ -61,7 +61,7 @@ std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
 /// Computes IndexFacts::has_key_that_follows.
 bool HasKeyThatFollows(const TABLE& table) {
   for (Field** field = table.field; *field != nullptr; ++field) {
-    const bool follows = IsGenerated(**field) || (*field)->has_update_default_function();
+    const bool follows = IsGenerated(**field) || HasOnUpdate(**field);
     if (follows && !(*field)->part_of_key.is_clear_all()) return true;
   }
   return false;
@@ -71,12 +71,12 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   ColumnFacts facts;
   facts.kind = KindOf(field);
   facts.is_unsigned = field.is_unsigned();
-  facts.is_nullable = field.real_maybe_null();
+  facts.is_nullable = IsNullable(field);
   facts.is_generated = IsGenerated(field);
   facts.is_binary = facts.kind != Kind::kText || (field.charset()->state & MY_CS_BINSORT) != 0;
-  facts.pads = facts.kind == Kind::kText && (field.real_type() == MYSQL_TYPE_STRING ||
-                                             (field.charset()->state & MY_CS_NOPAD) == 0);
-  facts.updates_itself = field.has_update_default_function();
+  facts.pads = facts.kind == Kind::kText &&
+               (field.real_type() == MYSQL_TYPE_STRING || !ComparesBlanks(*field.charset()));
+  facts.updates_itself = HasOnUpdate(field);
   facts.is_in_key = !field.part_of_key.is_clear_all();
   if (facts.kind == Kind::kInteger) facts.bytes = field.pack_length();
   facts.decimals = field.decimals();

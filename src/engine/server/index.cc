@@ -23,8 +23,7 @@ bool LookUpKey(const TABLE& table, const std::string& name, uint* key) {
     if (parsed.ec != std::errc() || parsed.ptr != end) return false;
   } else {
     for (uint i = 0; i < keys; ++i) {
-      const LEX_CSTRING& key_name = table.key_info[i].name;
-      if (name == std::string_view(key_name.str, key_name.length)) *key = i;
+      if (name == NameOf(table.key_info[i])) *key = i;
     }
   }
   if (*key >= keys) return false;
@@ -56,7 +55,7 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 ServerIndex::~ServerIndex() {
   for (MY_BITMAP& read_set : read_sets_) {
-    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
+    if (read_set.bitmap != nullptr) FreeBitmap(&read_set);
   }
 }
 
@@ -124,7 +123,7 @@ void ServerIndex::LookUpAnswers(const TABLE* table) {
   whole_key_parts_ = key.user_defined_key_parts;
   merges_partitions_ = false;
   for (uint i = 0; i < key.user_defined_key_parts && IsPartitioned(*table); ++i) {
-    merges_partitions_ = merges_partitions_ || !key.key_part[i].field->stored_in_db();
+    merges_partitions_ = merges_partitions_ || MergesPartitionsBy(*key.key_part[i].field);
   }
   const bool ordered = (flags & HA_READ_ORDER) && (flags & HA_READ_RANGE);
   for (const bool whole_key : {false, true}) {
@@ -143,8 +142,8 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
   MY_BITMAP* const previous = table->read_set;
   for (const bool reads_key : {false, true}) {
     MY_BITMAP& read_set = read_sets_[reads_key];
-    if (read_set.bitmap != nullptr) my_bitmap_free(&read_set);
-    if (my_bitmap_init(&read_set, nullptr, table->s->fields)) return false;
+    if (read_set.bitmap != nullptr) FreeBitmap(&read_set);
+    if (!MakeBitmap(&read_set, table->s->fields)) return false;
     table->read_set = &read_set;
     const KeyParts parts = UserKeyParts(table->key_info[key_]);
     for (uint i = 0; reads_key && i < parts.count; ++i) {
@@ -162,9 +161,8 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
 /// Whether the index alone holds these columns as they are. False for the clustered index, which is
 /// the table.
 bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
-  const handler* file = table->file;
   if (IsPartitioned(*table) || !IsInnodb(*table)) return false;
-  if (file->pk_is_clustering_key(key_) || HasGenerated(*table)) return false;
+  if (IsClustered(*table, key_) || HasGenerated(*table)) return false;
   for (uint i = 0; i < table->s->fields; ++i) {
     if (bitmap_is_set(&fields, i) && !table->field[i]->part_of_key.is_set(key_)) return false;
   }
@@ -181,7 +179,7 @@ int ServerIndex::Position(OpenTable& open, bool reads_key) {
   table->column_bitmaps_set_no_signal(&read_sets_[reads_key], &table->tmp_set);
   const int error = table->file->ha_index_init(key_, true);
   if (error != 0) return error;
-  if (covered_[reads_key]) table->file->ha_start_keyread(key_);
+  if (covered_[reads_key]) BeginKeyRead(*table, key_);
   open.positioned_for = serial_;
   open.reads_key = reads_key;
   return 0;

@@ -26,7 +26,7 @@ ha_rkey_function FlagOf(CompareOp op) {
 /// Whether the index pads a column with blanks that its collation does not ignore: CHAR, whose
 /// collation may tell '' from ' '.
 bool IsPaddedButNotCompared(const Field* field) {
-  return field->real_type() == MYSQL_TYPE_STRING && (field->charset()->state & MY_CS_NOPAD) &&
+  return field->real_type() == MYSQL_TYPE_STRING && ComparesBlanks(*field->charset()) &&
          field->charset() != &my_charset_bin;
 }
 
@@ -34,11 +34,10 @@ bool IsPaddedButNotCompared(const Field* field) {
 /// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
-  if (field->cmp_type() != STRING_RESULT) return true;
+  if (!ComparesAsText(*field)) return true;
   if (IsPaddedButNotCompared(field)) return false;
   return (charset->state & MY_CS_BINSORT) ||
-         (charset->uca == nullptr && charset->levels_for_order <= 1 &&
-          charset->strxfrm_multiply <= 1);
+         (charset->uca == nullptr && LevelsOf(*charset) <= 1 && charset->strxfrm_multiply <= 1);
 }
 
 }  // namespace
@@ -247,7 +246,7 @@ int KeyScan::Next() {
 }
 
 int KeyScan::Advance() {
-  if (IsKilled(*thd_)) return HA_ERR_ABORTED_BY_USER;
+  if (IsKilled(*thd_)) return kInterrupted;
   if (merges_) return merge_.Next();
   if (same_key_) {
     return file_->ha_index_next_same(table_->record[0], key_image_.data(), key_length_);

@@ -51,7 +51,7 @@ bool HasOtherUniqueKey(const TABLE& table, uint but) {
 bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   if (!HasGenerated(*table)) return false;
   MY_BITMAP needed;
-  if (my_bitmap_init(&needed, nullptr, table->s->fields)) return true;
+  if (!MakeBitmap(&needed, table->s->fields)) return true;
   MY_BITMAP* const previous = table->read_set;
   table->read_set = &needed;
   bool has_blob = false;
@@ -62,7 +62,7 @@ bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   table->read_set = previous;
   const bool depends = std::any_of(fields.begin(), fields.end(),
                                    [&](uint field) { return bitmap_is_set(&needed, field); });
-  my_bitmap_free(&needed);
+  FreeBitmap(&needed);
   return has_blob || depends;
 }
 
@@ -85,7 +85,7 @@ NotMergeable OfTable(const OpenTable& open) {
 Fields ChangedWith(const TABLE& table, const Fields& columns) {
   Fields changed = columns;
   for (Field** field = table.field; *field != nullptr; ++field) {
-    if ((*field)->has_update_default_function()) changed.push_back(NumberOf(**field));
+    if (HasOnUpdate(**field)) changed.push_back(NumberOf(**field));
   }
   return changed;
 }

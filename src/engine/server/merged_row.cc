@@ -138,12 +138,12 @@ void MergedRow::KeepBlobs() {
     auto* blob = static_cast<Field_blob*>(field);
     BlobBytes& kept = blobs_[i];
     const std::string& now = kept.bytes[kept.current];
-    const uchar* data = blob->get_ptr();
-    if (data == reinterpret_cast<const uchar*>(now.data()) || !blob->has_explicit_value()) continue;
+    const uchar* data = BlobOf(*blob);
+    if (data == reinterpret_cast<const uchar*>(now.data()) || !WasGiven(*blob)) continue;
     kept.current = 1 - kept.current;
     std::string& next = kept.bytes[kept.current];
     next.assign(reinterpret_cast<const char*>(data), blob->get_length());
-    blob->set_ptr(static_cast<uint32>(next.size()), reinterpret_cast<uchar*>(next.data()));
+    SetBlob(*blob, next);
   }
 }
 
@@ -210,7 +210,7 @@ int MergedRow::WriteInserted() {
   table->file->ha_index_or_rnd_end();
   bitmap_set_all(table->write_set);
   table->next_number_field = table->found_next_number_field;
-  table->auto_increment_field_not_null = true;
+  SetGivesAutoIncrement(*table, true);
   MarkForInsert(*table);
   const ExplicitZero explicit_zero(thd_.get());
   return statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));

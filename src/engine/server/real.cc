@@ -19,9 +19,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 Real Convert(std::string_view text) {
   Real real;
-  char* end = const_cast<char*>(text.data() + text.size());
-  real.value =
-      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &end, &real.error);
+  const char* end = text.data() + text.size();
+  real.value = ReadDouble(text, &end, &real.error);
   real.used = static_cast<size_t>(end - text.data());
   return real;
 }

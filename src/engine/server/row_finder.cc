@@ -110,7 +110,7 @@ int RowFinder::NextCandidate() {
 // skipped.
 int RowFinder::NextOfInList() {
   while (in_next_ < find_->in_values.size()) {
-    if (IsKilled(*thd_)) return HA_ERR_ABORTED_BY_USER;
+    if (IsKilled(*thd_)) return kInterrupted;
     in_key_[find_->in_part] = find_->in_values[in_next_++];
     scan_.Prepare(thd_, *open_, *index_, find_->op, in_key_);
     const int error = scan_.First();

@@ -1,6 +1,7 @@
 #include "engine/server/session.h"
 
 #include "engine/server/facts.h"
+#include "engine/server/server_log.h"
 
 namespace rowsocket::engine::server {
 
@@ -14,10 +15,8 @@ constexpr ulonglong kStartPollNs = 50'000'000;
 // Folds the case of a name. A text that is no name stays as it is, and is refused later: folding
 // would stop at its first wrong byte.
 void Fold(std::string* name) {
-  CHARSET_INFO* charset = files_charset_info;
-  const Well_formed_prefix good(charset, name->data(), name->size());
-  if (good.length() != name->size() || name->find('\0') != std::string::npos) return;
-  FoldCase(charset, name);
+  if (!IsWellFormed(*files_charset_info, *name) || name->find('\0') != std::string::npos) return;
+  FoldCase(files_charset_info, name);
 }
 
 /// Names with their case folded as the parser of SQL folds it, so that two spellings of a table are
@@ -71,8 +70,7 @@ void ServerSession::Recover() {
     thd_.ForgetKillQuery();
     return;
   }
-  sql_print_information("rowsocket: worker thread %llu was killed; a new one takes over",
-                        static_cast<ulonglong>(thd_.get()->thread_id));
+  LogNote("worker thread %llu was killed; a new one takes over", thd_.id());
   tables_.CloseAll();
   thd_.Destroy();
   thd_.Create();
@@ -183,7 +181,7 @@ Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
 }
 
 uint64_t ServerSession::RowsPassed() const {
-  const system_status_var& counts = thd_.get()->status_var;
+  const auto& counts = thd_.get()->status_var;
   return counts.ha_read_next_count + counts.ha_read_prev_count;
 }
 
@@ -378,8 +376,7 @@ void ServerSession::EndTurn() {
 bool ServerSessionFactory::WaitUntilStarted() const {
   mysql_mutex_lock(&LOCK_server_started);
   while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
-    timespec until;
-    set_timespec_nsec(until, kStartPollNs);
+    const timespec until = InNanoseconds(kStartPollNs);
     mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
   }
   mysql_mutex_unlock(&LOCK_server_started);

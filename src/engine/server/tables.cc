@@ -81,9 +81,7 @@ Outcome Tables::TakeLock(OpenTable& open) {
   // Aria commits at the end of the statement.
   const ulonglong begin = open.rolls_back ? 0 : thd->variables.option_bits & OPTION_BEGIN;
   thd->variables.option_bits &= ~begin;
-  // A lock that outlasts the turn must not lie in the statement's memory.
-  open.lock = mysql_lock_tables(thd, open.tables.data(), static_cast<uint>(open.tables.size()),
-                                open.stays_locked ? MYSQL_LOCK_USE_MALLOC : 0);
+  open.lock = LockTables(thd, open.tables, open.stays_locked);
   thd->variables.option_bits |= begin;
   if (open.lock == nullptr) return LockFailure(thd_);
   open.used_in = turn_;
@@ -99,14 +97,14 @@ int Tables::Resume(OpenTable& open) {
   handler* file = open.table->file;
   const int error = file->start_stmt(thd_.get(), TL_READ);
   if (error != 0) return error;
-  if (file->keyread_enabled()) file->extra(HA_EXTRA_KEYREAD);  // start_stmt forgets it.
+  ResumeKeyRead(*open.table);  // start_stmt forgets it.
   open.used_in = turn_;
   return 0;
 }
 
 // ha_reset also lets go of what handlers have put into the statement's memory, which is freed next.
 void Tables::ReleaseLock(OpenTable& open) {
-  mysql_unlock_tables(thd_.get(), open.lock, /*free_lock=*/open.stays_locked);
+  UnlockTables(thd_.get(), open.lock, open.stays_locked);
   open.lock = nullptr;
   locks_.ReleaseCommitLock(open);
   if (open.changed) ForgetQueries(thd_.get(), open.table);
@@ -126,7 +124,7 @@ void Tables::Unlock(OpenTable& open) {
 }
 
 void OpenTable::EndScan() {
-  table->file->ha_end_keyread();
+  EndKeyRead(*table);
   table->file->ha_index_or_rnd_end();
   positioned_for = 0;
 }
@@ -161,16 +159,15 @@ void Tables::CloseIfWanted() {
   if (now_ms == looked_ms_) return;
   looked_ms_ = now_ms;
   if (locks_.SomebodyWaits()) return CloseAll();
-  FlushStatistics();
+  FlushStatistics(now_ms);
 }
 
-void Tables::FlushStatistics() {
-  const uint64_t now_s = my_hrtime_coarse().val / 1000000;
+void Tables::FlushStatistics(int64_t now_ms) {
+  const int64_t now_s = now_ms / 1000;
   if (now_s == statistics_flushed_s_) return;
   statistics_flushed_s_ = now_s;
   for (TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
-    table->file->update_global_table_stats();
-    table->file->update_global_index_stats();
+    PublishStatistics(*table);
   }
 }
 

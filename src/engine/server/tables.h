@@ -75,7 +75,7 @@ class Tables {
   int Resume(OpenTable& open);
   void ReleaseLock(OpenTable& open);
   void UnlockAll();
-  void FlushStatistics();
+  void FlushStatistics(int64_t now_ms);
 
   WorkerThd& thd_;
   TableOpener opener_;
@@ -89,7 +89,7 @@ class Tables {
   bool has_unlogged_rows_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
-  uint64_t statistics_flushed_s_ = 0;
+  int64_t statistics_flushed_s_ = 0;
 };
 
 }  // namespace rowsocket::engine::server

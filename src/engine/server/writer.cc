@@ -1,6 +1,7 @@
 #include "engine/server/writer.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -180,8 +181,8 @@ Outcome Writer::Insert(OpenTable& open, ServerIndex& index, const model::Insert&
 // lock it does not get, because an INSERT ... SELECT has it.
 int Writer::CounterError(TABLE* table) {
   handler* file = table->file;
-  const bool is_used_up =
-      file->info(HA_STATUS_AUTO) != 0 || file->stats.auto_increment_value == ULONGLONG_MAX;
+  const bool is_used_up = file->info(HA_STATUS_AUTO) != 0 ||
+                          file->stats.auto_increment_value == std::numeric_limits<ulonglong>::max();
   const bool waits = IsInnodb(*table) && !is_used_up;
   return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api.h"
+#include "engine/server/server_log.h"
 #include "plugin/addresses.h"
 #include "plugin/port_account.h"
 #include "replication.h"
@@ -112,8 +113,8 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
 
 void HandlerSocketProtocol::WarnAboutOpenFiles(bool serves) const {
   if (!serves) {
-    sql_print_warning(
-        "rowsocket: neither handlersocket_port nor handlersocket_port_wr is set: "
+    engine::server::LogWarning(
+        "neither handlersocket_port nor handlersocket_port_wr is set: "
         "nothing is served");
     return;
   }
@@ -122,8 +123,8 @@ void HandlerSocketProtocol::WarnAboutOpenFiles(bool serves) const {
   const ulong workers = variables_.threads + variables_.threads_wr;
   const ulong wanted = 1024 + workers * 64;
   if (open_files_limit < wanted) {
-    sql_print_warning(
-        "rowsocket: open_files_limit is %lu; %lu threads want at least %lu, and one "
+    engine::server::LogWarning(
+        "open_files_limit is %lu; %lu threads want at least %lu, and one "
         "more for each connection: raise open_files_limit",
         open_files_limit, workers, wanted);
   }

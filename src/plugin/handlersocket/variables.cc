@@ -25,7 +25,7 @@ unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
 unsigned token_ttl_s;
 unsigned long ssl, ssl_client_cert;
-my_bool tokens;
+ServerBool tokens;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 
@@ -180,40 +180,40 @@ MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
                        "unsent replies, all together",
                        nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 
-st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(address),
-                                MYSQL_SYSVAR(port),
-                                MYSQL_SYSVAR(port_wr),
-                                MYSQL_SYSVAR(socket),
-                                MYSQL_SYSVAR(socket_wr),
-                                MYSQL_SYSVAR(plain_secret),
-                                MYSQL_SYSVAR(plain_secret_wr),
-                                MYSQL_SYSVAR(user),
-                                MYSQL_SYSVAR(user_wr),
-                                MYSQL_SYSVAR(threads),
-                                MYSQL_SYSVAR(threads_wr),
-                                MYSQL_SYSVAR(lock_wait_threads),
-                                MYSQL_SYSVAR(timeout),
-                                MYSQL_SYSVAR(auth_timeout),
-                                MYSQL_SYSVAR(wrlock_timeout),
-                                MYSQL_SYSVAR(backlog),
-                                MYSQL_SYSVAR(sndbuf),
-                                MYSQL_SYSVAR(rcvbuf),
-                                MYSQL_SYSVAR(readsize),
-                                MYSQL_SYSVAR(accept_balance),
-                                MYSQL_SYSVAR(epoll),
-                                MYSQL_SYSVAR(verbose),
-                                MYSQL_SYSVAR(line_max_bytes),
-                                MYSQL_SYSVAR(tokens),
-                                MYSQL_SYSVAR(token_ttl),
-                                MYSQL_SYSVAR(ssl),
-                                MYSQL_SYSVAR(ssl_client_cert),
-                                MYSQL_SYSVAR(index_ids_max),
-                                MYSQL_SYSVAR(values_max),
-                                MYSQL_SYSVAR(reply_max_bytes),
-                                MYSQL_SYSVAR(connections_max),
-                                MYSQL_SYSVAR(buffer_max_bytes),
-                                MYSQL_SYSVAR(memory_max_bytes),
-                                nullptr};
+SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
+                              MYSQL_SYSVAR(port),
+                              MYSQL_SYSVAR(port_wr),
+                              MYSQL_SYSVAR(socket),
+                              MYSQL_SYSVAR(socket_wr),
+                              MYSQL_SYSVAR(plain_secret),
+                              MYSQL_SYSVAR(plain_secret_wr),
+                              MYSQL_SYSVAR(user),
+                              MYSQL_SYSVAR(user_wr),
+                              MYSQL_SYSVAR(threads),
+                              MYSQL_SYSVAR(threads_wr),
+                              MYSQL_SYSVAR(lock_wait_threads),
+                              MYSQL_SYSVAR(timeout),
+                              MYSQL_SYSVAR(auth_timeout),
+                              MYSQL_SYSVAR(wrlock_timeout),
+                              MYSQL_SYSVAR(backlog),
+                              MYSQL_SYSVAR(sndbuf),
+                              MYSQL_SYSVAR(rcvbuf),
+                              MYSQL_SYSVAR(readsize),
+                              MYSQL_SYSVAR(accept_balance),
+                              MYSQL_SYSVAR(epoll),
+                              MYSQL_SYSVAR(verbose),
+                              MYSQL_SYSVAR(line_max_bytes),
+                              MYSQL_SYSVAR(tokens),
+                              MYSQL_SYSVAR(token_ttl),
+                              MYSQL_SYSVAR(ssl),
+                              MYSQL_SYSVAR(ssl_client_cert),
+                              MYSQL_SYSVAR(index_ids_max),
+                              MYSQL_SYSVAR(values_max),
+                              MYSQL_SYSVAR(reply_max_bytes),
+                              MYSQL_SYSVAR(connections_max),
+                              MYSQL_SYSVAR(buffer_max_bytes),
+                              MYSQL_SYSVAR(memory_max_bytes),
+                              nullptr};
 
 std::unique_ptr<Protocol> Make() {
   return std::make_unique<HandlerSocketProtocol>(TakeVariables());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api.h"
+#include "engine/server/server_log.h"
 #include "plugin/addresses.h"
 #include "plugin/host.h"
 #include "plugin/memcached/options.h"
@@ -64,14 +65,14 @@ void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addr
     if (net::IsLoopback(address)) continue;
     const std::string text = net::ToText(address);
     if (shared_->settings.account != nullptr) {
-      sql_print_warning(
-          "rowsocket: every client that reaches %s has the rights of daemon_memcached_user: the "
+      engine::server::LogWarning(
+          "every client that reaches %s has the rights of daemon_memcached_user: the "
           "protocol has no password",
           text.c_str());
       continue;
     }
-    sql_print_warning(
-        "rowsocket: every client that reaches %s may read and write all tables that "
+    engine::server::LogWarning(
+        "every client that reaches %s may read and write all tables that "
         "innodb_memcache.containers maps: the protocol has no password",
         text.c_str());
   }
@@ -114,7 +115,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;
   if (!ParseMemcachedOptions(variables_.option, &options, error)) return false;
   for (const std::string& unused : options.unused) {
-    sql_print_warning("rowsocket: daemon_memcached_option: %s has no meaning here", unused.c_str());
+    engine::server::LogWarning("daemon_memcached_option: %s has no meaning here", unused.c_str());
   }
   if (options.port) variables_.port = *options.port;
   if (options.address) variables_.address = *options.address;

@@ -24,7 +24,7 @@ struct MemcachedVariables {
   unsigned purge_rows_per_second = 1000;
   bool may_flush = false;
   /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
-  const my_bool* keeps_house_on_replica = nullptr;
+  const ServerBool* keeps_house_on_replica = nullptr;
   TlsVariables tls;
   net::ListenOptions listen;
   model::Limits limits;

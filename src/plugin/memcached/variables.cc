@@ -21,7 +21,7 @@ char* user;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
-my_bool enable_binlog, flush_all, housekeeping_on_replica;
+ServerBool enable_binlog, flush_all, housekeeping_on_replica;
 unsigned long ssl, ssl_client_cert;
 longlong clock_offset_s;
 
@@ -58,7 +58,7 @@ MemcachedVariables TakeVariables() {
   return variables;
 }
 
-void SetClock(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
+void SetClock(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   clock_offset_s = *static_cast<const longlong*>(save);
   *static_cast<longlong*>(target) = clock_offset_s;
   clock_offset_ms.store(clock_offset_s * 1000);
@@ -116,10 +116,10 @@ MYSQL_SYSVAR_UINT(w_batch_size, w_batch_size, PLUGIN_VAR_READONLY,
 MYSQL_SYSVAR_BOOL(enable_binlog, enable_binlog, PLUGIN_VAR_READONLY,
                   "Accepted for MySQL's configurations: writes are in the binary log when the "
                   "server has one",
-                  nullptr, nullptr, TRUE);
+                  nullptr, nullptr, true);
 MYSQL_SYSVAR_BOOL(flush_all, flush_all, PLUGIN_VAR_READONLY,
                   "Allow flush_all, which deletes all rows of a container", nullptr, nullptr,
-                  FALSE);
+                  false);
 MYSQL_SYSVAR_ULONGLONG(item_size_max, item_size_max, PLUGIN_VAR_READONLY, "Bytes of a value",
                        nullptr, nullptr, 1ull << 20, 1024, 1ull << 30, 0);
 MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY,
@@ -147,40 +147,40 @@ MYSQL_SYSVAR_UINT(purge_rows_per_second, purge_rows_per_second, PLUGIN_VAR_READO
 MYSQL_SYSVAR_BOOL(housekeeping_on_replica, housekeeping_on_replica, PLUGIN_VAR_OPCMDARG,
                   "Remove expired rows and carry out delayed flushes also while this server has a "
                   "replication source, whose changes conflict with these",
-                  nullptr, nullptr, FALSE);
+                  nullptr, nullptr, false);
 MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
                       "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
                       SetClock, 0, -10000000000ll, 10000000000ll, 0);
 
-st_mysql_sys_var* sys_vars[] = {MYSQL_SYSVAR(option),
-                                MYSQL_SYSVAR(engine_lib_name),
-                                MYSQL_SYSVAR(engine_lib_path),
-                                MYSQL_SYSVAR(address),
-                                MYSQL_SYSVAR(port),
-                                MYSQL_SYSVAR(socket),
-                                MYSQL_SYSVAR(user),
-                                MYSQL_SYSVAR(threads),
-                                MYSQL_SYSVAR(lock_wait_threads),
-                                MYSQL_SYSVAR(wrlock_timeout),
-                                MYSQL_SYSVAR(timeout),
-                                MYSQL_SYSVAR(backlog),
-                                MYSQL_SYSVAR(sndbuf),
-                                MYSQL_SYSVAR(rcvbuf),
-                                MYSQL_SYSVAR(r_batch_size),
-                                MYSQL_SYSVAR(w_batch_size),
-                                MYSQL_SYSVAR(enable_binlog),
-                                MYSQL_SYSVAR(flush_all),
-                                MYSQL_SYSVAR(item_size_max),
-                                MYSQL_SYSVAR(reply_max_bytes),
-                                MYSQL_SYSVAR(buffer_max_bytes),
-                                MYSQL_SYSVAR(memory_max_bytes),
-                                MYSQL_SYSVAR(connections_max),
-                                MYSQL_SYSVAR(ssl),
-                                MYSQL_SYSVAR(ssl_client_cert),
-                                MYSQL_SYSVAR(purge_rows_per_second),
-                                MYSQL_SYSVAR(housekeeping_on_replica),
-                                MYSQL_SYSVAR(clock_offset),
-                                nullptr};
+SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
+                              MYSQL_SYSVAR(engine_lib_name),
+                              MYSQL_SYSVAR(engine_lib_path),
+                              MYSQL_SYSVAR(address),
+                              MYSQL_SYSVAR(port),
+                              MYSQL_SYSVAR(socket),
+                              MYSQL_SYSVAR(user),
+                              MYSQL_SYSVAR(threads),
+                              MYSQL_SYSVAR(lock_wait_threads),
+                              MYSQL_SYSVAR(wrlock_timeout),
+                              MYSQL_SYSVAR(timeout),
+                              MYSQL_SYSVAR(backlog),
+                              MYSQL_SYSVAR(sndbuf),
+                              MYSQL_SYSVAR(rcvbuf),
+                              MYSQL_SYSVAR(r_batch_size),
+                              MYSQL_SYSVAR(w_batch_size),
+                              MYSQL_SYSVAR(enable_binlog),
+                              MYSQL_SYSVAR(flush_all),
+                              MYSQL_SYSVAR(item_size_max),
+                              MYSQL_SYSVAR(reply_max_bytes),
+                              MYSQL_SYSVAR(buffer_max_bytes),
+                              MYSQL_SYSVAR(memory_max_bytes),
+                              MYSQL_SYSVAR(connections_max),
+                              MYSQL_SYSVAR(ssl),
+                              MYSQL_SYSVAR(ssl_client_cert),
+                              MYSQL_SYSVAR(purge_rows_per_second),
+                              MYSQL_SYSVAR(housekeeping_on_replica),
+                              MYSQL_SYSVAR(clock_offset),
+                              nullptr};
 
 std::unique_ptr<Protocol> Make() { return std::make_unique<MemcachedProtocol>(TakeVariables()); }
 

@@ -3,7 +3,9 @@
 // api.h alone, behind the server's headers and compat.h.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace rowsocket::engine::server {
 
@@ -24,6 +26,30 @@ inline bool IsZerofill(const Field& field) { return (field.flags & ZEROFILL_FLAG
 /// Whether SQL may name the column.
 inline bool IsNamed(const Field& field) { return field.invisible < INVISIBLE_FULL; }
 
+inline bool IsNullable(const Field& field) { return field.real_maybe_null(); }
+inline bool HasOnUpdate(const Field& field) { return field.has_update_default_function(); }
+/// Whether values of the column are compared as texts.
+inline bool ComparesAsText(const Field& field) { return field.cmp_type() == STRING_RESULT; }
+/// decimals() of a FLOAT or DOUBLE without a fixed number of decimals.
+inline constexpr uint kDecimalsNotFixed = FLOATING_POINT_DECIMALS;
+
+/// As which type SQL adds to a column.
+enum class Arithmetic : uint8_t { kInteger, kDecimal, kReal, kText };
+inline Arithmetic ArithmeticOf(const Field& field) {
+  switch (field.cmp_type()) {
+    case REAL_RESULT:
+      return Arithmetic::kReal;
+    case DECIMAL_RESULT:
+      return Arithmetic::kDecimal;
+    case TIME_RESULT:  // As the number that SQL makes of a TIME, with its fraction.
+      return Arithmetic::kDecimal;
+    case INT_RESULT:
+      return Arithmetic::kInteger;
+    default:
+      return Arithmetic::kText;
+  }
+}
+
 /// Where the column's value lies in the row, and the bit that says that it is NULL.
 inline uchar* BytesOf(const Field& field) { return field.ptr; }
 inline const uchar* NullByteOf(const Field& field) {
@@ -31,10 +57,27 @@ inline const uchar* NullByteOf(const Field& field) {
 }
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
 
+inline uint LengthBytesOf(const Field_varstring& field) { return field.length_bytes; }
+inline const uchar* BlobOf(const Field_blob& field) { return field.get_ptr(); }
+/// Lets the column point to these bytes, which must outlive the row.
+inline void SetBlob(Field_blob& field, std::string& bytes) {
+  field.set_ptr(static_cast<uint32>(bytes.size()), reinterpret_cast<uchar*>(bytes.data()));
+}
+
+/// Notes that a statement gives the column a value of its own.
+inline void MarkAsGiven(Field& field) { field.set_has_explicit_value(); }
+inline bool WasGiven(Field& field) { return field.has_explicit_value(); }
+
 /// False for UUID, INET4, INET6 and the like, whose values are bytes that their type alone
 /// explains.
 inline bool IsTraditional(const Field& field) {
   return field.type_handler()->is_traditional_scalar_type();
+}
+/// Whether the wire's text is given to the column as bytes, and not as text in UTF-8.
+inline bool TakesBytes(const Field& field) {
+  const bool is_bytes =
+      field.charset() == &my_charset_bin && (IsTraditional(field) || IsVector(field));
+  return is_bytes || field.real_type() == MYSQL_TYPE_GEOMETRY;
 }
 inline bool IsPlainDate(const Field& field) {
   return field.type_handler() == &type_handler_newdate;
@@ -53,10 +96,113 @@ inline bool IsPlainBlob(const Field& field) {
           type == &type_handler_medium_blob || type == &type_handler_long_blob);
 }
 
+/// Whether Field::store has kept the value, apart from a fraction or a time of day that the type
+/// leaves out.
+inline bool IsStoredButForRest(int result) {
+  constexpr int kNote = 3;  // The result of Field_temporal::store when it only cut off a rest.
+  return result == 0 || result == kNote;
+}
+
+/// Gives the column NULL, or what a column without NULL takes for it. False when it takes nothing.
+inline bool StoreNull(Field* field) {
+  return set_field_to_null_with_conversions(field, /*no_conversions=*/false) >= 0;
+}
+
+/// The value of a column of times as a number that orders as the times do.
+inline longlong PackedTimeOf(THD* thd, Field& field, bool is_duration) {
+  return is_duration ? field.val_time_packed(thd) : field.val_datetime_packed(thd);
+}
+inline bool IsZeroTimestamp(const Field& field, ulong* microseconds) {
+  return field.get_timestamp(microseconds) == 0;
+}
+
 /// Marks the column, and the columns it is generated from, for the next reads.
 inline void MarkForReading(Field& field) { field.register_field_in_read_map(); }
 
+// --- Errors of a statement, as SQL words them ---
+
+/// Whether SQL takes NULL for no value of a generated column.
+inline constexpr bool kNullLeavesGenerated = true;
+inline void RaiseGivenGenerated(const Field& field) {
+  my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), NameText(field),
+           field.table->s->table_name.str);
+}
+inline void RaiseWrongNumber(const Field& field) {
+  my_error(ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, MYF(0), "numeric", "operand", field.table->s->db.str,
+           field.table->s->table_name.str, NameText(field), 1UL);
+}
+
+// --- Texts and numbers ---
+
+inline void FreeBytes(String& text) { text.free(); }
+inline bool IsUtf8(const CHARSET_INFO& charset) {
+  return charset.cs_name.str == my_charset_utf8mb4_bin.cs_name.str ||
+         charset.cs_name.str == my_charset_utf8mb3_bin.cs_name.str;
+}
+inline bool IsWellFormed(CHARSET_INFO& charset, std::string_view text) {
+  return Well_formed_prefix(&charset, text.data(), text.size()).length() == text.size();
+}
+/// Whether texts that differ in blanks at their ends differ.
+inline bool ComparesBlanks(const CHARSET_INFO& charset) {
+  return (charset.state & MY_CS_NOPAD) != 0;
+}
+inline uint LevelsOf(const CHARSET_INFO& charset) { return charset.levels_for_order; }
+/// Reads the number at the front of a text. `*end` is behind it; the result is an E_DEC_ number.
+inline int ReadDecimal(std::string_view text, my_decimal* decimal, const char** end) {
+  return str2my_decimal(E_DEC_OK, text.data(), text.size(), &my_charset_latin1, decimal, end);
+}
+inline double ReadDouble(std::string_view text, const char** end, int* error) {
+  char* behind = nullptr;
+  const double value =
+      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &behind, error);
+  *end = behind;
+  return value;
+}
+
+// --- Keys ---
+
+inline std::string_view NameOf(const KEY& key) { return {key.name.str, key.name.length}; }
+/// Whether the key is the table itself, so that its entries hold all columns.
+inline bool IsClustered(const TABLE& table, uint key) {
+  return table.file->pk_is_clustering_key(key);
+}
+/// Lets finds read the index alone, where it has all columns that they need.
+inline void BeginKeyRead(TABLE& table, uint key) { table.file->ha_start_keyread(key); }
+inline void EndKeyRead(TABLE& table) { table.file->ha_end_keyread(); }
+/// Tells the engine of BeginKeyRead again, after handler::start_stmt.
+inline void ResumeKeyRead(TABLE& table) {
+  if (table.file->keyread_enabled()) table.file->extra(HA_EXTRA_KEYREAD);
+}
+/// Whether the server's own merging of partitions cannot compare this part of a key: it computes
+/// virtual columns only in record[0].
+inline bool MergesPartitionsBy(const Field& field) { return !field.stored_in_db(); }
+
 // --- Tables ---
+
+inline bool MakeBitmap(MY_BITMAP* bitmap, uint bits) {
+  return my_bitmap_init(bitmap, nullptr, bits) == 0;
+}
+inline void FreeBitmap(MY_BITMAP* bitmap) { my_bitmap_free(bitmap); }
+
+/// A lock that outlasts the turn must not lie in the statement's memory.
+inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool outlasts_turn) {
+  return mysql_lock_tables(thd, tables.data(), static_cast<uint>(tables.size()),
+                           outlasts_turn ? MYSQL_LOCK_USE_MALLOC : 0);
+}
+inline void UnlockTables(THD* thd, MYSQL_LOCK* lock, bool outlasts_turn) {
+  mysql_unlock_tables(thd, lock, /*free_lock=*/outlasts_turn);
+}
+
+/// Whether the statement gives the table's AUTO_INCREMENT column a value of its own.
+inline void SetGivesAutoIncrement(TABLE& table, bool gives) {
+  table.auto_increment_field_not_null = gives;
+}
+
+/// Adds what the handler has counted to the statistics of the server (userstat).
+inline void PublishStatistics(TABLE& table) {
+  table.file->update_global_table_stats();
+  table.file->update_global_index_stats();
+}
 
 inline bool HasGenerated(const TABLE& table) { return table.vfield != nullptr; }
 inline bool HasChecks(const TABLE& table) { return table.check_constraints != nullptr; }
@@ -89,6 +235,19 @@ inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd,
 // --- The server ---
 
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
+/// The handler's error of a request that KILL ends.
+inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
 inline bool IsReadOnly() { return opt_readonly; }
+inline constexpr const char* kServerName = "MariaDB";
+/// Whether the server only makes its own tables (mariadb-install-db), and serves nobody.
+inline bool OnlyMakesItsTables() { return opt_bootstrap; }
+/// How many tables the server may keep open.
+inline ulong OpenTablesMax() { return tc_size; }
+
+inline timespec InNanoseconds(ulonglong wait_ns) {
+  timespec until;
+  set_timespec_nsec(until, wait_ns);
+  return until;
+}
 
 }  // namespace rowsocket::engine::server

@@ -48,6 +48,8 @@ struct PrivilegeReader::State {
   GRANT_INFO grant;
 };
 
+std::string WhyNoRights() { return opt_noacl ? "the server runs with skip-grant-tables" : ""; }
+
 bool HasAccount(const model::Account& account) {
   Security_context found;
   return Find(account, &found);

@@ -26,6 +26,9 @@ inline constexpr Privileges kInsert = 2;
 inline constexpr Privileges kUpdate = 4;
 inline constexpr Privileges kDelete = 8;
 
+/// Why no account's rights can be known here; empty where they can.
+std::string WhyNoRights();
+
 /// Whether the server has the account. False where the server does not look at accounts at all
 /// (skip-grant-tables).
 bool HasAccount(const model::Account& account);

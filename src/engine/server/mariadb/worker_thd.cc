@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "api.h"
+#include "engine/server/server_log.h"
 #include "galera.h"
 
 namespace rowsocket::engine::server {
@@ -63,8 +64,8 @@ bool WorkerThd::Create() {
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->store_globals();
   if (!LayoutMatches(thd)) {
-    sql_print_error(
-        "rowsocket: the server was built with other options than rowsocket.so, which would "
+    LogError(
+        "the server was built with other options than rowsocket.so, which would "
         "misread its data: build rowsocket.so with the server's own source and options");
     delete thd;
     set_current_thd(nullptr);
@@ -262,6 +263,8 @@ model::Error WorkerThd::TakeError() {
   const int number = static_cast<int>(thd_->get_stmt_da()->sql_errno());
   return EngineError(number);
 }
+
+unsigned long long WorkerThd::id() const { return thd_->thread_id; }
 
 bool WorkerThd::killed() const { return thd_->killed != NOT_KILLED; }
 

@@ -43,6 +43,8 @@ class WorkerThd {
   void Destroy();
 
   THD* get() const { return thd_; }
+  /// The number that KILL takes.
+  unsigned long long id() const;
 
   /// Takes over the global variables as a new SQL session would. True when variables have changed
   /// that the expressions of open tables (defaults, generated columns, CHECK) were prepared with.

@@ -1,0 +1,65 @@
+// How plugins, their variables and their counters are declared to this server.
+#pragma once
+
+#include "api.h"
+
+namespace rowsocket::plugin {
+
+using ServerBool = my_bool;
+using SystemVariable = st_mysql_sys_var;
+
+// --- Counters: rows of SHOW STATUS ---
+
+using StatusVariable = st_mysql_show_var;
+
+inline StatusVariable StatusOf(const char* name, ulonglong* value) {
+  return {name, value, SHOW_LONGLONG};
+}
+inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF}; }
+/// Answers a counter that stands for many: `all` ends with EndOfStatus.
+inline void ShowAll(StatusVariable* var, StatusVariable* all) {
+  var->type = SHOW_ARRAY;
+  var->value = all;
+}
+template <typename Plugin>
+int ShowPlugin(MYSQL_THD, StatusVariable* var, void*, system_status_var*, enum_var_type) {
+  Plugin::Show(var);
+  return 0;
+}
+
+// --- Plugins ---
+
+/// The server accepts a daemon plugin with exactly its own version only, and does not tell the
+/// version that the plugin has. Plugins claim to have the server's version, and Init refuses with
+/// both versions.
+using DaemonInfo = st_mysql_daemon;
+using PluginDeclaration = st_maria_plugin;
+
+template <typename Plugin>
+PluginDeclaration DeclarePlugin(DaemonInfo* info) {
+  static StatusVariable status[] = {
+      {Plugin::descriptor().status_name, reinterpret_cast<void*>(&ShowPlugin<Plugin>), SHOW_FUNC},
+      EndOfStatus(),
+  };
+  constexpr auto init = [](void*) { return Plugin::Init(); };
+  constexpr auto deinit = [](void*) { return Plugin::Deinit(); };
+  return {
+      MYSQL_DAEMON_PLUGIN,
+      info,
+      Plugin::descriptor().name,
+      "Rowsocket",
+      Plugin::descriptor().description,
+      PLUGIN_LICENSE_GPL,
+      init,
+      deinit,
+      0x0100,
+      status,
+      Plugin::descriptor().variables,
+      "0.1.0",
+      MariaDB_PLUGIN_MATURITY_GAMMA,
+  };
+}
+
+}  // namespace rowsocket::plugin
+
+#define ROWSOCKET_PLUGINS(...) maria_declare_plugin(rowsocket) __VA_ARGS__ maria_declare_plugin_end;

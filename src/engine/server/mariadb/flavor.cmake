@@ -1,0 +1,24 @@
+# What the build has to know of MariaDB. Included by src/CMakeLists.txt.
+
+set(server_flavor_sources
+  commit.cc foreign_keys.cc galera.cc hash_key.cc new_row.cc partition_merge.cc privileges.cc
+  replication.cc server_log.cc server_tls.cc services.cc statement.cc table_locks.cc table_opener.cc
+  times.cc worker_thd.cc)
+
+# Another macro than the server was built with would change its class layouts silently.
+set(server_flavor_standard 20)
+set(server_flavor_definitions
+  HAVE_CONFIG_H MYSQL_DYNAMIC_PLUGIN MYSQL_SERVER DBUG_OFF NDEBUG _FILE_OFFSET_BITS=64)
+set(server_flavor_includes
+  ${ROWSOCKET_SERVER_BUILD}/include ${ROWSOCKET_SERVER_BUILD}/sql
+  ${ROWSOCKET_SERVER_SOURCE}/include ${ROWSOCKET_SERVER_SOURCE}/sql
+  ${ROWSOCKET_SERVER_SOURCE}/include/providers
+  ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/include
+  ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/wsrep-API/v26)
+set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
+
+set(server_flavor_libraries)
+set(server_flavor_link_options)
+set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+set(server_flavor_plugin_dir /usr/lib/mysql/plugin)
+set(server_flavor_config_dir /etc/mysql/mariadb.conf.d)

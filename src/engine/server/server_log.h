@@ -1,0 +1,20 @@
+// Messages to the error log of the server.
+//
+// Threads: any. Lifetime: nothing is kept of a message.
+#pragma once
+
+#include <cstdint>
+
+namespace rowsocket::engine::server {
+
+enum class LogLevel : uint8_t { kNote, kWarning, kError };
+
+/// Write a message that is formatted as printf does, with the library's name in front.
+void LogNote(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void LogWarning(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void LogError(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// Writes one line. Each server has a function of its own for that.
+void WriteToLog(LogLevel level, const char* line);
+
+}  // namespace rowsocket::engine::server

@@ -89,6 +89,8 @@ std::string Explain(const model::Error& error) {
              "(wsrep_on, the table's engine)";
     case ErrorCode::kNotReady:
       return "the node is not ready: wsrep_ready, wsrep_reject_queries (1047)";
+    case ErrorCode::kUnserved:
+      return "the library does not do this in this server yet";
     case ErrorCode::kTrigger:
       return "the table has triggers";
     case ErrorCode::kVersioned:

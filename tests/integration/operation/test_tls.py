@@ -16,7 +16,7 @@ import test_vectors
 from hs import refused, reply
 from load import scaled
 from server import Server, StartFailed, is_server_before, wait_until
-from tls import TLS_ON, TLS_REQUIRED, VERSIONS, address, connect, make_table, opened
+from tls import TLS_ON, TLS_REQUIRED, VERSIONS, address, connect, make_table, opened, renew
 
 pytestmark = pytest.mark.ours
 
@@ -222,7 +222,7 @@ def test_renewed_certificate(make_server, certificates, tmp_path):
                 return client.session_reused
     assert resumes()
     install(certificates.authority.issue("renewed"))
-    server.sql().run("FLUSH SSL")
+    renew(server.sql())
     new = opened(connect(server, certificates))
     assert new.sock.getpeercert()["subject"] != before["subject"]
     assert old.find(0, "=", [1]) == reply(0, 2, 1, "one")
@@ -241,7 +241,7 @@ def test_handshakes_beside_flush_ssl(both, certificates):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = [pool.submit(find, number) for number in range(scaled(200))]
         while not all(answer.done() for answer in answers):
-            sql.run("FLUSH SSL")
+            renew(sql)
         assert all(answer.result() == reply(0, 2, 1, "one") for answer in answers)
     assert sql.status("Handlersocket_tls_handshakes") - before == len(answers)
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -64,7 +65,9 @@ def run_packaged(sql, name):
             sql.run(statement)
 
 
-SERVERS = ("mariadb-10.11", "mariadb-11.8")
+SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
+# A table of MariaDB's sequence engine.
+SEQUENCE = re.compile(r"\bseq_(\d+)_to_(\d+)\b")
 
 
 def server_name():
@@ -72,9 +75,14 @@ def server_name():
     return os.environ.get("ROWSOCKET_SERVER", SERVERS[0])
 
 
+def is_mysql():
+    """Whether the library is tested in MySQL."""
+    return server_name().startswith("mysql-")
+
+
 def is_server_before(version):
-    """Whether the server is older than version (11, 8), for example."""
-    return tuple(map(int, server_name().split("-")[1].split("."))) < version
+    """Whether the server is MariaDB and older than version (11, 8), for example, or MySQL."""
+    return is_mysql() or tuple(map(int, server_name().split("-")[1].split("."))) < version
 
 
 def build_dir(preset):
@@ -104,6 +112,8 @@ class Sql:
             read_timeout=kwargs.pop("read_timeout", 60), write_timeout=60, conv={},
             client_flag=CLIENT.FOUND_ROWS, **kwargs)
         self.run("SET NAMES utf8mb4")
+        if is_mysql():
+            self.run("SET cte_max_recursion_depth = 10000000")
 
     def run(self, query, *args):
         """Executes and returns the number of rows affected (matched, for UPDATE). %s in the
@@ -148,7 +158,16 @@ class Sql:
             pass
 
     def _with(self, query, args):
+        if is_mysql():
+            query = SEQUENCE.sub(self._sequence, query)
         return query % tuple(map(self.literal, args)) if args else query
+
+    @staticmethod
+    def _sequence(match):
+        """What MySQL has in place of a table of the sequence engine."""
+        first, last = match.groups()
+        return (f"(WITH RECURSIVE numbers (seq) AS (SELECT {first} UNION ALL SELECT seq + 1 FROM"
+                f" numbers WHERE seq < {last}) SELECT seq FROM numbers) AS {match[0]}")
 
     def literal(self, value):
         """A value as SQL text: bytes as x'..', text quoted."""

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import hs
+from server import is_mysql
 
 CONFIGURATION = """
 [ca]
@@ -214,8 +215,14 @@ class RecordClient:
 def make_table(server):
     sql = server.sql()
     sql.run("CREATE DATABASE IF NOT EXISTS g")
-    sql.run("CREATE OR REPLACE TABLE g.t (id INT PRIMARY KEY, v LONGTEXT)")
+    sql.run("DROP TABLE IF EXISTS g.t")
+    sql.run("CREATE TABLE g.t (id INT PRIMARY KEY, v LONGTEXT)")
     sql.run("INSERT INTO g.t VALUES (1, 'one'), (2, 'two')")
+
+
+def renew(sql):
+    """Has the server read its certificates again."""
+    sql.run("ALTER INSTANCE RELOAD TLS" if is_mysql() else "FLUSH SSL")
 
 
 def address(server, port="HS_PORT"):

@@ -1,0 +1,85 @@
+// How plugins, their variables and their counters are declared to this server.
+#pragma once
+
+#include "api.h"
+#include "lock_waits.h"
+#include "plugin_handle.h"
+
+namespace rowsocket::plugin {
+
+using ServerBool = bool;
+using SystemVariable = SYS_VAR;
+
+// --- Counters: rows of SHOW STATUS ---
+
+using StatusVariable = SHOW_VAR;
+
+inline StatusVariable StatusOf(const char* name, unsigned long long* value) {
+  return {name, reinterpret_cast<char*>(value), SHOW_LONGLONG, SHOW_SCOPE_GLOBAL};
+}
+inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF, SHOW_SCOPE_UNDEF}; }
+/// Answers a counter that stands for many: `all` ends with EndOfStatus.
+inline void ShowAll(StatusVariable* var, StatusVariable* all) {
+  var->type = SHOW_ARRAY;
+  var->value = reinterpret_cast<char*>(all);
+}
+template <typename Plugin>
+int ShowPlugin(MYSQL_THD, StatusVariable* var, char*) {
+  Plugin::Show(var);
+  return 0;
+}
+
+// --- Plugins ---
+
+/// The server accepts a daemon plugin with its own version only, and does not tell the version that
+/// the plugin has. Plugins claim to have the server's version, and Init refuses with both versions.
+using DaemonInfo = st_mysql_daemon;
+using PluginDeclaration = st_mysql_plugin;
+
+template <typename Plugin>
+int InitPlugin(MYSQL_PLUGIN handle) {
+  engine::server::NotePlugin(handle);
+  engine::server::LockWaits::Install();
+  const int failed = Plugin::Init();
+  if (failed == 0) return 0;
+  engine::server::LockWaits::Remove();
+  engine::server::ForgetPlugin(handle);
+  return failed;
+}
+
+template <typename Plugin>
+int DeinitPlugin(MYSQL_PLUGIN handle) {
+  const int failed = Plugin::Deinit();
+  engine::server::LockWaits::Remove();
+  engine::server::ForgetPlugin(handle);
+  return failed;
+}
+
+template <typename Plugin>
+PluginDeclaration DeclarePlugin(DaemonInfo* info) {
+  static StatusVariable status[] = {
+      {Plugin::descriptor().status_name, reinterpret_cast<char*>(&ShowPlugin<Plugin>), SHOW_FUNC,
+       SHOW_SCOPE_GLOBAL},
+      EndOfStatus(),
+  };
+  return {
+      MYSQL_DAEMON_PLUGIN,
+      info,
+      Plugin::descriptor().name,
+      "Rowsocket",
+      Plugin::descriptor().description,
+      PLUGIN_LICENSE_GPL,
+      InitPlugin<Plugin>,
+      /*check_uninstall=*/nullptr,
+      DeinitPlugin<Plugin>,
+      0x0100,
+      status,
+      Plugin::descriptor().variables,
+      /*__reserved1=*/nullptr,
+      /*flags=*/0,
+  };
+}
+
+}  // namespace rowsocket::plugin
+
+#define ROWSOCKET_PLUGINS(...) mysql_declare_plugin(rowsocket) __VA_ARGS__ mysql_declare_plugin_end;

@@ -1,0 +1,28 @@
+# What the build has to know of MySQL. Included by src/CMakeLists.txt.
+
+set(server_flavor_sources
+  commit.cc foreign_keys.cc lock_waits.cc new_row.cc plugin_handle.cc replication.cc
+  server_log.cc server_tls.cc statement.cc table_locks.cc table_opener.cc times.cc worker_thd.cc)
+
+# The headers use C++23, and their class layouts depend on these macros.
+set(server_flavor_standard 23)
+set(server_flavor_definitions
+  MYSQL_DYNAMIC_PLUGIN MYSQL_SERVER NDEBUG HAVE_TLSv13 RAPIDJSON_HAS_STDSTRING=1
+  RAPIDJSON_NO_SIZETYPEDEFINE RAPIDJSON_SCHEMA_USE_INTERNALREGEX=0 RAPIDJSON_SCHEMA_USE_STDREGEX=1
+  _FILE_OFFSET_BITS=64 _GNU_SOURCE _USE_MATH_DEFINES __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
+file(GLOB unordered_dense_dirs ${ROWSOCKET_SERVER_SOURCE}/extra/unordered_dense/*/include)
+set(server_flavor_includes
+  ${ROWSOCKET_SERVER_BUILD} ${ROWSOCKET_SERVER_BUILD}/include
+  ${ROWSOCKET_SERVER_SOURCE} ${ROWSOCKET_SERVER_SOURCE}/include ${ROWSOCKET_SERVER_SOURCE}/libs
+  ${ROWSOCKET_SERVER_SOURCE}/extra/rapidjson/include
+  ${unordered_dense_dirs})
+set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/MYSQL_VERSION)
+
+# The pointers to the server's services.
+set(server_flavor_libraries ${ROWSOCKET_SERVER_BUILD}/libmysqlservices.a)
+# A server thread may be inside a function of the library while the library is uninstalled
+# (lock_waits.h), so that the code stays in memory.
+set(server_flavor_link_options -Wl,-z,now -Wl,-z,nodelete)
+set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+set(server_flavor_plugin_dir /usr/lib/mysql/plugin)
+set(server_flavor_config_dir /etc/mysql/mysql.conf.d)

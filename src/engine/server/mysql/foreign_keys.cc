@@ -1,0 +1,38 @@
+#include "foreign_keys.h"
+
+#include <algorithm>
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
+  return std::any_of(fields.begin(), fields.end(), [&](uint field) {
+    return IsSameColumn(table.field[field]->field_name, name.str);
+  });
+}
+
+/// Whether one of the columns is among `names`.
+bool HasAny(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING* names,
+            uint count) {
+  return std::any_of(names, names + count,
+                     [&](const LEX_CSTRING& name) { return HasName(table, fields, name); });
+}
+
+}  // namespace
+
+bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
+  const TABLE_SHARE& share = *table.s;
+  for (uint i = 0; i < share.foreign_keys; ++i) {
+    const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
+    if (HasAny(table, fields, key.referencing_column_names, key.columns)) return true;
+  }
+  // The definition of a table does not say to which of its columns other tables refer.
+  return share.foreign_key_parents != 0;
+}
+
+bool HasForeignKey(THD*, const TABLE& table) {
+  return table.s->foreign_keys != 0 || table.s->foreign_key_parents != 0;
+}
+
+}  // namespace rowsocket::engine::server

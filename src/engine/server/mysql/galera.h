@@ -1,0 +1,34 @@
+// What a session owes to Galera: nothing, as MySQL has no Galera. The common files ask it all the
+// same.
+#pragma once
+
+#include "api.h"
+#include "engine/session.h"
+
+namespace rowsocket::engine::server {
+
+class WorkerThd;
+
+class Galera {
+ public:
+  explicit Galera(WorkerThd&) {}
+
+  static bool Replicates(const TABLE&) { return true; }
+
+  bool Begin(bool) { return true; }
+  const Outcome& refusal(bool) const { return none_; }
+  bool is_active() const { return false; }
+
+  enum class Loss : uint8_t { kNone, kConflict, kTooLarge };
+  Loss LossOf(bool) const { return Loss::kNone; }
+  void TellLoss(Loss, Outcome*) const {}
+  bool MustCloseTables() const { return false; }
+
+  enum class End : uint8_t { kAsServerSays, kReplayed, kConflict, kTooLarge, kUnknown };
+  End Fate() { return End::kAsServerSays; }
+
+ private:
+  const Outcome none_;
+};
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,32 @@
+// Ends the wait for a row or table lock of InnoDB at the moment when it begins, for sessions that
+// do not wait (docs/adr/0018-mysql-lock-waits.md).
+//
+// InnoDB tells the server's thread scheduler of a wait, behind its own latches and before it
+// sleeps. This library puts itself into that place. For a session that does not wait it cancels the
+// wait that was just queued; InnoDB then ends the statement as KILL QUERY does.
+//
+// Flow: Install { RefuseWaits { TakeMetLock } AllowWaits }* Remove.
+// Threads: Install and Remove from the server's plugin code; the others for the calling thread.
+// Lifetime: a server thread may be inside the hook when the last plugin stops, so that the library
+// stays in memory (-z nodelete).
+#pragma once
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+class LockWaits {
+ public:
+  /// Counted: the hook is there from the first Install to the last Remove. Another library that
+  /// replaced the hook meanwhile keeps its place.
+  static void Install();
+  static void Remove();
+
+  /// From now on waits of this thread for `thd` are canceled.
+  static void RefuseWaits(THD* thd);
+  static void AllowWaits();
+  /// Whether a wait was canceled since the last call.
+  static bool TakeMetLock();
+};
+
+}  // namespace rowsocket::engine::server

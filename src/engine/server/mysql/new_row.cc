@@ -1,0 +1,226 @@
+#include "new_row.h"
+
+#include <algorithm>
+
+#include "engine/server/arithmetic.h"
+
+namespace rowsocket::engine::server {
+
+using model::Modification;
+
+namespace {
+
+/// Tells whether a cell is exactly these bytes.
+struct ComparingSink final : model::RowSink {
+  explicit ComparingSink(std::string_view wanted) : wanted(wanted) {}
+  bool Cell(std::string_view text) override {
+    equal = text == wanted;
+    return true;
+  }
+  bool NullCell() override { return true; }
+
+  std::string_view wanted;
+  bool equal = false;
+};
+
+/// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and
+/// blanks beyond the end of a VARCHAR.
+bool MayPadOrTrim(const Field* field, std::string_view text) {
+  if (field->real_type() == MYSQL_TYPE_STRING) return true;
+  return ComparesAsText(*field) && text.ends_with(' ');
+}
+
+/// Marks the columns that the row's own defaults change, beside those that a request gives.
+void MarkDefaults(TABLE* table, bool (Field::*has_default)() const) {
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (((*field)->*has_default)()) bitmap_set_bit(table->write_set, NumberOf(**field));
+  }
+}
+
+bool ComputeGenerated(TABLE* table) {
+  return !HasGenerated(*table) || !update_generated_write_fields(table->write_set, table);
+}
+
+/// Computes generated columns again, after a first time within the same row.
+bool ComputeGeneratedAgain(TABLE* table) {
+  if (!HasGenerated(*table)) return true;
+  table->blobs_need_not_keep_old_value();
+  return !update_generated_write_fields(table->write_set, table);
+}
+
+}  // namespace
+
+bool NewRow::PrepareInsert(TABLE* table) {
+  MarkDefaults(table, &Field::has_insert_default_datetime_value_expression);
+  MarkDefaults(table, &Field::has_insert_default_general_value_expression);
+  table->next_number_field = table->found_next_number_field;
+  MarkForInsert(*table);
+  for (Field** field = table->field; *field != nullptr; ++field) (*field)->reset_warnings();
+  return StartInsert(table);
+}
+
+bool NewRow::StartInsert(TABLE* table) {
+  SetGivesAutoIncrement(*table, false);
+  bitmap_clear_all(table->fields_set_during_insert);
+  restore_record(table, s->default_values);
+  return !validate_default_values_of_unset_fields(thd_.get(), table);
+}
+
+// The order is that of Sql_cmd_insert_values with fill_record_n_invoke_before_triggers.
+bool NewRow::CompleteInsert(TABLE* table) {
+  THD* thd = thd_.get();
+  if (!ComputeGenerated(table)) return false;
+  bool has_defaults = false;
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    const bool has_default = (*field)->has_insert_default_datetime_value_expression() ||
+                             (*field)->has_insert_default_general_value_expression();
+    if (!has_default || WasGiven(**field)) continue;
+    (*field)->evaluate_insert_default_function();
+    if (thd->is_error()) return false;
+    has_defaults = true;
+  }
+  if (has_defaults && !ComputeGeneratedAgain(table)) return false;
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (WasGiven(**field)) (*field)->check_constraints(ER_BAD_NULL_ERROR);
+  }
+  return !thd->is_error() &&
+         !check_that_all_fields_are_given_values(thd, table, table->pos_in_table_list) &&
+         !invoke_table_check_constraints(thd, table);
+}
+
+bool NewRow::Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values) {
+  const std::vector<uint>& fields = index.column_fields();
+  const size_t given = std::min(fields.size(), values.size());
+  for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
+  return PrepareInsert(table) && FillInsert(table, index, values);
+}
+
+bool NewRow::InsertAnother(TABLE* table, const ServerIndex& index,
+                           std::span<const model::Value> values) {
+  return StartInsert(table) && FillInsert(table, index, values);
+}
+
+bool NewRow::FillInsert(TABLE* table, const ServerIndex& index,
+                        std::span<const model::Value> values) {
+  const std::vector<uint>& fields = index.column_fields();
+  for (size_t i = 0; i < std::min(fields.size(), values.size()); ++i) {
+    if (!StoreCell(thd_.get(), table->field[fields[i]], values[i])) return false;
+  }
+  return CompleteInsert(table);
+}
+
+bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
+                          std::span<const model::CellChange> changes) {
+  const std::vector<uint>& fields = index.column_fields();
+  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i)
+    bitmap_set_bit(table->write_set, parts.first[i].fieldnr - 1);
+  for (const model::CellChange& change : changes) {
+    bitmap_set_bit(table->write_set, fields[change.column]);
+  }
+  if (!PrepareInsert(table)) return false;
+  for (uint i = 0; i < parts.count; ++i) {
+    if (!StoreExactly(table->field[parts.first[i].fieldnr - 1], edit.key[i])) return false;
+  }
+  for (const model::CellChange& change : changes) {
+    if (!StoreExactly(table->field[fields[change.column]], change.value)) return false;
+  }
+  return CompleteInsert(table);
+}
+
+// As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
+// fails is no reason to refuse the row.
+void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (!IsGenerated(**field)) bitmap_set_bit(table->read_set, NumberOf(**field));
+  }
+  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
+  for (uint i = 0; i < parts.count; ++i) MarkForReading(*parts.first[i].field);
+  for (const uint field : index.filter_fields()) MarkForReading(*table->field[field]);
+  for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
+  MarkDefaults(table, &Field::has_update_default_datetime_value_expression);
+  MarkForUpdate(*table);
+}
+
+NewRow::Made NewRow::Modify(TABLE* table, const ServerIndex& index, const model::Find& find) {
+  BeginUpdate(table);
+  Made made = StoreNewValues(table, index, find);
+  return made == Made::kChanged ? CompleteUpdate(table) : made;
+}
+
+NewRow::Made NewRow::Change(TABLE* table, const ServerIndex& index,
+                            std::span<const model::CellChange> changes) {
+  BeginUpdate(table);
+  Made made = Made::kChanged;
+  for (const model::CellChange& change : changes) {
+    Field* field = table->field[index.column_fields()[change.column]];
+    if (change.keeps) {
+      MarkAsGiven(*field);
+      continue;
+    }
+    if (!StoreExactly(field, change.value)) made = Made::kRefused;
+    if (made == Made::kRefused) break;
+  }
+  return made == Made::kChanged ? CompleteUpdate(table) : made;
+}
+
+void NewRow::BeginUpdate(TABLE* table) {
+  store_record(table, record[1]);
+  bitmap_clear_all(&table->def_fields_set_during_insert);
+  thd_.SetStrict(true);
+}
+
+NewRow::Made NewRow::CompleteUpdate(TABLE* table) {
+  THD* thd = thd_.get();
+  if (!ComputeGenerated(table) || thd->is_error()) return Made::kRefused;
+  if (records_are_comparable(table) && !compare_records(table)) return Made::kSame;
+  bool has_defaults = false;
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (!HasOnUpdate(**field) || WasGiven(**field)) continue;
+    (*field)->evaluate_update_default_function();
+    has_defaults = true;
+  }
+  if (has_defaults && !ComputeGeneratedAgain(table)) return Made::kRefused;
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (WasGiven(**field)) (*field)->check_constraints(ER_BAD_NULL_ERROR);
+  }
+  if (thd->is_error() || invoke_table_check_constraints(thd, table)) return Made::kRefused;
+  return Made::kChanged;
+}
+
+NewRow::Made NewRow::StoreNewValues(TABLE* table, const ServerIndex& index,
+                                    const model::Find& find) {
+  const std::vector<uint>& fields = index.column_fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Field* field = table->field[fields[i]];
+    const bool given = i < find.modifications.size();
+    if (find.modification == Modification::kUpdate) {
+      // The protocol reads values that are missing at the end of a line as empty strings.
+      const model::Value value = given ? find.modifications[i] : model::Value(std::string_view(""));
+      if (!StoreCell(thd_.get(), field, value)) return Made::kRefused;
+      continue;
+    }
+    if (!given) break;
+    const bool subtract = find.modification == Modification::kDecrement;
+    switch (AddToField(thd_.get(), field, find.modifications[i], subtract)) {
+      case Step::kApplied:
+        break;
+      case Step::kLeftAlone:
+        return Made::kLeftAlone;
+      case Step::kRefused:
+        return Made::kRefused;
+    }
+  }
+  return Made::kChanged;
+}
+
+bool NewRow::StoreExactly(Field* field, const model::Value& value) {
+  if (!StoreCell(thd_.get(), field, value)) return false;
+  if (value.is_null() || !MayPadOrTrim(field, value.text())) return true;
+  ComparingSink stored(value.text());
+  SendCell(field, cells_, stored);
+  if (!stored.equal) my_error(ER_DATA_TOO_LONG, MYF(0), NameText(*field), 1L);
+  return stored.equal;
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,73 @@
+// Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
+// UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table.
+//
+// Flow of an update: record[0] holds the row as it is; Modify or Change makes the new row of it and
+// leaves the old row in record[1]. Conversions are strict from then on.
+// Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
+#pragma once
+
+#include <span>
+
+#include "engine/server/cells.h"
+#include "engine/server/index.h"
+#include "model/request.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+/// While it lives, 0 is a value like any other in a column that generates its values.
+class ExplicitZero {
+ public:
+  explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
+    thd->variables.sql_mode |= MODE_NO_AUTO_VALUE_ON_ZERO;
+  }
+  ~ExplicitZero() { thd_->variables.sql_mode = mode_; }
+  ExplicitZero(const ExplicitZero&) = delete;
+  ExplicitZero& operator=(const ExplicitZero&) = delete;
+
+ private:
+  THD* const thd_;
+  const sql_mode_t mode_;
+};
+
+class NewRow {
+ public:
+  enum class Made : uint8_t {
+    kChanged,
+    kSame,       ///< The row counts as modified, but there is nothing to write.
+    kLeftAlone,  ///< A decrement would change a sign: the row does not count as modified.
+    kRefused,
+  };
+
+  explicit NewRow(WorkerThd& thd) : thd_(thd) {}
+
+  /// Marks the columns that an update through this index reads and writes.
+  void PrepareUpdate(TABLE* table, const ServerIndex& index);
+  /// Makes the row of U, + or -.
+  Made Modify(TABLE* table, const ServerIndex& index, const model::Find& find);
+  /// Makes the row of an edit.
+  Made Change(TABLE* table, const ServerIndex& index, std::span<const model::CellChange> changes);
+
+  /// Makes a row of these values of the opened columns.
+  bool Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  /// Makes a row as Insert does, after a first row with as many values in one statement.
+  bool InsertAnother(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  /// Makes a row of an edit's key and these values of the opened columns.
+  bool InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
+                    std::span<const model::CellChange> changes);
+
+ private:
+  bool PrepareInsert(TABLE* table);
+  bool StartInsert(TABLE* table);
+  bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  bool CompleteInsert(TABLE* table);
+  void BeginUpdate(TABLE* table);
+  Made CompleteUpdate(TABLE* table);
+  Made StoreNewValues(TABLE* table, const ServerIndex& index, const model::Find& find);
+  bool StoreExactly(Field* field, const model::Value& value);
+
+  WorkerThd& thd_;
+  CellBuffers cells_;
+};
+
+}  // namespace rowsocket::engine::server

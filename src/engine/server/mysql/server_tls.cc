@@ -1,0 +1,56 @@
+#include "server_tls.h"
+
+#include <openssl/ssl.h>
+
+#include <atomic>
+
+#include "api.h"
+#include "engine/server/server_log.h"
+#include "sql/ssl_acceptor_context_data.h"
+#include "sql/ssl_acceptor_context_operator.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+constexpr char kNoTls[] = "the server has no TLS: set ssl_cert and ssl_key";
+
+/// Whether the server's variable of that name, a text, is set.
+bool IsSet(const char* name) {
+  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(name, 0);
+  mysql_mutex_lock(&LOCK_global_system_variables);
+  const uchar* const place =
+      variable != nullptr ? variable->value_ptr(current_thd, current_thd, OPT_GLOBAL, {}) : nullptr;
+  const char* const text =
+      place != nullptr ? *reinterpret_cast<const char* const*>(place) : nullptr;
+  const bool is_set = text != nullptr && *text != '\0';
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  mysql_rwlock_unlock(&LOCK_system_variables_hash);
+  return is_set;
+}
+
+}  // namespace
+
+// The server makes its context when it has loaded its plugins. No reader waits for the lock of the
+// context.
+ssl_st* NewServerSsl() {
+  static std::atomic<bool> was_said{false};
+  if (mysql_main != nullptr) {
+    Lock_and_access_ssl_acceptor_context current(mysql_main);
+    SSL_CTX* const context = current.have_ssl() ? static_cast<SSL_CTX*>(current) : nullptr;
+    if (context != nullptr) return SSL_new(context);
+  }
+  if (!was_said.exchange(true)) LogWarning("a client has asked for TLS, but %s", kNoTls);
+  return nullptr;
+}
+
+std::string WhyNoTls() {
+  if (mysql_main == nullptr) return {};
+  return Lock_and_access_ssl_acceptor_context(mysql_main).have_ssl() ? "" : kNoTls;
+}
+
+// Authorities that the server finds in its data directory by itself are not known when it starts.
+bool HasOwnAuthorities() { return IsSet("ssl_ca") || IsSet("ssl_capath"); }
+
+}  // namespace rowsocket::engine::server

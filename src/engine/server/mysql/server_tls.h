@@ -1,0 +1,25 @@
+// The server's TLS: its certificate, key, ciphers and certificate authorities, as the variables
+// ssl_* give them and ALTER INSTANCE RELOAD TLS renews them.
+//
+// Threads: any.
+#pragma once
+
+#include <string>
+
+struct ssl_st;  // OpenSSL's SSL
+
+namespace rowsocket::engine::server {
+
+/// A TLS object of the server's present context, which the caller frees; null where the server has
+/// no certificate.
+ssl_st* NewServerSsl();
+
+/// Why connections cannot have the server's TLS, with the variables to change; empty where they
+/// can, or where the server is starting and does not know yet.
+std::string WhyNoTls();
+
+/// Whether the server has been told which certificate authorities it trusts. Without these, all
+/// that the operating system trusts are trusted.
+bool HasOwnAuthorities();
+
+}  // namespace rowsocket::engine::server

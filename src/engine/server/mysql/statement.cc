@@ -1,0 +1,106 @@
+#include "statement.h"
+
+namespace rowsocket::engine::server {
+
+using model::ErrorCode;
+
+bool HasTriggers(const TABLE& table, int sql_command) {
+  if (table.triggers == nullptr) return false;
+  const enum_trigger_event_type event = sql_command == SQLCOM_INSERT   ? TRG_EVENT_INSERT
+                                        : sql_command == SQLCOM_UPDATE ? TRG_EVENT_UPDATE
+                                                                       : TRG_EVENT_DELETE;
+  return table.triggers->has_triggers(event, TRG_ACTION_BEFORE) ||
+         table.triggers->has_triggers(event, TRG_ACTION_AFTER);
+}
+
+Outcome Statement::CheckTable(const TABLE& table, int sql_command) {
+  if (HasTriggers(table, sql_command)) return Outcome::Fail(ErrorCode::kTrigger);
+  return {};
+}
+
+bool Statement::LostEvents(const Outcome& outcome) {
+  return outcome.error == model::Error::Engine(ER_TRANS_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_STMT_CACHE_FULL) ||
+         outcome.error == model::Error::Engine(ER_ERROR_ON_WRITE) ||
+         outcome.error == model::Error::Engine(HA_ERR_RBR_LOGGING_FAILED);
+}
+
+Outcome Statement::Failure(int handler_error) {
+  // The error is then the one that follows from giving up, whichever it is.
+  if (thd_.TakeBusy()) return Outcome::Fail(ErrorCode::kLockWait);
+  model::Error error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
+  if (error.ok()) error = {ErrorCode::kInternal};
+  if (thd_.killed()) error = {ErrorCode::kKilled};
+  return Outcome::Of(error);
+}
+
+Outcome Statement::Begin(OpenTable& open, int sql_command) {
+  thd_.StartStatement(sql_command);
+  THD* thd = thd_.get();
+  Outcome outcome = tables_.Lock(open);
+  TABLE* table = open.table;
+  thd->lock = open.lock;
+  if (outcome.ok() &&
+      (thd->decide_logging_format(&open.list.front()) != 0 || run_before_dml_hook(thd) != 0)) {
+    outcome = ServerFailure();
+  }
+  if (!outcome.ok()) {
+    thd_.ClearStatement();
+    return outcome;
+  }
+  had_changed_rows_ = tables_.has_changed_rows();
+  table->query_id = thd->query_id;
+  // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
+  table->file->start_stmt(thd, table->reginfo.lock_type);
+  table->default_column_bitmaps();
+  table->clear_column_bitmaps();
+  return {};
+}
+
+void Statement::SetCommand(int sql_command) {
+  thd_.get()->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+}
+
+int Statement::Wrote(const TABLE&, int error) {
+  if (error == 0) tables_.SetChangedRows(true);
+  return error;
+}
+
+// Writes the events of this statement out of the pending buffer, with the mark that ends a
+// statement. When the log has no room for them, a replica would lack rows.
+void Statement::FlushRowEvents(Outcome* outcome) {
+  if (!outcome->ok()) return;
+  if (thd_.get()->binlog_flush_pending_rows_event(/*stmt_end=*/true, /*is_transactional=*/true)) {
+    *outcome = ServerFailure();
+  }
+}
+
+void Statement::End(OpenTable& open, Outcome* outcome) {
+  THD* thd = thd_.get();
+  TABLE* table = open.table;
+  table->file->ha_index_or_rnd_end();
+  table->file->ha_release_auto_increment();
+  table->next_number_field = nullptr;
+  SetGivesAutoIncrement(*table, false);
+  FlushRowEvents(outcome);
+  if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
+  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
+  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
+  if (thd->transaction_rollback_request && outcome->ok()) {
+    *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
+  }
+  outcome->transaction_lost =
+      thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
+  if (!outcome->ok()) {
+    trans_rollback_stmt(thd);
+    // SQL does the same between statements. Otherwise a handler that has marked the transaction as
+    // one that writes would not mark it again, and the commit would leave out its two phases.
+    table->file->ha_reset();
+    tables_.SetChangedRows(had_changed_rows_);
+  }
+  table->cleanup_value_generator_items();
+  open.changed = true;
+  thd_.ClearStatement();
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,20 @@
+// Times as SQL reads them in a text that is compared with a column.
+//
+// Threads: the session's.
+#pragma once
+
+#include <string_view>
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+struct TimeText {
+  longlong packed = 0;   ///< As PackedTimeOf gives it for a column.
+  bool is_none = false;  ///< The text is no time; `packed` is the zero date.
+};
+
+/// `is_duration`: for a column of TIME. The THD's sql_mode says which dates are accepted.
+TimeText ReadTime(THD* thd, std::string_view text, bool is_duration);
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,285 @@
+#include "worker_thd.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "engine/server/server_log.h"
+#include "lock_waits.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS;
+
+/// Whether members of a THD are where this library's headers say: the server's own functions would
+/// read other members otherwise.
+bool LayoutMatches(THD* thd) {
+  thd->durability_property = HA_IGNORE_DURABILITY;
+  thd->tx_isolation = ISO_SERIALIZABLE;
+  const bool matches = thd_get_thread_id(thd) == thd->thread_id() &&
+                       thd_tx_isolation(thd) == ISO_SERIALIZABLE &&
+                       thd_get_durability_property(thd) == HA_IGNORE_DURABILITY &&
+                       thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) &&
+                       thd_killed(thd) == 0 && thd->killed == THD::NOT_KILLED;
+  thd->durability_property = HA_REGULAR_DURABILITY;
+  return matches;
+}
+
+/// The place of a variable of InnoDB in memory: the session's own, or the global one. Null where
+/// the server has no such variable.
+ulong* PlaceOf(THD* thd, const char* name, enum_var_type type) {
+  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(name, 0);
+  const uchar* const place =
+      variable == nullptr ? nullptr : variable->value_ptr(thd, thd, type, {});
+  mysql_rwlock_unlock(&LOCK_system_variables_hash);
+  return reinterpret_cast<ulong*>(const_cast<uchar*>(place));
+}
+
+void BecomeUser(THD* thd, const char* user) {
+  Security_context* const context = thd->security_context();
+  context->assign_user(user, strlen(user));
+  context->assign_host(my_localhost, strlen(my_localhost));
+  context->set_host_or_ip_ptr(my_localhost, strlen(my_localhost));
+  context->assign_priv_user(user, strlen(user));
+  context->assign_priv_host(my_localhost, strlen(my_localhost));
+  // SET GLOBAL read_only holds for this session: no client of it is a privileged user.
+  context->set_master_access(~Access_bitmask{0} & ~Access_bitmask{SUPER_ACL});
+}
+
+}  // namespace
+
+bool ServerStopping() { return connection_events_loop_aborted(); }
+
+model::Error EngineError(int number) {
+  switch (number) {
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+    case ER_DUP_ENTRY:
+    case ER_DUP_ENTRY_WITH_KEY_NAME:
+    case ER_DUP_KEY:
+      return model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+    case ER_LOCK_WAIT_TIMEOUT:
+    case HA_ERR_LOCK_WAIT_TIMEOUT:
+      return {model::ErrorCode::kLockWait};
+    case ER_LOCK_DEADLOCK:
+    case HA_ERR_LOCK_DEADLOCK:
+      return {model::ErrorCode::kDeadlock};
+    case HA_ERR_GENERIC:
+      return {model::ErrorCode::kInternal};
+    case ER_ROW_IS_REFERENCED:
+    case ER_ROW_IS_REFERENCED_2:
+      return model::Error::Engine(HA_ERR_ROW_IS_REFERENCED);
+    case ER_NO_REFERENCED_ROW:
+    case ER_NO_REFERENCED_ROW_2:
+      return model::Error::Engine(HA_ERR_NO_REFERENCED_ROW);
+    case ER_QUERY_INTERRUPTED:
+    case ER_SERVER_SHUTDOWN:
+    case HA_ERR_QUERY_INTERRUPTED:
+      return model::Error{model::ErrorCode::kKilled, 0};
+    // A text that is no geometry has this number in a handler.
+    case HA_ERR_NULL_IN_SPATIAL:
+      return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
+    default:
+      return model::Error::Engine(number);
+  }
+}
+
+bool WorkerThd::Create() {
+  THD* thd = new THD(/*enable_plugins=*/true);
+  thd->thread_stack = reinterpret_cast<char*>(&thd);
+  thd->set_new_thread_id();
+  thd->store_globals();
+  if (!LayoutMatches(thd)) {
+    LogError(
+        "the server was built with other options than rowsocket.so, which would misread its data: "
+        "build rowsocket.so with the server's own source and options");
+    thd->release_resources();
+    delete thd;
+    return false;
+  }
+  // The process list shows a thread without a socket only when it is the server's own.
+  thd->system_thread = SYSTEM_THREAD_BACKGROUND;
+  BecomeUser(thd, user_.name);
+  EnterPerformanceSchema(thd);
+  thd->set_command(COM_QUERY);  // KILL does not find a thread that is a daemon.
+  thd->variables.option_bits |= OPTION_BIN_LOG;
+  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
+  thd->variables.option_bits &=
+      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  thd->variables.transaction_isolation = ISO_REPEATABLE_READ;
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  // transaction_read_only is a default of SQL sessions. Ports decide what may be written here.
+  thd->variables.transaction_read_only = thd->tx_read_only = false;
+  thd->set_current_stmt_binlog_format_row();
+  thd->set_time();
+  Global_THD_manager::get_instance()->add_thd(thd);
+  MEM_ROOT* const of_statements = thd->mem_root;
+  thd->mem_root = &lex_memory_;
+  lex_start(thd);
+  thd->mem_root = of_statements;
+  thd->lex->sql_command = SQLCOM_SELECT;
+  {
+    const base::MutexLock lock(mutex_);
+    thd_ = thd;
+  }
+  if (!timeouts_.waits_for_rows) LockWaits::RefuseWaits(thd);
+  RefreshVariables();
+  ClearStatement();
+  FreeStatementMemory();
+  return true;
+}
+
+void WorkerThd::Destroy() {
+  THD* const thd = thd_;
+  if (thd == nullptr) return;
+  SetStrict(false);
+  LockWaits::AllowWaits();
+  {
+    const base::MutexLock lock(mutex_);
+    thd_ = nullptr;
+  }
+  thd->set_proc_info(nullptr);
+  PSI_thread* const psi = thd->get_psi();
+  thd->release_resources();
+  PSI_THREAD_CALL(delete_thread)(psi);
+  thd->set_psi(nullptr);
+  Global_THD_manager::get_instance()->remove_thd(thd);
+  delete thd;
+  lex_memory_.Clear();
+}
+
+// Without this registration performance_schema counts nothing that the thread does.
+void WorkerThd::EnterPerformanceSchema(THD* thd) {
+  static PSI_thread_key key = 0;
+  static PSI_thread_info info[] = {{&key, "worker", "rowsocket", 0, 0, PSI_DOCUMENT_ME}};
+  static std::once_flag registered;
+  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
+  PSI_thread* const psi = PSI_THREAD_CALL(new_thread)(key, 0, thd, thd->thread_id());
+  PSI_THREAD_CALL(set_thread_os_id)(psi);
+  PSI_THREAD_CALL(set_thread)(psi);
+  PSI_THREAD_CALL(set_thread_THD)(psi, thd);
+  thd->set_psi(psi);
+}
+
+// InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
+// GLOBAL would never be seen.
+void WorkerThd::SetRowLockWait() {
+  const ulong* const global = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_GLOBAL);
+  ulong* const mine = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_SESSION);
+  if (global != nullptr && mine != nullptr) *mine = *global;
+}
+
+bool WorkerThd::RefreshVariables() {
+  sql_mode_t mode =
+      global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
+  System_variables& mine = thd_->variables;
+  const System_variables& global = global_system_variables;
+  const bool changed = mine.sql_mode != mode || mine.time_zone != global.time_zone ||
+                       mine.lc_time_names != global.lc_time_names ||
+                       mine.default_week_format != global.default_week_format ||
+                       ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
+  mine.sql_mode = mode;
+  mine.time_zone = global.time_zone;
+  mine.lc_time_names = global.lc_time_names;
+  mine.default_week_format = global.default_week_format;
+  mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
+  mine.auto_increment_increment = global.auto_increment_increment;
+  mine.auto_increment_offset = global.auto_increment_offset;
+  mine.binlog_row_image = global.binlog_row_image;
+  mine.binlog_trx_compression = global.binlog_trx_compression;
+  RestoreLockWait();
+  if (timeouts_.waits_for_rows) SetRowLockWait();
+  return changed;
+}
+
+void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
+
+// The server computes NOW() and similar functions once for each query id.
+void WorkerThd::SetTime() {
+  thd_->set_time();
+  thd_->set_query_id(next_query_id());
+}
+
+void WorkerThd::StartStatement(int sql_command) {
+  LockWaits::TakeMetLock();
+  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+  if (sql_command == SQLCOM_SELECT) return;
+  SetTime();
+  thd_->set_current_stmt_binlog_format_row();
+  thd_->num_truncated_fields = 0;
+  SetStrict(true);
+}
+
+void WorkerThd::SetStrict(bool strict) {
+  thd_->check_for_truncated_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
+  if (strict == is_strict_) return;
+  is_strict_ = strict;
+  if (strict)
+    thd_->push_internal_handler(&strictness_);
+  else
+    thd_->pop_internal_handler();
+}
+
+void WorkerThd::ClearStatement() {
+  SetStrict(false);
+  Diagnostics_area* const area = thd_->get_stmt_da();
+  if (area->is_set()) area->reset_diagnostics_area();
+  if (area->current_statement_cond_count() != 0) area->reset_condition_info(thd_);
+  thd_->clear_error();
+  // The server asks for a rollback also when a table could not be opened beside others; a session
+  // that has really lost its transaction has been told by now.
+  thd_->transaction_rollback_request = false;
+  thd_->is_fatal_sub_stmt_error = false;
+  if (thd_->proc_info() != shown_) thd_->set_proc_info(shown_);
+}
+
+void WorkerThd::FreeStatementMemory() {
+  thd_->cleanup_after_query();
+  thd_->mem_root->ClearForReuse();
+}
+
+// MySQL locks the plugins of an audit event for that event alone.
+void WorkerThd::ReleaseAuditPlugins() {}
+
+model::Error WorkerThd::TakeError() {
+  if (!thd_->is_error()) return {};
+  return EngineError(static_cast<int>(thd_->get_stmt_da()->mysql_errno()));
+}
+
+bool WorkerThd::TakeBusy() {
+  if (!LockWaits::TakeMetLock()) return false;
+  ForgetKillQuery();
+  return true;
+}
+
+unsigned long long WorkerThd::id() const { return thd_->thread_id(); }
+
+bool WorkerThd::killed() const { return thd_->killed != THD::NOT_KILLED; }
+
+bool WorkerThd::must_end() const { return thd_->killed == THD::KILL_CONNECTION; }
+
+void WorkerThd::ForgetKillQuery() {
+  for (THD::killed_state state : {THD::KILL_QUERY, THD::KILL_TIMEOUT}) {
+    thd_->killed.compare_exchange_strong(state, THD::NOT_KILLED);
+  }
+}
+
+// Functions of the server show steps of their own in the same place: ClearStatement puts this text
+// back.
+void WorkerThd::Describe(std::string_view text) {
+  shown_ = description_.Set(text);
+  thd_->set_proc_info(shown_);
+}
+
+void WorkerThd::Interrupt() {
+  const base::MutexLock lock(mutex_);
+  if (thd_ == nullptr) return;
+  mysql_mutex_lock(&thd_->LOCK_thd_data);
+  thd_->awake(THD::KILL_QUERY);
+  mysql_mutex_unlock(&thd_->LOCK_thd_data);
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,109 @@
+// The THD of one session: the server's idea of a thread that runs statements.
+//
+// Flow: Create on the owning thread, StartStatement before and ClearStatement after every
+// statement, Destroy on the same thread. A KILL of the thread is noticed with killed(); the
+// session then makes a new one.
+// Threads: the owning thread, except Interrupt.
+#pragma once
+
+#include <string_view>
+
+#include "api.h"
+#include "base/mutex.h"
+#include "base/shown_text.h"
+#include "engine/session.h"
+#include "model/error.h"
+
+namespace rowsocket::engine::server {
+
+struct WaitTimeouts {
+  /// Seconds to wait for metadata and table locks; 0: do not wait.
+  unsigned table_lock_s = 0;
+  /// Whether row locks are waited for, as long as @@global.innodb_lock_wait_timeout says.
+  bool waits_for_rows = false;
+};
+
+/// The user of a session, as SQL shows it.
+struct SessionUser {
+  const char* name;  ///< In the process list, and as CURRENT_USER(); outlives the session.
+  bool shows_padding = false;  ///< Of CHAR columns, if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
+};
+
+class WorkerThd {
+ public:
+  WorkerThd(const WaitTimeouts& timeouts, SessionUser user) : timeouts_(timeouts), user_(user) {}
+  ~WorkerThd() { Destroy(); }
+  WorkerThd(const WorkerThd&) = delete;
+  WorkerThd& operator=(const WorkerThd&) = delete;
+
+  /// REQUIRES: the server has started (mysqld_server_started).
+  bool Create();
+  void Destroy();
+
+  THD* get() const { return thd_; }
+  /// The number that KILL takes.
+  unsigned long long id() const;
+
+  /// Takes over the global variables as a new SQL session would. True when variables have changed
+  /// that the expressions of open tables (defaults, generated columns, CHECK) were prepared with.
+  bool RefreshVariables();
+
+  /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
+  /// which waits longer.
+  void RestoreLockWait();
+
+  /// Sets the time of the next request, also for expressions that keep the time for a whole
+  /// statement.
+  void SetTime();
+  /// Sets the time, the command (an SQLCOM_ value) and the strict conversion rules of a statement.
+  void StartStatement(int sql_command);
+  /// Sets whether a conversion that loses something is an error, as for new values of a strict
+  /// INSERT, or is ignored, as for a value that a column is compared with.
+  void SetStrict(bool strict);
+  /// Forgets errors, warnings and the conversion rules.
+  void ClearStatement();
+  /// Frees the memory of statements. REQUIRES: no table is locked.
+  void FreeStatementMemory();
+  void ReleaseAuditPlugins();
+
+  /// Whether a call has met a lock of another session since the last statement began, which a
+  /// session that does not wait gives up on. Afterwards the THD can go on.
+  bool TakeBusy();
+
+  /// The error that the server left in the diagnostics area, as an engine number; kNone if none.
+  model::Error TakeError();
+
+  bool killed() const;
+  /// Whether KILL CONNECTION or shutdown has ended this THD, which must then not be used any
+  /// longer.
+  bool must_end() const;
+  /// Undoes KILL QUERY.
+  void ForgetKillQuery();
+
+  void Describe(std::string_view text);
+  void Interrupt();
+
+ private:
+  void SetRowLockWait();
+  static void EnterPerformanceSchema(THD* thd);
+
+  const WaitTimeouts timeouts_;
+  const SessionUser user_;
+  base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
+  THD* thd_ = nullptr;
+  MEM_ROOT lex_memory_{PSI_NOT_INSTRUMENTED,
+                       4096};  ///< Of the THD's LEX, which outlives statements.
+  Strict_error_handler strictness_{Strict_error_handler::ENABLE_SET_SELECT_STRICT_ERROR_HANDLER};
+  bool is_strict_ = false;
+  base::ShownText description_;
+  const char* shown_ = nullptr;  ///< The text of the last Describe.
+};
+
+/// Whether the server is shutting down, or this library is being unloaded.
+bool ServerStopping();
+
+/// The error for a number of the server or of an engine, as clients of the protocol know it (1062
+/// is 121, 1205 is 146 ...).
+model::Error EngineError(int number);
+
+}  // namespace rowsocket::engine::server

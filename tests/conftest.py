@@ -15,6 +15,10 @@ def pytest_addoption(parser):
     group.addoption("--tls", action="store_true",
                     help="every server requires TLS over TCP, and the clients of both protocols in Python"
                          " speak it; for suites that use no other clients")
+    group.addoption("--account", action="store_true",
+                    help="every port has the rights of an account that may do everything, so that each request"
+                         " is judged; for suites whose servers take the defaults of accounts and --init-file."
+                         " Where a name is empty, P is answered denied and not open_table")
     group.addoption("--keep", action="store_true",
                     help="leave the directories of the private servers in place")
 

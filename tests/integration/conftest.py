@@ -4,9 +4,12 @@ Every server that a test started is stopped at the end, whatever happened. After
 still be running: if a server is not, that test fails and the end of the server's error log is shown.
 """
 
+import atexit
 import contextlib
 import functools
 import itertools
+import pathlib
+import tempfile
 
 import pymysql
 import pytest
@@ -27,6 +30,8 @@ def pytest_configure(config):
     interrupt_on_signals()
     if config.getoption("--tls"):
         require_tls()
+    if config.getoption("--account"):
+        judge_all()
     if config.getoption("--plugin") == "bundled":  # the bundled plugin leaves many requests without an answer
         hs.TIMEOUT_S = 3.0
 
@@ -34,9 +39,25 @@ def pytest_configure(config):
 def require_tls():
     """Makes all servers and clients of this run speak TLS."""
     certificates = tls.Certificates.shared()
-    server_module.EXTRA_OPTIONS = [*certificates.options(), "--loose-handlersocket-ssl=REQUIRED",
-                                   "--loose-daemon-memcached-ssl=REQUIRED"]
+    server_module.EXTRA_OPTIONS += [*certificates.options(), "--loose-handlersocket-ssl=REQUIRED",
+                                    "--loose-daemon-memcached-ssl=REQUIRED"]
     hs.TLS = mc.TLS = certificates.context()
+
+
+def judge_all():
+    """Gives all ports of this run an account that may do everything."""
+    folder = tempfile.TemporaryDirectory(prefix="rs-account-")
+    atexit.register(folder.cleanup)
+    path = pathlib.Path(folder.name)
+    path.chmod(0o755)
+    statements = path / "account.sql"
+    # The binary log does not get these statements, which each server executes at each start.
+    statements.write_text("SET sql_log_bin = 0;\nCREATE USER IF NOT EXISTS everything@localhost;\n"
+                          "GRANT ALL ON *.* TO everything@localhost;\n")
+    statements.chmod(0o644)
+    server_module.EXTRA_OPTIONS += [
+        f"--init-file={statements}", *(f"--loose-{variable}=everything@localhost" for variable in (
+            "handlersocket-user", "handlersocket-user-wr", "daemon-memcached-user"))]
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -6,7 +6,10 @@ namespace rowsocket::base {
 
 namespace {
 constexpr size_t kSmallestBytes = 512;
-}
+/// The content of a block up to this size is wiped when a larger block takes its place: it may be
+/// the beginning of a password. A client that has yet to log in has no larger block.
+constexpr size_t kWipedBytesMax = 8192;
+}  // namespace
 
 void Buffer::MakeRoom(size_t bytes) {
   const size_t used = size();
@@ -18,6 +21,7 @@ void Buffer::MakeRoom(size_t bytes) {
     const size_t wanted = std::max({kSmallestBytes, 2 * capacity_, used + bytes});
     std::unique_ptr<char[]> larger(new char[wanted]);
     if (used != 0) std::memcpy(larger.get(), data_.get() + begin_, used);
+    if (used != 0 && capacity_ <= kWipedBytesMax) explicit_bzero(data_.get() + begin_, used);
     data_ = std::move(larger);
     capacity_ = wanted;
   }

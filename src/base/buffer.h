@@ -5,6 +5,8 @@
 // Lifetime: views into it stay valid until the next call that appends, makes room or consumes.
 #pragma once
 
+#include <string.h>
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -56,6 +58,12 @@ class Buffer {
   }
   /// Cuts the content down to its first `size` bytes. REQUIRES: size <= size().
   void Truncate(size_t size) { end_ = begin_ + size; }
+
+  /// Wipes the memory that holds no content any more, or none yet.
+  void WipeUnused() {
+    if (begin_ != 0) explicit_bzero(data_.get(), begin_);
+    if (end_ != capacity_) explicit_bzero(data_.get() + end_, capacity_ - end_);
+  }
 
   /// Gives the memory back; the content is lost.
   void Release() {

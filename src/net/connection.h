@@ -144,6 +144,9 @@ class Connection {
   /// owner is to destroy it.
   bool CountBuffers();
 
+  /// The bytes of its buffers at the end of its last turn.
+  size_t buffered_bytes() const { return counted_bytes_; }
+
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
   /// Adds the descriptor at the first call; later calls make a system call only if the wanted

@@ -1,0 +1,30 @@
+// Who is at the other end of a socket, as far as the kernel knows.
+//
+// Threads: pure functions of a descriptor.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace rowsocket::net {
+
+struct Peer {
+  bool is_unix = false;
+  /// No other machine sees what passes: a UNIX socket, or an address of this machine alone.
+  bool is_local = false;
+  uid_t uid = 0;  ///< Of the process that has connected, for a UNIX socket.
+  /// For TCP; an IPv4 address that is mapped into IPv6 is an IPv4 address here.
+  sockaddr_storage address{};
+  uint16_t port = 0;
+};
+
+/// A socket whose peer is not known any more counts as TCP from another machine.
+Peer PeerOf(int fd);
+
+/// The address as text without the port, "localhost" for a UNIX socket.
+std::string AddressText(const Peer& peer);
+
+}  // namespace rowsocket::net

@@ -133,8 +133,11 @@ void LineParser::ParseOpenIndex() {
 
 void LineParser::ParseAuth() {
   command_.kind = Command::Kind::kAuth;
-  if (tokens_.NextOrEmpty() != "1") AddError(ErrorCode::kAuthtype);
+  const std::string_view type = tokens_.NextOrEmpty();
+  if (type != "1") AddError(ErrorCode::kAuthtype);
   command_.auth_key = TokenValue(tokens_.NextOrEmpty(), arena_);
+  command_.auth_names_user = type == "2";
+  if (command_.auth_names_user) command_.auth_password = TokenValue(tokens_.NextOrEmpty(), arena_);
 }
 
 void LineParser::ParseHealth() {

@@ -5,7 +5,7 @@
 // and no memory but that of the arena. Shape of a line (HT between tokens; see
 // spec/handlersocket.md):
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
-//   A <type> [<key>]
+//   A <type> [<key> [<password>]]
 //   H [<check> [<lag>]]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
@@ -61,7 +61,7 @@ struct Command {
   enum class Kind : uint8_t {
     kInvalid,    ///< No verb: `errors` holds kCmd.
     kOpenIndex,  ///< P: index_id, open_index.
-    kAuth,       ///< A: auth_key.
+    kAuth,       ///< A: auth_key; type 2: auth_password.
     kHealth,     ///< H: ask_health.
     kRequest,    ///< index_id, request.
   };
@@ -73,6 +73,10 @@ struct Command {
   OpenIndex open_index;
   /// NULL when the token is 0x00: never the right key, not even where no secret is set.
   model::Value auth_key;
+  /// A has type 2, which is for ports that know accounts: auth_key is a user's name. `errors` holds
+  /// kAuthtype as for other types that are not 1.
+  bool auth_names_user = false;
+  model::Value auth_password;
   AskHealth ask_health;
   /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
   /// relied on.

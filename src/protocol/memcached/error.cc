@@ -51,6 +51,16 @@ std::string_view TextOf(Error error) {
       return TextOf(BinaryStatus::kUnknownCommand);
     case Error::kBadArguments:
       return TextOf(BinaryStatus::kInvalidArguments);
+    case Error::kUnauthenticated:
+      return "CLIENT_ERROR unauthenticated";
+    case Error::kBadLoginEnd:
+      return "CLIENT_ERROR bad command line termination";
+    case Error::kBadLogin:
+      return "CLIENT_ERROR bad authentication token format";
+    case Error::kAuthFailure:
+      return "CLIENT_ERROR authentication failure";
+    case Error::kTlsRequired:
+      return "CLIENT_ERROR TLS required";
     case Error::kNotNumeric:
       return "CLIENT_ERROR cannot increment or decrement non-numeric value";
     case Error::kFlushNotAllowed:
@@ -73,6 +83,11 @@ BinaryStatus StatusOf(Error error) {
     case Error::kNotNumeric:
       return BinaryStatus::kNotNumeric;
     case Error::kFlushNotAllowed:
+    case Error::kUnauthenticated:
+    case Error::kBadLoginEnd:
+    case Error::kBadLogin:
+    case Error::kAuthFailure:
+    case Error::kTlsRequired:
       return BinaryStatus::kAuthError;
     case Error::kNoSuchStats:
     case Error::kStatsDetailUsage:

@@ -38,6 +38,12 @@ enum class Error : uint8_t {
   kUnknownOpcode,
   kBadHeader,     ///< Lengths that contradict each other; the connection closes.
   kBadArguments,  ///< Lengths that do not fit the opcode; the connection closes.
+  // Logging in
+  kUnauthenticated,  ///< The client has yet to log in.
+  kBadLoginEnd,      ///< The data of a login does not end with CR LF where it should.
+  kBadLogin,         ///< The data of a login is not a name and a password.
+  kAuthFailure,
+  kTlsRequired,  ///< A password that came over a connection on which others may read it.
   // Execution
   kNotNumeric,  ///< The value of incr or decr is no number.
   kFlushNotAllowed,

@@ -64,6 +64,9 @@ class Parser {
   /// These bytes are behind all of the input.
   bool leaves_swallowing() const { return state_.swallows != 0; }
 
+  /// Whether the next byte of input begins a command, or is the first of one that is incomplete.
+  bool may_begin() const { return state_.swallows == 0; }
+
   /// Whether the connection has chosen the binary dialect.
   bool is_binary() const { return state_.chosen == Chosen::kBinary; }
 

@@ -32,6 +32,20 @@ struct Limits {
 
 /// Bytes of a line that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
+/// Logins of one source that are under way at a time, the wait of a failed one included; sources
+/// that are remembered, and for how long after the last failure.
+inline constexpr uint32_t kLoginsOfSourceMax = 4;
+inline constexpr size_t kLoginSourcesMax = 4096;
+inline constexpr int64_t kLoginForgetMs = 60'000;
+/// Milliseconds after which a failed login is answered, how often they double, and the failures of
+/// one connection with which it ends.
+inline constexpr int64_t kLoginDelayMs = 100;
+inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
+inline constexpr uint32_t kLoginFailuresMax = 3;
+/// Bytes of a user's name in a login: the server's own limit is 128 characters.
+inline constexpr size_t kUserBytesMax = 512;
+/// Milliseconds between two looks at the accounts in use.
+inline constexpr int64_t kAccountsLookMs = 100;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of one connection in one batch: at most, where no other connection writes, and the

@@ -100,6 +100,17 @@ inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db,
   return get_column_grant(thd, grant, db, table, field.field_name);
 }
 
+/// Finds the account that SQL would choose for this client; sets priv_user and priv_host alone.
+/// A client without a host name is known by its address.
+inline void FindAccount(Security_context* context, const std::string& user, const char* host,
+                        const char* ip) {
+  const auto text = [](const char* name) {
+    return LEX_CSTRING{name != nullptr ? name : "", name != nullptr ? strlen(name) : 0};
+  };
+  acl_getroot(context, {user.data(), user.size()}, text(host != nullptr ? host : ip), text(ip),
+              text(nullptr));
+}
+
 inline bool ShowsOtherVersion() { return !IS_SYSVAR_AUTOSIZE(&server_version_ptr); }
 
 #else
@@ -147,6 +158,12 @@ inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
 inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
                                     const Field& field) {
   return get_column_grant(thd, grant, db, table, field.field_name.str);
+}
+
+inline void FindAccount(Security_context* context, const std::string& user, const char* host,
+                        const char* ip) {
+  const char* const address = ip != nullptr ? ip : "";
+  acl_getroot(context, user.c_str(), host != nullptr ? host : address, address, "");
 }
 
 inline bool ShowsOtherVersion() { return using_custom_server_version; }

@@ -1,7 +1,8 @@
 # What the build has to know of MariaDB. Included by src/CMakeLists.txt.
 
 set(server_flavor_sources
-  commit.cc foreign_keys.cc galera.cc hash_key.cc new_row.cc partition_merge.cc privileges.cc
+  account_watch.cc commit.cc foreign_keys.cc galera.cc hash_key.cc local_sql.cc login.cc login_vio.cc
+  new_row.cc partition_merge.cc privileges.cc
   replication.cc server_log.cc server_tls.cc services.cc statement.cc table_locks.cc table_opener.cc
   times.cc worker_thd.cc)
 
@@ -17,6 +18,9 @@ set(server_flavor_includes
   ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/wsrep-API/v26)
 set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
 
+set(server_flavor_openssl_sources
+  account_watch.cc local_sql.cc login.cc login_vio.cc server_tls.cc)
+set(server_flavor_own_targets rowsocket_ed25519)
 set(server_flavor_libraries)
 set(server_flavor_link_options)
 set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)

@@ -4,6 +4,9 @@ set(server_flavor_sources
   commit.cc foreign_keys.cc lock_waits.cc new_row.cc plugin_handle.cc replication.cc
   server_log.cc server_tls.cc statement.cc table_locks.cc table_opener.cc times.cc worker_thd.cc)
 
+set(server_flavor_openssl_sources server_tls.cc)
+set(server_flavor_own_targets)
+
 # The headers use C++23, and their class layouts depend on these macros.
 set(server_flavor_standard 23)
 set(server_flavor_definitions

@@ -1,0 +1,59 @@
+// The contract between the executor and what knows the server's accounts: whether a name and a
+// password are an account's, and whether the account still is as it was.
+//
+// Flow:    on a thread for logins: Enter, { Check | End }*, Leave
+//          Watch, once.
+// Threads: Check and End on threads that have called Enter; they may wait for a name server or for
+//          an authentication plugin. `on_ended` is called on a thread of the checker's own.
+// Lifetime: a ticket is given back with End. Errors: a login that fails tells no reason; the reason
+//          is in the server's log.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/secret_text.h"
+#include "model/account.h"
+
+namespace rowsocket::engine {
+
+/// What a client has sent to log in, and over which connection.
+struct LoginAttempt {
+  std::string user;
+  base::SecretText password;
+  int fd = -1;  ///< The connection's socket, which stays open while the login is checked.
+  bool is_unix = false;
+  sockaddr_storage address{};  ///< The client's.
+  uint16_t port = 0;
+  void* tls = nullptr;  ///< The connection's SSL object; null: the connection is not encrypted.
+};
+
+/// A connection that the server counts for its account, and tells audit plugins about.
+class LoginTicket {
+ public:
+  virtual ~LoginTicket() = default;
+};
+
+struct Login {
+  std::shared_ptr<const model::Account> account;  ///< Null: refused.
+  std::unique_ptr<LoginTicket> ticket;
+};
+
+class LoginChecker {
+ public:
+  virtual ~LoginChecker() = default;
+
+  virtual void Enter() = 0;
+  virtual void Leave() = 0;
+  virtual Login Check(const LoginAttempt& attempt) = 0;
+  /// The connection of the ticket has ended.
+  virtual void End(std::unique_ptr<LoginTicket> ticket) = 0;
+  /// Calls `on_ended` whenever accounts have ended. False where no thread can be had for it.
+  virtual bool Watch(std::function<void()> on_ended) = 0;
+};
+
+}  // namespace rowsocket::engine

@@ -1,0 +1,111 @@
+#include "account_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "login_api.h"
+#include "model/limits.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+/// How long the thread sleeps where no account is in use.
+constexpr std::chrono::hours kAsleepMax{1};
+
+bool IsSame(const LoginIdentity& left, const LoginIdentity& right) {
+  return left.user == right.user && left.host == right.host && left.role == right.role &&
+         left.login_user == right.login_user && left.login_host == right.login_host;
+}
+
+}  // namespace
+
+bool AccountWatch::Start(std::function<void()> on_ended) {
+  on_ended_ = std::move(on_ended);
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void AccountWatch::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+    wakes_.NotifyAll();
+  }
+  thread_.join();
+}
+
+std::string AccountWatch::Fingerprint(const std::string& user, const std::string& host) {
+  return sql_.Value("SHOW CREATE USER " + QuotedName(user) + "@" + QuotedName(host)).value_or("");
+}
+
+std::string AccountWatch::FingerprintOf(const LoginIdentity& identity) {
+  const std::string own = Fingerprint(identity.user, identity.host);
+  if (identity.login_user == identity.user && identity.login_host == identity.host) return own;
+  const std::string of_login = Fingerprint(identity.login_user, identity.login_host);
+  return own.empty() || of_login.empty() ? "" : own + "\n" + of_login;
+}
+
+std::shared_ptr<const model::Account> AccountWatch::Use(const LoginIdentity& identity,
+                                                        const std::string& before) {
+  if (before.empty() || Fingerprint(identity.login_user, identity.login_host) != before) return {};
+  std::string fingerprint = FingerprintOf(identity);
+  if (fingerprint.empty()) return {};
+  const base::MutexLock lock(mutex_);
+  for (const Watched& each : watched_) {
+    if (each.fingerprint != fingerprint || !IsSame(each.identity, identity)) continue;
+    std::shared_ptr<const model::Account> account = each.account.lock();
+    if (account != nullptr && !account->ended()) return account;
+  }
+  auto account =
+      std::make_shared<const model::Account>(identity.user, identity.host, identity.role);
+  watched_.push_back({identity, account, std::move(fingerprint)});
+  wakes_.NotifyAll();
+  return account;
+}
+
+void AccountWatch::Main() {
+  if (my_thread_init()) return;
+  for (;;) {
+    {
+      base::MutexLock lock(mutex_);
+      const bool has_work = wakes_.WaitFor(
+          lock, kAsleepMax, [this]() REQUIRES(mutex_) { return stopping_ || !watched_.empty(); });
+      if (!has_work) continue;
+      const auto pause = std::chrono::milliseconds(model::kAccountsLookMs);
+      if (wakes_.WaitFor(lock, pause, [this]() REQUIRES(mutex_) { return stopping_; })) break;
+    }
+    if (Look()) on_ended_();
+  }
+  my_thread_end();
+}
+
+// The statements run without the mutex, so that a login does not wait for a round of them.
+bool AccountWatch::Look() {
+  std::vector<Watched> watched;
+  {
+    const base::MutexLock lock(mutex_);
+    std::erase_if(watched_, [](const Watched& each) {
+      const auto account = each.account.lock();
+      return account == nullptr || account->ended();
+    });
+    watched = watched_;
+  }
+  bool has_ended = false;
+  for (const Watched& each : watched) {
+    const auto account = each.account.lock();
+    if (account == nullptr || FingerprintOf(each.identity) == each.fingerprint) continue;
+    account->End();
+    has_ended = true;
+  }
+  return has_ended;
+}
+
+}  // namespace rowsocket::engine::server

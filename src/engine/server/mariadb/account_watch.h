@@ -1,0 +1,70 @@
+// The accounts in use, and whether each still is as it was when its connections logged in.
+//
+// Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
+//          kAccountsLookMs; an account that has changed or is gone is ended, and its users are told
+// A fingerprint is what SHOW CREATE USER says: the plugins and what they check passwords by,
+// REQUIRE, the limits, the lock, the expiry. An account that is dropped and made again as it was,
+// between two looks, goes on.
+// Threads: any; the looks and `on_ended` are on a thread of its own.
+// Lifetime: accounts are forgotten when no connection has them any more.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "local_sql.h"
+#include "model/account.h"
+
+namespace rowsocket::engine::server {
+
+/// What the server has let in: the account whose rights count, and the one that it stands for where
+/// an authentication plugin has named another one (a proxy user).
+struct LoginIdentity {
+  std::string user, host, role;
+  std::string login_user, login_host;
+};
+
+class AccountWatch {
+ public:
+  AccountWatch() = default;
+  ~AccountWatch() { Stop(); }
+  AccountWatch(const AccountWatch&) = delete;
+  AccountWatch& operator=(const AccountWatch&) = delete;
+
+  /// False where no thread can be had.
+  bool Start(std::function<void()> on_ended);
+  void Stop();
+
+  /// Empty: there is no such account.
+  std::string Fingerprint(const std::string& user, const std::string& host);
+  /// The account of a login; null where the account that logged in is not what `before` says any
+  /// more.
+  std::shared_ptr<const model::Account> Use(const LoginIdentity& identity,
+                                            const std::string& before);
+
+ private:
+  struct Watched {
+    LoginIdentity identity;
+    std::weak_ptr<const model::Account> account;
+    std::string fingerprint;
+  };
+
+  std::string FingerprintOf(const LoginIdentity& identity);
+  void Main();
+  bool Look();
+
+  LocalSql sql_;
+  std::function<void()> on_ended_;
+  std::thread thread_;
+
+  base::Mutex mutex_;
+  base::Condition wakes_;
+  std::vector<Watched> watched_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,91 @@
+#include "local_sql.h"
+
+#include "login_api.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+/// Makes the THD that of this thread, for a statement.
+class OnThisThread {
+ public:
+  explicit OnThisThread(THD* thd) : before_(current_thd) {
+    thd->thread_stack = reinterpret_cast<char*>(this);
+    thd->store_globals();
+  }
+  ~OnThisThread() {
+    set_current_thd(nullptr);
+    if (before_ != nullptr) before_->store_globals();
+  }
+  OnThisThread(const OnThisThread&) = delete;
+  OnThisThread& operator=(const OnThisThread&) = delete;
+
+ private:
+  THD* const before_;
+};
+
+}  // namespace
+
+struct LocalSql::Connection {
+  Connection() : thd(new THD(next_thread_id())) {
+    local_connection_thread_count++;
+    const OnThisThread on_this_thread(thd);
+    thd->security_ctx->skip_grants();
+    thd->init_for_queries();
+    lex_start(thd);
+    thd->variables.option_bits |= OPTION_LOG_OFF;
+    thd->variables.option_bits &= ~OPTION_BIN_LOG;
+    thd->variables.sql_log_slow = false;
+    thd->query_cache_is_applicable = false;
+    sql_service_handler.mysql_init_func(&mysql);
+    is_open = sql_service_handler.mysql_real_connect_local_func(&mysql) != nullptr;
+  }
+  ~Connection() {
+    {
+      const OnThisThread on_this_thread(thd);
+      sql_service_handler.mysql_close_func(&mysql);
+      thd->cleanup();
+      lex_end(thd->lex);
+      delete thd;
+    }
+    local_connection_thread_count--;
+  }
+
+  THD* const thd;
+  MYSQL mysql{};
+  bool is_open = false;
+};
+
+LocalSql::LocalSql() = default;
+LocalSql::~LocalSql() = default;
+
+std::optional<std::string> LocalSql::Value(const std::string& statement) {
+  const base::MutexLock lock(mutex_);
+  if (connection_ == nullptr) connection_ = std::make_unique<Connection>();
+  if (!connection_->is_open) return std::nullopt;
+  THD* const thd = connection_->thd;
+  MYSQL* const mysql = &connection_->mysql;
+  const OnThisThread on_this_thread(thd);
+  // Audit plugins are not told of classes that this session seems to have told them of already.
+  memset(thd->audit_class_mask, 0xff, sizeof(thd->audit_class_mask));
+  std::optional<std::string> value;
+  const auto bytes = static_cast<unsigned long>(statement.size());
+  if (sql_service_handler.mysql_real_query_func(mysql, statement.data(), bytes) == 0) {
+    if (MYSQL_RES* const result = sql_service_handler.mysql_store_result_func(mysql)) {
+      const MYSQL_ROW row = sql_service_handler.mysql_fetch_row_func(result);
+      if (row != nullptr && row[0] != nullptr) value = row[0];
+      sql_service_handler.mysql_free_result_func(result);
+    }
+  }
+  thd->free_items();
+  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+  return value;
+}
+
+std::string QuotedName(const std::string& name) {
+  std::string quoted = "`";
+  for (const char byte : name) quoted.append(byte == '`' ? 2 : 1, byte);
+  return quoted + "`";
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,41 @@
+// Logins as the server itself checks them: its acl_authenticate decides, with the account's own
+// plugins, for a THD that lives as long as the check.
+//
+// Flow:    Check: a THD, the client's address (which may ask a name server), the account that SQL
+//          would choose, acl_authenticate, the event for audit plugins
+//          End: the account's count of connections, the event for audit plugins
+// Threads: those of the login desk. Errors: the reason of a failure goes into the server's log.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "account_watch.h"
+#include "engine/login.h"
+
+class THD;
+
+namespace rowsocket::engine::server {
+
+class ServerLogins final : public LoginChecker {
+ public:
+  ~ServerLogins() override { watch_.Stop(); }
+
+  void Enter() override;
+  void Leave() override;
+  Login Check(const LoginAttempt& attempt) override;
+  void End(std::unique_ptr<LoginTicket> ticket) override;
+  bool Watch(std::function<void()> on_ended) override { return watch_.Start(std::move(on_ended)); }
+  /// No account ends any more.
+  void StopWatching() { watch_.Stop(); }
+
+ private:
+  enum class Verdict : uint8_t { kAccepted, kRefused, kChanged };
+  Verdict Try(const LoginAttempt& attempt, Login* login);
+  Verdict Decide(THD* thd, const LoginAttempt& attempt, Login* login);
+
+  AccountWatch watch_;
+};
+
+}  // namespace rowsocket::engine::server

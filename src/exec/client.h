@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/login.h"
 #include "exec/frontend.h"
 #include "exec/turn.h"
 #include "net/connection.h"
@@ -18,6 +19,7 @@ struct WaitJob;
 /// Events on its socket are noted meanwhile.
 ///
 ///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane -> kNo
+///   kNo -> kLoggingIn -> kNo
 ///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
 enum class Away : uint8_t {
   kNo,
@@ -26,6 +28,7 @@ enum class Away : uint8_t {
   kHeld,         ///< Its finds may have seen what is being committed: its replies wait for the end.
   kInLane,       ///< The lane has its request; replies to earlier requests may leave.
   kHeldInLane,   ///< The lane has its request, and replies to earlier requests are held.
+  kLoggingIn,    ///< The login desk has its login; replies to earlier requests may leave.
 };
 
 struct Client : net::IdleLink {
@@ -47,14 +50,24 @@ struct Client : net::IdleLink {
   bool retired = false;
   bool is_new = false;  ///< Its first byte, which has yet to come, says whether it speaks TLS.
   Away away = Away::kNo;
-  uint32_t active_in = 0;  ///< The last period in which the client sent something (Crew).
+  int64_t connected_ms = 0;
+  uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
+  uint8_t login_failures = 0;  ///< Since the last login that was accepted.
+  /// Given to the login desk when the connection ends; null: it has not logged in with an account.
+  std::unique_ptr<engine::LoginTicket> ticket;
   WaitJob* job = nullptr;  ///< Its job while it is in the lane or in the inbox.
 
   bool is_away() const { return away != Away::kNo; }
   bool is_in_lane() const { return away == Away::kInLane || away == Away::kHeldInLane; }
   bool is_held() const { return away == Away::kHeld || away == Away::kHeldInLane; }
   /// Whether replies to earlier requests may leave while the client is away.
-  bool may_send() const { return away == Away::kNo || away == Away::kInLane; }
+  bool may_send() const {
+    return away == Away::kNo || away == Away::kInLane || away == Away::kLoggingIn;
+  }
+  /// Whether another thread gives the client back, who therefore is not freed before.
+  bool is_elsewhere() const { return is_in_lane() || away == Away::kLoggingIn; }
+  /// The SSL object of the connection; null: what passes is not encrypted.
+  void* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
   /// Whether a full turn has executed none of its items.
   bool is_left() const { return turn.stopped() && turn.stopped_at->input_begin == 0; }
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "net/peer.h"
 
 namespace rowsocket::exec {
 
@@ -46,6 +47,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     return;
   }
   core_.stats.Add(Stat::kConnections);
+  client->connected_ms = core_.clock.now_ms;
   unauthenticated_.Insert(*client, core_.clock.now_ms);
   Touch(*client);
   Remember(std::move(client));
@@ -94,6 +96,27 @@ void ClientTable::Forget(Client& client) {
   count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+ConnectionInfo ClientTable::Describe(const Client& client) const {
+  ConnectionInfo info;
+  const net::Peer peer = net::PeerOf(client.connection.fd());
+  info.mode = core_.context.name;
+  if (const model::Account* const account = client.frontend->account(); account != nullptr)
+    info.account = account->user() + "@" + account->host();
+  info.address = net::AddressText(peer);
+  info.port = peer.port;
+  if (const net::TlsStream* const tls = client.connection.tls(); tls != nullptr) {
+    info.tls_version = tls->version();
+    info.tls_cipher = tls->cipher();
+    info.tls_subject = tls->peer_subject();
+  }
+  info.age_ms = core_.clock.now_ms - client.connected_ms;
+  info.idle_ms = std::max<int64_t>(0, core_.clock.now_ms - client.active_ms());
+  info.requests = client.frontend->answers();
+  info.errors = client.frontend->errors();
+  info.buffered_bytes = client.connection.buffered_bytes();
+  return info;
+}
+
 void ClientTable::CountActive(Client& client) {
   const uint32_t period = core_.context.crew->period();
   if (client.active_in == period) return;
@@ -131,6 +154,7 @@ void ClientTable::Retire(Client& client) {
   client.retired = true;
   if (client.is_held()) held_.Drop(client);
   if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.away = Away::kNo;
+  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
   client.Unlink();
   core_.loop.Remove(client.connection.fd());
   Forget(client);
@@ -191,12 +215,13 @@ void ClientTable::CloseAll() {
 }
 
 // A thread of the lane that has begun with the request of a connection still reads the connection's
-// frontend, so such a connection is freed when its job is back.
+// frontend, so such a connection is freed when its job is back. A login is checked with the help of
+// the connection's socket.
 void ClientTable::FreeRetired() {
   if (retired_.empty()) return;
   std::erase_if(ready_, [](const Client* client) { return client->retired; });
   for (Client* client : retired_) {
-    if (client->is_in_lane())
+    if (client->is_elsewhere())
       orphans_.push_back(client);
     else
       delete client;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exec/client.h"
+#include "exec/connection_list.h"
 #include "exec/held_replies.h"
 #include "exec/worker_context.h"
 #include "net/connection.h"
@@ -38,6 +39,7 @@ class ClientTable {
   ClientTable& operator=(const ClientTable&) = delete;
 
   size_t size() const { return clients_.size(); }
+  const std::vector<Client*>& all() const { return clients_; }
   /// How many connections there are, those on their way here included.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// A connection is on its way here: Add or AddMoved is called next.
@@ -48,6 +50,8 @@ class ClientTable {
   bool MayMove(const Client& client) const;
   /// Takes the client out of the table, for another worker that expects it.
   std::unique_ptr<Client> Release(Client& client);
+  /// What is known about the client, also while it is away.
+  ConnectionInfo Describe(const Client& client) const;
   net::ConnectionContext& connection_context() { return connection_context_; }
 
   /// The clients that have, or may have, requests for the next turn.
@@ -78,7 +82,7 @@ class ClientTable {
   void CloseExpired(int64_t polled_ms);
   void CloseAll();
   void FreeRetired();
-  /// The lane has given back the request of a client that was retired meanwhile.
+  /// The lane or the login desk has given back the request of a client that was retired meanwhile.
   void FreeOrphan(Client& client);
 
  private:
@@ -99,7 +103,7 @@ class ClientTable {
   std::vector<Client*> clients_;  ///< All clients; each knows its place.
   std::vector<Client*> ready_;
   std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.
-  std::vector<Client*> orphans_;  ///< Closed, but the lane has their request.
+  std::vector<Client*> orphans_;  ///< Closed, but the lane or the login desk has their request.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
   int64_t logged_ms_ = -3'600'000;

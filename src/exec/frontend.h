@@ -11,6 +11,8 @@
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -31,6 +33,13 @@ class WriteSet;
 /// engine's request, such as a get of several keys. It lies in the arena of Parse.
 struct ItemDetail {};
 
+/// What a client has sent to log in with an account of the server. The views show memory that may
+/// be written, and is wiped as soon as the login is under way.
+struct Credentials {
+  std::string_view user;
+  std::string_view password;
+};
+
 /// A request of a client, or an object that its frontend needs first.
 struct Item {
   enum class Kind : uint8_t {
@@ -38,13 +47,15 @@ struct Item {
     kOpen,        ///< `names` are to be looked up and become the connection's `index_id`.
     kSilentOpen,  ///< `names` are to be looked up for the frontend; the client gets no answer.
     kRefresh,  ///< What the port's frontends share may be out of date (ServiceSettings::prepare).
-    kRequest,  ///< `request` on `index`.
+    kAuthenticate,  ///< `credentials` are to be checked; no item of the client is before it.
+    kRequest,       ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
   model::Error error;
   uint32_t index_id = 0;
   bool authenticates = false;                 ///< A kReply to a request for access.
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
+  const Credentials* credentials = nullptr;   ///< kAuthenticate; in the arena of Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;                     ///< Also the account of an item that opens.
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
@@ -82,6 +93,17 @@ class Frontend {
 
   /// The account of the connection, whose rights its requests have; null: all rights.
   const model::Account* account() const { return account_.get(); }
+  /// Counts an answer. An item may be answered on any thread, one item of a connection at a time.
+  void CountAnswer(bool is_error) {
+    const auto add = [](std::atomic<uint64_t>& counter, uint64_t count) {
+      counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+    };
+    add(answers_, 1);
+    if (is_error) add(errors_, 1);
+  }
+  uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
+  uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
+
   /// Gives the connection another account. Called while no item of the connection is under way.
   void SetAccount(std::shared_ptr<const model::Account> account) { account_ = std::move(account); }
 
@@ -95,6 +117,13 @@ class Frontend {
   virtual size_t input_bytes_max() const = 0;
   /// Whether the client may send requests yet.
   virtual bool authenticated() const = 0;
+
+  /// The end of the login that a kAuthenticate item asked for: appends the answer. When nothing is
+  /// wrong, the connection has its account by now.
+  virtual void LoginEnded(const model::Error&, base::Buffer& /*out*/) {}
+  /// The account of the connection has ended, and the connection ends: appends what tells the
+  /// client so, as far as the protocol has something for it.
+  virtual void AccountEnded(base::Buffer& /*out*/) {}
 
   /// The outcome of a kOpen or kSilentOpen item; turns a kOpen item into a kReply item.
   virtual void Opened(Item& item, const engine::Outcome& outcome,
@@ -121,6 +150,8 @@ class Frontend {
 
  private:
   std::shared_ptr<const model::Account> account_;
+  std::atomic<uint64_t> answers_{0};
+  std::atomic<uint64_t> errors_{0};
 };
 
 }  // namespace rowsocket::exec

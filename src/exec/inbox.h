@@ -1,5 +1,5 @@
 // Mail from other threads to a worker: new connections, connections that other workers give away,
-// finished lock waits.
+// finished lock waits and logins.
 //
 // Flow: any thread: Put -> the worker wakes up, Take.
 // Threads: Put from any, Take from the worker's.
@@ -12,6 +12,8 @@
 
 #include "base/mutex.h"
 #include "exec/client.h"
+#include "exec/connection_list.h"
+#include "exec/login_desk.h"
 #include "exec/wait_lane.h"
 #include "net/event_loop.h"
 #include "net/unique_fd.h"
@@ -24,6 +26,9 @@ class Inbox {
     std::vector<net::UniqueFd> connections;
     std::vector<std::unique_ptr<Client>> clients;
     WaitJobs jobs;
+    std::vector<std::unique_ptr<LoginJob>> logins;
+    bool accounts_have_ended = false;
+    std::vector<std::shared_ptr<ConnectionList>> lists;
   };
 
   explicit Inbox(net::EventLoop& loop) : loop_(loop) {}
@@ -46,6 +51,27 @@ class Inbox {
     {
       const base::MutexLock lock(mutex_);
       std::move(jobs.begin(), jobs.end(), std::back_inserter(mail_.jobs));
+    }
+    loop_.Wake();
+  }
+  void Put(std::unique_ptr<LoginJob> login) {
+    {
+      const base::MutexLock lock(mutex_);
+      mail_.logins.push_back(std::move(login));
+    }
+    loop_.Wake();
+  }
+  void Put(std::shared_ptr<ConnectionList> list) {
+    {
+      const base::MutexLock lock(mutex_);
+      mail_.lists.push_back(std::move(list));
+    }
+    loop_.Wake();
+  }
+  void PutAccountsHaveEnded() {
+    {
+      const base::MutexLock lock(mutex_);
+      mail_.accounts_have_ended = true;
     }
     loop_.Wake();
   }

@@ -36,7 +36,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
         client.has_requests || item.item.kind == Item::Kind::kRequest || item.item.is_large;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
     client.closes = item.item.closes;
-    goes_on = goes_on && !client.closes;
+    goes_on = goes_on && !client.closes && item.item.kind != Item::Kind::kAuthenticate;
     place.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;

@@ -18,7 +18,11 @@ void LockWaits::ConsumeInput(Client& client) {
   in.Consume(stopped_at->input_begin);
   client.frontend->Rewind();
   client.has_more = true;
-  if (stopped_at->waits) Start(client);
+  if (stopped_at->item.kind == Item::Kind::kAuthenticate) {
+    logins_.Start(client, *stopped_at);
+  } else if (stopped_at->waits) {
+    Start(client);
+  }
   client.turn.stopped_at = nullptr;
 }
 
@@ -83,6 +87,7 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
     if (is_open) {
       client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
       CountAnswer(job.item, job.outcome.error, 0, core_.stats);
+      client.frontend->CountAnswer(/*is_error=*/true);
       client.frontend->Finished(job.item, job.outcome.error);
     } else {
       out.bytes().Append(job.reply());

@@ -10,6 +10,7 @@
 
 #include "exec/client_table.h"
 #include "exec/held_replies.h"
+#include "exec/logins.h"
 #include "exec/wait_lane.h"
 #include "exec/worker_context.h"
 
@@ -17,11 +18,13 @@ namespace rowsocket::exec {
 
 class LockWaits {
  public:
-  LockWaits(WorkerCore& core, ClientTable& clients, HeldReplies& held, WaitJobOwner& owner)
-      : core_(core), clients_(clients), held_(held), owner_(owner) {}
+  LockWaits(WorkerCore& core, ClientTable& clients, HeldReplies& held, Logins& logins,
+            WaitJobOwner& owner)
+      : core_(core), clients_(clients), held_(held), logins_(logins), owner_(owner) {}
 
   /// Takes the items that a turn has executed off the client's input. The request at which the turn
-  /// stopped the client goes to the lane if it waits for a lock.
+  /// stopped the client goes to the lane if it waits for a lock, and to the login desk if it is a
+  /// login.
   void ConsumeInput(Client& client);
   /// The lane is done with a job.
   void Finish(WaitJob& job, engine::Session& session);
@@ -35,6 +38,7 @@ class LockWaits {
   WorkerCore& core_;
   ClientTable& clients_;
   HeldReplies& held_;
+  Logins& logins_;
   WaitJobOwner& owner_;
 };
 

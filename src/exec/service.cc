@@ -44,6 +44,8 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
     doorman_ = std::make_unique<Doorman>(settings.doorman, stats, budget_, context_.log);
     context_.doorman = doorman_.get();
   }
+  context_.logins = settings.logins;
+  context_.hears_anywhere = settings.hears_anywhere;
 }
 
 bool Service::Start(std::string* error) {
@@ -82,6 +84,14 @@ void Service::Stop() {
   for (auto& worker : workers_) worker->Stop();
   if (doorman_ != nullptr) doorman_->Stop();
   listeners_.clear();
+}
+
+void Service::AccountsHaveEnded() {
+  for (auto& worker : workers_) worker->AccountsHaveEnded();
+}
+
+void Service::List(const std::shared_ptr<ConnectionList>& list) {
+  for (auto& worker : workers_) worker->List(list);
 }
 
 bool Service::Assign(net::UniqueFd fd) {

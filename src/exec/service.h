@@ -23,6 +23,8 @@ struct ServiceSettings {
   std::string connections_variable;  ///< How many connections may be open.
   std::string memory_variable;       ///< What connections may hold in buffers.
   bool elastic = false;              ///< Workers rest where fewer do as much: see Crew.
+  LoginDesk* logins = nullptr;       ///< For frontends that let accounts log in.
+  bool hears_anywhere = false;       ///< Passwords are taken from other machines in clear, too.
   bool writes = false;               ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
   /// asks for it. Called by workers, outside of a turn. May be empty.
@@ -54,6 +56,12 @@ class Service {
   /// Returns when all workers have ended.
   /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void Stop();
+
+  /// Accounts have ended: their connections are closed.
+  void AccountsHaveEnded();
+  size_t workers() const { return workers_.size(); }
+  /// Each worker adds its connections to the list.
+  void List(const std::shared_ptr<ConnectionList>& list);
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }
   /// REQUIRES: started.

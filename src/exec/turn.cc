@@ -223,8 +223,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     return true;
   }
   // An item that still opens here has met a lock when its names were looked up: otherwise it would
-  // be a kReply by now.
-  if (item.item.opens()) item.waits = true;
+  // be a kReply by now. A login is checked by another thread.
+  if (!is_reply && item.item.kind != Item::Kind::kRequest) item.waits = true;
   if (item.waits || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
     return true;
@@ -415,6 +415,7 @@ void Turn::FinishItem(const TurnItem& item) {
   const model::Error& answer = is_request ? item.answer : item.item.error;
   CountAnswer(item.item, answer, item.rows, stats_);
   if (item.ran_alone != RanAlone::kNot) stats_.Add(UnmergedStat(item.ran_alone));
+  item.client->frontend->CountAnswer(!answer.ok());
   item.client->frontend->Finished(item.item, answer);
 }
 

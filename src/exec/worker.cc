@@ -31,7 +31,8 @@ Worker::Worker(const WorkerContext& context)
       held_(*context.commits, core_.loop),
       clients_(core_, held_),
       acceptor_(core_, clients_),
-      waits_(core_, clients_, held_, /*owner=*/*this),
+      logins_(core_, clients_, /*owner=*/*this),
+      waits_(core_, clients_, held_, logins_, /*owner=*/*this),
       reader_(core_.context),
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
@@ -112,6 +113,7 @@ void Worker::Loop(engine::Session& session) {
     TakeInbox(session);
     if (batches_ != nullptr) batches_->TakeDone();
     TakeHeld();
+    logins_.EndAccounts();
     if (!clients_.ready().empty()) {
       if (linger_.is_on()) EndLinger(true);
       RunTurn(session);
@@ -249,9 +251,23 @@ bool Worker::GiveIfAsked(Client& client) {
 void Worker::TakeInbox(engine::Session& session) {
   Inbox::Mail mail = inbox_.Take();
   for (net::UniqueFd& fd : mail.connections) clients_.Add(std::move(fd));
-  for (auto& client : mail.clients) clients_.AddMoved(std::move(client));
+  for (auto& client : mail.clients) {
+    // The worker from which it comes may have looked for ended accounts already.
+    logins_.LookAt(*client);
+    clients_.AddMoved(std::move(client));
+  }
   for (auto& job : mail.jobs) waits_.Finish(*job, session);
+  for (auto& job : mail.logins) logins_.Finish(*job);
+  if (mail.accounts_have_ended) logins_.LookForEnded();
+  for (auto& list : mail.lists) AddTo(*list);
   acceptor_.Resume();
+}
+
+void Worker::AddTo(ConnectionList& list) const {
+  std::vector<ConnectionInfo> rows;
+  rows.reserve(clients_.size());
+  for (const Client* const client : clients_.all()) rows.push_back(clients_.Describe(*client));
+  list.Add(std::move(rows));
 }
 
 void Worker::TakeHeld() {

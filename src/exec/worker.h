@@ -9,6 +9,7 @@
 //   Acceptor        taking new ones from the port's listeners
 //   ItemReader      items of work from what was received
 //   BatchCollector  which connections write together, and the batches
+//   Logins          logins on their way to the desk and back, and the end of accounts
 //   LockWaits       requests on their way to the lane and back
 //   HeldReplies     replies that wait for other workers' commits
 //   Inbox           what other threads hand over
@@ -37,6 +38,7 @@
 #include "exec/item_reader.h"
 #include "exec/linger.h"
 #include "exec/lock_waits.h"
+#include "exec/logins.h"
 #include "exec/session_thread.h"
 #include "exec/turn.h"
 #include "exec/wait_lane.h"
@@ -45,10 +47,10 @@
 
 namespace rowsocket::exec {
 
-class Worker final : private WaitJobOwner, private HandshakeOwner {
+class Worker final : private WaitJobOwner, private HandshakeOwner, private LoginOwner {
  public:
   explicit Worker(const WorkerContext& context);
-  /// REQUIRES: the lane has stopped.
+  /// REQUIRES: the lane has stopped, and the login desk has closed.
   ~Worker() override;
 
   /// False when no thread or file descriptor can be had: errno says which.
@@ -61,6 +63,10 @@ class Worker final : private WaitJobOwner, private HandshakeOwner {
   void Adopt(net::UniqueFd fd);
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
+  /// Adds all connections to the list.
+  void List(std::shared_ptr<ConnectionList> list) { inbox_.Put(std::move(list)); }
+  /// Accounts have ended: their connections are closed.
+  void AccountsHaveEnded() { inbox_.PutAccountsHaveEnded(); }
 
   uint32_t connections() const { return clients_.count(); }
   const WorkerLoad& load() const { return core_.load; }
@@ -68,6 +74,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner {
  private:
   void Done(WaitJobs jobs) override;
   void Admitted(std::unique_ptr<Client> client) override;
+  void Done(std::unique_ptr<LoginJob> job) override { inbox_.Put(std::move(job)); }
 
   // The thread (worker.cc).
   void Main(engine::Session* session);
@@ -84,6 +91,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner {
   bool Lingers();
   void EndLinger(bool found);
   void TakeHeld();
+  void AddTo(ConnectionList& list) const;
   void ReleaseIdleTables(engine::Session& session);
   void DescribeTo(engine::Session& session);
 
@@ -99,6 +107,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner {
   HeldReplies held_;
   ClientTable clients_;
   Acceptor acceptor_;
+  Logins logins_;
   LockWaits waits_;
   ItemReader reader_;
   std::unique_ptr<BatchCollector> batches_;  ///< Null on a port that only reads.

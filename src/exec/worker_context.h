@@ -13,6 +13,7 @@
 #include "exec/crew.h"
 #include "exec/doorman.h"
 #include "exec/frontend.h"
+#include "exec/login_desk.h"
 #include "exec/stats.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
@@ -28,6 +29,8 @@ struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
   WaitLane* lane = nullptr;
+  LoginDesk* logins = nullptr;     ///< Null: no frontend asks for logins.
+  bool hears_anywhere = false;     ///< Passwords are taken from other machines in clear, too.
   CommitBoard* commits = nullptr;  ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;

@@ -9,6 +9,7 @@
 
 #include "engine/server/server_log.h"
 #include "exec/commit_board.h"
+#include "login.h"
 #include "plugin/host.h"
 #include "replication.h"
 
@@ -37,6 +38,9 @@ bool PinLibrary() {
          dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
 }
 
+/// How long the table of connections waits for a worker that is in a turn.
+constexpr std::chrono::milliseconds kListWait{2000};
+
 }  // namespace
 
 class Daemon::Running {
@@ -52,9 +56,14 @@ class Daemon::Running {
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                              settings.lock_wait_threads);
+    if (settings.auth_threads != 0 && !StartLogins(settings.auth_threads, error)) return false;
     for (const Port& port : settings.ports) {
       if (!StartPort(port, error)) return false;
     }
+    const auto end_connections = [this] {
+      for (auto& service : services_) service->AccountsHaveEnded();
+    };
+    if (desk_ != nullptr && !checker_.Watch(end_connections)) return NoLoginThread(error);
     return protocol_->StartHousekeeper(*sessions_, error);
   }
 
@@ -72,18 +81,41 @@ class Daemon::Running {
     for (auto& service : services_) service->AskToStop();
     protocol_->StopHousekeeper();
     if (lane_ != nullptr) lane_->Stop();
+    if (desk_ != nullptr) desk_->CloseLogins();
     for (auto& service : services_) service->Stop();
+    checker_.StopWatching();
     services_.clear();
+    desk_.reset();
     lane_.reset();
+  }
+
+  /// Asks all workers; they answer in their own time.
+  std::shared_ptr<exec::ConnectionList> ListConnections() {
+    size_t workers = 0;
+    for (const auto& service : services_) workers += service->workers();
+    auto list = std::make_shared<exec::ConnectionList>(workers);
+    for (const auto& service : services_) service->List(list);
+    return list;
   }
 
   const exec::StatRegistry& stats() const { return stats_; }
   const Protocol& protocol() const { return *protocol_; }
 
  private:
+  bool StartLogins(unsigned threads, std::string* error) {
+    desk_ = std::make_unique<exec::LoginDesk>(checker_, threads);
+    return desk_->Start() || NoLoginThread(error);
+  }
+
+  bool NoLoginThread(std::string* error) const {
+    *error = std::string("cannot start a thread for logins: lower ") + name_ + "_auth_threads";
+    return false;
+  }
+
   bool StartPort(const Port& port, std::string* error) {
     exec::ServiceSettings settings = port.service;
     settings.limits.descriptors_max = DescriptorsForConnections();
+    settings.logins = desk_.get();
     // The service is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
     services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
@@ -101,6 +133,8 @@ class Daemon::Running {
   const std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;
+  engine::server::ServerLogins checker_;
+  std::unique_ptr<exec::LoginDesk> desk_;
   std::vector<std::unique_ptr<exec::Service>> services_;
 };
 
@@ -153,6 +187,16 @@ void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   } catch (const std::system_error&) {
     engine::server::LogWarning("no thread can be had to stop %s: it was waited for", name);
   }
+}
+
+std::vector<exec::ConnectionInfo> Daemon::Connections() {
+  std::shared_ptr<exec::ConnectionList> list;
+  {
+    const base::MutexLock lock(mutex_);
+    if (running_ == nullptr) return {};
+    list = running_->ListConnections();
+  }
+  return list->Await(kListWait);
 }
 
 void Daemon::Show(StatusVariable* var) {

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api.h"
 #include "base/mutex.h"
@@ -27,6 +28,8 @@ class Daemon {
   int Init();
   int Deinit();
   void Show(StatusVariable* var);
+  /// All connections, but those of workers that are busy for very long.
+  std::vector<exec::ConnectionInfo> Connections();
 
   const Descriptor& descriptor() const { return descriptor_; }
 

@@ -1,5 +1,6 @@
 // The declaration of the plugins of this library: one for each protocol's descriptor.
 #include "declare.h"
+#include "plugin/connections_table.h"
 #include "plugin/daemon.h"
 #include "plugin/handlersocket/variables.h"
 #include "plugin/host.h"
@@ -12,6 +13,7 @@ DaemonInfo daemon_info = {static_cast<int>(RunningVersion() << 8)};
 
 Daemon handlersocket(kHandlerSocket);
 Daemon memcached(kMemcached);
+Daemon* const daemons[] = {&handlersocket, &memcached, nullptr};
 
 /// The functions of one daemon: the server calls them without an argument that would tell the
 /// daemon.
@@ -29,4 +31,4 @@ struct Plugin {
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
 
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
-                  DeclarePlugin<Plugin<memcached>>(&daemon_info))
+                  DeclarePlugin<Plugin<memcached>>(&daemon_info), ConnectionsTable(daemons))

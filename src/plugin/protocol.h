@@ -26,6 +26,7 @@ struct Port {
 struct DaemonSettings {
   engine::server::SessionSettings sessions;
   unsigned lock_wait_threads = 64;
+  unsigned auth_threads = 0;  ///< Threads that check logins; 0: no port asks for logins.
   std::vector<Port> ports;
 };
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/secret_text.h"
 #include "exec/write_set.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/tokens.h"
 
 namespace rowsocket::frontend {
 
+using exec::Credentials;
 using exec::Item;
 using handlersocket::Command;
 using model::ErrorCode;
@@ -29,10 +31,20 @@ struct HealthReply : exec::ItemDetail {
   model::Health health;
   std::optional<std::string_view> position;  ///< To be answered instead of `health`.
 };
+
+/// Wipes what the parser has copied of an A that is parsed again later.
+void WipeCopies(const Command& command, std::string_view line) {
+  for (const model::Value& value : {command.auth_key, command.auth_password}) {
+    const std::string_view text = value.is_null() ? std::string_view() : value.text();
+    const bool is_copy = text.data() < line.data() || text.data() >= line.data() + line.size();
+    if (is_copy) base::Wipe(text);
+  }
+}
+
 }  // namespace
 
 HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
-    : settings_(settings), authenticated_(settings.secret.empty()) {
+    : settings_(settings), authenticated_(settings.secret.empty() && !settings.accounts) {
   SetAccount(settings.account);
 }
 
@@ -70,8 +82,11 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
       PrepareOpen(command, item);
       break;
     case Command::Kind::kAuth:
-      if (behind_requests) return {Parsed::kLater, 0};
-      Authenticate(command, item);
+      if (behind_requests) {
+        WipeCopies(command, line.line);
+        return {Parsed::kLater, 0};
+      }
+      Authenticate(command, arena, item);
       break;
     case Command::Kind::kHealth:
       PrepareHealth(command, arena, item);
@@ -86,20 +101,67 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
   return {Parsed::kItem, line.consumed};
 }
 
-void HandlerSocket::Authenticate(Command& command, Item* item) {
-  item->authenticates = true;
-  const bool has_key = !command.auth_key.is_null();
+bool HandlerSocket::IsSecret(const Command& command) const {
+  if (command.auth_key.is_null() || command.auth_names_user) return false;
   const std::string_view key = command.auth_key.text();
+  if (!settings_.secret.empty()) return settings_.secret.Matches(key);
   // Without a secret only the empty key is right, and a wrong key locks the connection out of
   // nothing.
-  const bool matches =
-      has_key && (settings_.secret.empty() ? key.empty() : settings_.secret.Matches(key));
+  return key.empty() && !settings_.accounts;
+}
+
+// False: the line names no account. The first colon ends the name, so that old clients, which send
+// one key, can log in.
+bool HandlerSocket::PrepareLogin(const Command& command, base::Arena& arena, Item* item) const {
+  if (command.auth_key.is_null()) return false;
+  Credentials credentials;
+  const std::string_view key = command.auth_key.text();
+  if (command.auth_names_user) {
+    if (command.auth_password.is_null()) return false;
+    credentials = {key, command.auth_password.text()};
+  } else {
+    const size_t colon = key.find(':');
+    if (colon == std::string_view::npos) return false;
+    credentials = {key.substr(0, colon), key.substr(colon + 1)};
+  }
+  Credentials& kept = arena.Allocate<Credentials>(1)[0];
+  kept = credentials;
+  item->kind = Item::Kind::kAuthenticate;
+  item->credentials = &kept;
+  return true;
+}
+
+void HandlerSocket::LoginEnded(const model::Error& answer, base::Buffer& out) {
+  authenticated_ = answer.ok();
+  if (answer.ok())
+    handlersocket::AppendOk(&out);
+  else
+    handlersocket::AppendError(answer, &out);
+}
+
+void HandlerSocket::AccountEnded(base::Buffer& out) {
+  handlersocket::AppendError({ErrorCode::kUnauth}, &out);
+}
+
+void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* item) {
+  item->authenticates = true;
+  const bool matches = IsSecret(command);
+  const bool has_type = command.auth_names_user || !command.errors.Has(ErrorCode::kAuthtype);
+  if (settings_.accounts && has_type && !matches) {
+    if (PrepareLogin(command, arena, item)) return;
+    item->error.code = ErrorCode::kUnauth;
+    authenticated_ = false;
+    return;
+  }
   if (!matches) command.errors.Add(ErrorCode::kUnauth);
   // "Checked before the key" (spec/handlersocket.md): a wrong type leaves the authorization as it
   // is.
   const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
   item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
-  if (!wrong_type && !settings_.secret.empty()) authenticated_ = item->error.ok();
+  if (wrong_type || settings_.secret.empty()) return;
+  authenticated_ = item->error.ok();
+  // A login that the connection had before counts no more.
+  if (authenticated_) SetAccount(settings_.account);
 }
 
 size_t HandlerSocket::ColumnsOf(uint64_t id) const {

@@ -22,7 +22,8 @@ namespace rowsocket::frontend {
 /// Settings that all connections of one port share. They outlive the connections.
 struct HandlerSocketSettings {
   bool writable = false;
-  base::Secret secret;  ///< Empty: clients need not authenticate.
+  base::Secret secret;    ///< Empty: clients need not authenticate, unless `accounts` is set.
+  bool accounts = false;  ///< `A` takes accounts of the server; without a login, only the secret.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
   TokenSettings tokens;
@@ -44,6 +45,8 @@ class HandlerSocket final : public exec::Frontend {
   void Rewind() override { framer_ = handlersocket::Framer(); }
   size_t input_bytes_max() const override;
   bool authenticated() const override { return authenticated_; }
+  void LoginEnded(const model::Error& answer, base::Buffer& out) override;
+  void AccountEnded(base::Buffer& out) override;
   void Opened(exec::Item& item, const engine::Outcome& outcome,
               std::shared_ptr<engine::Index> index) override;
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
@@ -55,7 +58,10 @@ class HandlerSocket final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
-  void Authenticate(handlersocket::Command& command, exec::Item* item);
+  void Authenticate(handlersocket::Command& command, base::Arena& arena, exec::Item* item);
+  bool PrepareLogin(const handlersocket::Command& command, base::Arena& arena,
+                    exec::Item* item) const;
+  bool IsSecret(const handlersocket::Command& command) const;
   const model::Limits& parse_limits() const;
   size_t ColumnsOf(uint64_t id) const;
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;

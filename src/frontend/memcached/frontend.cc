@@ -75,6 +75,13 @@ bool StoresValue(Verb verb) {
 
 exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_requests,
                                       base::Arena& arena, Item* item) {
+  const bool is_binary = parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary;
+  const bool is_login = shared_.settings.accounts &&
+                        (!is_in_ || (is_binary && parser_.may_begin() && memcached::IsSasl(input)));
+  if (is_login) {
+    if (behind_requests) return {Parsed::kLater, 0};
+    return ParseLogin(input, arena, item);
+  }
   if (!behind_requests) TakeSnapshot();
   Work& work = arena.Allocate<Work>(1)[0];
   const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
@@ -135,6 +142,45 @@ bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
 
 void Memcached::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index>) {
   switch_answer_ = outcome.error;
+}
+
+exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& arena, Item* item) {
+  using Outcome = memcached::LoginStep::Outcome;
+  Work& work = arena.Allocate<Work>(1)[0];
+  const memcached::LoginStep step = memcached::NextLogin(input, &work.command);
+  if (step.outcome == Outcome::kNeedMore) return {Parsed::kNeedMore, 0};
+  item->detail = &work;
+  item->closes = work.command.closes;
+  work.lists_mechanisms = step.outcome == Outcome::kMechanisms;
+  if (step.outcome == Outcome::kCredentials) {
+    item->kind = Item::Kind::kAuthenticate;
+    exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
+    credentials = {step.user, step.password};
+    item->credentials = &credentials;
+    login_dialect_ = work.command.dialect;
+    login_opcode_ = work.command.opcode;
+    login_opaque_ = work.command.opaque;
+  }
+  return {Parsed::kItem, step.consumed};
+}
+
+void Memcached::LoginEnded(const model::Error& answer, base::Buffer& out) {
+  Command command;
+  command.dialect = login_dialect_;
+  command.opcode = login_opcode_;
+  command.opaque = login_opaque_;
+  is_in_ = answer.ok();
+  if (answer.ok()) return memcached::AppendLoggedIn(command, &out);
+  shared_.counters.Add(Stat::kErrors);
+  const bool needs_tls = answer.code == model::ErrorCode::kNeedtls;
+  memcached::AppendError(
+      command, needs_tls ? memcached::Error::kTlsRequired : memcached::Error::kAuthFailure, &out);
+}
+
+// A binary client would take an answer without a request for that to its next request.
+void Memcached::AccountEnded(base::Buffer& out) {
+  if (parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary) return;
+  memcached::AppendError(Command(), memcached::Error::kUnauthenticated, &out);
 }
 
 void Memcached::TakeSnapshot() {

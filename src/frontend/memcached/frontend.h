@@ -15,13 +15,14 @@
 #include "exec/frontend.h"
 #include "frontend/memcached/shared.h"
 #include "frontend/memcached/work.h"
+#include "protocol/memcached/login.h"
 #include "protocol/memcached/parser.h"
 
 namespace rowsocket::frontend {
 
 class Memcached final : public exec::Frontend {
  public:
-  explicit Memcached(MemcachedShared& shared) : shared_(shared) {
+  explicit Memcached(MemcachedShared& shared) : shared_(shared), is_in_(!shared.settings.accounts) {
     SetAccount(shared.settings.account);
   }
 
@@ -32,9 +33,11 @@ class Memcached final : public exec::Frontend {
     if (until_sample_ == kSampleEvery) until_sample_ = 1;  // The sample before was not finished.
   }
   size_t input_bytes_max() const override {
-    return memcached::InputBytesMax(shared_.settings.limits);
+    return is_in_ ? memcached::InputBytesMax(shared_.settings.limits) : memcached::LoginBytesMax();
   }
-  bool authenticated() const override { return true; }
+  bool authenticated() const override { return is_in_; }
+  void LoginEnded(const model::Error& answer, base::Buffer& out) override;
+  void AccountEnded(base::Buffer& out) override;
   void Opened(exec::Item& item, const engine::Outcome& outcome,
               std::shared_ptr<engine::Index> index) override;
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
@@ -47,6 +50,7 @@ class Memcached final : public exec::Frontend {
   void Finished(const exec::Item& item, const model::Error& answer) override;
 
  private:
+  Step ParseLogin(std::string_view input, base::Arena& arena, exec::Item* item);
   void TakeSnapshot();
   void ResolveKeys(base::Arena& arena, Work* work);
   bool AsksForContainer(const Work& work) const;
@@ -68,6 +72,11 @@ class Memcached final : public exec::Frontend {
   std::optional<model::Error> switch_answer_;        ///< For the command at the front of the input.
   bool has_refreshed_ = false;                       ///< For the command at the front of the input.
   uint32_t until_sample_ = 1;
+  bool is_in_;  ///< The client may send more than a login.
+  /// How the answer to the login under way looks.
+  memcached::Dialect login_dialect_ = memcached::Dialect::kText;
+  uint8_t login_opcode_ = 0;
+  uint32_t login_opaque_ = 0;
 };
 
 }  // namespace rowsocket::frontend

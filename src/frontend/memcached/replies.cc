@@ -1,6 +1,7 @@
 #include "frontend/memcached/replies.h"
 
 #include "protocol/memcached/encoder.h"
+#include "protocol/memcached/login.h"
 
 namespace rowsocket::frontend {
 
@@ -123,6 +124,7 @@ void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out) {
   if (!work.refusal.empty()) {
     return memcached::AppendServerError(command, work.refusal_status, work.refusal, &out);
   }
+  if (work.lists_mechanisms) return memcached::AppendMechanisms(command, &out);
   if (work.switches) return AppendContainerName(work, out);
   switch (command.verb) {
     case Verb::kVersion:

@@ -28,6 +28,7 @@ namespace rowsocket::frontend {
 struct MemcachedSettings {
   model::Limits limits;
   bool may_flush = false;
+  bool accounts = false;  ///< Clients have to log in with an account of the server.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
   std::string version;

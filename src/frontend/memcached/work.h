@@ -35,11 +35,12 @@ struct Work : exec::ItemDetail {
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
   std::string_view refusal;             ///< Not empty: the answer, without execution.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
-  bool is_nothing = false;  ///< Bytes that belong to no command: no reply, not counted.
-  bool switches = false;    ///< `get @@name`: changes the connection's container.
-  std::string_view table;   ///< With `switches`, what is answered: the container's table.
-  uint64_t serial = 0;      ///< For requests that may win a mark.
-  int64_t parsed_us = 0;    ///< For requests that are timed.
+  bool is_nothing = false;        ///< Bytes that belong to no command: no reply, not counted.
+  bool lists_mechanisms = false;  ///< The answer is how a client may log in.
+  bool switches = false;          ///< `get @@name`: changes the connection's container.
+  std::string_view table;         ///< With `switches`, what is answered: the container's table.
+  uint64_t serial = 0;            ///< For requests that may win a mark.
+  int64_t parsed_us = 0;          ///< For requests that are timed.
   Tally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 

@@ -17,6 +17,7 @@ bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings*
                                       std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
   settings->lock_wait_threads = variables_.lock_wait_threads;
+  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
   const Mode modes[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_user",
        "handlersocket_threads", variables_.port, variables_.socket, variables_.secret,
@@ -51,10 +52,12 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
   }
   if (!FindAddresses({{}, {}, mode.socket, {}}, addresses, error)) return false;
   for (const net::Address& address : *addresses) {
-    if (mode.secret.empty() && !AdmitsByCertificate(variables_.tls) && !net::IsLoopback(address)) {
+    if (mode.secret.empty() && !variables_.accounts && !AdmitsByCertificate(variables_.tls) &&
+        !net::IsLoopback(address)) {
       *error = "refusing to listen on " + net::ToText(address) + " without a secret: set " +
                mode.secret_variable +
-               ", or set handlersocket_ssl and handlersocket_ssl_client_cert to REQUIRED, or set "
+               " or handlersocket_accounts, or set handlersocket_ssl and "
+               "handlersocket_ssl_client_cert to REQUIRED, or set "
                "handlersocket_address to 127.0.0.1";
       return false;
     }
@@ -75,6 +78,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   frontend->health = engine::server::ReadHealth;
   frontend->position = engine::server::BinlogPosition;
   frontend->has_executed = engine::server::HasExecuted;
+  frontend->accounts = variables_.accounts;
   if (!frontend->secret.Set(mode.secret)) {
     *error = std::string(mode.secret_variable) + " is longer than " +
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";
@@ -89,11 +93,13 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   service.memory_variable = "handlersocket_memory_max_bytes";
   service.elastic = true;
   service.writes = mode.writable;
+  service.hears_anywhere = variables_.accounts_insecure;
   service.listen = variables_.listen;
   service.listen.variables = {"handlersocket_address", mode.port_variable};
   // Where clients must authenticate, the socket is open to all users, as the server's own socket
   // is.
-  if (!mode.secret.empty()) service.listen.unix_mode = 0777;
+  const bool must_authenticate = !mode.secret.empty() || variables_.accounts;
+  if (must_authenticate) service.listen.unix_mode = 0777;
   service.limits = variables_.limits;
   // A handshake ends in time also where clients may take as long as they like to authenticate.
   if (variables_.limits.auth_timeout_s != 0) {
@@ -102,7 +108,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   if (!MakeTls(variables_.tls, "handlersocket", mode.name, &service.doorman.tls, error)) {
     return false;
   }
-  if (frontend->secret.empty()) service.limits.auth_timeout_s = 0;
+  if (!must_authenticate) service.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   frontends_.push_back(std::move(frontend));
   port.make_frontend = [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); };

@@ -22,6 +22,9 @@ struct HandlerSocketVariables {
   unsigned threads_wr = 1;
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
+  bool accounts = false;
+  bool accounts_insecure = false;
+  unsigned auth_threads = 4;
   net::ListenOptions listen;
   TlsVariables tls;
   frontend::TokenSettings tokens;

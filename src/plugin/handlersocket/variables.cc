@@ -25,7 +25,8 @@ unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
 unsigned token_ttl_s;
 unsigned long ssl, ssl_client_cert;
-ServerBool tokens;
+ServerBool tokens, accounts, accounts_insecure;
+unsigned auth_threads;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 
@@ -64,6 +65,9 @@ HandlerSocketVariables TakeVariables() {
   variables.threads_wr = threads_wr;
   variables.lock_wait_threads = lock_wait_threads;
   variables.wrlock_timeout_s = wrlock_timeout_s;
+  variables.accounts = accounts;
+  variables.accounts_insecure = accounts_insecure;
+  variables.auth_threads = auth_threads;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
@@ -108,6 +112,19 @@ MYSQL_SYSVAR_STR(user_wr, user_wr, kReadOnlyString,
                  "Account, as name@host, whose rights the clients of the writing port have; not "
                  "set: all rights",
                  nullptr, nullptr, nullptr);
+MYSQL_SYSVAR_BOOL(
+    accounts, accounts, PLUGIN_VAR_READONLY,
+    "Let clients log in with accounts of the server, by A 1 user:password or A 2 user "
+    "password; a client must log in, or give the secret if one is set",
+    nullptr, nullptr, FALSE);
+MYSQL_SYSVAR_BOOL(accounts_insecure, accounts_insecure, PLUGIN_VAR_READONLY,
+                  "Take the passwords of accounts also over TCP from other machines without TLS, "
+                  "where others can read them",
+                  nullptr, nullptr, FALSE);
+MYSQL_SYSVAR_UINT(auth_threads, auth_threads, PLUGIN_VAR_READONLY,
+                  "Logins that are checked at a time: a login may wait for a name server or an "
+                  "authentication plugin",
+                  nullptr, nullptr, 4, 1, 256, 0);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads of the reading port; 0: one for each core, at least 16", nullptr,
                   nullptr, 0, 0, 3000, 0);
@@ -189,6 +206,9 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(plain_secret_wr),
                               MYSQL_SYSVAR(user),
                               MYSQL_SYSVAR(user_wr),
+                              MYSQL_SYSVAR(accounts),
+                              MYSQL_SYSVAR(accounts_insecure),
+                              MYSQL_SYSVAR(auth_threads),
                               MYSQL_SYSVAR(threads),
                               MYSQL_SYSVAR(threads_wr),
                               MYSQL_SYSVAR(lock_wait_threads),

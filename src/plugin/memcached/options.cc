@@ -89,6 +89,10 @@ bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std
       options->needs_tls = true;
       continue;
     }
+    if (word == "-S") {
+      options->accounts = true;
+      continue;
+    }
     const bool has_value_behind = i + 1 < words.size() && !IsOption(words[i + 1]);
     if (!IsOption(word) || kUnderstood.find(word[1]) == std::string_view::npos) {
       options->unused.emplace_back(word);

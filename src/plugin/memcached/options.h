@@ -1,8 +1,8 @@
 // daemon_memcached_option: the command line of memcached, as configurations of MySQL have it.
 //
 // Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -a MODE, -I SIZE[k|m], and
-// -Z without a value; a value may follow at once or behind blanks. All other options are named in
-// `unused` and have no effect.
+// -S (accounts) and -Z (TLS) without a value; a value may follow at once or behind blanks. All
+// other options are named in `unused` and have no effect.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,7 @@ struct MemcachedOptions {
   std::optional<std::string> address;
   std::optional<std::string> socket;
   std::optional<unsigned> socket_mode;
+  bool accounts = false;
   std::optional<unsigned long long> item_bytes_max;
   bool needs_tls = false;
   std::vector<std::string> unused;

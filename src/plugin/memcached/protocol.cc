@@ -45,6 +45,7 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   }
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
+  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
   exec::ServiceSettings service = MakeService(addresses);
   std::shared_ptr<const model::Account> account;
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {
@@ -62,18 +63,18 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
 void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {
   if (AdmitsByCertificate(variables_.tls)) return;
   for (const net::Address& address : addresses) {
-    if (net::IsLoopback(address)) continue;
+    if (net::IsLoopback(address) || variables_.accounts) continue;
     const std::string text = net::ToText(address);
     if (shared_->settings.account != nullptr) {
       engine::server::LogWarning(
-          "every client that reaches %s has the rights of daemon_memcached_user: the "
-          "protocol has no password",
+          "every client that reaches %s has the rights of daemon_memcached_user: "
+          "daemon_memcached_accounts is OFF",
           text.c_str());
       continue;
     }
     engine::server::LogWarning(
         "every client that reaches %s may read and write all tables that "
-        "innodb_memcache.containers maps: the protocol has no password",
+        "innodb_memcache.containers maps: daemon_memcached_accounts is OFF",
         text.c_str());
   }
 }
@@ -90,7 +91,9 @@ exec::ServiceSettings MemcachedProtocol::MakeService(const std::vector<net::Addr
   service.listen = variables_.listen;
   service.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
   service.limits = variables_.limits;
-  service.limits.auth_timeout_s = 0;
+  if (!variables_.accounts) service.limits.auth_timeout_s = 0;
+  if (variables_.accounts && !variables_.has_socket_mode) service.listen.unix_mode = 0777;
+  service.hears_anywhere = variables_.accounts_insecure;
   service.writes = true;
   service.prepare = [this](engine::Session& session, bool now) {
     if (now)
@@ -124,7 +127,9 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
     variables_.socket = *options.socket;
     variables_.port = "0";
   }
+  variables_.has_socket_mode = options.socket_mode.has_value();
   if (options.socket_mode) variables_.listen.unix_mode = *options.socket_mode;
+  if (options.accounts) variables_.accounts = true;
   if (options.threads) variables_.threads = *options.threads;
   if (options.connections) variables_.limits.connections_max = *options.connections;
   if (options.needs_tls) variables_.tls.mode = net::TlsMode::kRequired;
@@ -150,6 +155,7 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   settings.account = std::move(account);
   settings.limits = variables_.limits;
   settings.may_flush = variables_.may_flush;
+  settings.accounts = variables_.accounts;
   settings.version = "1.6.45";
   settings.threads = variables_.threads;
   settings.socket = variables_.socket;

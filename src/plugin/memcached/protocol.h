@@ -22,7 +22,11 @@ struct MemcachedVariables {
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
   unsigned purge_rows_per_second = 1000;
+  bool accounts = false;
+  bool accounts_insecure = false;
+  unsigned auth_threads = 4;
   bool may_flush = false;
+  bool has_socket_mode = false;  ///< The mode of the socket file was given with -a.
   /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
   const ServerBool* keeps_house_on_replica = nullptr;
   TlsVariables tls;

@@ -21,6 +21,8 @@ char* user;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
+unsigned auth_threads, auth_timeout_s;
+ServerBool accounts, accounts_insecure;
 ServerBool enable_binlog, flush_all, housekeeping_on_replica;
 unsigned long ssl, ssl_client_cert;
 longlong clock_offset_s;
@@ -45,6 +47,10 @@ MemcachedVariables TakeVariables() {
   variables.purge_rows_per_second = purge_rows_per_second;
   variables.may_flush = flush_all;
   variables.tls = {static_cast<net::TlsMode>(ssl), static_cast<ClientCert>(ssl_client_cert)};
+  variables.accounts = accounts;
+  variables.accounts_insecure = accounts_insecure;
+  variables.auth_threads = auth_threads;
+  variables.limits.auth_timeout_s = auth_timeout_s;
   variables.keeps_house_on_replica = &housekeeping_on_replica;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
@@ -66,7 +72,7 @@ void SetClock(MYSQL_THD, SystemVariable*, void* target, const void* save) {
 
 MYSQL_SYSVAR_STR(
     option, option, kReadOnlyString,
-    "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I -Z", nullptr,
+    "Options of memcached's command line, separated by blanks: -p -t -c -l -s -a -I -S -Z", nullptr,
     nullptr, nullptr);
 MYSQL_SYSVAR_STR(
     engine_lib_name, engine_lib_name, kReadOnlyString,
@@ -84,6 +90,21 @@ MYSQL_SYSVAR_STR(user, user, kReadOnlyString,
                  nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", nullptr, nullptr,
                  nullptr);
+MYSQL_SYSVAR_BOOL(accounts, accounts, PLUGIN_VAR_READONLY,
+                  "Clients must log in with an account of the server: ASCII authentication in text "
+                  "and meta, SASL PLAIN in binary",
+                  nullptr, nullptr, FALSE);
+MYSQL_SYSVAR_BOOL(accounts_insecure, accounts_insecure, PLUGIN_VAR_READONLY,
+                  "Take the passwords of accounts also over TCP from other machines without TLS, "
+                  "where others can read them",
+                  nullptr, nullptr, FALSE);
+MYSQL_SYSVAR_UINT(auth_threads, auth_threads, PLUGIN_VAR_READONLY,
+                  "Logins that are checked at a time: a login may wait for a name server or an "
+                  "authentication plugin",
+                  nullptr, nullptr, 4, 1, 256, 0);
+MYSQL_SYSVAR_UINT(auth_timeout, auth_timeout_s, PLUGIN_VAR_READONLY,
+                  "Seconds in which a client must log in where accounts are used; 0: no limit",
+                  nullptr, nullptr, 10, 0, 86400, 0);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads that serve connections; 0: one for each core", nullptr, nullptr, 0, 0,
                   3000, 0);
@@ -159,6 +180,10 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
                               MYSQL_SYSVAR(port),
                               MYSQL_SYSVAR(socket),
                               MYSQL_SYSVAR(user),
+                              MYSQL_SYSVAR(accounts),
+                              MYSQL_SYSVAR(accounts_insecure),
+                              MYSQL_SYSVAR(auth_threads),
+                              MYSQL_SYSVAR(auth_timeout),
                               MYSQL_SYSVAR(threads),
                               MYSQL_SYSVAR(lock_wait_threads),
                               MYSQL_SYSVAR(wrlock_timeout),

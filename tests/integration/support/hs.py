@@ -147,9 +147,9 @@ def find_tokens(index_id, op, keys, limit=None, offset=None, *, within=None, fil
 
 class Client:
     """One connection. address: (host, port), or the path of a UNIX socket. tls: an ssl.SSLContext; by
-    default TLS, over TCP."""
+    default TLS, over TCP. source: the address of this machine from which it comes."""
 
-    def __init__(self, address, timeout_s=None, receive_buffer_bytes=None, tls=None):
+    def __init__(self, address, timeout_s=None, receive_buffer_bytes=None, tls=None, source=None):
         timeout_s = timeout_s or TIMEOUT_S
         if isinstance(address, str):
             self.sock = socket.socket(socket.AF_UNIX)
@@ -159,6 +159,8 @@ class Client:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if receive_buffer_bytes:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        if source:
+            self.sock.bind((source, 0))
         self.timeout_s = timeout_s
         self.sock.settimeout(timeout_s)
         self.buffer = bytearray()

@@ -68,10 +68,12 @@ class Packet:
 class Client:
     """One connection. address: (host, port) or the path of a UNIX socket. tls: an ssl.SSLContext."""
 
-    def __init__(self, address, timeout_s=TIMEOUT_S, tls=None):
+    def __init__(self, address, timeout_s=TIMEOUT_S, tls=None, source=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout_s)
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect(address)
         if family == socket.AF_INET:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -46,7 +46,6 @@
 #include <slave.h>
 #include <sql_i_s.h>
 #include <sql_show.h>
-#include <sql_acl.h>
 #include <sql_audit.h>
 #include <partition_info.h>
 #include <ha_partition.h>

@@ -1,0 +1,60 @@
+// What is known about each connection, collected from the workers that own them, for the table
+// information_schema.ROWSOCKET_CONNECTIONS.
+//
+// Flow:    a list for some workers -> each worker's inbox -> the worker: Add ... the asker: Await
+// Threads: Add on the workers' threads, once each; Await on the asker's.
+// Lifetime: shared, because a worker that is late may add to a list that nobody awaits any more.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace rowsocket::exec {
+
+struct ConnectionInfo {
+  std::string mode;     ///< Of the port: "mode=rd".
+  std::string account;  ///< As SQL shows it: user@host; empty: let in without one.
+  std::string address;
+  uint16_t port = 0;  ///< Of the client; 0 for a UNIX socket.
+  // Empty: what passes is not encrypted, or the client has shown no certificate.
+  std::string tls_version;
+  std::string tls_cipher;
+  std::string tls_subject;
+  int64_t age_ms = 0;
+  int64_t idle_ms = 0;
+  uint64_t requests = 0;
+  uint64_t errors = 0;
+  uint64_t buffered_bytes = 0;
+};
+
+class ConnectionList {
+ public:
+  explicit ConnectionList(size_t workers) : awaited_(workers) {}
+
+  void Add(std::vector<ConnectionInfo> rows) {
+    const base::MutexLock lock(mutex_);
+    std::move(rows.begin(), rows.end(), std::back_inserter(rows_));
+    if (--awaited_ == 0) complete_.NotifyAll();
+  }
+
+  /// Returns what has come by then. A worker that is in a long turn may be missing.
+  std::vector<ConnectionInfo> Await(std::chrono::milliseconds at_most) {
+    base::MutexLock lock(mutex_);
+    complete_.WaitFor(lock, at_most, [this]() REQUIRES(mutex_) { return awaited_ == 0; });
+    return std::exchange(rows_, {});
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::Condition complete_;
+  size_t awaited_ GUARDED_BY(mutex_);
+  std::vector<ConnectionInfo> rows_ GUARDED_BY(mutex_);
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,147 @@
+#include "exec/login_desk.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// How long a thread sleeps where there is nothing to do.
+constexpr std::chrono::hours kAsleepMax{1};
+
+}  // namespace
+
+bool LoginDesk::Start() {
+  try {
+    for (unsigned i = 0; i < threads_max_; ++i) threads_.emplace_back([this] { Main(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
+  const base::MutexLock lock(mutex_);
+  if (is_closed_) return;
+  queue_.push_back(std::move(job));
+  work_.NotifyOne();
+}
+
+void LoginDesk::End(std::unique_ptr<engine::LoginTicket> ticket) {
+  const base::MutexLock lock(mutex_);
+  ended_.push_back(std::move(ticket));
+  work_.NotifyOne();
+}
+
+void LoginDesk::CloseLogins() {
+  base::MutexLock lock(mutex_);
+  is_closed_ = true;
+  queue_.clear();
+  refused_.clear();
+  while (!idle_.WaitFor(lock, kAsleepMax, [this]() REQUIRES(mutex_) { return checking_ == 0; })) {
+  }
+}
+
+void LoginDesk::Stop() {
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+    work_.NotifyAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void LoginDesk::Main() {
+  checker_.Enter();
+  {
+    base::MutexLock lock(mutex_);
+    while (Next(lock)) {
+    }
+  }
+  checker_.Leave();
+}
+
+// Connections that have ended come first: their account may have room for another one then.
+bool LoginDesk::Next(base::Condition::Lock& lock) {
+  if (EndOne(lock) || AnswerRefused(lock) || CheckOne(lock)) return true;
+  if (stopping_) return false;
+  const Clock::time_point until =
+      refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
+  work_.WaitUntil(lock, until, [this]() REQUIRES(mutex_) {
+    return stopping_ || !ended_.empty() || queue_.size() > passed_over_;
+  });
+  return true;
+}
+
+bool LoginDesk::EndOne(base::Condition::Lock& lock) {
+  if (ended_.empty()) return false;
+  std::unique_ptr<engine::LoginTicket> ticket = std::move(ended_.front());
+  ended_.pop_front();
+  lock.Unlock();
+  checker_.End(std::move(ticket));
+  lock.Lock();
+  return true;
+}
+
+bool LoginDesk::AnswerRefused(base::Condition::Lock& lock) {
+  if (refused_.empty() || refused_.begin()->first > Clock::now()) return false;
+  std::unique_ptr<LoginJob> job = std::move(refused_.begin()->second);
+  refused_.erase(refused_.begin());
+  Leave(job->source);
+  ++checking_;
+  lock.Unlock();
+  LoginOwner& owner = *job->owner;
+  owner.Done(std::move(job));
+  lock.Lock();
+  if (--checking_ == 0) idle_.NotifyAll();
+  return true;
+}
+
+void LoginDesk::Leave(const LoginSource& source) {
+  sources_.End(source, base::CoarseNowMs());
+  if (passed_over_ == 0) return;
+  passed_over_ = 0;
+  work_.NotifyOne();
+}
+
+bool LoginDesk::CheckOne(base::Condition::Lock& lock) {
+  const auto found = std::find_if(
+      queue_.begin() + static_cast<ptrdiff_t>(passed_over_), queue_.end(),
+      [this](const std::unique_ptr<LoginJob>& job)
+          REQUIRES(mutex_) { return sources_.Begin(job->source, base::CoarseNowMs()); });
+  passed_over_ = static_cast<size_t>(found - queue_.begin());
+  if (found == queue_.end()) return false;
+  std::unique_ptr<LoginJob> job = std::move(*found);
+  queue_.erase(found);
+  ++checking_;
+  lock.Unlock();
+  const Clock::time_point began = Clock::now();
+  if (!job->is_hopeless) job->login = checker_.Check(job->attempt);
+  const bool is_accepted = job->login.account != nullptr;
+  LoginOwner& owner = *job->owner;
+  if (is_accepted) {
+    const LoginSource source = job->source;
+    owner.Done(std::move(job));
+    lock.Lock();
+    Leave(source);
+  } else {
+    lock.Lock();
+    const int64_t delay_ms = sources_.Fail(job->source, base::CoarseNowMs());
+    if (is_closed_) {
+      sources_.End(job->source, base::CoarseNowMs());
+    } else {
+      refused_.emplace(began + std::chrono::milliseconds(delay_ms), std::move(job));
+      work_.NotifyOne();
+    }
+  }
+  if (--checking_ == 0) idle_.NotifyAll();
+  return true;
+}
+
+}  // namespace rowsocket::exec

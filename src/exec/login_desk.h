@@ -1,0 +1,92 @@
+// Where logins are checked, so that no worker waits for a name server, for an authentication plugin
+// or for the delay by which guessing is slowed.
+//
+// Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once where the login
+//          is accepted, after LoginSources' delay where it is refused
+//          worker: End(ticket), when the connection has ended
+// The delay counts from the beginning of the check, so that it hides how long the check took.
+// Threads: Submit and End from any; a job is the desk's between Submit and Done.
+// Stopping: CloseLogins, and when all tickets are given back, Stop.
+// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source, delays included. Others
+//          wait, in the order in which they came: one a connection.
+// Errors:  a login that cannot be checked is refused.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/login.h"
+#include "exec/login_sources.h"
+
+namespace rowsocket::exec {
+
+struct LoginJob;
+
+/// Gets its jobs back. Done may be called on any thread.
+class LoginOwner {
+ public:
+  virtual ~LoginOwner() = default;
+  virtual void Done(std::unique_ptr<LoginJob> job) = 0;
+};
+
+struct LoginJob {
+  LoginOwner* owner = nullptr;
+  void* client = nullptr;  ///< The owner's note; the desk does not look at it.
+  engine::LoginAttempt attempt;
+  LoginSource source;
+  bool is_hopeless = false;  ///< No account has such a name or password: refused unchecked.
+  engine::Login login;       ///< The outcome.
+};
+
+class LoginDesk {
+ public:
+  LoginDesk(engine::LoginChecker& checker, unsigned threads)
+      : checker_(checker), threads_max_(threads) {}
+  ~LoginDesk() { Stop(); }
+  LoginDesk(const LoginDesk&) = delete;
+  LoginDesk& operator=(const LoginDesk&) = delete;
+
+  /// False where no thread can be had.
+  bool Start();
+  void Submit(std::unique_ptr<LoginJob> job);
+  void End(std::unique_ptr<engine::LoginTicket> ticket);
+  /// Returns when no login is under way; jobs that wait are dropped, and their owners are not told.
+  void CloseLogins();
+  /// Returns when the tickets that were given back are dealt with.
+  void Stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Main();
+  bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
+  bool AnswerRefused(base::Condition::Lock& lock) REQUIRES(mutex_);
+  bool EndOne(base::Condition::Lock& lock) REQUIRES(mutex_);
+  bool CheckOne(base::Condition::Lock& lock) REQUIRES(mutex_);
+  void Leave(const LoginSource& source) REQUIRES(mutex_);
+
+  engine::LoginChecker& checker_;
+  const unsigned threads_max_;
+  std::vector<std::thread> threads_;
+
+  base::Mutex mutex_;
+  base::Condition work_;
+  base::Condition idle_;
+  std::deque<std::unique_ptr<LoginJob>> queue_ GUARDED_BY(mutex_);
+  std::deque<std::unique_ptr<engine::LoginTicket>> ended_ GUARDED_BY(mutex_);
+  /// Refused logins, by when they are answered.
+  std::multimap<Clock::time_point, std::unique_ptr<LoginJob>> refused_ GUARDED_BY(mutex_);
+  LoginSources sources_ GUARDED_BY(mutex_);
+  /// Jobs at the front of the queue whose sources have to wait: nothing has changed for them since.
+  size_t passed_over_ GUARDED_BY(mutex_) = 0;
+  unsigned checking_ GUARDED_BY(mutex_) = 0;
+  bool is_closed_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace rowsocket::exec

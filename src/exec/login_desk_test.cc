@@ -1,0 +1,144 @@
+#include "exec/login_desk.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "exec/test_logins.h"
+#include "exec/test_notification.h"
+#include "model/limits.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Keeps the jobs that come back, in their order.
+class Owner final : public LoginOwner {
+ public:
+  void Done(std::unique_ptr<LoginJob> job) override {
+    const base::MutexLock lock(mutex_);
+    done_.push_back(std::move(job));
+    comes_.NotifyAll();
+  }
+  /// Waits until so many have come back in all.
+  bool Await(size_t count) {
+    base::MutexLock lock(mutex_);
+    return comes_.WaitFor(lock, std::chrono::seconds(20),
+                          [&]() REQUIRES(mutex_) { return done_.size() >= count; });
+  }
+  size_t count() {
+    const base::MutexLock lock(mutex_);
+    return done_.size();
+  }
+  LoginJob& job(size_t i) {
+    const base::MutexLock lock(mutex_);
+    return *done_[i];
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::Condition comes_;
+  std::vector<std::unique_ptr<LoginJob>> done_ GUARDED_BY(mutex_);
+};
+
+class LoginDeskTest : public ::testing::Test {
+ protected:
+  void Start(unsigned threads) {
+    desk_ = std::make_unique<LoginDesk>(checker_, threads);
+    ASSERT_TRUE(desk_->Start());
+  }
+  void Submit(const char* password, uint64_t source, bool is_hopeless = false) {
+    auto job = std::make_unique<LoginJob>();
+    job->owner = &owner_;
+    job->source = {LoginSource::Kind::kIpv4, source};
+    job->attempt.user = TestLogins::kUser;
+    job->is_hopeless = is_hopeless;
+    ASSERT_TRUE(job->attempt.password.Set(password));
+    desk_->Submit(std::move(job));
+  }
+
+  TestLogins checker_;
+  Owner owner_;
+  std::unique_ptr<LoginDesk> desk_;
+};
+
+TEST_F(LoginDeskTest, RightPasswordIsAnsweredWithItsAccount) {
+  Start(1);
+  Submit(TestLogins::kPassword, 1);
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_EQ(checker_.account, owner_.job(0).login.account);
+  desk_->End(std::move(owner_.job(0).login.ticket));
+  desk_->CloseLogins();
+  desk_->Stop();
+  EXPECT_EQ(0, checker_.tickets);
+  EXPECT_EQ(0, checker_.threads);
+}
+
+TEST_F(LoginDeskTest, WrongPasswordIsAnsweredLater) {
+  Start(1);
+  const Clock::time_point began = Clock::now();
+  Submit("wrong", 1);
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_EQ(nullptr, owner_.job(0).login.account);
+  Submit("wrong", 1);
+  ASSERT_TRUE(owner_.Await(2));
+  EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(3 * model::kLoginDelayMs));
+}
+
+TEST_F(LoginDeskTest, DelayKeepsNoThread) {
+  Start(1);
+  Submit("wrong", 1);
+  Submit(TestLogins::kPassword, 2);
+  ASSERT_TRUE(owner_.Await(2));
+  EXPECT_NE(nullptr, owner_.job(0).login.account);
+  EXPECT_EQ(nullptr, owner_.job(1).login.account);
+}
+
+TEST_F(LoginDeskTest, HopelessLoginIsRefusedUnchecked) {
+  Start(1);
+  Submit(TestLogins::kPassword, 1, /*is_hopeless=*/true);
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_EQ(nullptr, owner_.job(0).login.account);
+  EXPECT_EQ(0, checker_.checks);
+}
+
+TEST_F(LoginDeskTest, SlowCheckDelaysNoOtherThread) {
+  Notification may_end;
+  checker_.on_check = [&](const engine::LoginAttempt& attempt) {
+    if (attempt.password.view() == "slow") {
+      EXPECT_TRUE(may_end.Wait());
+    }
+  };
+  Start(2);
+  Submit("slow", 1);
+  Submit(TestLogins::kPassword, 2);
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_NE(nullptr, owner_.job(0).login.account);
+  may_end.Notify();
+  ASSERT_TRUE(owner_.Await(2));
+}
+
+TEST_F(LoginDeskTest, SourceHasFewLoginsUnderWayAndOthersPass) {
+  Start(1);
+  for (uint32_t i = 0; i < model::kLoginsOfSourceMax + 2; ++i) Submit("wrong", 1);
+  Submit(TestLogins::kPassword, 2);
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_NE(nullptr, owner_.job(0).login.account);
+  EXPECT_EQ(static_cast<int>(model::kLoginsOfSourceMax) + 1, checker_.checks);
+  ASSERT_TRUE(owner_.Await(model::kLoginsOfSourceMax + 3));
+}
+
+TEST_F(LoginDeskTest, ClosingDropsWhatWaits) {
+  Start(1);
+  for (uint32_t i = 0; i < model::kLoginsOfSourceMax + 2; ++i) Submit("wrong", 1);
+  desk_->CloseLogins();
+  const size_t count = owner_.count();
+  Submit("wrong", 2);
+  desk_->Stop();
+  EXPECT_EQ(count, owner_.count());
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

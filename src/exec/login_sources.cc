@@ -1,0 +1,75 @@
+#include "exec/login_sources.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace rowsocket::exec {
+
+LoginSource LoginSource::Of(const net::Peer& peer) {
+  LoginSource source;
+  if (peer.is_unix) {
+    source.kind = Kind::kUser;
+    source.number = peer.uid;
+  } else if (peer.address.ss_family == AF_INET6) {
+    sockaddr_in6 wide{};
+    memcpy(&wide, &peer.address, sizeof(wide));
+    source.kind = Kind::kIpv6;
+    memcpy(&source.number, wide.sin6_addr.s6_addr, sizeof(source.number));
+  } else {
+    sockaddr_in plain{};
+    memcpy(&plain, &peer.address, sizeof(plain));
+    source.number = plain.sin_addr.s_addr;
+  }
+  return source;
+}
+
+bool LoginSources::Begin(const LoginSource& source, int64_t now_ms) {
+  if (const auto found = places_.find(source); found != places_.end()) {
+    Entry& entry = *found->second;
+    if (entry.under_way == model::kLoginsOfSourceMax) return false;
+    if (now_ms - entry.failed_ms > model::kLoginForgetMs) entry.failures = 0;
+    ++entry.under_way;
+    return true;
+  }
+  if (places_.size() >= model::kLoginSourcesMax && !MakeRoom()) return false;
+  entries_.push_front({source, 1, 0, now_ms});
+  places_.emplace(source, entries_.begin());
+  return true;
+}
+
+// Where no source may be forgotten yet, the one that failed longest ago is: the table stays as
+// large as it is, and an attacker with thousands of networks is not slowed by it.
+bool LoginSources::MakeRoom() {
+  const auto unused = std::find_if(entries_.begin(), entries_.end(),
+                                   [](const Entry& entry) { return entry.under_way == 0; });
+  if (unused == entries_.end()) return false;
+  places_.erase(unused->source);
+  entries_.erase(unused);
+  return true;
+}
+
+int64_t LoginSources::Fail(const LoginSource& source, int64_t now_ms) {
+  const auto place = places_.at(source);
+  Entry& entry = *place;
+  const uint32_t doublings = std::min(entry.failures, model::kLoginDelayDoublingsMax);
+  ++entry.failures;
+  entry.failed_ms = now_ms;
+  entries_.splice(entries_.end(), entries_, place);
+  return model::kLoginDelayMs << doublings;
+}
+
+void LoginSources::End(const LoginSource& source, int64_t now_ms) {
+  const auto found = places_.find(source);
+  Entry& entry = *found->second;
+  --entry.under_way;
+  const bool is_old = now_ms - entry.failed_ms > model::kLoginForgetMs;
+  if (entry.under_way != 0 || (entry.failures != 0 && !is_old)) return;
+  entries_.erase(found->second);
+  places_.erase(found);
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,132 @@
+#include "exec/logins.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/secret_text.h"
+#include "net/peer.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// Whether an account may have the name, so that the server is asked. Names go into logs.
+bool MayBeUser(std::string_view user) {
+  return !user.empty() && user.size() <= model::kUserBytesMax &&
+         std::none_of(user.begin(), user.end(), base::IsControl);
+}
+
+}  // namespace
+
+// A password that everybody on the way could read is not even looked at.
+bool Logins::MayHear(const Client& client, const net::Peer& peer) const {
+  return peer.is_local || client.tls() != nullptr || core_.context.hears_anywhere;
+}
+
+void Logins::Start(Client& client, const TurnItem& item) {
+  const net::Peer peer = net::PeerOf(client.connection.fd());
+  const bool is_heard = MayHear(client, peer);
+  try {
+    if (is_heard) Submit(client, item, peer);
+  } catch (const std::bad_alloc&) {
+    clients_.Lose(client, Loss::kMemory);
+  }
+  const Credentials& credentials = *item.item.credentials;
+  base::Wipe(credentials.user);
+  base::Wipe(credentials.password);
+  base::Buffer& in = client.connection.in();
+  const size_t bytes = item.input_end - item.input_begin;
+  base::Wipe(in.view().substr(0, bytes));
+  in.Consume(bytes);
+  in.WipeUnused();
+  if (!is_heard) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
+}
+
+void Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer) {
+  auto job = std::make_unique<LoginJob>();
+  const Credentials& credentials = *item.item.credentials;
+  job->owner = &owner_;
+  job->client = &client;
+  job->source = LoginSource::Of(peer);
+  engine::LoginAttempt& attempt = job->attempt;
+  attempt.fd = client.connection.fd();
+  attempt.tls = client.tls();
+  attempt.is_unix = peer.is_unix;
+  attempt.address = peer.address;
+  attempt.port = peer.port;
+  const bool fits = MayBeUser(credentials.user) && attempt.password.Set(credentials.password);
+  job->is_hopeless = !fits;
+  if (fits) attempt.user = credentials.user;
+  client.away = Away::kLoggingIn;
+  client.connection.SetInputHeld(true);
+  core_.context.logins->Submit(std::move(job));
+}
+
+void Logins::Finish(LoginJob& job) {
+  Client& client = *static_cast<Client*>(job.client);
+  client.away = Away::kNo;
+  if (client.retired) {
+    if (job.login.ticket != nullptr) core_.context.logins->End(std::move(job.login.ticket));
+    return clients_.FreeOrphan(client);
+  }
+  client.connection.SetInputHeld(false);
+  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
+  client.ticket = std::move(job.login.ticket);
+  const bool is_accepted = job.login.account != nullptr;
+  if (is_accepted) client.frontend->SetAccount(std::move(job.login.account));
+  LookAt(client);
+  client.login_failures = is_accepted ? 0 : client.login_failures + 1;
+  const model::ErrorCode error = is_accepted ? model::ErrorCode::kNone : model::ErrorCode::kUnauth;
+  Answer(client, {error}, client.login_failures == model::kLoginFailuresMax);
+}
+
+void Logins::Answer(Client& client, model::Error answer, bool closes) {
+  client.frontend->CountAnswer(!answer.ok());
+  core_.stats.Add(Stat::kAuthsTried);
+  core_.stats.Add(answer.ok() ? Stat::kAuths : Stat::kAuthsFailed);
+  if (!answer.ok()) core_.stats.Add(ErrorStat(answer.code));
+  try {
+    net::GatedOutput& out = client.connection.out();
+    client.frontend->LoginEnded(answer, out.bytes());
+    out.OpenGate();
+  } catch (const std::bad_alloc&) {
+    return clients_.Lose(client, Loss::kMemory);
+  }
+  client.has_more = !closes;
+  if (closes) client.connection.Finish();
+  clients_.ComeBack(client);
+}
+
+void Logins::EndAccounts() {
+  if (!may_have_ended_) return;
+  may_have_ended_ = false;
+  std::vector<Client*> ended;
+  for (Client* const client : clients_.all()) {
+    if (HasEnded(*client)) ended.push_back(client);
+  }
+  for (Client* const client : ended) {
+    if (client->is_away())
+      may_have_ended_ = true;
+    else
+      End(*client);
+  }
+}
+
+// Requests that were received and not executed yet get no answer but this one.
+void Logins::End(Client& client) {
+  try {
+    net::GatedOutput& out = client.connection.out();
+    client.frontend->AccountEnded(out.bytes());
+    out.OpenGate();
+  } catch (const std::bad_alloc&) {
+    return clients_.Lose(client, Loss::kMemory);
+  }
+  core_.context.logins->End(std::move(client.ticket));
+  client.has_more = false;
+  client.connection.Finish();
+  clients_.Send(client);
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,51 @@
+// How the connections of a worker log in with an account of the server: to the login desk with what
+// the client has sent, and back with the answer. And how they end when their account does.
+//
+// Flow:   behind a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
+//         the worker is told that accounts have ended: EndAccounts, until none is left
+// Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
+// Errors: where memory runs out the connection is lost.
+#pragma once
+
+#include <memory>
+
+#include "exec/client_table.h"
+#include "exec/login_desk.h"
+#include "exec/worker_context.h"
+
+namespace rowsocket::exec {
+
+class Logins {
+ public:
+  Logins(WorkerCore& core, ClientTable& clients, LoginOwner& owner)
+      : core_(core), clients_(clients), owner_(owner) {}
+
+  /// Takes the kAuthenticate item at the front of the client's input off it, and wipes it there.
+  void Start(Client& client, const TurnItem& item);
+  /// The desk is done with a job.
+  void Finish(LoginJob& job);
+
+  /// Accounts have ended: connections of such an account are to be closed.
+  void LookForEnded() { may_have_ended_ = true; }
+  /// The client is new here, or its account is.
+  void LookAt(const Client& client) { may_have_ended_ = may_have_ended_ || HasEnded(client); }
+  /// Closes these connections, except those that are away, which follow when they are back.
+  void EndAccounts();
+
+ private:
+  static bool HasEnded(const Client& client) {
+    const model::Account* const account = client.frontend->account();
+    return client.ticket != nullptr && account != nullptr && account->ended();
+  }
+  bool MayHear(const Client& client, const net::Peer& peer) const;
+  void Submit(Client& client, const TurnItem& item, const net::Peer& peer);
+  void Answer(Client& client, model::Error answer, bool closes);
+  void End(Client& client);
+
+  WorkerCore& core_;
+  ClientTable& clients_;
+  LoginOwner& owner_;
+  bool may_have_ended_ = false;
+};
+
+}  // namespace rowsocket::exec

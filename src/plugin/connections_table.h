@@ -1,0 +1,16 @@
+// information_schema.ROWSOCKET_CONNECTIONS: the connections of all ports of both plugins.
+//
+// Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
+// process list.
+#pragma once
+
+#include "api.h"
+
+namespace rowsocket::plugin {
+
+class Daemon;
+
+/// The declaration of the table. `daemons` ends with a null pointer, and is static.
+st_maria_plugin ConnectionsTable(Daemon* const* daemons);
+
+}  // namespace rowsocket::plugin

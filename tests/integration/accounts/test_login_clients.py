@@ -1,0 +1,85 @@
+"""Clients and tests of other projects log in."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import logins
+import mc_clients
+import mc_suites
+import third_party
+from server import Server, wait_until
+
+pytestmark = pytest.mark.ours
+
+
+@pytest.fixture(scope="module")
+def served(request):
+    """A server on which the users of memcached's own test may use the default container."""
+    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server.start(logins.OPTIONS)
+    sql = logins.prepare(server)
+    for user, password in (("foo", "bar"), ("baaaz", "quux")):
+        sql.run(f"CREATE USER {user}@'127.%' IDENTIFIED BY '{password}'")
+        sql.run(f"GRANT ALL ON *.* TO {user}@'127.%'")
+    client = logins.connect_mc(server)
+    assert logins.log_in_mc(client, "foo", "bar") == b"STORED"
+    wait_until(lambda: client.set("ready", b"x") == b"STORED", what="the default container")
+    yield server
+    server.remove()
+
+
+def test_ascii_authentication_of_memcached(served):
+    """memcached's own t/ascii-auth.t."""
+    path = mc_suites.script_path("ascii-auth")
+    done = subprocess.run(
+        ["perl", f"-I{third_party.HERE}", f"-I{path.parent}/lib", "-MOutsideServer", str(path)],
+        stdin=subprocess.DEVNULL, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        timeout=60, check=False, env={**os.environ, "MEMCACHED": f"127.0.0.1:{served.env['MEMCACHED_PORT']}"})
+    script = mc_suites.Script("ascii-auth", done.returncode, done.stdout)
+    assert script.complete and not script.failed and script.passed == 9, script.printed
+
+
+def binary_client(module, server, password):
+    if module == "bmemcached":
+        with third_party.making("python-memcached") as (folder, empty):
+            if empty:
+                third_party.fetch(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", empty,
+                                  *mc_clients.PYTHON_PACKAGES)
+        program, environment = sys.executable, {"PYTHONPATH": str(folder)}
+    else:
+        root = third_party.debian_packages("pylibmc", mc_clients.PYLIBMC_PACKAGES)
+        program = "/usr/bin/python3"
+        environment = {"PYTHONPATH": str(root / "usr/lib/python3/dist-packages"),
+                       "LD_LIBRARY_PATH": third_party.libraries_of(root)}
+    printed = third_party.run(program, third_party.HERE / "log_in_memcached.py", module,
+                              server.env["MEMCACHED_PORT"], "foo", password,
+                              env={**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"})
+    return json.loads(printed.splitlines()[-1])
+
+
+@pytest.mark.parametrize("module", ["bmemcached", "pylibmc"])
+def test_binary_client_logs_in_by_sasl(served, module):
+    assert binary_client(module, served, "bar") == [True, "stored", True]
+    refused = binary_client(module, served, "wrong")
+    assert "stored" not in refused and refused[0] is not True
+
+
+def test_perl_client_sends_name_and_password(served, tmp_path):
+    """Net::HandlerSocket's auth has a type of its own: an HT in the key makes two tokens of it."""
+    environment = third_party.perl_client()
+    program = tmp_path / "login.pl"
+    program.write_text("""
+        use strict; use warnings; use Net::HandlerSocket;
+        for my $login (["app:right", "1"], ["app\\tright", "2"], ["app:wrong", "1"]) {
+            my $client = new Net::HandlerSocket({ host => "127.0.0.1", port => $ARGV[0] });
+            print $client->auth($login->[0], $login->[1]), " ",
+                $client->open_index(0, "g", "t", "PRIMARY", "id,v"), "\\n";
+        }
+    """)
+    printed = third_party.run("perl", program, served.env["HS_PORT"], env=environment)
+    first, second, third = (line.split() for line in printed.splitlines())
+    assert first == second == ["0", "0"] and third[0] != "0" and third[1] != "0"

@@ -1,0 +1,88 @@
+"""Passwords of accounts that come by another address than loopback: the test's own network, which is this
+machine alone, has one."""
+
+import contextlib
+import ctypes
+import os
+import subprocess
+
+import pytest
+
+import hs
+import logins
+import mc
+from hs import OK, refused
+from logins import UNAUTH
+
+pytestmark = pytest.mark.ours
+
+FAR = "192.0.2.1"
+CLONE_NEWNET = 0x40000000
+
+
+@contextlib.contextmanager
+def network_of_its_own():
+    """This thread and the processes that it starts have a network without a way out."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def check(result):
+        if result != 0:
+            raise OSError(ctypes.get_errno(), "no network of its own")
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        check(libc.unshare(CLONE_NEWNET))
+        try:
+            for words in (("link", "set", "lo", "up"), ("address", "add", f"{FAR}/32", "dev", "lo")):
+                subprocess.run(["ip", *words], check=True, capture_output=True)
+            yield
+        finally:
+            check(libc.setns(before, CLONE_NEWNET))
+    finally:
+        os.close(before)
+
+
+@pytest.fixture
+def start(make_server):
+    """start(options): a server that clients reach at FAR, and its account for them."""
+    with network_of_its_own():
+        def started(*options):
+            server = make_server(options=[*logins.OPTIONS, "--handlersocket-address=0.0.0.0",
+                                          "--daemon-memcached-address=0.0.0.0", *options])
+            logins.prepare(server).run(f"CREATE USER far@'{FAR}' IDENTIFIED BY 'right'")
+            return server
+        yield started
+
+
+def far(server):
+    return server.connect((FAR, int(server.env["HS_PORT_WR"])), source=FAR)
+
+
+def far_mc(server):
+    client = mc.Client((FAR, int(server.env["MEMCACHED_PORT"])), source=FAR)
+    server.clients.append(client)
+    return client
+
+
+def test_password_without_tls_is_not_looked_at(start):
+    server = start()
+    for password in ("right", "wrong"):
+        client = far(server)
+        client.send_raw(hs.line("A", 2, "far", password) + b"P\t0\tg\tt\t\tid\n")
+        assert client.recv() == refused(3, "needtls") and client.at_end()
+    client = far(server)
+    assert client.auth("far:right") == refused(3, "needtls") and client.at_end()
+    cached = far_mc(server)
+    assert logins.log_in_mc(cached, "far", "right") == b"CLIENT_ERROR TLS required" and cached.is_closed()
+    cached = far_mc(server)
+    assert logins.sasl(cached, "far", "right").status == 0x20 and cached.is_closed()
+    sql = server.sql()
+    assert sql.status("Handlersocket_errors_needtls") == 3
+    assert sql.status("Aborted_connects") == 0
+    assert logins.log_in(server, "app", "right")[1] == OK
+
+
+def test_password_without_tls_where_that_is_allowed(start):
+    server = start("--handlersocket-accounts-insecure=ON", "--daemon-memcached-accounts-insecure=ON")
+    assert far(server).request("A", 2, "far", "right") == OK
+    assert far(server).request("A", 2, "far", "wrong") == UNAUTH
+    assert logins.log_in_mc(far_mc(server), "far", "right") == b"STORED"

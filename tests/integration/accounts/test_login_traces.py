@@ -1,0 +1,197 @@
+"""What logins leave behind: events for audit plugins, lines in the log, counters; and no password anywhere."""
+
+import pathlib
+import re
+
+import pytest
+
+import hs
+import logins
+from hs import OK
+from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
+from server import Server, wait_until
+
+pytestmark = pytest.mark.ours
+
+PASSWORD = "Sehr-Geheim-0815"
+
+
+@pytest.fixture(scope="module")
+def watched(request):
+    """A server with an audit plugin and a general log."""
+    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server.start([*logins.OPTIONS, "--plugin-load-add=server_audit", "--server-audit-logging=ON",
+                  "--plugin-load-add=auth_ed25519", "--general-log=ON", "--slow-query-log=ON", "--long-query-time=0",
+                  f"--general-log-file={server.directory}/general.log",
+                  f"--slow-query-log-file={server.directory}/slow.log",
+                  f"--server-audit-file-path={server.directory}/audit.log"])
+    sql = logins.prepare(server)
+    # The statement that makes the account has the password, so that no log may have the statement.
+    sql.run("SET SESSION sql_log_off = 1, SESSION slow_query_log = 0")
+    sql.run("CREATE USER secretive@'127.%%' IDENTIFIED VIA ed25519 USING PASSWORD(%s) OR mysql_native_password"
+            " USING PASSWORD(%s)", PASSWORD, PASSWORD)
+    yield server
+    server.remove()
+
+
+def written(server, name):
+    path = pathlib.Path(server.directory) / name
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def events(server, user):
+    """(kind, connection, error) of the audit plugin's lines about a user."""
+    found = re.findall(rf"^[^,]*,[^,]*,{user},127[^,]*,(\d+),0,(\w+),,,(\d+)", written(server, "audit.log"), re.M)
+    return [(kind, int(number), int(error)) for number, kind, error in found]
+
+
+def test_audit_plugins_see_connections(watched):
+    watched.sql().run("CREATE OR REPLACE USER seen@'127.%' IDENTIFIED BY 'p'")
+    client, answer = log_in(watched, "seen", "p")
+    assert answer == OK
+    [(kind, connection, error)] = events(watched, "seen")
+    assert (kind, error) == ("CONNECT", 0)
+    client.close()
+    wait_until(lambda: len(events(watched, "seen")) == 2, what="the end of the connection")
+    assert events(watched, "seen")[1] == ("DISCONNECT", connection, 0)
+    assert log_in(watched, "seen", "wrong")[1] == UNAUTH
+    assert [event[::2] for event in events(watched, "seen")[2:]] == [("FAILED_CONNECT", 1045)]
+    watched.sql().run("ALTER USER seen@'127.%' ACCOUNT LOCK")
+    assert log_in(watched, "seen", "p")[1] == UNAUTH
+    assert [event[::2] for event in events(watched, "seen")[3:]] == [("FAILED_CONNECT", 4151)]
+
+
+def test_library_asks_for_accounts_unseen(watched):
+    """The accounts in use are looked at ten times a second, by SQL that no log shows."""
+    _, answer = log_in(watched, "app", "right")
+    assert answer == OK
+    client, _ = log_in(watched, "secretive", PASSWORD)
+    watched.sql().run("DROP USER IF EXISTS seen@'127.%'")
+    for name in ("general.log", "slow.log", "audit.log"):
+        assert "SHOW CREATE USER" not in written(watched, name)
+    processes = watched.sql().rows("SHOW FULL PROCESSLIST")
+    assert not [row for row in processes if b"SHOW CREATE USER" in (row[7] or b"")]
+
+
+def test_reasons_are_in_the_log(watched):
+    sql = watched.sql()
+    for user, setup, reason in (
+            ("locked", "ACCOUNT LOCK", "locked"), ("expired", "PASSWORD EXPIRE", "expired"),
+            ("hourly", "WITH MAX_QUERIES_PER_HOUR 5", "an hour")):
+        sql.run(f"CREATE OR REPLACE USER {user}@'127.%' IDENTIFIED BY 'p' {setup}")
+        assert log_in(watched, user, "p")[1] == UNAUTH
+        lines = [line for line in watched.log().splitlines() if f"'{user}'" in line]
+        assert len(lines) == 1 and reason in lines[0], lines
+    assert log_in(watched, "unknown", "p")[1] == UNAUTH
+    assert "unknown" in watched.log()
+
+
+def test_counters(watched):
+    sql = watched.sql()
+    before = {name: sql.status(name) for name in (
+        "Handlersocket_auths", "Handlersocket_auths_tried", "Handlersocket_auths_failed",
+        "Daemon_memcached_auths_tried", "Daemon_memcached_auths_failed", "Aborted_connects")}
+    assert log_in(watched, "app", "right")[1] == OK
+    assert log_in(watched, "app", "wrong")[1] == UNAUTH
+    client = connect_mc(watched)
+    assert log_in_mc(client, "app", "wrong").startswith(b"CLIENT_ERROR")
+    assert log_in_mc(client, "app", "right") == b"STORED"
+    assert {name: sql.status(name) - old for name, old in before.items()} == {
+        "Handlersocket_auths": 1, "Handlersocket_auths_tried": 2, "Handlersocket_auths_failed": 1,
+        "Daemon_memcached_auths_tried": 2, "Daemon_memcached_auths_failed": 1, "Aborted_connects": 2}
+    stats = client.stats()
+    assert int(stats["auth_cmds"]) >= 2 and int(stats["auth_errors"]) >= 1
+
+
+def test_no_log_and_no_variable_has_a_password(watched):
+    client, answer = log_in(watched, "secretive", PASSWORD)
+    assert answer == OK
+    assert log_in(watched, "secretive", PASSWORD + "x")[1] == UNAUTH
+    assert log_in_mc(connect_mc(watched), "secretive", PASSWORD) == b"STORED"
+    sql = watched.sql()
+    places = {query: repr(sql.rows(query)) for query in (
+        "SHOW GLOBAL VARIABLES LIKE 'handlersocket%'", "SHOW GLOBAL STATUS LIKE '%socket%'",
+        "SHOW FULL PROCESSLIST")}
+    places["error log"] = watched.log()
+    for name in ("general.log", "slow.log", "audit.log"):
+        places[name] = written(watched, name)
+        assert "secretive" in places[name] or name == "slow.log"
+    for place, text in places.items():
+        assert PASSWORD not in text, place
+
+
+def places_in_memory(pid, needle):
+    """The writable memory of the process that holds the bytes, as lines of its map."""
+    found = []
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            begin, end, mode = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            if not mode.startswith("rw"):
+                continue
+            at, end = int(begin, 16), int(end, 16)
+            while at < end:
+                size = min(end - at, 1 << 24)
+                memory.seek(at)
+                try:
+                    piece = memory.read(size + len(needle))
+                except OSError:
+                    break
+                found += [line.strip()] * (needle in piece)
+                at += size
+    return found
+
+
+@pytest.mark.parametrize("way", ["type 1", "type 2", "escaped", "byte by byte", "text", "binary", "wrong", "pipelined"])
+def test_memory_keeps_no_password(make_server, way):
+    """The account's password reaches the server by the sockets of this library alone: it is made from a hash."""
+    server = make_server(options=[*logins.OPTIONS, "--plugin-load-add=auth_ed25519"])
+    sql = logins.prepare(server)
+    password = "Nadel-im-Heu-4711" + ("\t\x01" if way == "escaped" else "")
+    hashed = "*" + native_hash(password)
+    sql.run(f"CREATE USER needle@'127.%' IDENTIFIED BY PASSWORD '{hashed}'")
+    client = connect_mc(server) if way in ("text", "binary") else connect(server)
+    if way == "type 1":
+        assert client.auth(f"needle:{password}") == OK
+    elif way in ("type 2", "escaped"):
+        assert client.request("A", 2, "needle", password) == OK
+    elif way == "byte by byte":
+        for byte in hs.line("A", 2, "needle", password):
+            client.send_raw(bytes((byte,)))
+        assert client.recv() == OK
+    elif way == "pipelined":
+        client.send_raw(b"x" * 3000 + b"\n" + hs.line("A", 2, "needle", password) + b"y" * 3000 + b"\n")
+        client.recv()
+        assert client.recv() == OK
+    elif way == "text":
+        assert log_in_mc(client, "needle", password) == b"STORED"
+    elif way == "binary":
+        assert sasl(client, "needle", password).status == 0
+    else:
+        assert client.request("A", 2, "needle", password + "-wrong") == UNAUTH
+    assert places_in_memory(server.pid, b"needle")
+    assert places_in_memory(server.pid, b"im-Heu-4711") == []
+
+
+def native_hash(password):
+    import hashlib
+    return hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
+
+
+def resident_kib(server):
+    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
+        return next(int(text.split()[1]) for text in status if text.startswith("VmRSS"))
+
+
+def test_logins_leave_no_memory_behind(make_server):
+    server = make_server(options=logins.OPTIONS)
+    logins.prepare(server)
+    address = ("127.0.0.1", int(server.env["HS_PORT_WR"]))
+
+    def many(count):
+        for _ in range(count):
+            with hs.Client(address) as client:
+                assert client.request("A", 2, "app", "right") == OK
+    many(1000)
+    before = resident_kib(server)
+    many(2000)
+    assert resident_kib(server) < before + 2000

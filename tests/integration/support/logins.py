@@ -1,0 +1,65 @@
+"""Servers whose clients log in with accounts, and clients that do so from sources of their own."""
+
+import itertools
+import struct
+
+import hs
+import mc
+from hs import refused
+
+UNAUTH = refused(3, "unauth")
+OPTIONS = ["--handlersocket-accounts=ON", "--daemon-memcached-accounts=ON"]
+
+_sources = itertools.count(256)
+
+
+def fresh_source():
+    """An address of this machine from which no login has failed yet."""
+    number = next(_sources)
+    return f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+
+def prepare(server):
+    """A table for the tests, and an account that may read and write it."""
+    sql = server.sql()
+    sql.run("CREATE DATABASE g")
+    sql.run("CREATE TABLE g.t (id INT PRIMARY KEY, v VARCHAR(20))")
+    sql.run("INSERT INTO g.t VALUES (1, 'one')")
+    sql.run("CREATE USER app@'127.%' IDENTIFIED BY 'right'")
+    sql.run("GRANT ALL ON g.* TO app@'127.%'")
+    return sql
+
+
+def connect(server, port="HS_PORT_WR", source=None):
+    """A HandlerSocket client of a source of its own."""
+    return server.connect(("127.0.0.1", int(server.env[port])), source=source or fresh_source())
+
+
+def log_in(server, user, password, source=None):
+    """(client, its answer) of A 2."""
+    client = connect(server, source=source)
+    return client, client.request("A", 2, user, password)
+
+
+def is_in(client):
+    """Whether the client may send requests."""
+    answer = client.open_index(0, "g", "t", "", "id,v")
+    assert answer in (hs.OK, UNAUTH), answer
+    return answer == hs.OK
+
+
+def connect_mc(server, source=None):
+    client = mc.Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"])), source=source or fresh_source())
+    server.clients.append(client)
+    return client
+
+
+def log_in_mc(client, user, password):
+    """The answer to memcached's ASCII authentication."""
+    data = f"{user} {password}".encode()
+    return client.command(f"set auth 0 0 {len(data)}", data)
+
+
+def sasl(client, user, password, mechanism=b"PLAIN", opcode=0x21):
+    message = b"\0" + user.encode() + b"\0" + password.encode()
+    return client.binary(opcode, key=mechanism, value=message, opaque=struct.unpack(">I", b"sasl")[0])

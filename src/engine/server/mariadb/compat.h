@@ -83,13 +83,6 @@ inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
   *name = std::move(folded);
 }
 
-/// Fills in the account whose user and host these are. True: there is none.
-inline bool GetAccount(Security_context* account, const std::string& user,
-                       const std::string& host) {
-  const LEX_CSTRING host_text{host.c_str(), host.size()};
-  return acl_getroot(account, {user.c_str(), user.size()}, host_text, host_text, empty_clex_str);
-}
-
 /// Whether the THD's account may not take the role; `access`: its global privileges with the role.
 inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
   return acl_check_setrole(thd, {role.c_str(), role.size()}, access);
@@ -100,15 +93,15 @@ inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db,
   return get_column_grant(thd, grant, db, table, field.field_name);
 }
 
-/// Finds the account that SQL would choose for this client; sets priv_user and priv_host alone.
+/// Fills in the account that SQL would choose for a client, without a login. True: there is none.
 /// A client without a host name is known by its address.
-inline void FindAccount(Security_context* context, const std::string& user, const char* host,
+inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
                         const char* ip) {
   const auto text = [](const char* name) {
     return LEX_CSTRING{name != nullptr ? name : "", name != nullptr ? strlen(name) : 0};
   };
-  acl_getroot(context, {user.data(), user.size()}, text(host != nullptr ? host : ip), text(ip),
-              text(nullptr));
+  return acl_getroot(context, {user.c_str(), user.size()}, text(host != nullptr ? host : ip),
+                     text(ip), text(nullptr));
 }
 
 inline bool ShowsOtherVersion() { return !IS_SYSVAR_AUTOSIZE(&server_version_ptr); }
@@ -146,11 +139,6 @@ inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
 }
 
-inline bool GetAccount(Security_context* account, const std::string& user,
-                       const std::string& host) {
-  return acl_getroot(account, user.c_str(), host.c_str(), host.c_str(), "");
-}
-
 inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
   return acl_check_setrole(thd, role.c_str(), access);
 }
@@ -160,10 +148,10 @@ inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db,
   return get_column_grant(thd, grant, db, table, field.field_name.str);
 }
 
-inline void FindAccount(Security_context* context, const std::string& user, const char* host,
+inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
                         const char* ip) {
   const char* const address = ip != nullptr ? ip : "";
-  acl_getroot(context, user.c_str(), host != nullptr ? host : address, address, "");
+  return acl_getroot(context, user.c_str(), host != nullptr ? host : address, address, "");
 }
 
 inline bool ShowsOtherVersion() { return using_custom_server_version; }

@@ -1,8 +1,8 @@
 #include "privileges.h"
 
-#include <strings.h>
-
 #include <climits>
+
+#include "find_account.h"
 
 namespace rowsocket::engine::server {
 
@@ -22,12 +22,10 @@ bool CanBeName(const std::string& name) {
   return !name.empty() && name.size() <= NAME_LEN && name.find('\0') == std::string::npos;
 }
 
-// The server takes a host that matches the pattern of another account for that account's host.
-bool Find(const model::Account& account, Security_context* found) {
+bool Find(const model::Account& account, Security_context* found, std::string* address) {
   const bool can_be = !account.user().empty() && account.user().size() < USERNAME_LENGTH &&
                       !account.host().empty() && account.host().size() < MAX_HOSTNAME;
-  return can_be && !opt_noacl && !GetAccount(found, account.user(), account.host()) &&
-         strcasecmp(found->priv_host, account.host().c_str()) == 0;
+  return can_be && !opt_noacl && FindExactly(found, account.user(), account.host(), address);
 }
 
 }  // namespace
@@ -45,6 +43,7 @@ struct PrivilegeReader::State {
 
   THD* const thd;
   Security_context account;
+  std::string address;  ///< What `account` shows as its address.
   GRANT_INFO grant;
 };
 
@@ -52,7 +51,8 @@ std::string WhyNoRights() { return opt_noacl ? "the server runs with skip-grant-
 
 bool HasAccount(const model::Account& account) {
   Security_context found;
-  return Find(account, &found);
+  std::string address;
+  return Find(account, &found, &address);
 }
 
 PrivilegeReader::PrivilegeReader() = default;
@@ -72,7 +72,7 @@ PrivilegeReader::State& PrivilegeReader::state() {
 bool PrivilegeReader::Look(const model::Account& account, const std::string& db) {
   on_database_ = 0;
   Security_context& found = state().account;
-  if (!CanBeName(db) || !Find(account, &found)) return false;
+  if (!CanBeName(db) || !Find(account, &found, &state().address)) return false;
   state().thd->security_ctx = &found;
   if (!account.role().empty()) TakeRole(account.role());
   db_ = &db;

@@ -1,6 +1,7 @@
 #include "login.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/printable.h"
 #include "login_api.h"
@@ -115,6 +116,9 @@ Login ServerLogins::Check(const LoginAttempt& attempt) {
   for (int i = 0; i < kTriesMax; ++i) {
     if (Try(attempt, &login) != Verdict::kChanged) return login;
   }
+  sql_print_warning("rowsocket: a login of '%s' was refused: %s",
+                    base::Printable(attempt.user).c_str(),
+                    "the account is being changed, or its host is that of another account, too");
   return {};
 }
 
@@ -136,13 +140,39 @@ ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* logi
   return verdict;
 }
 
+// The server may choose an account without a name for a client, which stands for another account
+// then (a proxy user).
+std::vector<ServerLogins::Candidate> ServerLogins::Candidates(const THD* thd,
+                                                              const std::string& user) {
+  std::vector<Candidate> candidates;
+  const Security_context* const client = thd->security_ctx;
+  for (const std::string& name : {user, std::string()}) {
+    Security_context found;
+    found.init();
+    if (opt_noacl || FindAccount(&found, name, client->host, client->ip)) continue;
+    candidates.push_back({name, found.priv_host, watch_.Fingerprint(name, found.priv_host)});
+  }
+  return candidates;
+}
+
+std::shared_ptr<const model::Account> ServerLogins::Use(const THD* thd,
+                                                        const std::vector<Candidate>& candidates) {
+  const Security_context* const context = thd->security_ctx;
+  const std::string own =
+      "'" + std::string(context->priv_user) + "'@'" + std::string(context->priv_host) + "'";
+  const std::string chosen = context->proxy_user[0] == '\0' ? own : context->proxy_user;
+  for (const Candidate& each : candidates) {
+    if ("'" + each.user + "'@'" + each.host + "'" != chosen) continue;
+    return watch_.Use(
+        {context->priv_user, context->priv_host, context->priv_role, each.user, each.host},
+        each.before);
+  }
+  return {};
+}
+
 ServerLogins::Verdict ServerLogins::Decide(THD* thd, const LoginAttempt& attempt, Login* login) {
   Security_context* const context = thd->security_ctx;
-  Security_context expected;
-  expected.init();
-  FindAccount(&expected, attempt.user, context->host, context->ip);
-  const std::string before =
-      opt_noacl ? "" : watch_.Fingerprint(expected.priv_user, expected.priv_host);
+  const std::vector<Candidate> candidates = Candidates(thd, attempt.user);
   const char* why = nullptr;
   Authenticate(thd, attempt, &why);
   auto ticket = std::make_unique<ServerTicket>();
@@ -155,15 +185,7 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, const LoginAttempt& attempt
         "the account has limits of queries or updates an hour or of statement time, which count "
         "SQL statements alone";
   std::shared_ptr<const model::Account> account;
-  if (why == nullptr) {
-    LoginIdentity identity{context->priv_user, context->priv_host, context->priv_role,
-                           expected.priv_user, expected.priv_host};
-    if (context->proxy_user[0] == '\0') {
-      identity.login_user = identity.user;
-      identity.login_host = identity.host;
-    }
-    account = watch_.Use(identity, before);
-  }
+  if (why == nullptr) account = Use(thd, candidates);
   // Audit plugins are shown a failed login also where only this library refuses it.
   if (why != nullptr && !thd->is_error()) {
     thd->get_stmt_da()->reset_diagnostics_area();

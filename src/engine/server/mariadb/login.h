@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "account_watch.h"
 #include "engine/login.h"
@@ -32,7 +33,16 @@ class ServerLogins final : public LoginChecker {
 
  private:
   enum class Verdict : uint8_t { kAccepted, kRefused, kChanged };
+  /// An account that the server may choose for a client, and what it was before the login.
+  struct Candidate {
+    std::string user, host, before;
+  };
+
   Verdict Try(const LoginAttempt& attempt, Login* login);
+  std::vector<Candidate> Candidates(const THD* thd, const std::string& user);
+  /// Null where the account that the server has chosen is not what it was.
+  std::shared_ptr<const model::Account> Use(const THD* thd,
+                                            const std::vector<Candidate>& candidates);
   Verdict Decide(THD* thd, const LoginAttempt& attempt, Login* login);
 
   AccountWatch watch_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -69,7 +70,7 @@ void LoginDesk::Main() {
 
 // Connections that have ended come first: their account may have room for another one then.
 bool LoginDesk::Next(base::Condition::Lock& lock) {
-  if (EndOne(lock) || AnswerRefused(lock) || CheckOne(lock)) return true;
+  if (EndOne() || AnswerRefused() || CheckOne()) return true;
   if (stopping_) return false;
   const Clock::time_point until =
       refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
@@ -79,26 +80,26 @@ bool LoginDesk::Next(base::Condition::Lock& lock) {
   return true;
 }
 
-bool LoginDesk::EndOne(base::Condition::Lock& lock) {
+bool LoginDesk::EndOne() {
   if (ended_.empty()) return false;
   std::unique_ptr<engine::LoginTicket> ticket = std::move(ended_.front());
   ended_.pop_front();
-  lock.Unlock();
+  mutex_.Unlock();
   checker_.End(std::move(ticket));
-  lock.Lock();
+  mutex_.Lock();
   return true;
 }
 
-bool LoginDesk::AnswerRefused(base::Condition::Lock& lock) {
+bool LoginDesk::AnswerRefused() {
   if (refused_.empty() || refused_.begin()->first > Clock::now()) return false;
   std::unique_ptr<LoginJob> job = std::move(refused_.begin()->second);
   refused_.erase(refused_.begin());
   Leave(job->source);
   ++checking_;
-  lock.Unlock();
+  mutex_.Unlock();
   LoginOwner& owner = *job->owner;
   owner.Done(std::move(job));
-  lock.Lock();
+  mutex_.Lock();
   if (--checking_ == 0) idle_.NotifyAll();
   return true;
 }
@@ -110,7 +111,15 @@ void LoginDesk::Leave(const LoginSource& source) {
   work_.NotifyOne();
 }
 
-bool LoginDesk::CheckOne(base::Condition::Lock& lock) {
+void LoginDesk::Check(LoginJob& job) {
+  try {
+    job.login = checker_.Check(job.attempt);
+  } catch (const std::bad_alloc&) {
+    job.login = {};  // Nobody gets in because memory runs out.
+  }
+}
+
+bool LoginDesk::CheckOne() {
   const auto found = std::find_if(
       queue_.begin() + static_cast<ptrdiff_t>(passed_over_), queue_.end(),
       [this](const std::unique_ptr<LoginJob>& job)
@@ -120,18 +129,18 @@ bool LoginDesk::CheckOne(base::Condition::Lock& lock) {
   std::unique_ptr<LoginJob> job = std::move(*found);
   queue_.erase(found);
   ++checking_;
-  lock.Unlock();
+  mutex_.Unlock();
   const Clock::time_point began = Clock::now();
-  if (!job->is_hopeless) job->login = checker_.Check(job->attempt);
+  if (!job->is_hopeless) Check(*job);
   const bool is_accepted = job->login.account != nullptr;
   LoginOwner& owner = *job->owner;
   if (is_accepted) {
     const LoginSource source = job->source;
     owner.Done(std::move(job));
-    lock.Lock();
+    mutex_.Lock();
     Leave(source);
   } else {
-    lock.Lock();
+    mutex_.Lock();
     const int64_t delay_ms = sources_.Fail(job->source, base::CoarseNowMs());
     if (is_closed_) {
       sources_.End(job->source, base::CoarseNowMs());

@@ -65,9 +65,11 @@ class LoginDesk {
 
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
-  bool AnswerRefused(base::Condition::Lock& lock) REQUIRES(mutex_);
-  bool EndOne(base::Condition::Lock& lock) REQUIRES(mutex_);
-  bool CheckOne(base::Condition::Lock& lock) REQUIRES(mutex_);
+  // Each does one thing without the mutex, if there is one to do.
+  bool AnswerRefused() REQUIRES(mutex_);
+  bool EndOne() REQUIRES(mutex_);
+  bool CheckOne() REQUIRES(mutex_);
+  void Check(LoginJob& job);
   void Leave(const LoginSource& source) REQUIRES(mutex_);
 
   engine::LoginChecker& checker_;

@@ -59,9 +59,9 @@ void Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   const bool fits = MayBeUser(credentials.user) && attempt.password.Set(credentials.password);
   job->is_hopeless = !fits;
   if (fits) attempt.user = credentials.user;
+  core_.context.logins->Submit(std::move(job));
   client.away = Away::kLoggingIn;
   client.connection.SetInputHeld(true);
-  core_.context.logins->Submit(std::move(job));
 }
 
 void Logins::Finish(LoginJob& job) {

@@ -61,6 +61,10 @@ void Worker::Stop() {
   if (batches_ != nullptr) threads.push_back(&batches_->thread());
   SessionThread::AwaitEnd(threads, interrupt_from_);
   thread_.Join();
+  // Logins that ended after the worker's last round: the server counts their connections.
+  for (const auto& job : inbox_.Take().logins) {
+    if (job->login.ticket != nullptr) core_.context.logins->End(std::move(job->login.ticket));
+  }
 }
 
 void Worker::Adopt(net::UniqueFd fd) {

@@ -33,6 +33,7 @@ class LoginTest : public ::testing::Test {
     return test_.Connect();
   }
 
+  Notification may_end_;  ///< For checks that wait.
   TestLogins checker_;
   LoginDesk desk_{checker_, 2};
   TestService test_;
@@ -83,10 +84,9 @@ TEST_F(LoginTest, LoginByteByByte) {
 }
 
 TEST_F(LoginTest, SlowLoginDelaysNoOtherConnection) {
-  Notification may_end;
-  checker_.on_check = [&](const engine::LoginAttempt& attempt) {
+  checker_.on_check = [this](const engine::LoginAttempt& attempt) {
     if (attempt.password.view() == "slow") {
-      EXPECT_TRUE(may_end.Wait());
+      EXPECT_TRUE(may_end_.Wait());
     }
   };
   LineClient slow = Connect();
@@ -95,20 +95,19 @@ TEST_F(LoginTest, SlowLoginDelaysNoOtherConnection) {
   EXPECT_EQ(kOk, other.Ask(kLogin));
   EXPECT_EQ(kOk, other.Ask(kOpenIdV));
   EXPECT_EQ(kRow1, other.Ask(kFind1));
-  may_end.Notify();
+  may_end_.Notify();
   EXPECT_EQ(kUnauth, slow.ReadLine());
 }
 
 TEST_F(LoginTest, ConnectionThatLeavesDuringItsLoginCountsNoMore) {
-  Notification may_end;
-  checker_.on_check = [&](const engine::LoginAttempt&) { EXPECT_TRUE(may_end.Wait()); };
+  checker_.on_check = [this](const engine::LoginAttempt&) { EXPECT_TRUE(may_end_.Wait()); };
   {
     LineClient client = Connect();
     client.Send(kLogin);
     EXPECT_TRUE(Eventually([this] { return checker_.checks == 1; }));
     client.Reset();
   }
-  may_end.Notify();
+  may_end_.Notify();
   EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnections) == 0; }));
 }
 

@@ -48,8 +48,9 @@ void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, St
     if (answer.ok()) stats.Add(rows_stat, rows);
   } else if (item.names != nullptr) {
     stats.Add(Stat::kOpens);
-  } else if (item.authenticates && answer.ok()) {
-    stats.Add(Stat::kAuths);
+  } else if (item.authenticates) {
+    stats.Add(Stat::kAuthsTried);
+    stats.Add(answer.ok() ? Stat::kAuths : Stat::kAuthsFailed);
   }
 }
 

@@ -393,7 +393,7 @@ void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& ou
 }
 
 void HandlerSocket::RefusePlain(std::string_view, base::Buffer& out) const {
-  out.Append("3\t1\tneedtls\n");
+  handlersocket::AppendError({ErrorCode::kNeedtls}, &out);
 }
 
 }  // namespace rowsocket::frontend

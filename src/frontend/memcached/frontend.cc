@@ -152,6 +152,8 @@ exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& 
   item->detail = &work;
   item->closes = work.command.closes;
   work.lists_mechanisms = step.outcome == Outcome::kMechanisms;
+  item->authenticates = work.command.error == memcached::Error::kAuthFailure && !item->closes;
+  if (item->authenticates) item->error.code = model::ErrorCode::kUnauth;
   if (step.outcome == Outcome::kCredentials) {
     item->kind = Item::Kind::kAuthenticate;
     exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];

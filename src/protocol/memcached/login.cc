@@ -16,6 +16,7 @@ namespace {
 using Outcome = LoginStep::Outcome;
 
 constexpr std::string_view kMechanism = "PLAIN";
+constexpr size_t kMechanismBytesMax = 32;  // As in memcached.
 constexpr size_t kBodyBytesMax = model::kMemcachedLineBytesMax;
 /// `set`, key, flags, exptime, bytes.
 constexpr size_t kSetTokens = 5;
@@ -96,6 +97,8 @@ LoginStep NextBinaryLogin(std::string_view input, Command* command) {
     command->verb = Verb::kVersion;
     return {Outcome::kReply, end, {}, {}};
   }
+  if (header.key_bytes > kMechanismBytesMax)
+    return Refuse(Error::kBadArguments, false, end, command);
   const auto opcode = static_cast<SaslOpcode>(header.opcode);
   if (opcode == SaslOpcode::kList) return {Outcome::kMechanisms, end, {}, {}};
   const std::string_view body = input.substr(kHeaderBytes, header.body_bytes);

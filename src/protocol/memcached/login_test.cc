@@ -80,7 +80,8 @@ TEST(Login, TooMuchEndsTheConnection) {
 TEST(Login, SaslPlain) {
   EXPECT_EQ(Outcome::kMechanisms, Parse(SaslPacket(0x20, "", "")).step.outcome);
   for (const std::string& message : {"\0app\0secret"s, "app\0app\0secret"s}) {
-    const Parsed parsed = Parse(SaslPacket(0x21, "PLAIN", message));
+    const std::string packet = SaslPacket(0x21, "PLAIN", message);
+    const Parsed parsed = Parse(packet);
     EXPECT_EQ(Outcome::kCredentials, parsed.step.outcome);
     EXPECT_EQ("app", parsed.step.user);
     EXPECT_EQ("secret", parsed.step.password);
@@ -93,6 +94,12 @@ TEST(Login, SaslPlain) {
     EXPECT_EQ(Error::kAuthFailure, parsed.command.error);
     EXPECT_FALSE(parsed.command.closes);
   }
+}
+
+TEST(Login, NoMechanismHasSuchAName) {
+  const Parsed parsed = Parse(SaslPacket(0x21, std::string(33, 'X'), "\0app\0secret"s));
+  EXPECT_EQ(Outcome::kReply, parsed.step.outcome);
+  EXPECT_EQ(Error::kBadArguments, parsed.command.error);
 }
 
 TEST(Login, OtherOpcodesEndTheConnection) {

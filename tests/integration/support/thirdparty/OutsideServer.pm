@@ -7,6 +7,7 @@ package OutsideServer;
 use strict;
 use warnings;
 no warnings 'redefine';
+use Socket ();
 use Time::HiRes ();
 use MemcachedTest ();
 
@@ -25,8 +26,21 @@ sub in_place_of {
 
 in_place_of(new_memcached => sub {
     my ($options) = @_;
+    die "no server for these options" if $options && $options =~ /-B (auto|ascii|binary -B)/;
     return server($options && $options =~ /-F/ ? $ENV{MEMCACHED_NO_FLUSH} : $ENV{MEMCACHED});
 });
+# A connection that the server has ended is not used again. The end may be told without a reset, by which
+# memcached's own tests recognize it.
+{
+    no strict 'refs';
+    my $sock = \&Memcached::Handle::sock;
+    *{"Memcached::Handle::sock"} = sub {
+        my ($self) = @_;
+        my $conn = $self->{conn} or return $sock->($self);
+        my $got = $conn->recv(my $next, 1, Socket::MSG_PEEK() | Socket::MSG_DONTWAIT());
+        return defined $got && $next eq '' ? $self->new_sock : $sock->($self);
+    };
+}
 my ($sql, $offset) = (undef, 0);
 
 sub move_clock {
@@ -46,8 +60,8 @@ in_place_of(mem_move_time => sub { MemcachedTest::sleep($_[1] + ($ENV{MEMCACHED_
 END { my $code = $?; move_clock(0) if $sql; $? = $code }
 # The features of the build that the scripts ask for: none beyond the protocol.
 in_place_of($_ => sub { 0 })
-    for qw(supports_unix_socket supports_sasl supports_extstore supports_proxy supports_tls
-           supports_drop_priv);
+    for qw(supports_unix_socket supports_extstore supports_proxy supports_tls supports_drop_priv);
+in_place_of(supports_sasl => sub { $ENV{RUN_SASL_TESTS} });
 *Memcached::Handle::DESTROY = sub { };
 
 1;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "model/limits.h"
 #include "net/tls_stream.h"
 
 namespace rowsocket::exec {
@@ -152,7 +153,7 @@ void Doorman::ReadHello(Guest& guest) {
 }
 
 void Doorman::BeginWaiting() {
-  while (!waiting_.empty() && shaking_ < kHandshakesMax) {
+  while (!waiting_.empty() && shaking_ < model::kHandshakesMax) {
     Guest& guest = guests_.at(waiting_.front());
     waiting_.pop_front();
     try {

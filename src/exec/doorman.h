@@ -47,9 +47,6 @@ class HandshakeOwner {
   ~HandshakeOwner() = default;
 };
 
-/// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
-inline constexpr uint32_t kHandshakesMax = 2048;
-
 struct DoormanSettings {
   net::TlsSettings tls;
   uint32_t timeout_s = 10;  ///< From the connection to the end of the handshake.

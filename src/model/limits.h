@@ -32,6 +32,8 @@ struct Limits {
 
 /// Bytes of a line that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
+/// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
+inline constexpr uint32_t kHandshakesMax = 2048;
 /// Logins of one source that are under way at a time, the wait of a failed one included; sources
 /// that are remembered, and for how long after the last failure.
 inline constexpr uint32_t kLoginsOfSourceMax = 4;
@@ -71,10 +73,10 @@ inline constexpr uint64_t kShortFindRows = 100;
 inline constexpr size_t kShortLineBytes = 4096;
 /// Milliseconds for which a batch that lost its rows to other nodes of a cluster is run again, and
 /// the longest pause before one of these runs.
-/// Transactions of a position that a client asks about, one for each replication domain.
-inline constexpr size_t kGtidsMax = 64;
 inline constexpr int64_t kConflictRetryMsMax = 5000;
 inline constexpr int64_t kConflictPauseMsMax = 20;
+/// Transactions of a position that a client asks about, one for each replication domain.
+inline constexpr size_t kGtidsMax = 64;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.

@@ -1,9 +1,14 @@
 """Clients log in with accounts of the server, which checks their passwords itself."""
 
+import contextlib
+import os
+import pwd
+
 import pytest
 
 import logins
 import mc
+from accountserver import start_with_accounts
 from hs import OK, refused, reply
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server, wait_until
@@ -66,11 +71,23 @@ def test_plugins_of_the_server_check_passwords(accounts, sql, identified):
     assert log_in(accounts, "via", "x")[1] == UNAUTH
 
 
+@contextlib.contextmanager
+def as_user(name):
+    """Root acts as the user."""
+    os.seteuid(pwd.getpwnam(name).pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 def test_unix_socket_knows_the_user_of_the_client(accounts, sql):
-    """The tests run as root, and so does the process that connects."""
-    sql.run("CREATE OR REPLACE USER nobody@localhost IDENTIFIED VIA unix_socket")
-    client = accounts.connect(f"{accounts.directory}/wr.sock")
-    assert client.request("A", 2, "root", "") == OK and is_in(client)
+    for name in ("daemon", "nobody"):
+        sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED VIA unix_socket")
+        sql.run(f"GRANT SELECT ON g.* TO {name}@localhost")
+    with as_user("daemon"):
+        client = accounts.connect(f"{accounts.directory}/wr.sock")
+    assert client.request("A", 2, "daemon", "") == OK and is_in(client)
     assert client.request("A", 2, "nobody", "") == UNAUTH
 
 
@@ -84,6 +101,20 @@ def test_patterns_of_hosts(accounts, sql):
     sql.run("CREATE OR REPLACE USER far@'127.77.0.0/255.255.0.0' IDENTIFIED BY 'p'")
     assert log_in(accounts, "far", "p", source="127.77.1.2")[1] == OK
     assert log_in(accounts, "far", "p", source="127.78.1.2")[1] == UNAUTH
+
+
+@pytest.mark.parametrize("host", ["127.88.0.0/255.255.0.0", "127.88.%", "127.88.1.2"])
+@pytest.mark.parametrize("level", ["*.*", "g.*", "g.t"])
+def test_rights_of_an_account_are_those_of_its_host(accounts, sql, host, level):
+    sql.run(f"CREATE OR REPLACE USER near@'{host}' IDENTIFIED BY 'p'")
+    sql.run(f"GRANT SELECT ON {level} TO near@'{host}'")
+    try:
+        client, answer = log_in(accounts, "near", "p", source="127.88.1.2")
+        assert answer == OK and is_in(client)
+        assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+        assert client.request(0, "+", 2, 2, "x") == refused(3, "denied")
+    finally:
+        sql.run(f"DROP USER near@'{host}'")
 
 
 def refuse(accounts, sql, setup, user, password):
@@ -245,6 +276,12 @@ def test_binary_request_before_the_login_ends_the_connection(accounts):
 
 # Beside secrets, and without accounts.
 
+def test_host_may_be_a_name(make_server):
+    """127.0.0.1 has its name without a name server."""
+    server = make_server(options=[*logins.OPTIONS, "--skip-name-resolve=OFF"])
+    logins.prepare(server).run("CREATE USER named@localhost IDENTIFIED BY 'p'")
+    assert log_in(server, "named", "p", source="127.0.0.1")[1] == OK
+
 def test_secret_beside_accounts(make_server):
     server = make_server(options=[*logins.OPTIONS, "--handlersocket-plain-secret-wr=se:cret"])
     logins.prepare(server)
@@ -253,6 +290,19 @@ def test_secret_beside_accounts(make_server):
     assert client.auth("app:right") == OK and is_in(client)
     assert client.auth("se:crets") == UNAUTH and not is_in(client)
     assert client.request("A", 2, "se", "cret") == UNAUTH
+
+
+def test_rights_are_those_of_the_last_login(make_server):
+    """The secret gives the rights of the port's account, also behind a login."""
+    server = start_with_accounts(make_server(start=False, options=[
+        *logins.OPTIONS, "--handlersocket-plain-secret-wr=secret", "--handlersocket-user-wr=writer@localhost"]))
+    logins.prepare(server).run("GRANT SELECT (id) ON g.t TO writer@localhost")
+    client = connect(server)
+    for _ in range(2):
+        assert client.auth("secret") == OK and is_in(client)
+        assert client.find(0, "=", [1]) == refused(3, "denied")
+        assert client.auth("app:right") == OK
+        assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
 
 
 def test_without_accounts_a_password_is_no_key(server):

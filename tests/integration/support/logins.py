@@ -1,11 +1,13 @@
 """Servers whose clients log in with accounts, and clients that do so from sources of their own."""
 
 import itertools
+import pathlib
 import struct
 
 import hs
 import mc
 from hs import refused
+from server import server_env
 
 UNAUTH = refused(3, "unauth")
 OPTIONS = ["--handlersocket-accounts=ON", "--daemon-memcached-accounts=ON"]
@@ -63,3 +65,9 @@ def log_in_mc(client, user, password):
 def sasl(client, user, password, mechanism=b"PLAIN", opcode=0x21):
     message = b"\0" + user.encode() + b"\0" + password.encode()
     return client.binary(opcode, key=mechanism, value=message, opaque=struct.unpack(">I", b"sasl")[0])
+
+
+def pam_module(name):
+    """The path of a PAM module that comes with the server."""
+    [path] = pathlib.Path(server_env()["ROWSOCKET_SERVER_PREFIX"]).rglob(f"security/{name}")
+    return path

@@ -178,6 +178,9 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, const LoginAttempt& attempt
   auto ticket = std::make_unique<ServerTicket>();
   ticket->counted = std::exchange(thd->user_connect, nullptr);
   if (why == nullptr && opt_noacl) why = "the server runs with skip-grant-tables";
+  // Not every version of the server asks for it where a client changes its user.
+  if (why == nullptr && opt_require_secure_transport && attempt.tls == nullptr && !attempt.is_unix)
+    why = "require_secure_transport is ON";
   if (why == nullptr && context->password_expired) why = "the password has expired";
   if (why == nullptr && context->priv_user[0] == '\0') why = "the account is anonymous";
   if (why == nullptr && HasHourlyLimits(ticket->counted))

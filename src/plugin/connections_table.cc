@@ -97,7 +97,7 @@ st_mysql_information_schema info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 }  // namespace
 
-st_maria_plugin ConnectionsTable(Daemon* const* daemons) {
+PluginDeclaration ConnectionsTable(Daemon* const* daemons) {
   all_daemons = daemons;
   return {
       MYSQL_INFORMATION_SCHEMA_PLUGIN,

@@ -4,13 +4,13 @@
 // process list.
 #pragma once
 
-#include "api.h"
+#include "declare.h"
 
 namespace rowsocket::plugin {
 
 class Daemon;
 
 /// The declaration of the table. `daemons` ends with a null pointer, and is static.
-st_maria_plugin ConnectionsTable(Daemon* const* daemons);
+PluginDeclaration ConnectionsTable(Daemon* const* daemons);
 
 }  // namespace rowsocket::plugin

@@ -103,6 +103,10 @@ class Daemon::Running {
 
  private:
   bool StartLogins(unsigned threads, std::string* error) {
+    if (const std::string why = engine::server::WhyNoLogins(); !why.empty()) {
+      *error = std::string(name_) + "_accounts: " + why;
+      return false;
+    }
     desk_ = std::make_unique<exec::LoginDesk>(checker_, threads);
     return desk_->Start() || NoLoginThread(error);
   }

@@ -116,11 +116,11 @@ MYSQL_SYSVAR_BOOL(
     accounts, accounts, PLUGIN_VAR_READONLY,
     "Let clients log in with accounts of the server, by A 1 user:password or A 2 user "
     "password; a client must log in, or give the secret if one is set",
-    nullptr, nullptr, FALSE);
+    nullptr, nullptr, false);
 MYSQL_SYSVAR_BOOL(accounts_insecure, accounts_insecure, PLUGIN_VAR_READONLY,
                   "Take the passwords of accounts also over TCP from other machines without TLS, "
                   "where others can read them",
-                  nullptr, nullptr, FALSE);
+                  nullptr, nullptr, false);
 MYSQL_SYSVAR_UINT(auth_threads, auth_threads, PLUGIN_VAR_READONLY,
                   "Logins that are checked at a time: a login may wait for a name server or an "
                   "authentication plugin",

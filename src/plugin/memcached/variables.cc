@@ -93,11 +93,11 @@ MYSQL_SYSVAR_STR(socket, socket_path, kReadOnlyString, "Path of a UNIX socket", 
 MYSQL_SYSVAR_BOOL(accounts, accounts, PLUGIN_VAR_READONLY,
                   "Clients must log in with an account of the server: ASCII authentication in text "
                   "and meta, SASL PLAIN in binary",
-                  nullptr, nullptr, FALSE);
+                  nullptr, nullptr, false);
 MYSQL_SYSVAR_BOOL(accounts_insecure, accounts_insecure, PLUGIN_VAR_READONLY,
                   "Take the passwords of accounts also over TCP from other machines without TLS, "
                   "where others can read them",
-                  nullptr, nullptr, FALSE);
+                  nullptr, nullptr, false);
 MYSQL_SYSVAR_UINT(auth_threads, auth_threads, PLUGIN_VAR_READONLY,
                   "Logins that are checked at a time: a login may wait for a name server or an "
                   "authentication plugin",

@@ -19,6 +19,9 @@ class THD;
 
 namespace rowsocket::engine::server {
 
+/// Empty: logins are checked.
+inline std::string WhyNoLogins() { return {}; }
+
 class ServerLogins final : public LoginChecker {
  public:
   ~ServerLogins() override { watch_.Stop(); }

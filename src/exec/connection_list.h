@@ -1,5 +1,5 @@
-// What is known about each connection, collected from the workers that own them, for the table
-// information_schema.ROWSOCKET_CONNECTIONS.
+// The facts about each connection, collected from the workers that own the connections, for the
+// table information_schema.ROWSOCKET_CONNECTIONS.
 //
 // Flow:    a list for some workers -> each worker's inbox -> the worker: Add ... the asker: Await
 // Threads: Add on the workers' threads, once each; Await on the asker's.

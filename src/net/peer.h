@@ -1,4 +1,4 @@
-// Who is at the other end of a socket, as far as the kernel knows.
+// The other end of a socket, as far as the kernel knows it.
 //
 // Threads: pure functions of a descriptor.
 #pragma once

@@ -32,7 +32,7 @@ def sql(accounts):
     return accounts.sql()
 
 
-# Who gets in.
+# --- Accounts and passwords ---
 
 def test_right_password_lets_in_and_a_wrong_one_does_not(accounts):
     client = connect(accounts)
@@ -171,7 +171,7 @@ def test_require_secure_transport_binds_accounts(accounts, sql):
     assert log_in(accounts, "app", "right")[1] == OK
 
 
-# Guessing.
+# --- Guessing ---
 
 def test_third_failure_ends_the_connection(accounts):
     client = connect(accounts)
@@ -216,7 +216,7 @@ def test_connections_count_for_their_account_until_they_end(accounts, sql):
     wait_until(lambda: log_in(accounts, "few", "p")[1] == OK, what="a place")
 
 
-# Changes of the account.
+# --- Changes of the account ---
 
 @pytest.mark.parametrize("statement", [
     "DROP USER changing@'127.%'", "ALTER USER changing@'127.%' ACCOUNT LOCK",
@@ -274,7 +274,7 @@ def test_binary_request_before_the_login_ends_the_connection(accounts):
     assert (answer.status, answer.value) == (0x20, b"Auth failure.") and client.is_closed()
 
 
-# Beside secrets, and without accounts.
+# --- Beside secrets, and without accounts ---
 
 def test_host_may_be_a_name(make_server):
     """127.0.0.1 has its name without a name server."""

@@ -18,7 +18,7 @@ import hs
 import mc
 from server import wait_until
 
-# Neither plain nor TLS sockets have anything to give or take now.
+# The errors of plain and of TLS sockets that have nothing to give or take now.
 NOTHING_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 KEEP = 3  # the stock that the condition leaves
 

@@ -12,7 +12,7 @@ from load import (Crew, Reader, errors_of, make_tables, make_writers, payload, s
                   violations)
 from server import wait_until
 
-DDL_S = 20      # the deadline of each statement: one that a kept table blocks never ends
+DDL_S = 8       # the deadline of each statement
 IDLE = 25       # idle connections of each port
 
 READ_ONLY = "SET GLOBAL read_only = 1; SET GLOBAL read_only = 0"

@@ -94,7 +94,7 @@ def test_kill_of_workers_keeps_connections_and_service(server, db, rows, sql):
             reply = reader.find(0, "=", [1])
             assert reply == hs.reply(0, 1, 5 * count) or \
                 f"{reply.code} {reply.error}" in KILLED, reply
-        wait_until(lambda: len(worker_ids(sql)) >= 2, 20, "workers in the process list again")
+        wait_until(lambda: len(worker_ids(sql)) >= 2, 2, "workers in the process list again")
         new = opened(server, db)
         assert new.find(0, "=", [1]) == hs.reply(0, 1, 5 * count)
     assert sql.value("SELECT n FROM kr WHERE id = 1") == b"25"

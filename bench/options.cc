@@ -42,6 +42,10 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"sql-decrement", Protocol::kSql, 1, "UPDATE - 1 WHERE above --guard"},
     KnownWorkload{"sql-replace", Protocol::kSql, 1, "REPLACE one row"},
     KnownWorkload{"handler-read", Protocol::kSql, 1, "HANDLER ... READ one row"},
+    KnownWorkload{"x-get", Protocol::kX, 1, "find one row, X Protocol, prepared"},
+    KnownWorkload{"x-update", Protocol::kX, 1, "set --update-columns of one row"},
+    KnownWorkload{"x-insert", Protocol::kX, 1, "insert rows from --first-id on"},
+    KnownWorkload{"x-decrement", Protocol::kX, 1, "take 1 where above --guard"},
 };
 
 constexpr double kFillSecondsMax = 3600;

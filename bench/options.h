@@ -15,7 +15,7 @@
 
 namespace rowsocket::bench {
 
-enum class Protocol : uint8_t { kHandlerSocket, kMemcached, kRedis, kSql };
+enum class Protocol : uint8_t { kHandlerSocket, kMemcached, kRedis, kSql, kX };
 
 struct Options {
   std::string workload;

@@ -5,6 +5,7 @@
 #include "bench/handlersocket.h"
 #include "bench/memcached.h"
 #include "bench/redis.h"
+#include "bench/x_protocol.h"
 
 namespace rowsocket::bench {
 namespace {
@@ -51,6 +52,8 @@ std::unique_ptr<Workload> MakeWorkload(const Options& options, Shared* shared, u
     workload = MakeMemcached(options, shared, seed);
   } else if (options.protocol == Protocol::kRedis) {
     workload = MakeRedis(options, seed);
+  } else if (options.protocol == Protocol::kX) {
+    workload = MakeXProtocol(options, shared, seed);
   } else {
     workload = MakeHandlerSocket(options, shared, seed);
   }

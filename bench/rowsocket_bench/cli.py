@@ -15,7 +15,8 @@ from .runner import Runner, estimates
 HELP = """\
 Measures this library beside MariaDB's own HandlerSocket plugin, memcached, SQL, Redis and a server
 that only answers, all in private servers on loopback, in turns. Without an option: the table P0 to
-P10, in less than ten minutes."""
+P10, in less than ten minutes. With --server mysql-9.7: the library in MySQL, beside MySQL's SQL and X
+Protocol."""
 
 
 def arguments(argv):
@@ -38,6 +39,8 @@ def arguments(argv):
                       " docs/BENCHMARKS-BESIDE.md what another machine says of the same targets")
     what.add_argument("--publish-servers", nargs="+", metavar="FILE", help="write into"
                       " docs/BENCHMARKS-BESIDE.md what several lines of MariaDB say of the same cases")
+    what.add_argument("--publish-mysql", nargs="+", metavar="FILE", help="write into"
+                      " docs/BENCHMARKS-MYSQL.md what runs with --server mysql-9.7 say")
     parser.add_argument("--only", metavar="P3,P4", help="only these rows or cases")
     parser.add_argument("--list", action="store_true", help="what would be measured")
     parser.add_argument("--quick", action="store_true", help="tiny tables and windows: shows that"
@@ -151,6 +154,8 @@ def main(argv=None):
             return publish.publish_beside(options.publish_beside, say)
         if options.publish_servers:
             return publish.publish_servers(options.publish_servers, say)
+        if options.publish_mysql:
+            return publish.publish_mysql(options.publish_mysql, say)
         if options.report:
             last = pathlib.Path(options.report[-1])
             return show(options.report, options.page or last.with_suffix(".html"))

@@ -16,7 +16,7 @@ import random
 import shutil
 import subprocess
 
-from .machine import REPOSITORY, cache_dir, server_link
+from .machine import REPOSITORY, cache_dir, is_mysql, server_link
 
 WIDE_COLUMNS = 50
 WIDE_ROWS_MAX = 100_000
@@ -44,10 +44,23 @@ CONTAINERS = "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table
                 for name, table, key, values in MAPPED)
 
 
+# MySQL's data directory has root@localhost alone, and the load generator connects by TCP.
+MYSQL_FIRST = ("SET cte_max_recursion_depth = 100000000", "CREATE USER root@'127.0.0.1'",
+               "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION")
+
+
+def numbers(last):
+    """A table with the column `seq`, 1 to `last`."""
+    if is_mysql():
+        return f"(WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < {last})" \
+            " SELECT seq FROM n) AS numbers"
+    return f"seq_1_to_{last}"
+
+
 def user_like(name, rows, index=""):
     made = [f"CREATE TABLE {name} ({USER_COLUMNS}{index}) ENGINE=InnoDB"]
     if rows:
-        made.append(f"INSERT INTO {name} SELECT {USER_CELLS} FROM seq_1_to_{rows}")
+        made.append(f"INSERT INTO {name} SELECT {USER_CELLS} FROM {numbers(rows)}")
     return made
 
 
@@ -55,26 +68,27 @@ def wide(name, columns, rows):
     names = ", ".join(f"c{number} VARCHAR(40)" for number in range(columns))
     cells = ", ".join(f"CONCAT('c{number}-', seq)" for number in range(columns))
     return [f"CREATE TABLE {name} (id INT UNSIGNED NOT NULL PRIMARY KEY, {names}) ENGINE=InnoDB",
-            f"INSERT INTO {name} SELECT seq, {cells} FROM seq_1_to_{rows}"]
+            f"INSERT INTO {name} SELECT seq, {cells} FROM {numbers(rows)}"]
 
 
 def values(size, rows):
     kind = f"VARCHAR({size})" if size <= 10_000 else "LONGTEXT"
     return [f"CREATE TABLE value_{size} (id INT UNSIGNED NOT NULL PRIMARY KEY, value {kind})"
             " ENGINE=InnoDB CHARACTER SET latin1",
-            f"INSERT INTO value_{size} SELECT seq, REPEAT('x', {size}) FROM seq_1_to_{rows}"]
+            f"INSERT INTO value_{size} SELECT seq, REPEAT('x', {size}) FROM {numbers(rows)}"]
 
 
 def statements(plan):
     """The SQL statements that make the tables of a plan."""
     rows = plan.rows
-    made = ["CREATE DATABASE IF NOT EXISTS test", "USE test",
+    made = [*MYSQL_FIRST] if is_mysql() else []
+    made += ["CREATE DATABASE IF NOT EXISTS test", "USE test",
             *user_like("user", rows), *user_like("member", rows, ", KEY by_name (user_name)"),
             *wide("wide", WIDE_COLUMNS, min(rows, WIDE_ROWS_MAX)),
             *user_like("account", rows), *user_like("sink", 0),
             "CREATE TABLE stock (id INT UNSIGNED NOT NULL PRIMARY KEY, stock BIGINT NOT NULL)"
             " ENGINE=InnoDB",
-            f"INSERT INTO stock SELECT seq, 500000 FROM seq_1_to_{STOCK_ROWS}",
+            f"INSERT INTO stock SELECT seq, 500000 FROM {numbers(STOCK_ROWS)}",
             f"CREATE USER {ACCOUNT} ACCOUNT LOCK",
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON test.* TO {ACCOUNT}"]
     for count in plan.size_rows:

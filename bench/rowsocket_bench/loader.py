@@ -13,8 +13,7 @@ class WindowFailed(Exception):
 
 def command(plan, load, system, seconds, warmup_s):
     return [str(plan.load_program), *load.arguments(), "--seconds", f"{seconds:g}",
-            "--warmup", f"{warmup_s:g}", "--host", "127.0.0.1",
-            "--port", str(system.port(load.workload)), "--pid", str(system.pid)]
+            "--warmup", f"{warmup_s:g}", *system.address(load.workload), "--pid", str(system.pid)]
 
 
 def run_window(plan, load, system, seconds, warmup_s, wait_s=0, judge=None):

@@ -25,6 +25,11 @@ def server_link():
     return cache_dir() / os.environ.get("ROWSOCKET_SERVER", "mariadb-10.11")
 
 
+def is_mysql():
+    """Whether the measured server is MySQL, and not MariaDB."""
+    return server_link().name.startswith("mysql")
+
+
 def read_env(path):
     """The NAME=VALUE lines of a file."""
     pairs = (text.split("=", 1) for text in pathlib.Path(path).read_text().splitlines()
@@ -73,7 +78,7 @@ def versions():
              "compiler": ("c++", "-dumpfullversion")}
     found = {"memcached": memcached_version(),
              **{name: output_of(*command) for name, command in tools.items()}}
-    return {"mariadb": env["ROWSOCKET_SERVER_VERSION"],
+    return {"mysql" if is_mysql() else "mariadb": env["ROWSOCKET_SERVER_VERSION"],
             **{name: text for name, text in found.items() if text}}
 
 

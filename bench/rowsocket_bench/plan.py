@@ -8,7 +8,7 @@ import subprocess
 
 from . import catalog_full, certificates, dataset, loads
 from .loader import WindowFailed
-from .machine import REPOSITORY, cache_dir, memory_gib, read_env
+from .machine import REPOSITORY, cache_dir, is_mysql, memory_gib, read_env
 from .model import Case, Load
 
 QUICK_ROWS = 2_000
@@ -120,7 +120,7 @@ class Plan:
 def cases_of(plan: Plan, which: str) -> list[Case]:
     """The cases of a set: canonical, hot, memcached, settings, secured, cluster or full."""
     # imported here: these modules know loads, which knows dataset
-    from . import catalog, catalog_cluster, catalog_hot, catalog_memcached, catalog_secured
+    from . import catalog, catalog_cluster, catalog_hot, catalog_memcached, catalog_secured, mysql
 
     parts = {
         "canonical": lambda: catalog.canonical(),
@@ -133,6 +133,9 @@ def cases_of(plan: Plan, which: str) -> list[Case]:
                          *catalog_full.size(plan), *catalog_full.small_buffer_pool()],
     }
     names = ["canonical", "hot", "memcached", "full", "settings", "secured"] if which == "full" else [which]
-    cases = [plan.fit(case) for name in names for case in parts[name]()]
+    made = [case for name in names for case in parts[name]()]
+    if is_mysql():
+        made = mysql.cases(made, which)
+    cases = [plan.fit(case) for case in made]
     catalog.flat(cases)
     return cases

@@ -15,8 +15,10 @@ from .machine import REPOSITORY
 DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
 FIGURES = REPOSITORY / "docs/BENCHMARKS-FIGURES.md"
 BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
+MYSQL = REPOSITORY / "docs/BENCHMARKS-MYSQL.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
+MYSQL_PLOTS = PLOTS / "mysql"
 RESULTS = REPOSITORY / "bench/results"
 # README's figures: the case, its name in words, and the systems that are compared.
 HIGHLIGHTS = (
@@ -116,8 +118,8 @@ def replace_marked(text, mark, inside):
     return pattern.sub(lambda found: f"{found[1]}\n{inside}\n{found[2]}", text)
 
 
-def image(drawn, name):
-    return f"![{drawn[name][0]}](benchmarks/{name}.svg)"
+def image(drawn, name, folder="benchmarks"):
+    return f"![{drawn[name][0]}]({folder}/{name}.svg)"
 
 
 def overview_part(files):
@@ -186,6 +188,39 @@ def publish_beside(files, say):
     return 0
 
 
+def of_mysql(files):
+    """All plots and figures of runs on MySQL."""
+    runs, results = store.read(files)
+    drawn = plots.draw(results)
+    parts = [image(drawn, name, "benchmarks/mysql") for name in drawn]
+    parts += [table.markdown().rstrip() for table in overview.all_tables(results)]
+    parts += ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    parts += [table.markdown().rstrip() for table in tables.all_tables(results)]
+    return "\n\n".join(parts) + "\n", drawn
+
+
+def publish_mysql(files, say):
+    """Writes what runs on MySQL say."""
+    runs, _ = store.read(files)
+    if any("mysql" not in run["versions"] for run in runs):
+        raise ValueError("these files are not of MySQL; scripts/bench --server mysql-9.7 measures it")
+    keep(files)
+    text, drawn = of_mysql(files)
+    write_plots(MYSQL_PLOTS, drawn)
+    write_marked(MYSQL, "results", text, say)
+    return 0
+
+
+def write_plots(folder, drawn):
+    """Writes these plots, and removes others of the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.svg"):
+        if old.stem not in drawn:
+            old.unlink()
+    for name, (_, text) in drawn.items():
+        (folder / f"{name}.svg").write_text(text, encoding="utf-8")
+
+
 def publish_servers(files, say):
     """Writes what runs with several lines of MariaDB say of the same cases."""
     keep(files)
@@ -218,13 +253,8 @@ def publish(files, say):
     """Writes the documents from these files; later files win."""
     keep(files)
     _, results = store.read(files)
-    PLOTS.mkdir(parents=True, exist_ok=True)
     drawn = plots.draw(results)
-    for old in PLOTS.glob("*.svg"):
-        if old.stem not in drawn:
-            old.unlink()
-    for name, (_, text) in drawn.items():
-        (PLOTS / f"{name}.svg").write_text(text, encoding="utf-8")
+    write_plots(PLOTS, drawn)
     write_page(files, PLOTS / "index.html")
     write_marked(DOCUMENT, "overview", overview_part(files), say)
     write_marked(FIGURES, "results", document(files), say)

@@ -13,7 +13,7 @@ import time
 import pymysql
 
 from . import dataset
-from .machine import REPOSITORY, cache_dir, read_env
+from .machine import REPOSITORY, cache_dir, is_mysql, read_env
 
 START_TIMEOUT_S = 60
 SETTLE_TIMEOUT_S = 60
@@ -38,6 +38,7 @@ VARIANTS = {
     "tls": ("--ssl-cert={certificate}", "--ssl-key={key}", "--handlersocket-ssl=ON"),
     "pool": ("--thread-handling=pool-of-threads",),
     "io": ("--innodb-buffer-pool-size={io_pool_mib}M",),
+    "no-redo": (),  # MySQL: ALTER INSTANCE DISABLE INNODB REDO_LOG
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
     "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
     "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
@@ -145,10 +146,14 @@ class MariaDb:
 
     def _is_settled(self):
         left = self.status("Innodb_buffer_pool_pages_dirty", "Innodb_history_list_length")
-        return max(left.values(), default=0) < SETTLED_BELOW
+        return self.is_few(max(left.values(), default=0))
+
+    @staticmethod
+    def is_few(count):
+        return count < SETTLED_BELOW
 
     def variables(self):
-        names = ("innodb_(buffer_pool_size|log_file_size|flush_|adaptive_hash_index(_parts)?$)"
+        names = ("innodb_(buffer_pool_size|log_file_size|redo_log_capacity|flush_|adaptive_hash_index(_parts)?$)"
                  "|handlersocket_(threads|threads_wr)|sync_binlog|log_bin$|thread_handling"
                  "|innodb_deadlock_detect")
         return dict(self.run(f"SHOW GLOBAL VARIABLES WHERE Variable_name RLIKE '^({names})'"))
@@ -164,6 +169,10 @@ class MariaDb:
                 raise Unavailable("this build has no memcached protocol")
             return int(self.env["MEMCACHED_PORT"])
         return int(self.env["SQL_PORT"])
+
+    def address(self, workload):
+        """The options of the load generator that say where to connect."""
+        return ("--host", "127.0.0.1", "--port", str(self.port(workload)))
 
     def stop(self):
         if self.sql:
@@ -246,6 +255,9 @@ class Process:
         return {"command": " ".join(str(part).replace(str(self.plan.base), "DIR")
                                     for part in self.command()[0])}
 
+    def address(self, _):
+        return ("--host", "127.0.0.1", "--port", str(self.number))
+
     def port(self, _):
         return self.number
 
@@ -287,8 +299,12 @@ class Fleet:
         if name == "galera":
             from .galera import GaleraCluster  # imported here: that module knows this one
             return GaleraCluster(name, self.base, self.plan)
-        kind = MariaDb if name.split("/")[0] in PLUGINS else Process
-        return kind(name, self.base, self.plan)
+        if name.split("/")[0] not in PLUGINS:
+            return Process(name, self.base, self.plan)
+        if is_mysql():
+            from .mysql import MySql  # as above
+            return MySql(name, self.base, self.plan)
+        return MariaDb(name, self.base, self.plan)
 
     def lost(self, name):
         """Stops a system that does not answer any more; the next need starts it anew."""

@@ -37,7 +37,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       tables_(thd_),
       judge_(thd_, tables_, lock_wait, timeouts.table_lock_s),
       committer_(thd_, tables_),
-      galera_(thd_),
+      galera_(thd_, tables_),
       writer_(thd_, tables_),
       row_(thd_, tables_),
       indexes_(indexes) {}
@@ -136,7 +136,7 @@ void ServerSession::BeginTurn(bool writes) {
   if (thd_.RefreshVariables()) tables_.CloseAll();
   tables_.BeginTurn(writes);
   committer_.Begin(writes);
-  if (!galera_.Begin(writes)) tables_.CloseAll();
+  galera_.Begin(writes);
 }
 
 Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {

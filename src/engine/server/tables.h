@@ -58,6 +58,8 @@ class Tables {
   /// Gives everything back when another session waits for a table or a table is out of date.
   void CloseIfWanted();
   void CloseAll();
+  /// Whether another session waits for a table of this one, or one is out of date: as of now.
+  bool SomebodyWaits() const { return locks_.SomebodyWaits(); }
 
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }

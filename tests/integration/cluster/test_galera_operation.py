@@ -1,11 +1,14 @@
 """What administrators do to nodes of a Galera cluster while a sale runs: nothing is lost, nothing hangs."""
 
+import contextlib
 import shutil
+import threading
 
 import pytest
 
 import hs
-from clustertrouble import pause_node, sell_through, trouble_in_galera
+from clustertrouble import STOCK, pause_node, sell_through, trouble_in_galera
+from sale import Sale, make_table
 from server import run_packaged, wait_until
 from test_sale_trouble import killed_workers
 
@@ -34,6 +37,61 @@ def test_ddl_of_one_node_alone(cluster, db):
             session.run(f"ALTER TABLE stock DROP extra{number}")
             go_on()
     sells_through(cluster, db, upgrade)
+
+
+@contextlib.contextmanager
+def busy_with_another_table(cluster, db, nodes):
+    """Meanwhile these nodes change a table of their own, so that the others have writesets to apply."""
+    make_table(cluster[1].sql(), f"{db}_other", STOCK)
+    cluster.wait_until_equal(f"{db}_other.stock")
+    sales = [Sale(node, f"{db}_other", 32) for node in nodes]
+    stopping = threading.Event()
+    threads = [threading.Thread(target=sale.play, args=(lambda _: stopping.is_set(), 300)) for sale in sales]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+        for sale in sales:
+            sale.close()
+        cluster[1].sql().run(f"DROP DATABASE {db}_other")
+
+
+def test_ddl_comes_between_two_turns(cluster, db):
+    """DDL that waits for a table that a worker keeps open between two turns finds no transaction that it could
+    abort. If the next turn kept the table, its writeset would wait for the DDL: its place is behind writesets
+    that cannot be applied before the DDL."""
+    def change_often(go_on):
+        session = cluster[1].sql(db, read_timeout=60)
+        for number in range(200):
+            session.run(f"ALTER TABLE stock COMMENT '{number}'")
+        go_on()
+    with busy_with_another_table(cluster, db, cluster.nodes[1:]):
+        sells_through(cluster, db, change_often, {1: 2})
+
+
+def test_ddl_comes_while_finds_wait_for_the_cluster(cluster, db):
+    """With wsrep_sync_wait a find may wait for DDL, which must not wait for the table that the find keeps."""
+    make_table(cluster[1].sql(), db, 7)
+    cluster.wait_until_equal(f"{db}.stock")
+    index = cluster[1].hs_rd().opened(db, "stock", "PRIMARY", "stock", None)
+    admin, session = cluster[1].sql(), cluster[1].sql(db, read_timeout=120)
+
+    def change_often():
+        for number in range(50):
+            session.run(f"ALTER TABLE stock COMMENT '{number}'")
+    changing = threading.Thread(target=change_often)
+    admin.run("SET GLOBAL wsrep_sync_wait = 1")
+    try:
+        changing.start()
+        while changing.is_alive():
+            assert index.find("=", [1]) == hs.reply(0, 1, 7)
+    finally:
+        changing.join()
+        admin.run("SET GLOBAL wsrep_sync_wait = 0")
 
 
 def test_a_node_is_read_locked(cluster, db):

@@ -53,50 +53,55 @@ bool Galera::IsReady() const {
 }
 
 // Waits once a turn, by the provider's own call: the server's function waits only for threads of
-// its clients.
+// its clients. The tables are closed first, because the wait may be for DDL that waits for one of
+// them, and nothing ends such a wait before its timeout.
 bool Galera::WaitForCluster(bool writes) {
   constexpr uint kBeforeWrites =
       WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
   const uint wanted = WSREP_SYNC_WAIT_BEFORE_READ | (writes ? kBeforeWrites : 0);
   if ((global_system_variables.wsrep_sync_wait & wanted) == 0) return true;
   THD* thd = thd_.get();
+  tables_.CloseAll();
   if (thd->wsrep_cs().sync_wait(-1) == 0) return true;
   thd->wsrep_cs().reset_error();
   return false;
 }
 
-bool Galera::Begin(bool writes) {
+void Galera::Begin(bool writes) {
   is_active_ = false;
   refused_find_ = refused_write_ = Outcome();
   if (!WSREP_PROVIDER_EXISTS_) [[likely]]
-    return true;
+    return;
   THD* thd = thd_.get();
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   if (!WSREP_ON_) {
     // A server that was started with wsrep_on=OFF has the provider's name and no provider.
     if (IsProviderLoaded()) refused_write_ = Outcome::Fail(ErrorCode::kGalera);
-    return true;
+    return;
   }
   if (thd->wsrep_cs().state() == wsrep::client_state::s_none) Join(thd);
   is_active_ = true;
-  const bool kept_locks = wsrep_before_command(thd) == 0;
+  if (wsrep_before_command(thd) != 0) tables_.CloseAll();
   thd->wsrep_cs().reset_error();
   if (!IsReady()) {
     refused_write_ = Outcome::Fail(ErrorCode::kNotReady);
     if (!global_system_variables.wsrep_dirty_reads) refused_find_ = refused_write_;
-    return kept_locks;
+    return;
   }
   if (!WaitForCluster(writes)) {
     refused_find_ = refused_write_ = Outcome::Fail(ErrorCode::kLockWait);
-    return kept_locks;
+    return;
   }
   thd->set_query_id(next_query_id());
   thd->wsrep_affected_rows = 0;
   // A turn that only finds has a transaction in the provider as well: DDL of another node that
   // meets its metadata locks would otherwise end its statement as KILL QUERY does.
   wsrep_start_transaction(thd, thd->wsrep_next_trx_id());
+  // DDL that came to wait for a table before this transaction began found none to abort, and does
+  // not look again. A writeset of this turn would be ordered behind that DDL, and wait for it with
+  // the table open. DDL that comes from here on aborts the transaction.
+  if (tables_.SomebodyWaits()) tables_.CloseAll();
   thd->reset_kill_query();
-  return kept_locks;
 }
 
 bool Galera::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }

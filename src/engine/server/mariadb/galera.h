@@ -18,12 +18,13 @@
 
 namespace rowsocket::engine::server {
 
+class Tables;
 class WorkerThd;
 struct OpenTable;
 
 class Galera {
  public:
-  explicit Galera(WorkerThd& thd) : thd_(thd) {}
+  Galera(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
   /// Makes a new THD a client of the provider. Leave ends that before the THD is cleaned up.
   static void Join(THD* thd);
@@ -31,9 +32,9 @@ class Galera {
   /// Whether the cluster replicates what a storage engine writes to this table.
   static bool Replicates(const TABLE& table);
 
-  /// Begins a turn in the cluster. `writes`: the turn may change rows. False: the provider has
-  /// taken the metadata locks of the tables that were kept open, which the caller closes now.
-  bool Begin(bool writes);
+  /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
+  /// session keeps open where DDL waits for one of them, or may come to wait.
+  void Begin(bool writes);
   /// Why this turn's requests are refused: the node is not ready, cannot wait for the cluster's
   /// latest state, or has its provider loaded and switched off.
   const Outcome& refusal(bool is_write) const { return is_write ? refused_write_ : refused_find_; }
@@ -72,6 +73,7 @@ class Galera {
   bool WaitForCluster(bool writes);
 
   WorkerThd& thd_;
+  Tables& tables_;
   bool is_active_ = false;
   Outcome refused_find_;
   Outcome refused_write_;

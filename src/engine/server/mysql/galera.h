@@ -7,15 +7,16 @@
 
 namespace rowsocket::engine::server {
 
+class Tables;
 class WorkerThd;
 
 class Galera {
  public:
-  explicit Galera(WorkerThd&) {}
+  Galera(WorkerThd&, Tables&) {}
 
   static bool Replicates(const TABLE&) { return true; }
 
-  bool Begin(bool) { return true; }
+  void Begin(bool) {}
   const Outcome& refusal(bool) const { return none_; }
   bool is_active() const { return false; }
 

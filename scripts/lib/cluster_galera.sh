@@ -3,13 +3,17 @@
 #
 # DIR/N.ports: three free ports: of the group communication, of incremental and of full state transfers.
 
-# The script that copies the data to a node that joins looks for rsync and for the server's programs
-# in PATH.
+# The script that copies the data to a node that joins looks for rsync or mariadb-backup, and for the
+# server's programs, in PATH.
 prepare_galera() {
   install_missing_packages cluster
   make_galera_cache
   load_server_env
   PATH=$ROWSOCKET_SERVER_PREFIX/usr/bin:$ROWSOCKET_SERVER_PREFIX/usr/sbin:$PATH
+  if [[ $sst == mariabackup ]]; then
+    make_backup_cache
+    PATH=$(backup_programs):$PATH
+  fi
   export PATH
 }
 
@@ -32,7 +36,8 @@ make_galera_nodes() {
       "--wsrep-cluster-address=gcomm://$addresses" "--wsrep-node-name=n$node" \
       "--wsrep-node-address=127.0.0.1:${ports[0]}" --wsrep-slave-threads=2 \
       --loose-plugin-wsrep-provider=OFF \
-      --wsrep-sst-method=rsync "--wsrep-sst-receive-address=127.0.0.1:${ports[2]}" \
+      "--wsrep-sst-method=$sst" --wsrep-sst-auth=root: \
+      "--wsrep-sst-receive-address=127.0.0.1:${ports[2]}" \
       "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${ports[0]};ist.recv_addr=127.0.0.1:${ports[1]};gcache.size=128M;gcs.fc_limit=256"
   done
 }

@@ -25,8 +25,8 @@ packages_for() {
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench openssl ;;
-    # A node that joins a Galera cluster copies the data of another one with rsync and lsof.
-    cluster) echo rsync lsof haproxy ;;
+    # A node that joins a Galera cluster copies the data of another one with rsync and lsof, or socat.
+    cluster) echo rsync lsof socat haproxy ;;
     package) echo debhelper fakeroot git ;;
     package-test) echo debootstrap lintian podman runc systemd-container ;;
     *) die "scripts/bootstrap knows no kind of work named '$1'" ;;

@@ -90,15 +90,15 @@ unpack_binaries() {
   for deb in "$apt_dir"/debs/*.deb; do
     dpkg -x "$deb" prefix.partial
   done
-  [[ $(host_release) == "${server_release[$server_name]}" ]] || use_own_libraries prefix.partial
+  [[ $(host_release) == "${server_release[$server_name]}" ]] || use_own_libraries prefix.partial prefix.partial
   mv prefix.partial prefix
 }
 
 # A server of another release of Debian runs with that release's libraries, which are unpacked beside
-# it: the programs get the library path in which they are now, and the path in which they will be.
-use_own_libraries() {
+# it: its programs get the path that the libraries will have. Runs in the server's folder of the cache.
+use_own_libraries() { # FOLDER_OF_THE_PROGRAMS FOLDER_OF_THE_LIBRARIES_NOW
   local root=$1 file loader libraries
-  loader=$(cd "$root" && echo usr/lib*/*/ld-linux*.so.*)
+  loader=$(cd "$2" && echo usr/lib*/*/ld-linux*.so.*)
   loader=${loader%% *}
   libraries=$PWD/prefix/${loader%/*}
   for file in "$root"/usr/bin/* "$root"/usr/sbin/*; do

@@ -103,7 +103,8 @@ prepare_directory() {
 
 # --- Start ---
 
-# Sets: arguments. The caller's options come last, so that they win.
+# Sets: arguments. The caller's options come last, so that they win. The size of the buffer pool is not
+# among them: wsrep_sst_mariabackup of 10.11.18 would hand it on to mariadb-backup, which refuses it.
 server_arguments() {
   local share=$ROWSOCKET_SERVER_SHARE
   arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
@@ -111,7 +112,7 @@ server_arguments() {
     --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/$server_program.pid"
     --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port" --skip-name-resolve
     --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci
-    --innodb-buffer-pool-size=128M --innodb-adaptive-hash-index=ON)
+    --innodb-adaptive-hash-index=ON)
   if [[ $server_family == mysql ]]; then
     # As MariaDB has it: no binary log, unless the caller's options ask for one.
     arguments+=(--skip-log-bin --innodb-redo-log-capacity=96M --secure-file-priv=NULL --mysqlx=OFF

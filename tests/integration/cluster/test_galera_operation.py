@@ -137,6 +137,24 @@ def test_a_new_node_copies_the_data_of_a_donor(cluster, db):
     sells_through(cluster, db, replace)
 
 
+def test_a_new_node_copies_the_data_with_mariabackup(make_cluster):
+    try:
+        cluster = make_cluster("galera", nodes=2, sst="mariabackup")
+    except AssertionError as error:
+        if "mariadb-backup" in str(error) and "cannot be downloaded" in str(error):
+            pytest.skip("Debian does not offer mariadb-backup of this server's version")
+        raise
+
+    def replace(go_on):
+        cluster[2].stop()
+        shutil.rmtree(cluster[2].directory / "data")
+        before = len(cluster[2].log())
+        cluster[2].rejoin()
+        assert "wsrep_sst_mariabackup" in cluster[2].log()[before:]
+        go_on()
+    sells_through(cluster, "s", replace, {1: 16})
+
+
 def test_a_killed_node_comes_back_with_what_it_missed_alone(cluster, db):
     """An incremental state transfer."""
     def kill(go_on):

@@ -64,12 +64,12 @@ class Node(Server):
 class Cluster:
     """Nodes are numbered from 1: cluster[1]. Its directory goes when it is removed."""
 
-    def __init__(self, kind="galera", nodes=3, options=(), keep=False):
+    def __init__(self, kind="galera", nodes=3, options=(), keep=False, sst="rsync"):
         self.kind, self.keep = kind, keep
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="rs-", dir=os.environ.get("TMPDIR", "/tmp")))
         self.base.chmod(0o755)
         self.directory = self.base / "c"
-        self._options = [f"--{kind}", "--nodes", str(nodes)]
+        self._options = [f"--{kind}", "--nodes", str(nodes), "--sst", sst]
         if options:
             self._options += ["--", *options]
         self.nodes = [Node(self, number) for number in range(1, nodes + 1)]

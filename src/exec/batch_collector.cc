@@ -58,6 +58,7 @@ BatchCollector::ClientBatch* BatchCollector::Collecting() {
     collecting_ = free_.back();
     free_.pop_back();
     collecting_->arena.Reset();
+    collecting_->places.Begin(core_.context.account_limits);
   }
   return collecting_ != nullptr && !IsFull(*collecting_) ? collecting_ : nullptr;
 }
@@ -88,14 +89,17 @@ bool BatchCollector::TakeLast(ClientBatch* batch, Client& client, Turn& finds,
   return true;
 }
 
-bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds,
+bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds, uint32_t places,
                            const std::shared_ptr<base::Arena>& arena) {
   ClientBatch* batch = Collecting();
+  const model::Account* const account = client.frontend->account();
+  if (batch != nullptr) places = std::min(places, batch->places.Left(account));
+  if (places == 0) batch = nullptr;
   const size_t first = batch != nullptr ? batch->turn.size() : 0;
   const bool has_first = arena != nullptr && TakeLast(batch, client, finds, arena);
   if (batch == nullptr) return false;
   const ItemReader::Place place{batch->turn, batch->arena, /*takes_writes=*/true};
-  const uint32_t share = Share();
+  const uint32_t share = std::min(Share(), places);
   client.has_more = false;
   for (uint32_t count = has_first; !client.closes; ++count) {
     client.has_more = count == share || IsFull(*batch);
@@ -114,6 +118,7 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
   }
   client.away = Away::kInBatch;
   batch->clients.push_back(&client);
+  batch->places.Add(account, count);
   batch->largest = std::max(batch->largest, count);
   const bool is_time = batch->clients.size() % model::kPublishEvery == 0;
   if (is_time && !commits_are_cheap_ && !IsQuiet()) Publish();

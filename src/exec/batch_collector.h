@@ -38,9 +38,10 @@ class BatchCollector {
   SessionThread& thread() { return executor_.thread(); }
 
   /// Reads items of the client into the batch; if the client only finds, its items go to `finds`.
-  /// False when no batch has room. `arena`: the last item of `finds` is the client's first write,
-  /// and lies in it; the batch takes the item over, or the item is read again.
-  bool Parse(Client& client, engine::Session& session, Turn& finds,
+  /// False when no batch has room, or none for the client's account. `places`: the most that the
+  /// client may add to `finds`. `arena`: the last item of `finds` is the client's first write, and
+  /// lies in it; the batch takes the item over, or the item is read again.
+  bool Parse(Client& client, engine::Session& session, Turn& finds, uint32_t places,
              const std::shared_ptr<base::Arena>& arena = nullptr);
   /// The client is away until a batch has room.
   void Await(Client& client);
@@ -67,7 +68,8 @@ class BatchCollector {
 
     std::vector<Client*> clients;
     std::vector<std::shared_ptr<base::Arena>> kept;  ///< Of the items that were taken over.
-    uint32_t largest = 0;                            ///< Requests of the client that has most.
+    AccountPlaces places;
+    uint32_t largest = 0;  ///< Requests of the client that has most.
   };
 
   static bool IsFull(const ClientBatch& batch);

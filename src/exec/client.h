@@ -1,11 +1,13 @@
 // A connection, as the parts of its worker see it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "engine/login.h"
+#include "exec/account_limits.h"
 #include "exec/frontend.h"
 #include "exec/turn.h"
 #include "net/connection.h"
@@ -39,6 +41,7 @@ struct Client : net::IdleLink {
   std::unique_ptr<Frontend> frontend;
   TurnClient turn;
   size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.
+  size_t charged = 0;     ///< Bytes of input whose requests its account's budget has paid for.
   size_t place = 0;       ///< In the table of connections.
   bool is_ready = false;  ///< Is in ClientTable::ready.
   bool can_receive = false;
@@ -56,6 +59,15 @@ struct Client : net::IdleLink {
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
   std::unique_ptr<engine::LoginTicket> ticket;
   WaitJob* job = nullptr;  ///< Its job while it is in the lane or in the inbox.
+  /// What is left for the account with this id; null until it is asked for.
+  std::shared_ptr<AccountBudget> budget;
+  uint64_t budget_account = 0;
+
+  /// The requests at the front of the input are answered, or somebody else has them.
+  void Consume(size_t bytes) {
+    connection.in().Consume(bytes);
+    charged -= std::min(charged, bytes);
+  }
 
   bool is_away() const { return away != Away::kNo; }
   bool is_in_lane() const { return away == Away::kInLane || away == Away::kHeldInLane; }
@@ -68,8 +80,10 @@ struct Client : net::IdleLink {
   bool is_elsewhere() const { return is_in_lane() || away == Away::kLoggingIn; }
   /// The SSL object of the connection; null: what passes is not encrypted.
   void* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
-  /// Whether a full turn has executed none of its items.
-  bool is_left() const { return turn.stopped() && turn.stopped_at->input_begin == 0; }
+  /// Whether a full turn has executed none of its items, or the turn had no place for them.
+  bool is_left() const {
+    return turn.stopped() ? turn.stopped_at->input_begin == 0 : has_more && parsed == 0;
+  }
 };
 
 }  // namespace rowsocket::exec

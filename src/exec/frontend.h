@@ -61,6 +61,7 @@ struct Item {
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
   /// `index`, once, and nothing else, unless it stands alone.
   ItemDetail* detail = nullptr;
+  uint32_t weight = 1;  ///< As how many requests it counts against the limits of its account.
   /// Executing the item is more than executing `request`: a turn must not make it part of a row
   /// (S7).
   bool stands_alone = false;
@@ -140,6 +141,12 @@ class Frontend {
   virtual void AddWrites(const Item&, WriteSet&) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
+  /// Makes a kRequest or kOpen item, which its account may not have executed now, a kReply item
+  /// that answers the error.
+  virtual void Refuse(Item& item, const model::Error& error, base::Arena&) const {
+    item.kind = Item::Kind::kReply;
+    item.error = error;
+  }
   /// Appends an error as the reply of any item.
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
   /// Appends the answer to a client that speaks plainly where TLS is required. `begin`: the bytes

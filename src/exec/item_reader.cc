@@ -14,7 +14,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
                              client.has_requests, place.arena, &item.item);
   const bool is_misplaced =
       !place.takes_writes && step.parsed == Frontend::Parsed::kItem && item.is_write();
-  const bool is_handed_over = is_misplaced && place.hands_writes_over && client.parsed == 0;
+  bool is_handed_over = is_misplaced && place.hands_writes_over && client.parsed == 0;
   if (step.parsed == Frontend::Parsed::kLater || (is_misplaced && !is_handed_over)) {
     place.turn.DropLast();
     client.frontend->Rewind();
@@ -27,6 +27,10 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     return Parsed::kEnd;
   }
   item.input_end = client.parsed;
+  if (item.item.request.account != nullptr) {
+    Charge(client, item, place.arena);
+    is_handed_over = is_handed_over && item.is_write();
+  }
   if (is_handed_over) return Parsed::kFirstWrite;
   bool goes_on = true;
   if (item.item.is_silent()) {
@@ -40,6 +44,24 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     place.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;
+}
+
+// An item that is parsed again, because its client was stopped before it, is paid for already.
+void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) const {
+  const bool counts = item.item.kind == Item::Kind::kRequest || item.item.kind == Item::Kind::kOpen;
+  AccountLimits* const limits = context_.account_limits;
+  const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
+  if (per_second == 0 || !counts || item.input_end <= client.charged) return;
+  const model::Account& account = *item.item.request.account;
+  if (client.budget_account != account.id()) {
+    client.budget = limits->BudgetOf(account, clock_.now_ms);
+    client.budget_account = account.id();
+  }
+  if (client.budget->Take(item.item.weight, per_second, clock_.now_ms)) {
+    client.charged = item.input_end;
+    return;
+  }
+  client.frontend->Refuse(item.item, {model::ErrorCode::kAccountRate}, arena);
 }
 
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {

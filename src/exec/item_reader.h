@@ -30,7 +30,8 @@ class ItemReader {
     kFirstWrite,  ///< The last item of the turn writes, and a batch has to take it.
   };
 
-  explicit ItemReader(const WorkerContext& context) : context_(context) {}
+  ItemReader(const WorkerContext& context, const RoundClock& clock)
+      : context_(context), clock_(clock) {}
 
   /// Takes one item off the client's input, into `place`.
   Parsed ReadOne(Client& client, engine::Session& session, const Place& place) const;
@@ -38,8 +39,10 @@ class ItemReader {
  private:
   static bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
   bool OpenSilently(Client& client, engine::Session& session, const Place& place) const;
+  void Charge(Client& client, TurnItem& item, base::Arena& arena) const;
 
   const WorkerContext& context_;
+  const RoundClock& clock_;
 };
 
 }  // namespace rowsocket::exec

@@ -7,15 +7,14 @@ namespace rowsocket::exec {
 
 void LockWaits::ConsumeInput(Client& client) {
   TurnItem* stopped_at = client.turn.stopped_at;
-  base::Buffer& in = client.connection.in();
   if (stopped_at == nullptr) {
-    in.Consume(client.parsed);
+    client.Consume(client.parsed);
     if (!client.closes) return;
     client.has_more = false;
     client.connection.Finish();
     return;
   }
-  in.Consume(stopped_at->input_begin);
+  client.Consume(stopped_at->input_begin);
   client.frontend->Rewind();
   client.has_more = true;
   if (stopped_at->item.kind == Item::Kind::kAuthenticate) {
@@ -93,7 +92,7 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
       out.bytes().Append(job.reply());
     }
     out.OpenGate();
-    client.connection.in().Consume(job.line.size());
+    client.Consume(job.line.size());
   }
   client.has_more = true;
   if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job, session);

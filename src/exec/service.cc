@@ -37,6 +37,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.memory_variable = settings.memory_variable;
   budget_.SetMax(settings.limits.memory_bytes_max);
   context_.budget = &budget_;
+  context_.account_limits = settings.account_limits;
   context_.prepare = settings.prepare;
   context_.may_serve = settings.may_serve;
   context_.writes = settings.writes;

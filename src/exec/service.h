@@ -19,13 +19,14 @@ struct ServiceSettings {
   std::string name;  ///< For the process list.
   unsigned workers = 1;
   // The variables that messages name, by what an administrator changes with them:
-  std::string workers_variable;      ///< How many workers there are.
-  std::string connections_variable;  ///< How many connections may be open.
-  std::string memory_variable;       ///< What connections may hold in buffers.
-  bool elastic = false;              ///< Workers rest where fewer do as much: see Crew.
-  LoginDesk* logins = nullptr;       ///< For frontends that let accounts log in.
-  bool hears_anywhere = false;       ///< Passwords are taken from other machines in clear, too.
-  bool writes = false;               ///< The frontends let writes through.
+  std::string workers_variable;             ///< How many workers there are.
+  std::string connections_variable;         ///< How many connections may be open.
+  std::string memory_variable;              ///< What connections may hold in buffers.
+  AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
+  bool elastic = false;                     ///< Workers rest where fewer do as much: see Crew.
+  LoginDesk* logins = nullptr;              ///< For frontends that let accounts log in.
+  bool hears_anywhere = false;  ///< Passwords are taken from other machines in clear, too.
+  bool writes = false;          ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
   /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;

@@ -25,7 +25,9 @@ enum class Stat : uint8_t {
 /// ErrorCode::kNone is never counted, and the causes behind kEngine count as kEngine: no plugin
 /// shows these counters.
 constexpr const char* PluginsShowing(model::ErrorCode code) {
-  if (code == model::ErrorCode::kDenied) return "handlersocket,daemon_memcached";
+  const bool concerns_accounts =
+      code == model::ErrorCode::kDenied || code == model::ErrorCode::kAccountRate;
+  if (concerns_accounts) return "handlersocket,daemon_memcached";
   return code <= model::ErrorCode::kEngine ? "handlersocket" : "";
 }
 

@@ -33,7 +33,7 @@ Worker::Worker(const WorkerContext& context)
       acceptor_(core_, clients_),
       logins_(core_, clients_, /*owner=*/*this),
       waits_(core_, clients_, held_, logins_, /*owner=*/*this),
-      reader_(core_.context),
+      reader_(core_.context, core_.clock),
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
       events_(kEventsMax) {

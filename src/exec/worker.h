@@ -100,7 +100,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void TakeInput(Client& client, engine::Session& session);
   void ReceiveFrom(Client& client);
   void Parse(Client& client, engine::Session& session);
-  void ParseIntoTurn(Client& client, engine::Session& session);
+  void ParseIntoTurn(Client& client, engine::Session& session, uint32_t places);
   void AfterTurn(engine::Session& session);
 
   WorkerCore core_;
@@ -114,6 +114,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   Inbox inbox_;
 
   Turn turn_;
+  AccountPlaces places_;  ///< In the turn.
   /// What the items of the turn point to; shared with batches that have taken items over.
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.

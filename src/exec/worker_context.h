@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/session.h"
+#include "exec/account_limits.h"
 #include "exec/commit_board.h"
 #include "exec/crew.h"
 #include "exec/doorman.h"
@@ -29,9 +30,10 @@ struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
   WaitLane* lane = nullptr;
-  LoginDesk* logins = nullptr;     ///< Null: no frontend asks for logins.
-  bool hears_anywhere = false;     ///< Passwords are taken from other machines in clear, too.
-  CommitBoard* commits = nullptr;  ///< Shared with all other ports.
+  LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
+  bool hears_anywhere = false;  ///< Passwords are taken from other machines in clear, too.
+  AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
+  CommitBoard* commits = nullptr;           ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   Crew* crew = nullptr;

@@ -9,6 +9,7 @@ namespace rowsocket::exec {
 void Worker::RunTurn(engine::Session& session) {
   std::vector<Client*>& ready = clients_.ready();
   turn_.Clear();
+  places_.Begin(core_.context.account_limits);
   if (arena_.use_count() == 1)
     arena_->Reset();
   else  // A batch has taken an item over that lies in it.
@@ -77,17 +78,23 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.turn.may_see_undurable = false;
   client.turn.loss = Loss::kNone;
   client.turn.out = &client.connection.out();
-  if (!accepts_work || (client.writes && batches_->Parse(client, session, turn_))) return;
-  ParseIntoTurn(client, session);
+  if (!accepts_work) return;
+  const model::Account* const account = client.frontend->account();
+  const size_t before = turn_.size();
+  const uint32_t places = places_.Left(account);
+  if (!client.writes || !batches_->Parse(client, session, turn_, places))
+    ParseIntoTurn(client, session, places);
+  places_.Add(account, turn_.size() - before);
 }
 
-void Worker::ParseIntoTurn(Client& client, engine::Session& session) {
+void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t places) {
   const bool has_batches = batches_ != nullptr;
   const ItemReader::Place place{turn_, *arena_, /*takes_writes=*/!has_batches,
                                 /*hands_writes_over=*/has_batches};
+  const uint32_t share = std::min(model::kTurnRequestsPerConnectionMax, places);
   bool is_first = false;
   for (uint32_t count = 0;; ++count) {
-    if (count == model::kTurnRequestsPerConnectionMax || turn_.size() >= model::kTurnRequestsMax ||
+    if (count == share || turn_.size() >= model::kTurnRequestsMax ||
         arena_->allocated_bytes() >= model::kTurnArenaBytesMax) {
       client.has_more = true;
       return;
@@ -99,12 +106,13 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session) {
   }
   // The requests in front of the write are answered first.
   client.writes = client.has_more = true;
-  if (is_first && !batches_->Parse(client, session, turn_, arena_)) batches_->Await(client);
+  if (is_first && !batches_->Parse(client, session, turn_, places, arena_)) batches_->Await(client);
 }
 
 void Worker::AfterTurn(engine::Session& session) {
-  // The turn was full: clients none of whose items ran go first in the next turn.
-  if (turn_.is_full()) {
+  // Clients none of whose items ran, or for whose account the turn had no place, go first in the
+  // next turn.
+  if (turn_.is_full() || places_.ran_out()) {
     std::stable_partition(in_turn_.begin(), in_turn_.end(), [](const Client* client) {
       return !client->retired && !client->is_away() && client->is_left();
     });

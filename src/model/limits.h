@@ -95,6 +95,10 @@ inline constexpr size_t kSessionTablesMax = 1000;
 /// Accounts whose rights a thread keeps for an index in a turn: at first, and at most.
 inline constexpr size_t kRightsKeptMin = 4;
 inline constexpr size_t kRightsKeptMax = 256;
+/// Accounts whose requests are counted, where each may make so many a second; milliseconds for
+/// which an account is refused because of one request that counts as several.
+inline constexpr size_t kAccountBudgetsMax = 4096;
+inline constexpr int64_t kAccountOwedMsMax = 60'000;
 /// Bytes of memory for one value, and constants of filters, that a thread keeps for its next
 /// request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;

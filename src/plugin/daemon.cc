@@ -57,6 +57,7 @@ class Daemon::Running {
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                              settings.lock_wait_threads);
     if (settings.auth_threads != 0 && !StartLogins(settings.auth_threads, error)) return false;
+    account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
     for (const Port& port : settings.ports) {
       if (!StartPort(port, error)) return false;
     }
@@ -118,6 +119,7 @@ class Daemon::Running {
 
   bool StartPort(const Port& port, std::string* error) {
     exec::ServiceSettings settings = port.service;
+    settings.account_limits = account_limits_.get();
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
     // The service is kept before it starts. When its start fails, some of its workers run and wait
@@ -139,6 +141,7 @@ class Daemon::Running {
   std::unique_ptr<exec::WaitLane> lane_;
   engine::server::ServerLogins checker_;
   std::unique_ptr<exec::LoginDesk> desk_;
+  std::unique_ptr<exec::AccountLimits> account_limits_;
   std::vector<std::unique_ptr<exec::Service>> services_;
 };
 

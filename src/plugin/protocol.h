@@ -27,6 +27,7 @@ struct DaemonSettings {
   engine::server::SessionSettings sessions;
   unsigned lock_wait_threads = 64;
   unsigned auth_threads = 0;  ///< Threads that check logins; 0: no port asks for logins.
+  const exec::AccountLimitSettings* account_limits = nullptr;  ///< The variables.
   std::vector<Port> ports;
 };
 

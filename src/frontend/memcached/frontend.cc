@@ -230,6 +230,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
       is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
   // An item that is too large must not share a row: it would meet the lock of the row, and wait for
   // it, before Execute is asked.
+  item->weight = static_cast<uint32_t>(work->targets.size());
   item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
   item->request.account = account();
@@ -360,6 +361,14 @@ void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
 void Memcached::Reply(const Item& item, base::Buffer& out) const {
   if (WorkOf(item).is_nothing) return;
   AppendReply(shared_, WorkOf(item), out);
+}
+
+void Memcached::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
+  item.kind = Item::Kind::kReply;
+  item.error = error;
+  Work& work = WorkOf(item);
+  work.refusal = Copy(Explain(error), arena);
+  work.refusal_status = StatusOf(error);
 }
 
 void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {

@@ -65,7 +65,7 @@ BinaryStatus StatusOf(const model::Error& error) {
   const bool is_denied = error.code == ErrorCode::kDenied || error.code == ErrorCode::kUnauth;
   if (is_denied) return BinaryStatus::kAuthError;
   const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
-                      error.code == ErrorCode::kDeadlock;
+                      error.code == ErrorCode::kDeadlock || error.code == ErrorCode::kAccountRate;
   return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
 }
 
@@ -74,6 +74,9 @@ std::string Explain(const model::Error& error) {
     case ErrorCode::kDenied:
     case ErrorCode::kUnauth:
       return "access denied";
+    case ErrorCode::kAccountRate:
+      return "the account has made more requests than "
+             "daemon_memcached_account_requests_per_second allows";
     case ErrorCode::kLockTables:
       return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
              "(read_only)";

@@ -18,6 +18,7 @@ bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings*
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
+  settings->account_limits = variables_.account_limits;
   const Mode modes[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_user",
        "handlersocket_threads", variables_.port, variables_.socket, variables_.secret,

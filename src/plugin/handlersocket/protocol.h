@@ -26,6 +26,7 @@ struct HandlerSocketVariables {
   bool accounts_insecure = false;
   unsigned auth_threads = 4;
   net::ListenOptions listen;
+  const exec::AccountLimitSettings* account_limits = nullptr;
   TlsVariables tls;
   frontend::TokenSettings tokens;
   model::Limits limits;

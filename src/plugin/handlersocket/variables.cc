@@ -7,6 +7,7 @@
 
 #include "plugin/handlersocket/protocol.h"
 #include "plugin/host.h"
+#include "plugin/number_variable.h"
 
 namespace rowsocket::plugin {
 namespace {
@@ -27,6 +28,9 @@ unsigned token_ttl_s;
 unsigned long ssl, ssl_client_cert;
 ServerBool tokens, accounts, accounts_insecure;
 unsigned auth_threads;
+unsigned account_requests_per_second, account_share_percent;
+/// The values of these two, for the workers.
+exec::AccountLimitSettings account_limits;
 unsigned index_ids_max, values_max, connections_max;
 unsigned long long line_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 
@@ -68,6 +72,9 @@ HandlerSocketVariables TakeVariables() {
   variables.accounts = accounts;
   variables.accounts_insecure = accounts_insecure;
   variables.auth_threads = auth_threads;
+  account_limits.requests_per_second.store(account_requests_per_second);
+  account_limits.share_percent.store(account_share_percent);
+  variables.account_limits = &account_limits;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
@@ -187,6 +194,12 @@ MYSQL_SYSVAR_UINT(values_max, values_max, PLUGIN_VAR_READONLY, "Values in one re
                   nullptr, 10000, 32, 1u << 24, 0);
 MYSQL_SYSVAR_ULONGLONG(reply_max_bytes, reply_max_bytes, PLUGIN_VAR_READONLY, "Bytes of one reply",
                        nullptr, nullptr, 64ull << 20, 1024, 1ull << 30, 0);
+MYSQL_SYSVAR_UINT(account_requests_per_second, account_requests_per_second, PLUGIN_VAR_OPCMDARG,
+                  "Requests that all clients of one account may make in a second; 0: no limit",
+                  nullptr, SetNumber<account_limits.requests_per_second>, 0, 0, 10000000, 0);
+MYSQL_SYSVAR_UINT(account_share_percent, account_share_percent, PLUGIN_VAR_OPCMDARG,
+                  "Percent of the places in a turn or batch that one account may have", nullptr,
+                  SetNumber<account_limits.share_percent>, 100, 1, 100, 0);
 MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections of one port",
                   nullptr, nullptr, 65536, 1, 1u << 20, 0);
 MYSQL_SYSVAR_ULONGLONG(buffer_max_bytes, buffer_max_bytes, PLUGIN_VAR_READONLY,
@@ -230,6 +243,8 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(index_ids_max),
                               MYSQL_SYSVAR(values_max),
                               MYSQL_SYSVAR(reply_max_bytes),
+                              MYSQL_SYSVAR(account_requests_per_second),
+                              MYSQL_SYSVAR(account_share_percent),
                               MYSQL_SYSVAR(connections_max),
                               MYSQL_SYSVAR(buffer_max_bytes),
                               MYSQL_SYSVAR(memory_max_bytes),

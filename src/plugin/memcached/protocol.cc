@@ -46,6 +46,7 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
+  settings->account_limits = variables_.account_limits;
   exec::ServiceSettings service = MakeService(addresses);
   std::shared_ptr<const model::Account> account;
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {

@@ -29,6 +29,7 @@ struct MemcachedVariables {
   bool has_socket_mode = false;  ///< The mode of the socket file was given with -a.
   /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
   const ServerBool* keeps_house_on_replica = nullptr;
+  const exec::AccountLimitSettings* account_limits = nullptr;
   TlsVariables tls;
   net::ListenOptions listen;
   model::Limits limits;

@@ -6,6 +6,7 @@
 
 #include "plugin/host.h"
 #include "plugin/memcached/protocol.h"
+#include "plugin/number_variable.h"
 
 namespace rowsocket::plugin {
 
@@ -20,6 +21,9 @@ char* socket_path;
 char* user;
 unsigned threads, lock_wait_threads, wrlock_timeout_s, timeout_s, backlog, sndbuf, rcvbuf;
 unsigned r_batch_size, w_batch_size, purge_rows_per_second, connections_max;
+unsigned account_requests_per_second, account_share_percent;
+/// The values of these two, for the workers.
+exec::AccountLimitSettings account_limits;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 unsigned auth_threads, auth_timeout_s;
 ServerBool accounts, accounts_insecure;
@@ -52,6 +56,9 @@ MemcachedVariables TakeVariables() {
   variables.auth_threads = auth_threads;
   variables.limits.auth_timeout_s = auth_timeout_s;
   variables.keeps_house_on_replica = &housekeeping_on_replica;
+  account_limits.requests_per_second.store(account_requests_per_second);
+  account_limits.share_percent.store(account_share_percent);
+  variables.account_limits = &account_limits;
   variables.listen.backlog = static_cast<int>(backlog);
   variables.listen.send_buffer_bytes = static_cast<int>(sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(rcvbuf);
@@ -153,6 +160,12 @@ MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
                        "Bytes that connections may hold in unfinished requests and unsent replies, "
                        "all together",
                        nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
+MYSQL_SYSVAR_UINT(account_requests_per_second, account_requests_per_second, PLUGIN_VAR_OPCMDARG,
+                  "Requests that all clients of one account may make in a second; 0: no limit",
+                  nullptr, SetNumber<account_limits.requests_per_second>, 0, 0, 10000000, 0);
+MYSQL_SYSVAR_UINT(account_share_percent, account_share_percent, PLUGIN_VAR_OPCMDARG,
+                  "Percent of the places in a turn or batch that one account may have", nullptr,
+                  SetNumber<account_limits.share_percent>, 100, 1, 100, 0);
 MYSQL_SYSVAR_UINT(connections_max, connections_max, PLUGIN_VAR_READONLY, "Connections", nullptr,
                   nullptr, 65536, 1, 1u << 20, 0);
 MYSQL_SYSVAR_ENUM(ssl, ssl, PLUGIN_VAR_READONLY,
@@ -200,6 +213,8 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
                               MYSQL_SYSVAR(buffer_max_bytes),
                               MYSQL_SYSVAR(memory_max_bytes),
                               MYSQL_SYSVAR(connections_max),
+                              MYSQL_SYSVAR(account_requests_per_second),
+                              MYSQL_SYSVAR(account_share_percent),
                               MYSQL_SYSVAR(ssl),
                               MYSQL_SYSVAR(ssl_client_cert),
                               MYSQL_SYSVAR(purge_rows_per_second),

@@ -79,14 +79,16 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
   client.was_handed_back = job.is_handed_back;
   const bool is_open = job.item.opens();
   const bool is_silent = job.item.kind == Item::Kind::kSilentOpen;
-  if (is_silent && !job.outcome.ok()) {
-    client.frontend->Opened(job.item, job.outcome, nullptr);
-  } else if (!job.is_handed_back && (!is_open || !job.outcome.ok())) {
+  // What the lane has opened is not opened again: under a stream of GRANTs the worker might find
+  // them locked each time.
+  if (is_open && !job.is_handed_back)
+    client.frontend->Opened(job.item, job.outcome, std::move(job.index));
+  if (!is_silent && !job.is_handed_back) {
     net::GatedOutput& out = client.connection.out();
     if (is_open) {
-      client.frontend->ReplyError(job.item, job.outcome.error, out.bytes());
+      client.frontend->Reply(job.item, out.bytes());
       CountAnswer(job.item, job.outcome.error, 0, core_.stats);
-      client.frontend->CountAnswer(/*is_error=*/true);
+      client.frontend->CountAnswer(!job.outcome.ok());
       client.frontend->Finished(job.item, job.outcome.error);
     } else {
       out.bytes().Append(job.reply());

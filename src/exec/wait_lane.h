@@ -67,7 +67,8 @@ struct WaitJob {
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;
   engine::Outcome outcome;
-  net::GatedOutput out;  ///< Empty for kOpen: the worker looks the names up again.
+  net::GatedOutput out;                  ///< Empty where the item opens.
+  std::shared_ptr<engine::Index> index;  ///< Where the item opens, and `outcome` is a success.
   // The lane's:
   TurnClient turn;
   WaitGroup* group = nullptr;  ///< While no thread has taken the job up.

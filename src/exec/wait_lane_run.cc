@@ -34,8 +34,7 @@ bool WaitLane::Pause(engine::Session& session) {
 }
 
 void WaitLane::Open(engine::Session& session, WaitJob& job) {
-  std::shared_ptr<engine::Index> index;
-  job.outcome = session.OpenIndexFor(job.item.request.account, *job.item.names, &index);
+  job.outcome = session.OpenIndexFor(job.item.request.account, *job.item.names, &job.index);
 }
 
 void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs) {

@@ -32,6 +32,7 @@ class WorkerAccountsTest : public ::testing::Test {
     server_.make_frontend = [this] {
       auto made = std::make_unique<frontend::HandlerSocket>(server_.frontend);
       made->SetAccount(accounts_[next_]);
+      made_ = made.get();
       return made;
     };
   }
@@ -65,6 +66,7 @@ class WorkerAccountsTest : public ::testing::Test {
   const std::array<std::shared_ptr<const Account>, 3> accounts_{
       std::make_shared<Account>("one", "%"), std::make_shared<Account>("two", "%"), nullptr};
   std::atomic<size_t> next_{0};
+  std::atomic<const Frontend*> made_{nullptr};  ///< The last one.
   Largest largest_;
   TestService server_;
 };
@@ -107,6 +109,26 @@ TEST_F(WorkerAccountsTest, OpensCountAsRequests) {
   unsigned refused = 0;
   for (int i = 0; i < 100; ++i) refused += client.ReadLine() == kRefused;
   EXPECT_GT(refused, 0u);
+}
+
+/// As when GRANTs follow each other so fast that a session that does not wait never finds them
+/// free.
+TEST_F(WorkerAccountsTest, AnOpenForWhichTheLaneHasWaitedIsAnswered) {
+  server_.store.SetHook([](const Call& call) {
+    const bool is_locked =
+        call.kind == Call::Kind::kJudge && call.lock_wait == engine::LockWait::kNever;
+    if (!is_locked) return Outcome();
+    Outcome busy = Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockTables});
+    busy.own_wait = true;
+    return busy;
+  });
+  server_.Start();
+  LineClient client = ConnectAs(0);
+  EXPECT_EQ(1u, server_.Stat(Stat::kLockWaits));
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ(1u, server_.Stat(Stat::kOpens));
+  EXPECT_EQ(2u, made_.load()->answers());
+  EXPECT_EQ(0u, made_.load()->errors());
 }
 
 TEST_F(WorkerAccountsTest, AnAccountHasItsShareOfATurnAndOfABatch) {

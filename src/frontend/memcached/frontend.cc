@@ -121,7 +121,9 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
 // first, by an index of the container that is looked up for the account.
 bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
   const containers::Container& container = *work->target().container;
-  if (account() != nullptr && !switch_answer_.has_value()) {
+  if (account() != nullptr && !(switch_answer_.has_value() && switch_asked_ == container.reads)) {
+    switch_answer_.reset();
+    switch_asked_ = container.reads;
     item->kind = Item::Kind::kSilentOpen;
     item->names = &container.reads->names();
     item->request.account = account();
@@ -129,9 +131,7 @@ bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
   }
   const model::Error answer = std::exchange(switch_answer_, {}).value_or(model::Error());
   if (!answer.ok()) {
-    item->error = answer;
-    work->refusal = Copy(Explain(answer), arena);
-    work->refusal_status = StatusOf(answer);
+    Refuse(*item, answer, arena);
     return true;
   }
   switched_to_ = container.name();
@@ -364,8 +364,7 @@ void Memcached::Reply(const Item& item, base::Buffer& out) const {
 }
 
 void Memcached::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
-  item.kind = Item::Kind::kReply;
-  item.error = error;
+  exec::Frontend::Refuse(item, error, arena);
   Work& work = WorkOf(item);
   work.refusal = Copy(Explain(error), arena);
   work.refusal_status = StatusOf(error);

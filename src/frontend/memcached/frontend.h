@@ -70,7 +70,8 @@ class Memcached final : public exec::Frontend {
   std::shared_ptr<const containers::Snapshot> snapshot_;
   const containers::Container* standard_ = nullptr;  ///< The container of keys that name none.
   std::string switched_to_;                          ///< What `get @@name` chose; empty: nothing.
-  std::optional<model::Error> switch_answer_;        ///< For the command at the front of the input.
+  std::optional<model::Error> switch_answer_;        ///< Whether the account may see switch_asked_.
+  std::shared_ptr<engine::Index> switch_asked_;      ///< The name may mean another table by now.
   bool has_refreshed_ = false;                       ///< For the command at the front of the input.
   uint32_t until_sample_ = 1;
   bool is_in_;  ///< The client may send more than a login.

@@ -122,5 +122,27 @@ TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
   EXPECT_EQ("PREFIX p get 1 hit 0 set 0 del 0\r\nEND\r\n", Ask("stats detail dump\r\n"));
 }
 
+TEST_F(MemcachedTest, AnAnswerAboutOneTableSwitchesToNoOther) {
+  shared_->catalog.RefreshNow(session_);
+  frontend_->SetAccount(std::make_shared<model::Account>("app", "localhost"));
+  base::Arena arena;
+  const auto parse = [&] {
+    Item item;
+    frontend_->Parse("get @@pairs\r\n", false, arena, &item);
+    return item;
+  };
+  Item asks = parse();
+  ASSERT_EQ(Item::Kind::kSilentOpen, asks.kind);
+  EXPECT_EQ("pairs", asks.names->table);
+  frontend_->Opened(asks, engine::Outcome(), nullptr);
+  Define({{"pairs", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
+  shared_->catalog.RefreshNow(session_);
+  asks = parse();
+  ASSERT_EQ(Item::Kind::kSilentOpen, asks.kind);
+  EXPECT_EQ("demo", asks.names->table);
+  frontend_->Opened(asks, engine::Outcome::Fail(model::ErrorCode::kDenied), nullptr);
+  EXPECT_EQ(Item::Kind::kReply, parse().kind);
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

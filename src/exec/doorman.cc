@@ -206,7 +206,7 @@ void Doorman::Fail(Guest& guest, std::string_view why) {
     } catch (const std::bad_alloc&) {  // The line is lost, and the guest goes all the same.
     }
   }
-  guest.client->connection.Abort();
+  guest.client->connection.AbortBehindSent();
   GiveBack(guest);
 }
 

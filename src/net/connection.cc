@@ -151,6 +151,18 @@ void Connection::Finish() {
   ShutDownWhenSent();
 }
 
+// A socket that is closed while it holds bytes that nobody has read resets the connection, and the
+// peer may lose what was sent last, such as the alert that says why a handshake has failed.
+void Connection::AbortBehindSent() {
+  constexpr int kReadsMax = 16;
+  constexpr size_t kReadBytes = 64 * 1024;
+  shutdown(fd_.get(), SHUT_WR);
+  for (int i = 0; i < kReadsMax; ++i) {
+    if (recv(fd_.get(), nullptr, kReadBytes, MSG_TRUNC | MSG_DONTWAIT) <= 0) break;
+  }
+  Abort();
+}
+
 void Connection::Settle() {
   if (in_.empty() && in_.capacity() != 0) context_->buffers.Give(in_);
   if (out_.empty() && out_.bytes().capacity() != 0) context_->buffers.Give(out_.bytes());

@@ -136,6 +136,8 @@ class Connection {
   void Finish();
   /// Gives the connection up at once: kBroken.
   void Abort() { state_ = State::kBroken; }
+  /// Ends the connection, and lets the peer read what was sent.
+  void AbortBehindSent();
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void Settle();

@@ -131,6 +131,17 @@ def test_garbage_behind_the_first_byte(both, certificates, data):
     wait_until(lambda: both.sql().status("Handlersocket_tls_failed") == failed + 1)
 
 
+def test_the_alert_of_a_failed_handshake_is_not_lost_to_a_reset(both):
+    """The server closes a socket in which bytes are that it has not read."""
+    wrong = b"\x16\x03\x01\x00\x40\x01\x00\x00\x3c" + b"\xff" * 60
+    with socket.create_connection(address(both), timeout=30) as client:
+        client.sendall(wrong + bytes(30_000))
+        answer = b""
+        while part := client.recv(1000):
+            answer += part
+    assert answer[:1] == b"\x15", answer
+
+
 def test_handshake_cut_off_at_every_place(both, certificates):
     client = RecordClient(address(both), certificates.context())
     sent = []

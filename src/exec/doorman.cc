@@ -113,9 +113,24 @@ void Doorman::TakeNew() {
 
 void Doorman::Welcome(Guest arrived) {
   Client* const client = arrived.client.get();
-  Guest& guest = guests_.emplace(client, std::move(arrived)).first->second;
+  try {
+    guests_.reserve(guests_.size() + 1);
+    guests_.try_emplace(client, std::move(arrived));
+  } catch (const std::bad_alloc&) {
+    return TurnAway(std::move(arrived));
+  }
   deadlines_.Insert(*client, base::CoarseNowMs());
-  GoOn(guest);
+  GoOn(guests_.at(client));
+}
+
+/// Gives back a client for whom there is no memory.
+void Doorman::TurnAway(Guest arrived) {
+  stats_.Add(Stat::kTlsFailed);
+  arrived.client->connection.Abort();
+  try {
+    arrived.owner->Admitted(std::move(arrived.client));
+  } catch (const std::bad_alloc&) {  // The client is closed.
+  }
 }
 
 /// Does what can be done now; the guest may be gone afterwards.

@@ -80,6 +80,7 @@ class Doorman {
   void Main();
   void TakeNew();
   void Welcome(Guest guest);
+  void TurnAway(Guest guest);
   void GoOn(Guest& guest);
   void ReadHello(Guest& guest);
   void Shake(Guest& guest);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -228,7 +229,11 @@ bool Worker::Admit(Client& client) {
 }
 
 void Worker::RefusePlain(Client& client, std::string_view begin) {
-  client.frontend->RefusePlain(begin, client.connection.out().bytes());
+  try {
+    client.frontend->RefusePlain(begin, client.connection.out().bytes());
+  } catch (const std::bad_alloc&) {
+    return clients_.Lose(client, Loss::kMemory);
+  }
   client.connection.out().OpenGate();
   client.connection.Finish();
   core_.stats.Add(Stat::kPlainRefused);

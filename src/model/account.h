@@ -31,6 +31,9 @@ class Account {
   /// The role that is set; empty: none.
   const std::string& role() const { return role_; }
 
+  /// REQUIRES: no other thread has the account yet.
+  void SetRole(std::string role) { role_ = std::move(role); }
+
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   void End() const { ended_.store(true, std::memory_order_release); }
 
@@ -43,7 +46,7 @@ class Account {
   const uint64_t id_ = NextId();
   const std::string user_;
   const std::string host_;
-  const std::string role_;
+  std::string role_;
   mutable std::atomic<bool> ended_{false};
 };
 

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cstdint>
 
-#include "api.h"
+#include "declare.h"
 
 namespace rowsocket::plugin {
 
 /// The function with which MYSQL_SYSVAR_UINT updates the variable, and the copy for the workers.
 template <std::atomic<uint32_t>& kCopy>
-void SetNumber(MYSQL_THD, st_mysql_sys_var*, void* target, const void* save) {
+void SetNumber(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   const unsigned value = *static_cast<const unsigned*>(save);
   *static_cast<unsigned*>(target) = value;
   kCopy.store(value, std::memory_order_relaxed);

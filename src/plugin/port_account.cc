@@ -1,6 +1,6 @@
 #include "plugin/port_account.h"
 
-#include <atomic>
+#include <mutex>
 
 #include "api.h"
 #include "plugin/host.h"
@@ -16,6 +16,12 @@ bool HasServerStarted() {
   mysql_mutex_unlock(&LOCK_server_started);
   return has_started;
 }
+
+/// The first worker of a port looks for the account; the others wait for what it has found.
+struct Opening {
+  std::once_flag once;
+  bool has_account = false;
+};
 
 std::string WhyMissing(const model::Account& account, const char* variable) {
   const std::string name = "'" + account.user() + "'@'" + account.host() + "'";
@@ -35,26 +41,28 @@ bool TakeAccount(const std::string& value, const char* variable, exec::ServiceSe
   // A name may hold @, a host does not. As in SQL, a name alone is the account for all hosts.
   const size_t at = value.rfind('@');
   const std::string host = at == std::string::npos ? "%" : value.substr(at + 1);
-  auto made = std::make_shared<const model::Account>(value.substr(0, at), host);
+  auto made = std::make_shared<model::Account>(value.substr(0, at), host);
   if (made->user().empty() || host.empty()) {
     *error = std::string(variable) + " is to be name@host, the name of an account of the server";
     return false;
   }
   *account = made;
-  if (!HasServerStarted()) {
-    auto was_said = std::make_shared<std::atomic<bool>>(false);
-    service->may_serve = [made, variable, was_said, name = service->name] {
-      if (engine::server::HasAccount(*made)) return true;
-      if (!was_said->exchange(true)) {
-        LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");
-      }
-      return false;
-    };
-    return true;
+  if (HasServerStarted() && !engine::server::HasAccount(*made)) {
+    *error = WhyMissing(*made, variable);
+    return false;
   }
-  if (engine::server::HasAccount(*made)) return true;
-  *error = WhyMissing(*made, variable);
-  return false;
+  auto opening = std::make_shared<Opening>();
+  service->may_serve = [made, variable, opening, name = service->name] {
+    std::call_once(opening->once, [&] {
+      opening->has_account = engine::server::HasAccount(*made);
+      if (opening->has_account)
+        made->SetRole(engine::server::DefaultRole(*made));
+      else
+        LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");
+    });
+    return opening->has_account;
+  };
+  return true;
 }
 
 }  // namespace rowsocket::plugin

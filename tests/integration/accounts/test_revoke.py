@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import mc
-from accountserver import PORT_OPTIONS, start_with_accounts
+from accountserver import PORT_OPTIONS, memberships, start_with_accounts, start_with_roles
 from hs import Closed, counted, find_tokens, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
@@ -21,7 +21,7 @@ TO = "reader@localhost, writer@localhost, cache@localhost"
 
 @pytest.fixture(scope="module")
 def shared_guarded(request):
-    server = start_with_accounts(create(request.config, options=PORT_OPTIONS))
+    server = start_with_roles(create(request.config, options=PORT_OPTIONS))
     sql = server.sql()
     sql.run("CREATE DATABASE g")
     sql.run(f"GRANT SELECT ON g.* TO {TO}")
@@ -36,8 +36,10 @@ def shared_guarded(request):
 @pytest.fixture
 def guarded(shared_guarded):
     sql = shared_guarded.sql()
-    for name in ("reader", "writer", "cache"):
-        sql.run(f"REVOKE ALL, GRANT OPTION FROM {name}@localhost")
+    for name in ("reader@localhost", "writer@localhost", "cache@localhost", "inner_role", "outer_role"):
+        sql.run(f"REVOKE ALL, GRANT OPTION FROM {name}")
+    for statement in memberships():
+        sql.run(statement)
     sql.close()
     yield shared_guarded
     shared_guarded.close_clients()
@@ -50,6 +52,10 @@ LEVELS = {
     "database": ("GRANT SELECT, UPDATE ON g.* TO {to}", "REVOKE SELECT, UPDATE ON g.* FROM {to}"),
     "global": ("GRANT SELECT, UPDATE ON *.* TO {to}", "REVOKE SELECT, UPDATE ON *.* FROM {to}"),
     "public": ("GRANT SELECT, UPDATE ON g.m TO PUBLIC", "REVOKE SELECT, UPDATE ON g.m FROM PUBLIC"),
+    "role": ("GRANT SELECT, UPDATE ON g.m TO outer_role", "REVOKE SELECT, UPDATE ON g.m FROM outer_role"),
+    "column of a role": ("GRANT SELECT (k, v), UPDATE (v) ON g.m TO outer_role",
+                         "REVOKE SELECT (k, v), UPDATE (v) ON g.m FROM outer_role"),
+    "role of a role": ("GRANT SELECT, UPDATE ON g.* TO inner_role", "REVOKE SELECT, UPDATE ON g.* FROM inner_role"),
     "all": ("GRANT SELECT, UPDATE ON g.m TO {to}", "REVOKE ALL, GRANT OPTION FROM {to}"),
 }
 
@@ -117,12 +123,34 @@ def test_a_grant_counts_at_once(guarded, level, busy):
     askers = Askers(guarded, sql)
     sql.run(f"GRANT SELECT (k, v), UPDATE (v) ON g.m TO {TO}")
     with load(guarded) if busy else contextlib.nullcontext():
-        sql.run(f"REVOKE ALL, GRANT OPTION FROM {TO}")
+        sql.run(f"REVOKE SELECT (k, v), UPDATE (v) ON g.m FROM {TO}")
         for _ in range(TOGGLES if not busy else TOGGLES // 4):
             sql.run(give)
             askers.are_allowed()
             sql.run(take)
             askers.are_denied()
+
+
+@pytest.mark.parametrize("give, take", [
+    ("GRANT outer_role TO {to}", "REVOKE outer_role FROM {to}"),
+    ("GRANT inner_role TO outer_role", "REVOKE inner_role FROM outer_role"),
+    ("CREATE ROLE inner_role; GRANT inner_role TO outer_role; GRANT SELECT, UPDATE ON g.* TO inner_role",
+     "DROP ROLE inner_role"),
+    ("CREATE ROLE outer_role; GRANT outer_role TO {to}; GRANT SELECT, UPDATE ON g.* TO outer_role;"
+     " GRANT inner_role TO outer_role", "DROP ROLE outer_role")], ids=lambda text: text[:24])
+def test_a_role_that_is_given_or_taken_counts_at_once(guarded, give, take):
+    sql = guarded.sql()
+    askers = Askers(guarded, sql)
+
+    def run(statements):
+        for statement in statements.format(to=TO).split("; "):
+            sql.run(statement)
+    sql.run("GRANT SELECT, UPDATE ON g.* TO inner_role")
+    for _ in range(TOGGLES // 4):
+        run(take)
+        askers.are_denied()
+        run(give)
+        askers.are_allowed()
 
 
 def test_the_columns_of_the_key_count_at_once(guarded):

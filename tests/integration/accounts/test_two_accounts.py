@@ -5,7 +5,9 @@ import time
 
 import pytest
 
+import hs
 from accountserver import PORT_OPTIONS, start_with_accounts
+from logins import OPTIONS as LOGINS
 from sale import KEEP, Buyer, CounterBuyer, Sale, book_violations, make_counter, make_table, order_violations
 
 STOCK = 8000
@@ -75,3 +77,36 @@ def test_rights_of_one_account_come_and_go_while_another_sells(selling, denied):
     kind = Buyer if denied == "writer" else CounterBuyer
     assert toggles.violations(sale.books, lambda buyer: type(buyer) is kind) == []
     assert {type(one.buyer) for one in sale.books} == {Buyer, CounterBuyer}
+
+
+class AccountBuyer(Buyer):
+    """A buyer who logs in; half of them with either account."""
+
+    def begin(self, db):
+        self.account = ("first", "second")[self.number % 2]
+        self.sock.sendall(hs.line("A", 1, f"{self.account}:secret"))
+        assert self.sock.recv(4096) == b"0\t1\n"
+        return super().begin(db)
+
+
+def test_requests_of_two_accounts_are_merged_and_judged_one_by_one(make_server):
+    """Both log in on one port, so that their requests stand in one batch and change one row together."""
+    server = make_server(options=LOGINS)
+    sql = server.sql()
+    make_table(sql, "sale", STOCK)
+    for name in ("first", "second"):
+        sql.run(f"CREATE USER {name}@'127.%' IDENTIFIED BY 'secret'")
+        sql.run(f"GRANT {RIGHTS} ON sale.stock TO {name}@'127.%'")
+    sale = Sale(server, "sale", 32, buyers=AccountBuyer)
+    toggles = Toggles(sql, "second@'127.%'", STOCK // (3 * TURNS))
+    try:
+        sale.play(toggles)
+    finally:
+        sale.close()
+    assert len(toggles.without) == TURNS and not toggles.is_denied()
+    assert set(sale.errors) == {DENIED[0]} and not sale.unknown
+    assert book_violations(sale.books, STOCK, int(sql.value("SELECT stock FROM sale.stock WHERE id = 1"))) == []
+    assert order_violations(sale.books) == []
+    assert toggles.violations(sale.books, lambda buyer: buyer.account == "second") == []
+    assert sql.status("Handlersocket_merged_rows") > 0
+    assert {one.buyer.account for one in sale.books} == {"first", "second"}

@@ -13,6 +13,12 @@ DENIED = (1044, 1142, 1143)
 DUPLICATE = 1062  # SQL looks at the privileges first
 
 
+def memberships():
+    """Statements that give each account outer_role, and inner_role to that."""
+    return ["GRANT inner_role TO outer_role",
+            *(f"GRANT outer_role TO {name}@localhost" for name in (READER, WRITER, CACHE))]
+
+
 def start_with_accounts(server, statements=()):
     """Starts a server that has made these accounts, and executed the statements, before its ports look for
     their accounts. Returns the server."""
@@ -21,6 +27,18 @@ def start_with_accounts(server, statements=()):
     path.write_text("".join(line + ";\n" for line in (*lines, *statements)))
     path.chmod(0o644)
     return server.start([*server.options, f"--init-file={path}"])
+
+
+def start_with_roles(server, statements=()):
+    """As start_with_accounts; each account has the default role outer_role, which its port has when it opens
+    again. The statements are executed before that."""
+    start_with_accounts(server)
+    sql = server.sql()
+    for statement in ("CREATE ROLE inner_role", "CREATE ROLE outer_role", *memberships(),
+                      *(f"SET DEFAULT ROLE outer_role FOR {name}@localhost" for name in (READER, WRITER, CACHE)),
+                      *statements, "UNINSTALL SONAME 'rowsocket'", "INSTALL SONAME 'rowsocket'"):
+        sql.run(statement)
+    return server
 
 
 def may(server, user, *queries):

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "find_account.h"
+#include "local_sql.h"
 
 namespace rowsocket::engine::server {
 
@@ -53,6 +54,23 @@ bool HasAccount(const model::Account& account) {
   Security_context found;
   std::string address;
   return Find(account, &found, &address);
+}
+
+std::string DefaultRole(const model::Account& account) {
+  const auto literal = [](const std::string& name) {
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    std::string digits;
+    for (const char each : name) {
+      const auto byte = static_cast<unsigned char>(each);
+      digits += {kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    return "CONVERT(X'" + digits + "' USING utf8mb3)";
+  };
+  LocalSql sql;
+  return sql
+      .Value("SELECT JSON_VALUE(Priv, '$.default_role') FROM mysql.global_priv WHERE User = " +
+             literal(account.user()) + " AND LOWER(Host) = LOWER(" + literal(account.host()) + ")")
+      .value_or("");
 }
 
 PrivilegeReader::PrivilegeReader() = default;

@@ -33,6 +33,10 @@ std::string WhyNoRights();
 /// (skip-grant-tables).
 bool HasAccount(const model::Account& account);
 
+/// The role that a login of the account would set; empty: none. Asks by SQL, and may wait for a
+/// statement that locks the grant tables.
+std::string DefaultRole(const model::Account& account);
+
 class PrivilegeReader {
  public:
   PrivilegeReader();

@@ -24,6 +24,8 @@ inline std::string WhyNoRights() {
 
 inline bool HasAccount(const model::Account&) { return false; }
 
+inline std::string DefaultRole(const model::Account&) { return {}; }
+
 class PrivilegeReader {
  public:
   bool Look(const model::Account&, const std::string&) { return false; }

@@ -1,0 +1,96 @@
+"""What the account of a port may do by roles: what a SQL session of the account may do after its login."""
+
+import contextlib
+import random
+
+import pymysql
+import pytest
+
+from accountserver import PORT_OPTIONS, may, start_with_roles
+from hs import find_tokens, refused, reply
+
+DENIED = refused(3, "denied")
+ROUNDS = 150
+HOLDERS = ("writer@localhost", "PUBLIC", "inner_role", "outer_role", "other_role")
+# Requests of an index that has opened a with the filter column b, and the statements of SQL.
+REQUESTS = (
+    (find_tokens(0, "=", [-1]), "SELECT a FROM g.t WHERE id = -1"),
+    (find_tokens(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]), "SELECT a FROM g.t WHERE id = -1 AND b = 1"),
+    (find_tokens(0, "=", [-1], 1, 0, mod=["U", 1]), "UPDATE g.t SET a = 1 WHERE id = -1"),
+    (find_tokens(0, "=", [-1], 1, 0, mod=["+", 1]), "UPDATE g.t SET a = a + 1 WHERE id = -1"),
+    (find_tokens(0, "=", [-1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = -1"),
+)
+
+
+@pytest.fixture
+def roles(make_server):
+    server = start_with_roles(make_server(options=PORT_OPTIONS, start=False), [
+        "CREATE ROLE other_role", "GRANT other_role TO writer@localhost"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE g")
+    sql.run("CREATE TABLE g.t (id INT PRIMARY KEY, a INT, b INT) ENGINE=InnoDB")
+    return server
+
+
+def change(rng, sql):
+    """Changes who has what, at random."""
+    roll = rng.random()
+    if roll < 0.2:
+        member, role = rng.choice((("writer@localhost", "outer_role"), ("outer_role", "inner_role"),
+                                   ("outer_role", "other_role"), ("writer@localhost", "inner_role")))
+        sql.run(f"GRANT {role} TO {member}")
+    elif roll < 0.35:
+        member, role = rng.choice((("writer@localhost", "outer_role"), ("outer_role", "inner_role"),
+                                   ("outer_role", "other_role")))
+        sql.run(f"GRANT {role} TO {member}")
+        sql.run(f"REVOKE {role} FROM {member}")
+    elif roll < 0.5:
+        level = rng.choice(("g.t", "g.*"))
+        with contextlib.suppress(pymysql.MySQLError):  # there is nothing to take
+            sql.run(f"REVOKE ALL PRIVILEGES ON {level} FROM {rng.choice(HOLDERS)}")
+    else:
+        holder = rng.choice(HOLDERS)
+        what = rng.choice(("SELECT", "UPDATE", "DELETE", "SELECT (id, a)", "SELECT (b)", "UPDATE (a)", "SELECT (id)"))
+        levels = ["g.t"] if "(" in what else ["g.t", "g.*"]
+        sql.run(f"GRANT {what} ON {rng.choice(levels)} TO {holder}")
+
+
+def test_roles_allow_what_they_allow_in_sql(roles, request):
+    rng = random.Random(f"{request.config.getoption('--seed')} roles")
+    sql = roles.sql()
+    client = roles.hs_wr()
+    seen = {True: 0, False: 0}
+    for _ in range(ROUNDS):
+        change(rng, sql)
+        for tokens, statement in REQUESTS:
+            expected = may(roles, "writer", statement)
+            answer = client.open_index(0, "g", "t", "", "a", "b")
+            if answer != DENIED:
+                answer = client.request(*tokens)
+            assert (answer == DENIED) == (not expected), (answer, statement, sql.rows("SHOW GRANTS FOR writer@localhost"))
+            seen[expected] += 1
+    assert min(seen.values()) > ROUNDS * len(REQUESTS) / 20, seen
+
+
+def test_a_role_that_is_not_the_default_one_gives_nothing(roles):
+    sql = roles.sql()
+    sql.run("INSERT INTO g.t VALUES (1, 2, 3)")
+    sql.run("GRANT SELECT ON g.t TO other_role")
+    client = roles.hs_wr()
+    assert client.open_index(0, "g", "t", "", "a") == DENIED
+    sql.run("GRANT SELECT ON g.t TO outer_role")
+    assert client.opened("g", "t", "", "a").find("=", [1]) == reply(0, 1, 2)
+
+
+def test_the_default_role_is_that_of_the_time_when_the_port_opens(roles):
+    sql = roles.sql()
+    sql.run("GRANT SELECT ON g.t TO other_role")
+    sql.run("SET DEFAULT ROLE other_role FOR writer@localhost")
+    assert roles.hs_wr().open_index(0, "g", "t", "", "a") == DENIED
+    roles.close_clients()
+    sql = roles.sql()
+    sql.run("UNINSTALL SONAME 'rowsocket'")
+    sql.run("INSTALL SONAME 'rowsocket'")
+    assert roles.hs_wr().open_index(0, "g", "t", "", "a").code == 0
+    sql.run("REVOKE other_role FROM writer@localhost")
+    assert roles.hs_wr().open_index(0, "g", "t", "", "a") == DENIED

@@ -17,8 +17,7 @@ def pytest_addoption(parser):
                          " speak it; for suites that use no other clients")
     group.addoption("--account", action="store_true",
                     help="every port has the rights of an account that may do everything, so that each request"
-                         " is judged; for suites whose servers take the defaults of accounts and --init-file."
-                         " Where a name is empty, P is answered denied and not open_table")
+                         " is judged; for suites whose servers take the defaults of accounts and --init-file")
     group.addoption("--keep", action="store_true",
                     help="leave the directories of the private servers in place")
 

@@ -125,6 +125,10 @@ def test_open_tells_nothing_about_what_may_not_be_seen(guarded, admin):
     admin.run("GRANT SELECT ON g.* TO reader@localhost")
     assert client.open_index(1, "g", "nothing", "", "a") == refused(1, "open_table")
     assert client.open_index(1, "g", "v", "", "a") == refused(1, "view")
+    # An account that may see everything is told what does not exist, also by names that nothing can have.
+    admin.run("GRANT SELECT ON *.* TO reader@localhost")
+    for db, table in (("nowhere", "t"), ("", ""), ("", "t"), ("g", ""), ("g\0", "t"), ("x" * 200, "t")):
+        assert client.open_index(1, db, table, "", "a") == refused(1, "open_table"), (db, table)
 
 
 def test_nothing_is_opened_for_an_account_without_privileges(guarded, admin):

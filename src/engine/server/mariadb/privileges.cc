@@ -90,11 +90,13 @@ PrivilegeReader::State& PrivilegeReader::state() {
 bool PrivilegeReader::Look(const model::Account& account, const std::string& db) {
   on_database_ = 0;
   Security_context& found = state().account;
-  if (!CanBeName(db) || !Find(account, &found, &state().address)) return false;
+  if (!Find(account, &found, &state().address)) return false;
   state().thd->security_ctx = &found;
   if (!account.role().empty()) TakeRole(account.role());
   db_ = &db;
-  on_database_ = BitsOf(found.master_access | acl_get_all3(&found, db.c_str(), false));
+  privilege_t all = found.master_access;
+  if (CanBeName(db)) all |= acl_get_all3(&found, db.c_str(), false);
+  on_database_ = BitsOf(all);
   return true;
 }
 
@@ -130,7 +132,7 @@ void PrivilegeReader::LookAtTable(const std::string& table) {
   grant = GRANT_INFO();
   grant.grant_table_user = grant.grant_table_role = grant.grant_public = nullptr;
   grant.version = UINT_MAX;
-  if (CanBeName(table)) {
+  if (CanBeName(*db_) && CanBeName(table)) {
     fill_effective_table_privileges(state().thd, &grant, db_->c_str(), table.c_str());
   }
 }

@@ -13,12 +13,14 @@ import pytest
 from hs import reply
 from load import scaled
 from server import wait_until
+from systemcalls import Trace
 from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
 
 pytestmark = pytest.mark.ours
 
 
 OPTIONS = []
+TURNS = 20
 
 
 # Records.
@@ -57,6 +59,24 @@ def test_large_records_with_pipelining_do_not_stall(both, certificates):
         assert client.recv_line() == b"0\t2\t1\tone"
     client.send_raw(b"1\n")
     assert client.recv_line() == b"0\t2\t1\tone"
+
+
+def test_a_turn_receives_once_and_sends_once(both, certificates, tmp_path):
+    """However many records the requests and the replies of a turn are in."""
+    client = RecordClient(address(both), certificates.context())
+    client.handshake()
+    client.socket.sendall(client.encrypt(b"P\t0\tg\tt\t\tid,v\n"))
+    client.wait_for(b"0\t1\n")
+    name = b"->127.0.0.1:%d]" % client.socket.getsockname()[1]
+    with Trace(both, tmp_path / "trace", calls="%network,read,write,readv,writev") as trace:
+        # The trace has all calls of a turn when the next one has been answered.
+        for _ in range(TURNS + 1):
+            client.plain = b""
+            client.socket.sendall(b"".join(client.encrypt(b"0\t=\t1\t1\n") for _ in range(10)))
+            client.wait_for(b"0\t2\t1\tone\n" * 10)
+    calls = [call.name for call in trace.calls if name in call.file]
+    assert calls[:2 * TURNS] == [b"recvfrom", b"sendto"] * TURNS, calls
+    client.close()
 
 
 def test_no_record_leaves_before_its_commit(both, certificates):

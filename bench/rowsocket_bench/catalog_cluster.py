@@ -1,7 +1,7 @@
 """A Galera cluster of three nodes: durable decrements of one row, and updates of random rows, through one
-node and through all three."""
+node and through all three. A primary with two replicas: finds beside its writes, and how soon replicas see these."""
 
-from . import dataset, galera, loads
+from . import dataset, galera, loads, replicas
 from .catalog import OURS, at_least
 from .model import Case, Entry
 
@@ -37,3 +37,15 @@ def cases():
                        f"Galera, {dataset.STOCK_ROWS:,} rows, {where}, {connections} connections",
                        random_rows(connections, nodes), (), "G",
                        rounds=3, seconds=3.0, warmup_s=1.0)
+
+
+def replica_cases():
+    rows = ("stock", dataset.STOCK_ROWS, STOCK)
+    yield Case("R-finds", f"writes of {dataset.STOCK_ROWS:,} rows, {replicas.WRITES.connections} connections, beside"
+               f" finds, {replicas.FINDS.connections} connections", tuple(
+                   Entry(label, "replicas", (replicas.WRITES,), conserve=rows, wait_s=WAIT_S, nodes=finders)
+                   for label, finders in (("no finds", 0), ("finds on the primary", 1), ("finds on two replicas", 2))),
+               (), "R", rounds=5, seconds=4.0, warmup_s=1.0)
+    yield Case("R-fresh", "the same writes, finds on two replicas", tuple(
+        Entry(label, "replicas", (replicas.WRITES,), wait_s=WAIT_S) for label in replicas.PROBES),
+        (), "R", rounds=5, seconds=4.0, warmup_s=1.0, special="fresh", options=(("estimated_s", 110),))

@@ -30,6 +30,8 @@ def arguments(argv):
     what.add_argument("--secured", action="store_true", help="what an account's rights and TLS cost")
     what.add_argument("--cluster", action="store_true", help="a Galera cluster of three nodes; about"
                       " 10 minutes")
+    what.add_argument("--replicas", action="store_true", help="a primary with two replicas: finds on"
+                      " replicas, and how soon they see a write; about 4 minutes")
     what.add_argument("--full", action="store_true", help="all of that, cost against size, a small"
                       " buffer pool, other load generators; about 40 minutes")
     what.add_argument("--report", nargs="+", metavar="FILE", help="show results; measures nothing")
@@ -69,7 +71,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "memcached", "settings", "secured", "cluster", "full"):
+    for name in ("hot", "memcached", "settings", "secured", "cluster", "replicas", "full"):
         if getattr(options, name):
             return name
     return "canonical"
@@ -105,7 +107,7 @@ def measure(options):
     say(f"{len(cases)} cases, {len(done & {case.id for case in cases})} of them done already;"
         f" about {math.ceil(left_s / 60)} minutes; results go to {out}")
     started = time.monotonic()
-    if set().union(*(case.systems() for case in cases)) != {"galera"}:
+    if not set().union(*(case.systems() for case in cases)) <= {"galera", "replicas"}:
         plan.data_directory = dataset.prepare(plan, say)
     systems.default_base().mkdir(parents=True, exist_ok=True)
     end_orderly_on_signals()

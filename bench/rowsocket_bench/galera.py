@@ -58,15 +58,15 @@ class Node(MariaDb):
 class GaleraCluster:
     """Statements, counters and the loads of one node go to node 1."""
 
-    stock = ClusterStock
+    stock, kind, tables = ClusterStock, "galera", TABLES
 
     def __init__(self, name, base, plan):
         self.directory, self.plan, self.nodes = base / name, plan, []
 
     def start(self):
-        self._call("start", "--galera", "--nodes", str(NODES), "--", *OPTIONS, *self.plan.server_options)
+        self._call("start", f"--{self.kind}", "--nodes", str(NODES), "--", *OPTIONS, *self.plan.server_options)
         self.nodes = [Node(self.directory / str(number)) for number in range(1, NODES + 1)]
-        for statement in TABLES:
+        for statement in self.tables:
             self.run(statement)
         self.settle()
         for node in self.nodes:

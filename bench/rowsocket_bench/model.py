@@ -42,7 +42,7 @@ class Entry:
     before: tuple = ()      # SQL to run on its server ahead of each window
     conserve: tuple = ()    # (table, rows, stock) of the stock that may neither be lost nor gained
     wait_s: float = 0       # more time than usual to wait for the end of a window
-    nodes: int = 1          # of a cluster, which share the connections
+    nodes: int = 1          # of a cluster, which share the connections; with replicas, those that take finds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,11 +96,13 @@ class Case:
 METRICS = {
     "rps": ("requests/s", "", 0),
     "rows_s": ("rows/s", "", 0),
+    "finds_s": ("finds/s beside it", "", 0),
     "user_us": ("user CPU", "us/request", 2),
     "total_us": ("CPU", "us/request", 2),
     "p50_us": ("latency p50", "us", 1),
     "p99_us": ("latency p99", "us", 1),
     "p999_us": ("latency p99.9", "us", 1),
+    "max_us": ("longest", "us", 0),
     "jain": ("Jain index", "", 3),
     "batch": ("changes/fsync", "", 1),
     "per_batch": ("requests/batch", "", 1),

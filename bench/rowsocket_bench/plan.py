@@ -118,7 +118,7 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """The cases of a set: canonical, hot, memcached, settings, secured, cluster or full."""
+    """The cases of a set: canonical, hot, memcached, settings, secured, cluster, replicas or full."""
     # imported here: these modules know loads, which knows dataset
     from . import catalog, catalog_cluster, catalog_hot, catalog_memcached, catalog_secured, mysql
 
@@ -129,6 +129,7 @@ def cases_of(plan: Plan, which: str) -> list[Case]:
         "settings": lambda: list(catalog_full.settings()),
         "secured": lambda: list(catalog_secured.secured()),
         "cluster": lambda: list(catalog_cluster.cases()),
+        "replicas": lambda: list(catalog_cluster.replica_cases()),
         "full": lambda: [*catalog_full.open_loop(), *catalog_full.other_clients(),
                          *catalog_full.size(plan), *catalog_full.small_buffer_pool()],
     }

@@ -124,6 +124,30 @@ def bars(results, cases, metric, title, unit, second=None):
     return svg(figure)
 
 
+def replica_bars(results, title):
+    """Writes and finds by where the finds go, a panel for each."""
+    result = results.get("R-finds")
+    if result is None or not result.samples:
+        return None
+    figure, panels = plt.subplots(2, 1, figsize=(6, 4.2))
+    for axes, metric, words in zip(panels, ("rps", "finds_s"), ("writes/s", "finds/s")):
+        found = {label: stats.median(result.series(label, metric)) for label in result.labels}
+        found = {label: value for label, value in found.items() if value is not None}
+        for position, value in enumerate(found.values()):
+            axes.barh(position, value, 0.75, color=COLORS["ours"])
+            axes.text(value, position, f" {value:,.0f}", va="center", fontsize=11)
+        axes.set_yticks(range(len(found)), list(found))
+        axes.set_ylim(len(found) - 0.5, -0.5)
+        axes.set_xlim(0, 1.25 * max(found.values(), default=1))
+        axes.xaxis.set_major_formatter(plain_number)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.grid(axis="y", visible=False)
+        axes.set_title(words, loc="left", fontsize=11)
+    figure.suptitle(wrapped(title), x=0.02, ha="left", fontsize=13)
+    figure.tight_layout()
+    return svg(figure)
+
+
 def draw(results):
     """name: (title, SVG) of each plot that these results fill."""
     connections = "requests/s by connections, one in flight on each"
@@ -151,6 +175,8 @@ def draw(results):
             results, "hot", "batch", t, "requests", log=True)),
         "galera": ("Durable decrements in a Galera cluster of three nodes: requests/s",
                    lambda t: bars(results, overview.GALERA, "rps", t, "requests/s")),
+        "replicas": ("A primary with two replicas: writes, and finds beside them",
+                     lambda t: replica_bars(results, t)),
         "memcached-mixed": ("memcached protocol, 5 get : 1 set: " + connections,
                             lambda t: lines(results, "memcached-mixed", "rps", t, "requests/s")),
         "rows": ("CPU per find by rows in the table", lambda t: lines(

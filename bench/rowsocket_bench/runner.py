@@ -8,7 +8,7 @@ import time
 
 import pymysql
 
-from . import conserve, galera, special, stats
+from . import conserve, galera, replicas, special, stats
 from .loader import WindowFailed, metrics, run_window
 from .model import metric_text
 from .systems import Unavailable
@@ -177,10 +177,16 @@ class Runner:
         before = system.status(*conserve.COUNTERS)
         window = (self.plan, self.plan.shaped(load), system, self.plan.seconds(case), case.warmup_s,
                   entry.wait_s)
-        raw = galera.run_on_nodes(*window, entry.nodes) if entry.system == "galera" else run_window(*window)
+        more = {}
+        if entry.system == "galera":
+            raw = galera.run_on_nodes(*window, entry.nodes)
+        elif entry.system == "replicas":
+            raw, more = replicas.window(*window, entry.nodes)
+        else:
+            raw = run_window(*window)
         after = system.status(*conserve.COUNTERS)
         conserve.close_ledger(ledger, system, entry, raw)
-        return {**metrics(raw), **conserve.per_fsync(raw, before, after)}
+        return {**metrics(raw), **conserve.per_fsync(raw, before, after), **more}
 
     # --- Cases without load ---
 
@@ -198,8 +204,9 @@ class Runner:
                 self._absent(case, entry.label, error)
 
 
-SHOWN = {"rps": "{} requests/s", "rows_s": "{} rows/s", "user_us": "user {}", "total_us": "CPU {}",
-         "p99_us": "p99 {}", "batch": "{} changes per fsync", "idle_bytes": "{} each",
+SHOWN = {"rps": "{} requests/s", "rows_s": "{} rows/s", "finds_s": "{} finds/s",
+         "user_us": "user {}", "total_us": "CPU {}",
+         "p99_us": "p99 {}", "max_us": "longest {}", "batch": "{} changes per fsync", "idle_bytes": "{} each",
          "kept": "{} of the requests/s alone", "accepts_s": "{} accepted/s"}
 
 

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+from . import replicas
 from .loader import WindowFailed, command, metrics, run_window
 from .systems import wait_until
 
@@ -141,4 +142,4 @@ def fsync(runner, _case, _entry):
            "rps": round(1e6 * len(times_us) / sum(times_us), 1)}
 
 
-MEASURES = {"idle": idle, "fairness": fairness, "fsync": fsync}
+MEASURES = {"idle": idle, "fairness": fairness, "fsync": fsync, "fresh": replicas.fresh}

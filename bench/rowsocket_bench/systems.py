@@ -299,6 +299,9 @@ class Fleet:
         if name == "galera":
             from .galera import GaleraCluster  # imported here: that module knows this one
             return GaleraCluster(name, self.base, self.plan)
+        if name == "replicas":
+            from .replicas import PrimaryWithReplicas  # as above
+            return PrimaryWithReplicas(name, self.base, self.plan)
         if name.split("/")[0] not in PLUGINS:
             return Process(name, self.base, self.plan)
         if is_mysql():

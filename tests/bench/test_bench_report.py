@@ -155,6 +155,24 @@ def test_results_of_few_cases_make_a_report_too(tmp_path):
     assert "not measured: not built" in publish.document([writer.path])
 
 
+def test_replicas_have_a_table_and_a_plot(tmp_path):
+    writer = results.Writer(tmp_path / "run.jsonl")
+    writer.write("run", **RUN)
+    for case in plans.cases_of(plans.Plan(), "replicas"):
+        writer.case(case)
+        for entry in case.entries:
+            beside = {} if entry.label == "no finds" else {"finds_s": 35_000.0}
+            writer.write("sample", case=case.id, label=entry.label, round=0, load="16 x 1",
+                         values={"rps": 3000.0, "p50_us": 2000.0, "p99_us": 40_000.0, "max_us": 50_000.0, **beside})
+        writer.write("done", case=case.id)
+    found = results.read([writer.path])[1]
+    made = table(found, "A primary with two replicas")
+    assert made.head[4:8] == ("requests/s", "finds/s beside it", "latency p50 us", "latency p99 us")
+    assert [row[2] for row in made.rows if row[0] == "R-fresh"][0] == "a write until its answer"
+    _, text = plots.draw(found)["replicas"]
+    assert [text.count(words) for words in (">no finds<", ">finds on two replicas<")] == [1, 2]
+
+
 def test_documents_count_the_targets_that_were_never_run(tmp_path):
     plan = plans.Plan()
     plan.want_sizes()

@@ -1,5 +1,6 @@
 """A Galera cluster of three nodes on loopback: what is written through a node is on all of them."""
 
+import contextlib
 import threading
 
 import pymysql
@@ -189,16 +190,18 @@ def expire_rows(nodes, count=20):
     nodes[0].sql().run(f"INSERT INTO innodb_memcache.demo (id, value, expires) VALUES {values}")
 
 
-def remover_of_rows(cluster, nodes):
-    """The one node of these that removes what has expired."""
+def remover_of_rows(nodes):
+    """The one node of these that removes what has expired. Each node, whether it removes the rows or applies that,
+    has tried to delete each of them once."""
     sessions = [node.sql() for node in nodes]
-    before = [purged(session) for session in sessions]
+    before, deleted = ([count(session) for session in sessions] for count in (purged, deletes))
     expire_rows(nodes)
-    on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)], [node.number for node in nodes])
 
     def removed():
         return [purged(session) - old for session, old in zip(sessions, before)]
-    wait_until(lambda: sum(removed()) >= 20, 10, "the rows are counted")
+    wait_until(lambda: sum(removed()) >= 20, 30, "the rows are counted")
+    wait_until_removed(nodes)
+    assert [deletes(session) - old for session, old in zip(sessions, deleted)] == [20] * len(nodes)
     remover, = [node for node, count in zip(nodes, removed()) if count]
     return remover
 
@@ -207,19 +210,37 @@ def purged(session):
     return session.status("Daemon_memcached_purged")
 
 
+def has_no_rows_left(node):
+    """Behind all that the cluster has ordered by now: a node that has not yet applied an INSERT has no rows either."""
+    with contextlib.closing(node.sql()) as session:
+        session.run("SET SESSION wsrep_sync_wait = 1")
+        try:
+            return session.value("SELECT COUNT(*) FROM innodb_memcache.demo") == b"0"
+        except pymysql.MySQLError:
+            return False
+
+
+def wait_until_removed(nodes):
+    for node in nodes:
+        wait_until(lambda node=node: has_no_rows_left(node), 60, f"node {node.number} has applied and removed all")
+
+
+def deletes(session):
+    return session.status("Handler_delete")
+
+
 def test_one_node_removes_expired_items_whichever_nodes_die(cluster):
     client = mc.connect(cluster[2])
     wait_until(lambda: client.set("a", b"1", expiry=1) == b"STORED", 10, "the container")
-    on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)])
+    wait_until_removed(cluster.nodes)
     left = [*cluster.nodes]
     for leave in (Node.kill, Node.stop):  # with two nodes left, only the one that says goodbye leaves a cluster
-        first = remover_of_rows(cluster, left)
+        first = remover_of_rows(left)
         left.remove(first)
         expire_rows([first])
         leave(first)
-        on_all_nodes(cluster, "SELECT COUNT(*) FROM innodb_memcache.demo", [(b"0",)],
-                     [node.number for node in left], timeout_s=30)
-    assert remover_of_rows(cluster, left) is left[0]
+        wait_until_removed(left)
+    assert remover_of_rows(left) is left[0]
 
 
 def play(cluster, db, nodes, stock, connections=16):

@@ -3,51 +3,6 @@
 // Every other file of engine/server and of plugin/ includes the server through this one.
 #pragma once
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <my_config.h>
-#include <mysql/plugin.h>
-#include <mysql_version.h>
-#include <mysqld_error.h>
-
-#include "my_time.h"
-#include "myisampack.h"
-#include "mysql/psi/mysql_thread.h"
-#include "sql/auth/auth_common.h"
-#include "sql/binlog.h"
-#include "sql/conn_handler/connection_handler_manager.h"
-#include "sql/current_thd.h"
-#include "sql/dd/types/abstract_table.h"
-#include "sql/error_handler.h"
-#include "sql/field.h"
-#include "sql/handler.h"
-#include "sql/item.h"
-#include "sql/key.h"
-#include "sql/lock.h"
-#include "sql/mysqld.h"
-#include "sql/mysqld_thd_manager.h"
-#include "sql/rpl_handler.h"
-#include "sql/rpl_mi.h"
-#include "sql/rpl_msr.h"
-#include "sql/set_var.h"
-#include "sql/sql_base.h"
-#include "sql/sql_check_constraint.h"
-#include "sql/sql_class.h"
-#include "sql/sql_error.h"
-#include "sql/sql_insert.h"
-#include "sql/sql_lex.h"
-#include "sql/sql_parse.h"
-#include "sql/sql_plugin.h"
-#include "sql/sql_table.h"
-#include "sql/sql_thd_internal_api.h"
-#include "sql/sql_time.h"
-#include "sql/sql_update.h"
-#include "sql/strfunc.h"
-#include "sql/sys_vars_shared.h"
-#include "sql/table.h"
-#include "sql/table_trigger_dispatcher.h"
-#include "sql/transaction.h"
-#include "sql/tztime.h"
-#pragma GCC diagnostic pop
-
+#include "server_headers.h"
+// The functions in accessors.h need these headers before them.
 #include "accessors.h"

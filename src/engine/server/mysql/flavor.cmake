@@ -20,6 +20,8 @@ set(server_flavor_includes
   ${ROWSOCKET_SERVER_SOURCE} ${ROWSOCKET_SERVER_SOURCE}/include ${ROWSOCKET_SERVER_SOURCE}/libs
   ${ROWSOCKET_SERVER_SOURCE}/extra/rapidjson/include
   ${unordered_dense_dirs})
+# What the compiler reads once for all files.
+set(server_flavor_precompiled ${CMAKE_CURRENT_LIST_DIR}/server_headers.h)
 set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/MYSQL_VERSION)
 
 # The pointers to the server's services.

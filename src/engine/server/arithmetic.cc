@@ -52,8 +52,10 @@ Step StoreInteger(THD* thd, Field* field, Wide value) {
 
 Step AddInteger(THD* thd, Field* field, Wide operand, bool subtract) {
   const longlong raw = field->val_int();
-  const Wide before = field->is_unsigned() ? static_cast<Wide>(static_cast<ulonglong>(raw))
-                                           : static_cast<Wide>(raw);
+  // Not every server says of BIT that it has no sign.
+  const bool has_sign = !field->is_unsigned() && field->real_type() != MYSQL_TYPE_BIT;
+  const Wide before =
+      has_sign ? static_cast<Wide>(raw) : static_cast<Wide>(static_cast<ulonglong>(raw));
   const Wide after = subtract ? before - operand : before + operand;
   if (subtract && ChangesSign(before, after)) return Step::kLeftAlone;
   return StoreInteger(thd, field, after);

@@ -135,6 +135,8 @@ server_arguments() {
 # The server is detached, with a session of its own and none of this script's open files: otherwise a
 # reader of this script's output would wait for the server to end.
 launch() {
+  # A MySQL that was killed leaves this file, and the next one ends where the old one is still a zombie.
+  rm -f "$sql_socket.lock"
   (
     exec </dev/null >>"$dir/error.log" 2>&1
     cd "$dir/data" || exit

@@ -52,14 +52,11 @@ bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   if (!HasGenerated(*table)) return false;
   MY_BITMAP needed;
   if (!MakeBitmap(&needed, table->s->fields)) return true;
-  MY_BITMAP* const previous = table->read_set;
-  table->read_set = &needed;
   bool has_blob = false;
   for (Field** field = table->vfield; *field != nullptr; ++field) {
-    MarkForReading(**field);
+    MarkBase(**field, &needed);
     has_blob = has_blob || IsBlob(**field);
   }
-  table->read_set = previous;
   const bool depends = std::any_of(fields.begin(), fields.end(),
                                    [&](uint field) { return bitmap_is_set(&needed, field); });
   FreeBitmap(&needed);

@@ -191,7 +191,7 @@ int MergedRow::Write() {
     memcpy(table->record[0], read_.data(), read_.size());
     statement_.SetCommand(SQLCOM_DELETE);
     MarkForDelete(*table);
-    return statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+    return statement_.DeleteRow(table);
   }
   if (memcmp(table->record[0], read_.data(), read_.size()) == 0) return 0;
   memcpy(table->record[1], read_.data(), read_.size());
@@ -199,8 +199,7 @@ int MergedRow::Write() {
     bitmap_set_all(table->write_set);
     MarkForUpdate(*table);
   }
-  const int error =
-      statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+  const int error = statement_.UpdateRow(table);
   return error == HA_ERR_RECORD_IS_THE_SAME ? 0 : error;
 }
 
@@ -213,7 +212,7 @@ int MergedRow::WriteInserted() {
   SetGivesAutoIncrement(*table, true);
   MarkForInsert(*table);
   const ExplicitZero explicit_zero(thd_.get());
-  return statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+  return statement_.WriteRow(table);
 }
 
 Outcome MergedRow::End() {

@@ -62,7 +62,8 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
-      HasServersUniqueKeys(table) || !IsInnodb(table) || HasIndexBeside(table)) {
+      HasServersUniqueKeys(table) || !IsInnodb(table) || HasIndexBeside(table) ||
+      ServerChecksForeignKeys(table)) {
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kInsert) {
@@ -188,7 +189,7 @@ int Writer::CounterError(TABLE* table) {
 }
 
 Outcome Writer::WriteRow(TABLE* table) {
-  int error = statement_.Wrote(*table, table->file->ha_write_row(table->record[0]));
+  int error = statement_.WriteRow(table);
   if (error == HA_ERR_AUTOINC_READ_FAILED) error = CounterError(table);
   if (error != 0) return statement_.Failure(error);
   Outcome outcome;
@@ -303,8 +304,7 @@ Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
   if (made == NewRow::Made::kRefused) {
     outcome = statement_.ServerFailure();
   } else if (made == NewRow::Made::kChanged) {
-    const int error =
-        statement_.Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+    const int error = statement_.UpdateRow(table);
     if (error != 0 && error != HA_ERR_RECORD_IS_THE_SAME) outcome = statement_.Failure(error);
   }
   thd_.SetStrict(false);
@@ -312,7 +312,7 @@ Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
 }
 
 Outcome Writer::DeleteRow(TABLE* table) {
-  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  const int error = statement_.DeleteRow(table);
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
@@ -382,7 +382,7 @@ Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& ed
   statement_.SetCommand(SQLCOM_DELETE);
   statement_open_.spent = true;
   MarkForDelete(*table);
-  const int error = statement_.Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  const int error = statement_.DeleteRow(table);
   statement_open_.has_half = error == 0;
   if (error == 0) return InsertEdited(open, index, edit, changes, again);
   if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);

@@ -100,34 +100,6 @@ def test_tables_and_views_that_are_not_served_have_errors_of_their_own(sql, hs_r
         assert hs_rd.open_index(1, schema, table, "0", "host").error == "systemtable"
 
 
-def test_every_write_is_refused_and_changes_nothing(sql, wr):
-    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT)")
-    sql.run("INSERT INTO t VALUES (1, 10), (2, 20)")
-    index = wr("t", "", "id,x")
-    assert index.rows("=", [1]) == [(b"1", b"10")]  # The port serves finds.
-    refusals = [index.insert(3, 30)]
-    for mod in ("U", "U?", "D", "D?", "+", "+?", "-", "-?"):
-        values = [] if mod[0] == "D" else [1, 1]
-        refusals.append(index.modify("=", [1], (mod, *values)))
-        refusals.append(index.modify(">=", [1], (mod, *values), limit=10))
-        refusals.append(index.modify("=", [""], (mod, *values), limit=10, within=(0, [1, 2])))
-    assert [refusal.error for refusal in refusals] == ["unserved"] * len(refusals)
-    assert sql.rows("SELECT * FROM t ORDER BY id") == [(b"1", b"10"), (b"2", b"20")]
-    assert index.rows("=", [2]) == [(b"2", b"20")]
-
-
-def test_memcached_gets_items_and_refuses_to_change_them(server, sql, container):
-    sql.run(f"INSERT INTO {container.name} (k, v, f) VALUES ('a', 'text', 7), ('n', '5', 0)")
-    client = container.ready()
-    key = container.at("a")
-    assert client.get(key) == {key: (7, b"text")}
-    for command, data in (("set %s 0 0 1", b"x"), ("add %s 0 0 1", b"x"), ("replace %s 0 0 1", b"x"),
-                          ("append %s 0 0 1", b"x"), ("delete %s", None), ("touch %s 100", None)):
-        assert client.command(command % key.decode(), data).startswith(b"SERVER_ERROR"), command
-    assert client.command("incr %s 1" % container.at("n").decode()).startswith(b"SERVER_ERROR")
-    assert sql.rows(f"SELECT k, v, f FROM {container.name} ORDER BY k") == [(b"a", b"text", b"7"), (b"n", b"5", b"0")]
-
-
 def test_an_account_of_a_port_is_refused(make_server):
     sql = make_server("none", ["--loose-handlersocket-user=root@localhost"]).sql()
     with pytest.raises(pymysql.MySQLError, match="handlersocket_user is 'root'@'localhost', whose rights are not known"):

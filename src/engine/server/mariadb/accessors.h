@@ -118,6 +118,14 @@ inline bool IsZeroTimestamp(const Field& field, ulong* microseconds) {
 
 /// Marks the column, and the columns it is generated from, for the next reads.
 inline void MarkForReading(Field& field) { field.register_field_in_read_map(); }
+/// Adds the generated column to the map, with the columns that its expression names.
+inline void MarkBase(Field& field, MY_BITMAP* map) {
+  MY_BITMAP*& reads = field.table->read_set;
+  MY_BITMAP* const previous = reads;
+  reads = map;
+  MarkForReading(field);
+  reads = previous;
+}
 
 // --- Errors of a statement, as SQL words them ---
 
@@ -215,6 +223,8 @@ inline bool HasServersUniqueKeys(const TABLE& table) {
 }
 inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullptr; }
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
+/// Whether the server, and not the engine, looks after the table's foreign keys.
+inline bool ServerChecksForeignKeys(const TABLE&) { return false; }
 inline bool IsReferenced(const TABLE& table) { return table.file->referenced_by_foreign_key(); }
 
 /// Whether rows of the past stand beside the present ones (system versioning).

@@ -72,6 +72,18 @@ void Statement::SetCommand(int sql_command) {
   thd_.get()->lex->sql_command = static_cast<enum_sql_command>(sql_command);
 }
 
+int Statement::WriteRow(TABLE* table) {
+  return Wrote(*table, table->file->ha_write_row(table->record[0]));
+}
+
+int Statement::UpdateRow(TABLE* table) {
+  return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+}
+
+int Statement::DeleteRow(TABLE* table) {
+  return Wrote(*table, table->file->ha_delete_row(table->record[0]));
+}
+
 int Statement::Wrote(const TABLE& table, int error) {
   if (error != 0) return error;
   if (!RollsBack(table)) {

@@ -27,8 +27,10 @@ class Statement {
   Outcome Begin(OpenTable& open, int sql_command);
   /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
-  /// Notes the result of the handler's write of a row, and returns it.
-  int Wrote(const TABLE& table, int error);
+  /// Writes record[0] as a new row, in the place of record[1], or deletes it. A handler's number.
+  int WriteRow(TABLE* table);
+  int UpdateRow(TABLE* table);
+  int DeleteRow(TABLE* table);
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
 
@@ -38,6 +40,7 @@ class Statement {
   Outcome ServerFailure() { return Failure(0); }
 
  private:
+  int Wrote(const TABLE& table, int error);
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
 
   WorkerThd& thd_;

@@ -129,6 +129,12 @@ inline void MarkForReading(Field& field) {
   field.table->mark_column_used(&field, MARK_COLUMNS_READ);
 }
 
+/// Adds the generated column to the map, with the columns that its expression names.
+inline void MarkBase(Field& field, MY_BITMAP* map) {
+  bitmap_union(map, &field.gcol_info->base_columns_map);
+  bitmap_set_bit(map, field.field_index());
+}
+
 // --- Errors of a statement, as SQL words them ---
 
 /// Whether SQL takes NULL for no value of a generated column.
@@ -230,6 +236,10 @@ inline bool HasServersUniqueKeys(const TABLE&) { return false; }
 inline bool HasIndexBeside(const TABLE&) { return false; }
 inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullptr; }
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
+/// Whether the server, and not the engine, looks after the table's foreign keys.
+inline bool ServerChecksForeignKeys(const TABLE& table) {
+  return table.s->foreign_keys != 0 || table.s->foreign_key_parents != 0;
+}
 inline bool IsReferenced(const TABLE& table) { return table.s->is_referenced_by_foreign_key(); }
 
 /// Whether rows of the past stand beside the present ones (system versioning).

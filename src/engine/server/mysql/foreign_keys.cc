@@ -31,6 +31,18 @@ bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
   return share.foreign_key_parents != 0;
 }
 
+bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) {
+  const auto changes = [](dd::Foreign_key::enum_rule rule) {
+    return rule != dd::Foreign_key::RULE_NO_ACTION && rule != dd::Foreign_key::RULE_RESTRICT;
+  };
+  return changes(key.update_rule) || changes(key.delete_rule);
+}
+
+bool ChangesChildren(const TABLE& table) {
+  const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO* const first = table.s->foreign_key_parent;
+  return std::any_of(first, first + table.s->foreign_key_parents, ChangesChild);
+}
+
 bool HasForeignKey(THD*, const TABLE& table) {
   return table.s->foreign_keys != 0 || table.s->foreign_key_parents != 0;
 }

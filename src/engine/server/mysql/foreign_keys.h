@@ -18,6 +18,11 @@ inline bool ReferencesChanged(THD*, const OpenTable&) { return false; }
 /// Whether a foreign key of the table, or one that refers to it, may have one of these columns.
 bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& fields);
 
+/// Whether a change of the row that is referred to may change rows of the table that refers to it.
+bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key);
+/// Whether a change of a row of the table may change rows of others.
+bool ChangesChildren(const TABLE& table);
+
 bool HasForeignKey(THD* thd, const TABLE& table);
 
 }  // namespace rowsocket::engine::server

@@ -44,7 +44,7 @@ model::Health ReadHealth() {
   model::Health health;
   health.version = server_version;
   health.reads = mysqld_server_started;
-  health.writes = false;  // Every write is refused (TableOpener).
+  health.writes = health.reads && !IsReadOnly();
   const SourceState source = LookAtSources();
   if (source != SourceState::kNone) {
     health.role = model::Health::Role::kReplica;

@@ -26,8 +26,11 @@ class Statement {
   Outcome Begin(OpenTable& open, int sql_command);
   /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
-  /// Notes the result of the handler's write of a row, and returns it.
-  int Wrote(const TABLE& table, int error);
+  /// Writes record[0] as a new row, in the place of record[1], or deletes it, with what its foreign
+  /// keys ask for. A handler's number; kReported: the reason is in the THD's diagnostics area.
+  int WriteRow(TABLE* table);
+  int UpdateRow(TABLE* table);
+  int DeleteRow(TABLE* table);
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
 
@@ -37,6 +40,10 @@ class Statement {
   Outcome ServerFailure() { return Failure(0); }
 
  private:
+  static constexpr int kReported = -1;
+
+  int Wrote(int error);
+  int ForeignKeyError(const TABLE& table);
   void FlushRowEvents(Outcome* outcome);
 
   WorkerThd& thd_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "foreign_keys.h"
 #include "table_locks.h"
 
 namespace rowsocket::engine::server {
@@ -50,8 +51,11 @@ class Opening {
 /// What cannot be right in this table yet, for finds or for writes.
 Outcome CheckServed(const TABLE& table, Access access) {
   if (IsPartitioned(table) || !IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
-  if (access == Access::kWrite) return Outcome::Fail(ErrorCode::kUnserved);
-  return {};
+  if (access == Access::kRead) return {};
+  // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
+  const bool is_native = !is_sql_fk_checks_enabled(table.in_use);
+  return is_native && ServerChecksForeignKeys(table) ? Outcome::Fail(ErrorCode::kUnserved)
+                                                     : Outcome();
 }
 
 }  // namespace
@@ -67,7 +71,9 @@ Outcome TableOpener::Open(const std::string& db, const std::string& name, OpenTa
 }
 
 Outcome TableOpener::OpenInstance(const std::string& db, const std::string& name, OpenTable* open) {
-  const Outcome outcome = OpenOne(open, db, name);
+  const bool writes = open->access == Access::kWrite;
+  Outcome outcome = OpenOne(open, db, name, writes ? TL_WRITE : TL_READ, {}, &open->table);
+  if (outcome.ok() && writes) outcome = OpenForeignKeyTables(open, open->table, nullptr);
   if (!outcome.ok()) return outcome;
   open->rolls_back = RollsBack(*open->table);
   open->is_innodb = true;
@@ -77,10 +83,9 @@ Outcome TableOpener::OpenInstance(const std::string& db, const std::string& name
   return {};
 }
 
-Outcome TableOpener::OpenOne(OpenTable* open, const std::string& db, const std::string& name) {
+Outcome TableOpener::OpenOne(OpenTable* open, const std::string& db, const std::string& name,
+                             thr_lock_type lock, const std::string& foreign_key, TABLE** table) {
   THD* thd = thd_.get();
-  const bool writes = open->access == Access::kWrite;
-  const thr_lock_type lock = writes ? TL_WRITE : TL_READ;
   open->names.push_back(std::make_unique<std::string>(db));
   const char* const db_name = open->names.back()->c_str();
   open->names.push_back(std::make_unique<std::string>(name));
@@ -88,6 +93,11 @@ Outcome TableOpener::OpenOne(OpenTable* open, const std::string& db, const std::
   TableReference& list =
       open->list.emplace_back(db_name, db.size(), table_name, name.size(), table_name, lock);
   list.open_type = OT_BASE_ONLY;
+  if (!foreign_key.empty()) {
+    open->names.push_back(std::make_unique<std::string>(foreign_key));
+    list.open_for_fk_name = open->names.back()->c_str();
+    list.prelocking_placeholder = true;
+  }
   // A view is refused while its definition is read.
   list.required_type = dd::enum_table_type::BASE_TABLE;
   if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
@@ -100,14 +110,59 @@ Outcome TableOpener::OpenOne(OpenTable* open, const std::string& db, const std::
   TABLE* const opened = list.table;
   if (opened == nullptr) return Outcome::Fail(ErrorCode::kView);
   opened->reginfo.lock_type = lock;
+  opened->open_for_fk_name = nullptr;  // Until a statement has it locked (Statement::Begin).
   if (opened->s->table_category != TABLE_CATEGORY_USER) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
   const Outcome served = CheckServed(*opened, open->access);
   if (!served.ok()) return served;
   open->tables.push_back(opened);
-  open->table = opened;
+  *table = opened;
   return {};
+}
+
+// The tables are those that the server opens for statements of SQL (process_table_fks), here for
+// all kinds of writes at once. For a table that refers to itself the server opens another instance
+// while it checks a row. `but`: the key by which a cascade has come to this table.
+Outcome TableOpener::OpenForeignKeyTables(OpenTable* open, const TABLE* table, const char* but) {
+  const TABLE_SHARE& share = *table->s;
+  for (uint i = 0; i < share.foreign_keys; ++i) {
+    const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
+    if (but != nullptr && IsSameColumn(key.fk_name.str, but)) continue;
+    const Outcome outcome = OpenForeignKeyTable(open, table, key.referenced_table_db,
+                                                key.referenced_table_name, key.fk_name, false);
+    if (!outcome.ok()) return outcome;
+  }
+  for (uint i = 0; i < share.foreign_key_parents; ++i) {
+    const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key = share.foreign_key_parent[i];
+    const Outcome outcome =
+        OpenForeignKeyTable(open, table, key.referencing_table_db, key.referencing_table_name,
+                            key.fk_name, ChangesChild(key));
+    if (!outcome.ok()) return outcome;
+  }
+  return {};
+}
+
+Outcome TableOpener::OpenForeignKeyTable(OpenTable* open, const TABLE* of, const LEX_CSTRING& db,
+                                         const LEX_CSTRING& name, const LEX_CSTRING& key,
+                                         bool changes) {
+  const auto is_it = [&](const TABLE* table) {
+    return my_strcasecmp(table_alias_charset, table->s->db.str, db.str) == 0 &&
+           my_strcasecmp(table_alias_charset, table->s->table_name.str, name.str) == 0;
+  };
+  if (is_it(of)) return {};
+  const bool is_open =
+      std::any_of(open->tables.begin(), open->tables.end(), [&](const TABLE* table) {
+        const char* const known = table->pos_in_table_list->open_for_fk_name;
+        return known != nullptr && is_it(table) && IsSameColumn(known, key.str);
+      });
+  if (is_open) return {};
+  TABLE* opened = nullptr;
+  const Outcome outcome = OpenOne(open, db.str, name.str,
+                                  changes ? TL_WRITE : TL_READ_WITH_SHARED_LOCKS, key.str, &opened);
+  // With foreign_key_checks=0 the other table may have been dropped.
+  if (outcome.error.code == ErrorCode::kOpenTable) return Outcome::Fail(ErrorCode::kUnserved);
+  return outcome.ok() && changes ? OpenForeignKeyTables(open, opened, key.str) : outcome;
 }
 
 Outcome TableOpener::FailureToOpen(Open_table_context* context) {

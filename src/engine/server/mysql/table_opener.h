@@ -23,7 +23,12 @@ class TableOpener {
 
  private:
   Outcome OpenInstance(const std::string& db, const std::string& name, OpenTable* open);
-  Outcome OpenOne(OpenTable* open, const std::string& db, const std::string& name);
+  /// `foreign_key`: the key for whose sake the table is opened; empty for the instance itself.
+  Outcome OpenOne(OpenTable* open, const std::string& db, const std::string& name,
+                  thr_lock_type lock, const std::string& foreign_key, TABLE** table);
+  Outcome OpenForeignKeyTable(OpenTable* open, const TABLE* of, const LEX_CSTRING& db,
+                              const LEX_CSTRING& name, const LEX_CSTRING& key, bool changes);
+  Outcome OpenForeignKeyTables(OpenTable* open, const TABLE* table, const char* but);
   Outcome FailureToOpen(Open_table_context* context);
 
   WorkerThd& thd_;

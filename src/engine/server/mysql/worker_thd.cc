@@ -102,6 +102,9 @@ bool WorkerThd::Create() {
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
   BecomeUser(thd, user_.name);
   EnterPerformanceSchema(thd);
+  // Tables stay open between turns: in a circle of waits this session gives them back, and not the
+  // statement that waits for them.
+  thd->mdl_context.set_force_dml_deadlock_weight(true);
   thd->set_command(COM_QUERY);  // KILL does not find a thread that is a daemon.
   thd->variables.option_bits |= OPTION_BIN_LOG;
   // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.

@@ -1,0 +1,178 @@
+"""In MySQL: a write leaves the row that SQL's statement would have left, and refuses what is not served."""
+
+import struct
+
+import pymysql
+import pytest
+
+import hs
+from server import is_mysql
+
+pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own columns, indexes and refusals")
+
+# What the server puts into a row by itself: (columns, and the values that a request gives to a and b).
+TABLES = {
+    "expressions": "d VARCHAR(40) DEFAULT (CONCAT('d', a)), e JSON DEFAULT (JSON_ARRAY(a, b)), f TEXT DEFAULT ('f')",
+    "generated": "g INT AS (a + 1) STORED, v VARCHAR(60) AS (CONCAT(b, g)) VIRTUAL, KEY (v), KEY (g)",
+    "functional": "KEY f ((a * 2)), UNIQUE KEY u ((CONCAT(b, a)))",
+    "invisible": "i INT DEFAULT 5 INVISIBLE, j VARCHAR(9) DEFAULT (a) INVISIBLE, KEY (i)",
+    "check": "CHECK (a < 100), c INT DEFAULT (a) CHECK (c > -50)",
+    "spatial": "p POINT NOT NULL DEFAULT (POINT(a, 1)) SRID 0, SPATIAL KEY (p)",
+    "full text": "FULLTEXT KEY (b)",
+    "binary": "x VARBINARY(20) DEFAULT (UNHEX(HEX(b))), w VECTOR(2) DEFAULT (TO_VECTOR('[1,2]'))",
+    "descending": "KEY (a DESC, b), UNIQUE KEY (b, id DESC)",
+}
+WORK = (
+    ("INSERT INTO theirs (id, a, b) VALUES (%s, %s, %s)", lambda i, *row: i.insert(*row)),
+    ("UPDATE theirs SET id = %s, a = %s, b = %s WHERE id = 1", lambda i, *row: i.update("=", [1], row)),
+)
+ROWS = ((1, 1, "one"), (2, 2, "zwei"), (3, -7, "three"), (4, 500, "four"), (5, -60, "five"), (2, 9, "again"),
+        (6, None, None), (7, "x", "y"), (8, 3, "b" * 31), (9, 2**31, "big"))
+
+
+def number_of(error):
+    return 121 if error in (1062, 1586) else error
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_server_completes_a_row_as_for_sql(sql, wr, kind):
+    for table in ("ours", "theirs"):
+        sql.run(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b VARCHAR(30), {TABLES[kind]})")
+    index = wr("ours", "", "id,a,b")
+    taken = 0
+    for statement, request in WORK:
+        for row in ROWS:
+            try:
+                sql.run(statement, *row)
+                assert request(index, *row).code == 0, row
+                taken += 1
+            except pymysql.MySQLError as error:
+                assert request(index, *row) == hs.refused(1, number_of(error.args[0])), row
+    assert taken > 6
+    for number in (2, 3):
+        sql.run("UPDATE theirs SET a = a + 3 WHERE id = %s", number)
+        assert wr("ours", "", "a").modify("=", [number], ["+", 3]) == hs.counted(1)
+    names = [name for name, in sql.rows("SELECT column_name FROM information_schema.columns WHERE table_name = 'ours'"
+                                        " AND table_schema = DATABASE() AND column_name NOT LIKE '!%'")]
+    columns = ", ".join(f"HEX(`{name.decode()}`)" for name in names)
+    assert sql.rows(f"SELECT {columns} FROM ours ORDER BY id") == sql.rows(f"SELECT {columns} FROM theirs ORDER BY id")
+    assert sql.rows("CHECK TABLE ours EXTENDED")[-1][-1] == b"OK"
+    sql.run("DELETE FROM theirs WHERE id >= 2")
+    assert index.delete(">=", [2], 100).code == 0
+    assert sql.rows(f"SELECT {columns} FROM ours") == sql.rows(f"SELECT {columns} FROM theirs")
+
+
+def test_times_that_the_server_sets(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT, made TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6),"
+            " seen DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6))")
+    index = wr("t", "", "id,n")
+    before = sql.value("SELECT NOW(6)")
+    assert index.insert(1, 1) == hs.OK
+    made, seen = sql.row("SELECT made, seen FROM t")
+    assert before < made == seen < sql.value("SELECT NOW(6)")
+    assert index.update("=", [1], [1, 1]) == hs.counted(1)  # nothing changes
+    assert sql.row("SELECT made, seen FROM t") == (made, seen)
+    assert index.update("=", [1], [1, 2]) == hs.counted(1)
+    assert sql.value("SELECT made = %s AND seen > %s FROM t", made, seen) == b"1"
+
+
+def test_a_multi_valued_index_follows_its_column(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, j JSON, KEY m ((CAST(j->'$.z' AS UNSIGNED ARRAY))))")
+    index = wr("t", "", "id,j")
+    assert index.insert(1, '{"z": [1, 2]}') == hs.OK
+    assert index.insert(2, '{"z": [2, 3]}') == hs.OK
+    assert index.insert(3, "no json") == hs.refused(1, 3140)
+    assert index.update("=", [1], [1, '{"z": [7]}']) == hs.counted(1)
+    with_two = "SELECT id FROM t FORCE INDEX (m) WHERE %s MEMBER OF (j->'$.z')"
+    assert [sql.rows(with_two, one) for one in (1, 2, 7)] == [[], [(b"2",)], [(b"1",)]]
+    assert sql.rows("CHECK TABLE t EXTENDED")[-1][-1] == b"OK"
+
+
+def test_a_vector_is_its_packed_floats(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, w VECTOR(2))")
+    index = wr("t", "", "id,w")
+    one, other = struct.pack("<2f", 1.5, -2), struct.pack("<2f", 3, 4)
+    assert index.insert(1, one) == hs.OK and index.insert(2, None) == hs.OK
+    assert index.update("=", [2], [2, other]) == hs.counted(1)
+    for wrong in (b"", b"[1,2]", one + other + one, struct.pack("<2f", float("inf"), 0)):
+        assert index.insert(3, wrong).code == 1, wrong
+    assert sql.rows("SELECT id, HEX(w) FROM t") == [(b"1", one.hex().upper().encode()),
+                                                   (b"2", other.hex().upper().encode())]
+    assert index.rows("=", [1]) == [(b"1", one)]
+
+
+def test_a_generated_invisible_primary_key(sql, wr):
+    sql.run("SET sql_generate_invisible_primary_key = ON")
+    sql.run("CREATE TABLE t (a INT, b VARCHAR(9), KEY ka (a))")
+    index = wr("t", "ka", "a,b")
+    assert [index.insert(7, one).code for one in "xyz"] == [0, 0, 0]
+    assert index.modify("=", [7], ["U", 7, "same"], limit=2) == hs.counted(2)
+    assert sql.rows("SELECT my_row_id, a, b FROM t") == [(b"1", b"7", b"same"), (b"2", b"7", b"same"), (b"3", b"7", b"z")]
+
+
+def test_a_value_for_a_generated_column_is_refused_by_its_number(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, g INT AS (id) STORED, v INT AS (id) VIRTUAL)")
+    for column in ("g", "v"):
+        index = wr("t", "", f"id,{column}")
+        for value in (1, None):
+            assert index.insert(1, value) == hs.refused(1, 3105)
+    assert wr("t", "", "id").insert(1) == hs.OK
+    assert wr("t", "", "g").modify("=", [1], ["+", 1]) == hs.refused(1, 3105)
+    assert sql.rows("SELECT * FROM t") == [(b"1", b"1", b"1")]
+
+
+def test_what_is_not_served_is_refused(sql, hs_wr, db):
+    sql.run("CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2")
+    sql.run("CREATE TABLE m (id INT PRIMARY KEY) ENGINE=MyISAM")
+    for table in "pm":
+        assert hs_wr.open_index(1, db, table, "", "id").error == "unserved"
+    sql.run("SET foreign_key_checks = 0")
+    sql.run("CREATE TABLE c (id INT PRIMARY KEY, n INT, FOREIGN KEY (id) REFERENCES missing (id))")
+    assert hs_wr.open_index(1, db, "c", "", "id,n") == hs.OK
+    assert hs_wr.insert(1, [1, 1]).error == "unserved"
+
+
+def test_triggers_are_not_run_and_their_writes_refused(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    sql.run("CREATE TABLE c (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE)")
+    sql.run("CREATE TRIGGER on_insert BEFORE INSERT ON t FOR EACH ROW SET NEW.n = 0")
+    index = wr("t", "", "id,n")
+    assert index.insert(1, 1).error == "trigger"
+    sql.run("DROP TRIGGER on_insert")
+    assert index.insert(1, 1) == hs.OK
+    sql.run("INSERT INTO c VALUES (1, 1)")
+    sql.run("CREATE TRIGGER of_child BEFORE DELETE ON c FOR EACH ROW SET @x = 1")
+    assert index.delete("=", [1]).error == "trigger"
+    assert index.update("=", [1], [1, 5]).error == "trigger"
+    assert index.insert(2, 2) == hs.OK  # No row of the child changes.
+    sql.run("DROP TRIGGER of_child")
+    assert index.delete("=", [1]) == hs.counted(1)
+    assert sql.rows("SELECT * FROM c") == []
+
+
+@pytest.mark.parametrize("variable", ["read_only", "super_read_only"])
+def test_a_server_that_is_read_only(server, sql, wr, variable):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    index = wr("t", "", "id")
+    assert index.insert(1) == hs.OK
+    try:
+        sql.run(f"SET GLOBAL {variable} = 1")
+        assert index.insert(2).error == "lock_tables"
+        assert index.rows("=", [1]) == [(b"1",)]
+    finally:
+        sql.run("SET GLOBAL super_read_only = 0")
+        sql.run("SET GLOBAL read_only = 0")
+    assert index.insert(2) == hs.OK
+
+
+def test_a_schema_that_is_read_only(sql, wr, db):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    index = wr("t", "", "id")
+    assert index.insert(1) == hs.OK
+    sql.run(f"ALTER SCHEMA {db} READ ONLY = 1")
+    try:
+        assert index.insert(2).error == "lock_tables"
+        assert index.rows("=", [1]) == [(b"1",)]
+    finally:
+        sql.run(f"ALTER SCHEMA {db} READ ONLY = 0")
+    assert index.insert(2) == hs.OK

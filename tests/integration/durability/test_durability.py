@@ -4,9 +4,10 @@ import pytest
 
 import hs
 from load import scaled
+from server import is_mysql
 from systemcalls import Durability, Trace
 
-REDO, BINLOG = b"/ib_logfile0", b"/durable-bin."
+REDO, BINLOG = b"/#ib_redo" if is_mysql() else b"/ib_logfile0", b"/durable-bin."
 
 
 def marker(rng):

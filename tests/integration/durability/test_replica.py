@@ -8,7 +8,7 @@ import hs
 from load import Crew, scaled
 from mc_tables import Container
 from randomwork import Source
-from server import wait_until
+from server import is_mysql, wait_until
 from sqlmodel import Open, Model
 from test_deadlock import storm
 from test_differential import Laboratory, random_case
@@ -23,13 +23,20 @@ class Pair:
     def __init__(self, make_server, *options, replica_plugin="none", replica_options=("--read-only=1",),
                  replica_server=None):
         common = ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", *options]
-        self.primary = make_server(options=["--log-bin=primary", "--server-id=1", *common])
+        gtids = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--innodb-autoinc-lock-mode=1"] if is_mysql() else []
+        self.primary = make_server(options=["--log-bin=primary", "--server-id=1", *gtids, *common])
         self.replica = make_server(plugin=replica_plugin, server=replica_server, options=[
-            "--server-id=2", "--innodb-flush-log-at-trx-commit=0", *replica_options])
+            "--server-id=2", "--innodb-flush-log-at-trx-commit=0", *gtids, *replica_options])
         self.sql, self.copy = self.primary.sql(), self.replica.sql()
         self.sql.run("SET binlog_format = ROW")
         self.sql.run("CREATE USER copier@'%'")
         self.sql.run("GRANT REPLICATION SLAVE ON *.* TO copier@'%'")
+        if is_mysql():
+            self.copy.run("CHANGE REPLICATION SOURCE TO source_host = '127.0.0.1', source_user = 'copier',"
+                          f" source_port = {self.primary.env['SQL_PORT']}, source_auto_position = 1,"
+                          " source_connect_retry = 1, source_ssl = 0, get_source_public_key = 1")
+            self.copy.run("START REPLICA")
+            return
         self.copy.run(f"CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'copier',"
                       f" master_port = {self.primary.env['SQL_PORT']}, master_use_gtid = slave_pos,"
                       " master_connect_retry = 1, master_ssl_verify_server_cert = 0,"
@@ -38,6 +45,11 @@ class Pair:
         self.copy.run("START SLAVE")
 
     def catch_up(self):
+        if is_mysql():
+            done = self.sql.value("SELECT @@GLOBAL.gtid_executed").decode()
+            reached = self.copy.value(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{done}', {CATCH_UP_S})")
+            assert reached == b"0", self.state()
+            return
         position = self.sql.value("SELECT @@gtid_binlog_pos").decode()
         reached = self.copy.value(f"SELECT MASTER_GTID_WAIT('{position}', {CATCH_UP_S})")
         assert reached == b"0", self.state()
@@ -47,7 +59,10 @@ class Pair:
         names = ("slave_io_running", "slave_sql_running", "last_io_error", "last_sql_errno",
                  "last_sql_error", "gtid_io_pos")
         cursor = self.copy.connection.cursor()
-        cursor.execute("SHOW SLAVE STATUS")
+        if is_mysql():
+            names = ("replica_io_running", "replica_sql_running", "last_io_error", "last_sql_errno",
+                     "last_sql_error", "retrieved_gtid_set", "executed_gtid_set")
+        cursor.execute("SHOW REPLICA STATUS" if is_mysql() else "SHOW SLAVE STATUS")
         row = dict(zip((column[0].lower() for column in cursor.description), cursor.fetchone()))
         return {name: row[name] for name in names}
 
@@ -182,6 +197,7 @@ def test_values_for_the_auto_increment_column_beside_a_bulk_insert(pair, port):
     pair.assert_equal()
 
 
+@pytest.mark.mariadb("engines without transactions")
 def test_engines_mixed_in_one_pipeline(pair):
     """InnoDB, MyISAM and Aria in one batch, with requests that fail among them."""
     pair.sql.run("CREATE DATABASE m")

@@ -146,6 +146,7 @@ def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
     assert set(errors) <= KILLED, errors
 
 
+@pytest.mark.mariadb("MariaDB's names of semi-synchronous replication")
 def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(make_server):
     """The change is there, and a failover may lose it: SQL's client, whose connection KILL ends, gets no
     answer either."""

@@ -7,7 +7,7 @@ import pytest
 
 import hs
 from hs import OK, counted, refused
-from server import wait_until
+from server import is_mysql, wait_until
 
 wrong = pytest.mark.bundled_wrong
 LOCKED = refused(1, "lock_tables")
@@ -28,7 +28,7 @@ def admin(server, db):
     session.run("UNLOCK TABLES")
     session.run("ROLLBACK")
     with contextlib.suppress(pymysql.MySQLError):  # no stage was begun
-        session.run("BACKUP STAGE END")
+        session.run("UNLOCK INSTANCE" if is_mysql() else "BACKUP STAGE END")
     session.run("SET GLOBAL read_only = 0")
 
 
@@ -52,8 +52,9 @@ def test_read_only_server_refuses_writes_and_reads_on(table, admin, sql, rd, wr)
 @pytest.mark.parametrize("lock,release", [
     (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES"), (["LOCK TABLE t WRITE"], "UNLOCK TABLES"),
     (["LOCK TABLE t READ"], "UNLOCK TABLES"),
-    (["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"],
-     "BACKUP STAGE END")], ids=lambda value: value[-1] if isinstance(value, list) else "")
+    pytest.param(
+        ["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"],
+        "BACKUP STAGE END", marks=pytest.mark.mariadb("BACKUP STAGE"))], ids=lambda value: value[-1] if isinstance(value, list) else "")
 def test_write_waits_for_a_lock_or_says_so(table, admin, sql, wr, lock, release):
     writer = wr("t", "", "id,x")
     assert writer.insert(50, 1) == OK
@@ -73,6 +74,7 @@ def test_write_waits_for_a_lock_or_says_so(table, admin, sql, wr, lock, release)
     assert sql.value("SELECT x FROM t WHERE id = 51") == b"51"
 
 
+@pytest.mark.mariadb("BACKUP STAGE")
 def test_finds_go_on_while_a_backup_keeps_a_commit_back(table, admin, rd, wr):
     """No session sees the change before the commit goes on: no find on another port has to wait for it."""
     reader, writer = rd("t", "", "x"), wr("t", "", "x")
@@ -89,6 +91,7 @@ def test_finds_go_on_while_a_backup_keeps_a_commit_back(table, admin, rd, wr):
 
 @pytest.mark.ours
 @pytest.mark.parametrize("partitions", ["", " PARTITION BY HASH (id) PARTITIONS 2"], ids=["plain", "partitioned"])
+@pytest.mark.mariadb("BACKUP STAGE")
 def test_a_backup_that_keeps_commits_back_also_stops_changes_in_aria(make_server, partitions):
     """A change in Aria stands at once: it must not be there and be answered with an error."""
     server = make_server(options=["--handlersocket-wrlock-timeout=1", "--log-bin=aria-bin", "--server-id=1"])
@@ -119,7 +122,8 @@ def test_a_backup_that_keeps_commits_back_also_stops_changes_in_aria(make_server
 
 
 @wrong(12, some=True)
-@pytest.mark.parametrize("lock", ["FLUSH TABLES WITH READ LOCK", "LOCK TABLE t READ", "BACKUP STAGE START"])
+@pytest.mark.parametrize("lock", ["FLUSH TABLES WITH READ LOCK", "LOCK TABLE t READ",
+                                  "LOCK INSTANCE FOR BACKUP" if is_mysql() else "BACKUP STAGE START"])
 def test_reads_go_on_under_a_read_lock(table, admin, rd, lock):
     reader = rd("t", "", "x")
     assert reader.rows("=", [1]) == [(b"1",)]
@@ -163,7 +167,8 @@ def test_table_locked_by_sql_delays_only_its_own_requests(table, admin, server, 
 # Row locks.
 
 def locks(sql):
-    return sql.rows("SELECT * FROM information_schema.INNODB_LOCKS")
+    table = "performance_schema.data_locks" if is_mysql() else "information_schema.INNODB_LOCKS"
+    return sql.rows(f"SELECT * FROM {table}")
 
 
 @wrong(13, some=True)
@@ -179,7 +184,7 @@ def test_reads_take_no_row_locks_and_wait_for_none(table, server, db, sql, port)
     # The server's own threads have transactions now and then.
     wait_until(lambda: sql.value("SELECT COUNT(*) FROM information_schema.INNODB_TRX") == b"1", step_s=0.2,
                what="only the other session's transaction is open")
-    assert sql.error("SELECT * FROM t WHERE id = 1 FOR UPDATE NOWAIT") == 1205
+    assert sql.error("SELECT * FROM t WHERE id = 1 FOR UPDATE NOWAIT") == (3572 if is_mysql() else 1205)
     locker.run("ROLLBACK")
     sql.run("SET innodb_lock_wait_timeout = 1")
     sql.run("UPDATE t SET x = x + 1")

@@ -9,6 +9,7 @@ import pytest
 from hs import OK, counted, find_tokens, reply
 from load import Crew
 from rowhistory import Event, History
+from server import is_mysql
 
 ROWS = (1, 2, 3)
 COLUMNS = ("ver", "stock", "amount", "name", "note", "day")
@@ -22,7 +23,7 @@ KINDS = {
     "on update": (", ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)",
                   (), (), None),
     "other generated": (", k INT, g INT AS (k + 1) STORED, v INT AS (k * 2) VIRTUAL, KEY (v)", (), (), None),
-    "more blobs": (", b2 LONGTEXT DEFAULT 'two', b3 BLOB DEFAULT (REPEAT('x', 9000))", (), (), None),
+    "more blobs": (", b2 LONGTEXT DEFAULT ('two'), b3 BLOB DEFAULT (REPEAT('x', 9000))", (), (), None),
     "child": (", parent INT DEFAULT 7, FOREIGN KEY (parent) REFERENCES p (id)",
               ("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (7)"), (), None),
     "parent": ("", (), ("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))",), "foreign_key"),
@@ -33,6 +34,12 @@ KINDS = {
     "partitioned": ("PARTITION BY HASH (id) PARTITIONS 3", (), (), "table"),
     "engine": ("ENGINE=Aria", (), (), "engine"),
 }
+
+
+if is_mysql():
+    # MySQL's tables do not tell which of their columns others refer to; the rest it does not have.
+    for other in ("parent", "unique blob", "partitioned", "engine"):
+        del KINDS[other]
 
 
 def number(value):

@@ -161,6 +161,7 @@ def killed_primary(make_server, rng, db):
 
 
 @pytest.mark.slow
+@pytest.mark.mariadb("MariaDB's names of semi-synchronous replication")
 def test_acknowledged_pieces_are_on_the_semisynchronous_replica(make_server, rng):
     wrong, _, _ = killed_primary(make_server, rng, "sale")
     assert wrong == []

@@ -6,8 +6,9 @@ import pytest
 import oracle
 import type_table
 from hs import OK, counted, refused, reply
+from server import is_mysql
 
-ENGINES = ["InnoDB", "Aria", "MyISAM"]
+ENGINES = ["InnoDB"] if is_mysql() else ["InnoDB", "Aria", "MyISAM"]
 IDS = [definition for definition, _ in type_table.ALL]
 
 
@@ -74,6 +75,8 @@ def finds_as_sql(definition, value):
     """Whether WHERE x op 'value' gives the result that spec/handlersocket.md asks for."""
     if definition.startswith(("ENUM", "SET", "BIT", "FLOAT")):
         return ()
+    if is_mysql() and definition == "TIME" and value in ("", "x"):  # SQL's answer is no order of the column.
+        return ()
     if definition.startswith("TIME") and "." in str(value):  # SQL's own answer depends on its plan
         return ()
     return ("=", ">", ">=", "<", "<=")
@@ -117,6 +120,8 @@ def test_filters_by_value(sql, wr, definition, values):
 COUNTABLE = [row for row in type_table.ALL
              if not row[0].startswith((*type_table.UNKEYED, "JSON", "UUID", "INET", "LONG", "MEDIUMT", "MEDIUMB"))]
 WHOLE_ONLY = ("DATE", "TIME", "YEAR", "ENUM", "SET")
+if is_mysql():  # Where MariaDB refuses a text that is no number, MySQL adds to what it begins with.
+    WHOLE_ONLY += ("VARCHAR", "CHAR", "TINYTEXT", "TEXT", "VARBINARY", "TINYBLOB", "BLOB")
 
 
 @pytest.mark.parametrize("definition,values", COUNTABLE, ids=[row[0] for row in COUNTABLE])
@@ -153,6 +158,7 @@ def test_blob_filter_is_refused_unless_null(sql, rd):
         assert index.rows(">=", [1], 9, 0, filters=[("F", "!=", column, None)]) == [(b"1",)]
 
 
+@pytest.mark.mariadb("COMPRESSED columns")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.bundled_wrong(8, some=True)
 def test_compressed_and_invisible_columns(sql, wr, engine):
@@ -172,7 +178,8 @@ def test_compressed_and_invisible_columns(sql, wr, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH(id) PARTITIONS 3"], ids=["plain", "partitioned"])
+@pytest.mark.parametrize("partitions", [pytest.param("", id="plain"), pytest.param(
+    "PARTITION BY HASH(id) PARTITIONS 3", id="partitioned", marks=pytest.mark.mariadb("partitions are not served"))])
 @pytest.mark.bundled_wrong(4, some=True)
 def test_row_of_many_types_at_once(sql, wr, engine, partitions):
     columns = [f"c{number} {definition.replace(' NULL', '')}" + (" NULL" if "TIMESTAMP" in definition else "")
@@ -248,10 +255,11 @@ def test_auto_increment_at_the_end_of_its_range(sql, wr, engine):
     index = wr("t", "", "x")
     assert wr("t", "", "id,x").insert(254, 1) == reply(0, 1, 0)
     assert index.insert(2) == reply(0, 1, 255)
-    assert index.insert(3).number == 167
+    assert index.insert(3).number == (121 if is_mysql() else 167)  # As SQL: ER_DUP_ENTRY in MySQL.
     assert sql.value("SELECT COUNT(*) FROM t") == b"2"
 
 
+@pytest.mark.mariadb("SQL compares a YEAR with a fraction in another way in MySQL")
 @pytest.mark.parametrize("desc", ["", "DESC"])
 def test_years_beside_numbers_that_no_year_is(sql, hs_rd, db, desc):
     """These numbers have a place in the order, even where the column would store 0000."""

@@ -68,6 +68,8 @@ def run_packaged(sql, name):
 SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
 # A table of MariaDB's sequence engine.
 SEQUENCE = re.compile(r"\bseq_(\d+)_to_(\d+)\b")
+# A statement of MariaDB that is two statements in MySQL.
+REPLACED = re.compile(r"(?:\s|--.*)*CREATE OR REPLACE (DATABASE|TABLE|USER) (\S+)")
 
 
 def server_name():
@@ -119,6 +121,10 @@ class Sql:
         """Executes and returns the number of rows affected (matched, for UPDATE). %s in the
         query stand for args, as literals."""
         with self.connection.cursor() as cursor:
+            replaced = is_mysql() and isinstance(query, str) and REPLACED.match(query)
+            if replaced:
+                cursor.execute(f"DROP {replaced[1]} IF EXISTS {replaced[2]}")
+                query = query.replace(" OR REPLACE", "", 1)
             return cursor.execute(self._with(query, args))
 
     def rows(self, query, *args):
@@ -158,7 +164,7 @@ class Sql:
             pass
 
     def _with(self, query, args):
-        if is_mysql():
+        if is_mysql() and isinstance(query, str):
             query = SEQUENCE.sub(self._sequence, query)
         return query % tuple(map(self.literal, args)) if args else query
 
@@ -174,7 +180,8 @@ class Sql:
         if value is None:
             return "NULL"
         if isinstance(value, (bytes, bytearray)):
-            return f"x'{bytes(value).hex()}'"
+            # In MySQL x'38' is the number 56 beside a number; with a character set it is a text.
+            return f"{'_binary ' if is_mysql() else ''}x'{bytes(value).hex()}'"
         if isinstance(value, str):
             return "'" + self.connection.escape_string(value) + "'"
         return str(value)

@@ -17,6 +17,7 @@ from server import wait_until
 CALLS = "fsync,fdatasync,pwrite64,pwritev,pwritev2,write,writev,sendto,sendmsg,sendmmsg"
 LINE = re.compile(rb"^(\d+) +[\d:.]+ (.*)$")
 FILE = re.compile(rb"^\d+<(.*?)>(?:[,)]| <unf)")
+PLACE = re.compile(rb", \d+, (\d+)(?:\)| <unf)")  # of pwrite64
 STRING = re.compile(rb'"((?:\\x[0-9a-f]{2})*)"')
 FLUSHES = (b"fsync", b"fdatasync")
 WRITES = (b"pwrite64", b"pwritev", b"pwritev2", b"write", b"writev")
@@ -104,6 +105,22 @@ def strings(text):
                     for part in STRING.findall(text))
 
 
+def contents(calls, file):
+    """The writes to a log, each with its bytes. MySQL's redo log has blocks of 512 bytes, each with a header of
+    12 bytes and a trailer of 4, and the last block is written by a call of its own: a marker may lie across two
+    blocks and two calls."""
+    if b"#ib_redo" not in file:
+        return [(call, strings(call.text)) for call in calls]
+    found, end, carried = [], None, b""
+    for call in calls:
+        data, place = strings(call.text), PLACE.search(call.text)
+        texts = b"".join(data[at + 12:at + 508] for at in range(0, len(data), 512))
+        start = int(place[1]) if place else None
+        found.append((call, carried + texts if place and start == end else texts))
+        end, carried = (start + len(data), texts[-64:]) if place else (None, b"")
+    return found
+
+
 class Durability:
     """Compares the sends of replies with the flushes of the files that must come before."""
 
@@ -112,8 +129,8 @@ class Durability:
         local = b"127.0.0.1:%d->" % port
         self.sends = [(call, strings(call.text)) for call in calls
                       if call.name in SENDS and local in call.file]
-        self.writes = {file: [(call, strings(call.text)) for call in calls
-                              if call.name in WRITES and file in call.file] for file in files}
+        self.writes = {file: contents([call for call in calls if call.name in WRITES and file in call.file],
+                                      file) for file in files}
         self.flushes = {file: [call for call in calls
                                if call.name in FLUSHES and file in call.file] for file in files}
 

@@ -6,7 +6,13 @@ Text is sent as UTF-8, bytes as they are.
 
 import struct
 
-from server import is_server_before
+from server import is_mysql, is_server_before
+
+# Collations that the other servers do not have.
+OWN_COLLATIONS = ("utf8mb4_0900_ai_ci", "utf8mb4_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks",
+                  "utf8mb4_0900_bin") if is_mysql() else (
+    "utf8mb4_nopad_bin", "utf8mb4_uca1400_as_cs", "utf8mb4_uca1400_ai_ci", "utf8mb4_uca1400_swedish_nopad_ai_ci",
+    "ucs2_uca1400_ai_ci", "utf8mb4_general_nopad_ci")
 
 UUIDS = ["123e4567-e89b-12d3-a456-426655440000", "00000000-0000-0000-0000-000000000000",
          "ffffffff-ffff-ffff-ffff-ffffffffffff", "123E4567E89B12D3A456426655440000", "123e4567", ""]
@@ -43,9 +49,8 @@ STRINGS = [(f"{kind} CHARACTER SET {charset}", TEXTS)
            for charset in ("latin1", "utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32", "ascii", "cp932")
            for kind in ("VARCHAR(10)", "CHAR(10)")] + [
     (f"VARCHAR(10) COLLATE {collation}", TEXTS)
-    for collation in ("utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_nopad_bin", "utf8mb4_swedish_ci",
-                      "utf8mb4_uca1400_as_cs", "utf8mb4_uca1400_ai_ci", "utf8mb4_uca1400_swedish_nopad_ai_ci",
-                      "ucs2_uca1400_ai_ci", "latin1_german2_ci", "latin1_bin", "utf8mb4_general_nopad_ci")] + [
+    for collation in ("utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_swedish_ci", "latin1_german2_ci", "latin1_bin",
+                      *OWN_COLLATIONS)] + [
     ("VARCHAR(300)", ["", "y" * 255, "é" * 256, "z" * 300, "z" * 301, "z" * 300 + "  "]),
     ("TINYTEXT", ["", "x" * 255, "x" * 256, "é" * 127]), ("TEXT", ["", "short", "x" * 65535, "x" * 65536]),
     ("TEXT CHARACTER SET latin1", ["", "Größe", "日"]), ("MEDIUMTEXT", ["", "m" * 70000]),
@@ -57,6 +62,9 @@ BINARIES = [
     ("VARBINARY(6)", [b"", b"a", b"\x00", b"\x00\x01\x0f\x10", b"\xff" * 6, b"\xff" * 7]),
     ("TINYBLOB", [b"", b"\x00\x01\x09\x0a\x0d", b"b" * 255, b"b" * 256]), ("BLOB", [b"", bytes(range(256)) * 2]),
     ("MEDIUMBLOB", [b"", b"\x0a" * 70000]), ("LONGBLOB", [b"", b"\x00"]),
+]
+
+ADDRESSES = [] if is_mysql() else [
     ("UUID", UUIDS), ("INET6", ["::1", "::", "2001:db8::1", "ffff::1.2.3.4", "1.2.3.4", "x", ""]),
     ("INET4", ["0.0.0.0", "255.255.255.255", "192.0.2.33", "1.2.3.256", ""]),
 ]
@@ -96,8 +104,8 @@ VECTORS = [] if is_server_before((11, 7)) else [
     ("VECTOR(2)", [struct.pack("<2f", *pair) for pair in ((0, 0), (1.5, -2), (3e38, -1e-45))] +
      [b"", b"\x00", b"\x00" * 9, struct.pack("<2f", float("inf"), 0)])]
 
-ALL = INTEGERS + NUMBERS + STRINGS + BINARIES + TIMES + CHOICES + SHAPES + VECTORS
-UNKEYED = ("GEOMETRY", "POINT", "LINESTRING")
+ALL = INTEGERS + NUMBERS + STRINGS + BINARIES + ADDRESSES + TIMES + CHOICES + SHAPES + VECTORS
+UNKEYED = ("GEOMETRY", "POINT", "LINESTRING") + (("JSON",) if is_mysql() else ())
 PREFIXED = ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "JSON", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB")
 
 

@@ -1,0 +1,131 @@
+"""In MySQL: the row events and GTIDs of requests, whose replica ends with equal rows."""
+
+import pytest
+
+import hs
+from load import Crew
+from server import is_mysql
+from test_replica import Pair
+
+pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's events and positions")
+
+TABLE = ("CREATE TABLE b.t (id INT AUTO_INCREMENT PRIMARY KEY, n BIGINT, s VARCHAR(40), bl BLOB, j JSON,"
+         " d VARCHAR(40) DEFAULT (UUID()), at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
+         " g BIGINT AS (n * 2) STORED, v INT AS (n % 7) VIRTUAL, UNIQUE KEY (s), KEY (v), KEY (n))")
+
+
+def events(sql, file, position):
+    return [row[2].decode() for row in sql.rows(f"SHOW BINLOG EVENTS IN '{file}' FROM {position}")]
+
+
+def place(sql):
+    file, position, *_ = sql.row("SHOW BINARY LOG STATUS")
+    return file.decode(), int(position)
+
+
+@pytest.mark.parametrize("options", [
+    ["--binlog-row-image=full"], ["--binlog-row-image=minimal"], ["--binlog-row-image=noblob"],
+    ["--binlog-row-value-options=PARTIAL_JSON", "--binlog-transaction-compression=ON"],
+    ["--binlog-format=STATEMENT", "--binlog-rows-query-log-events=ON"]], ids=lambda options: options[0][2:])
+def test_a_replica_has_the_rows(make_server, options):
+    pair = Pair(make_server, *options)
+    pair.sql.run("CREATE DATABASE b")
+    pair.sql.run(TABLE)
+    client = pair.primary.hs_wr()
+    index = client.opened("b", "t", "", "n,s,bl,j")
+    number = client.opened("b", "t", "", "n")
+    for row in range(1, 41):
+        assert index.insert(row, f"s{row}", b"\0blob" * row, '{"a": [1, %d]}' % row).code == 0
+    assert index.insert(1, "s1", None, None) == hs.refused(1, 121)
+    for row in range(1, 41, 3):
+        assert index.update("=", [row], [row + 100, f"new{row}", b"x", '{"a": null}']) == hs.counted(1)
+    assert number.modify(">", [20], ["+", 5], 100) == hs.counted(20)
+    hot = [hs.find_tokens(number.id, "=", [7], 1, 0, mod=["+", 1])] * 100  # one change of one row
+    assert client.pipeline(hot) == [hs.counted(1)] * 100
+    assert index.delete("=", [8]) == hs.counted(1)
+    assert index.delete(">", [30], 5) == hs.counted(5)
+    pair.assert_equal()
+    assert pair.copy.value("SELECT COUNT(*) FROM b.t") == b"34"
+
+
+def test_each_turn_is_a_transaction_with_a_gtid(make_server):
+    server = make_server(options=["--log-bin=events", "--server-id=7", "--gtid-mode=ON",
+                                  "--enforce-gtid-consistency=ON"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE b")
+    sql.run(TABLE)
+    index = server.hs_wr().opened("b", "t", "", "n,s")
+
+    def made(request):
+        start = place(sql)
+        assert request().code == 0
+        return events(sql, *start)
+
+    begin, commit = ["Gtid", "Query", "Table_map"], ["Xid"]
+    assert made(lambda: index.insert(1, "one")) == begin + ["Write_rows"] + commit
+    assert made(lambda: index.update("=", [1], [2, "two"])) == begin + ["Update_rows"] + commit
+    assert made(lambda: index.update("=", [1], [2, "two"])) == []  # nothing changes
+    assert made(lambda: index.find("=", [1])) == []
+    start = place(sql)
+    assert index.insert(5, "two") == hs.refused(1, 121)
+    assert events(sql, *start) == []
+    assert made(lambda: index.delete("=", [1])) == begin + ["Delete_rows"] + commit
+
+
+def test_a_change_that_the_log_has_no_room_for_is_refused(make_server):
+    server = make_server(options=["--log-bin=events", "--server-id=7", "--max-binlog-cache-size=4096",
+                                  "--binlog-cache-size=4096"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE b")
+    sql.run(TABLE)
+    index = server.hs_wr().opened("b", "t", "", "n,bl")
+    assert index.insert(1, b"small").code == 0
+    start = place(sql)
+    assert index.insert(2, b"x" * 60000).code == 1
+    assert index.update("=", [1], [7, b"y" * 60000]).code == 1
+    assert events(sql, *start) == []
+    assert sql.rows("SELECT n, bl FROM b.t") == [(b"1", b"small")]
+    assert index.insert(3, b"still").code == 0
+
+
+def test_workers_beside_sql_on_few_rows(make_server):
+    """No wait, no loss: what both have added is there, here and on the replica."""
+    pair = Pair(make_server)
+    pair.sql.run("CREATE DATABASE b")
+    pair.sql.run("CREATE TABLE b.c (id INT PRIMARY KEY, n BIGINT NOT NULL, u INT, UNIQUE KEY (u))")
+    pair.sql.run("INSERT INTO b.c SELECT seq, 0, seq FROM seq_1_to_20")
+    done = []
+
+    def requests(seed):
+        client = pair.primary.hs_wr()
+        index = client.opened("b", "c", "", "n")
+        rows = client.opened("b", "c", "", "id,n,u")
+        good = 0
+        for step in range(60):
+            row = 1 + (seed * 7 + step * 3) % 20
+            good += sum(reply.code == 0 for reply in client.pipeline(
+                [hs.find_tokens(index.id, "=", [row], 1, 0, mod=["+", 1])] * 5))
+            new = 1000 * seed + step
+            if rows.insert(new, 0, new).code == 0:
+                assert rows.delete("=", [new]) == hs.counted(1)
+        done.append(good)
+
+    def statements(seed):
+        sql = pair.primary.sql("b")
+        good = 0
+        for step in range(60):
+            row = 1 + (seed * 5 + step) % 20
+            sql.run("BEGIN")
+            good += sql.run("UPDATE c SET n = n + 1 WHERE id = %s", row)
+            sql.run("COMMIT")
+        done.append(good)
+
+    with Crew() as crew:
+        for seed in range(1, 5):
+            crew.start(requests, seed)
+            crew.start(statements, seed)
+    assert len(done) == 8
+    assert int(pair.sql.value("SELECT SUM(n) FROM b.c")) == sum(done)
+    assert sum(done) == 4 * 60 * 5 + 4 * 60
+    assert pair.sql.rows("CHECK TABLE b.c EXTENDED")[-1][-1] == b"OK"
+    pair.assert_equal()

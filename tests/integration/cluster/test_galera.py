@@ -243,6 +243,23 @@ def test_one_node_removes_expired_items_whichever_nodes_die(cluster):
     assert remover_of_rows(left) is left[0]
 
 
+def test_one_node_carries_out_delayed_flushes_whichever_nodes_die(cluster):
+    left = [*cluster.nodes]
+    for leave in (Node.kill, None):
+        clients = [mc.connect(node) for node in left]
+        wait_until(lambda clients=clients: clients[0].set("kept", b"1") == b"STORED", 30, "the container")
+
+        def flush(clients=clients):
+            return [client.command("flush_all 1") for client in clients]
+        wait_until(lambda flush=flush: b"OK" in flush(), 30, "one node takes the flush")
+        answers = flush()
+        assert answers.count(b"OK") == 1
+        assert all(b"no delayed flush is carried out" in answer for answer in answers if answer != b"OK")
+        wait_until_removed(left)
+        if leave:
+            leave(left.pop(answers.index(b"OK")))
+
+
 def play(cluster, db, nodes, stock, connections=16):
     """Sells out one row on several nodes at once. Returns the sales."""
     make_table(cluster[1].sql(), db, stock)

@@ -10,9 +10,8 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 security=$1 suite=$2
 load=/etc/mysql/mariadb.conf.d/rowsocket-load.cnf
 
-say() { printf '%s\n' "- $*"; }
-fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
-quietly() { "$@" >/srv/log 2>&1 </dev/null || { tail -n 40 /srv/log >&2; fail "$*"; }; }
+# shellcheck source=tests/package/machine.sh
+. "$(dirname "$0")/machine.sh"
 
 start() {
   local tries
@@ -30,44 +29,10 @@ stop() {
 }
 restart() { stop && start; }
 
-# ask ADDRESS QUESTION LINES: what is answered on a port or a UNIX socket.
-ask() {
-  python3 - "$@" <<'PYTHON'
-import socket, sys
-address, question, lines = sys.argv[1:]
-c = socket.socket(socket.AF_UNIX if address[0] == "/" else socket.AF_INET)
-c.settimeout(30)
-c.connect(address if address[0] == "/" else ("127.0.0.1", int(address)))
-c.sendall(question.encode().decode("unicode_escape").encode())
-stream = c.makefile("rb")
-for _ in range(int(lines)):
-    print(stream.readline().decode().rstrip("\r\n").replace("\t", " "))
-PYTHON
-}
-secret() { sed -n "s/^loose_handlersocket_plain_secret$1 = //p" "$load"; }
-row() { ask "$1" "A\\t1\\t$(secret "$2")\\nP\\t0\\tshop\\tstock\\tPRIMARY\\tleft_over\\n0\\t=\\t1\\t7\\n" 3 | tail -n 1; }
-
 check_session() {
-  local port
-  [[ $(row 9998 "") == "0 1 42" && $(row /run/mysqld/handlersocket.sock "") == "0 1 42" ]] ||
-    fail "the reading port has no row"
-  [[ $(row 9999 _wr) == "0 1 42" && $(row /run/mysqld/handlersocket-wr.sock _wr) == "0 1 42" ]] ||
-    fail "the writing port has no row"
-  for port in 9998 9999 /run/mysqld/handlersocket.sock /run/mysqld/handlersocket-wr.sock; do
-    [[ $(ask "$port" 'P\t0\tshop\tstock\tPRIMARY\tleft_over\n' 1) == *unauth* ]] ||
-      fail "$port serves without its secret"
-  done
-  [[ $(ask /run/mysqld/memcached.sock 'version\r\n' 1) == VERSION* ]] || fail "memcached is silent"
-  [[ $(stat -c '%A %G' /run/mysqld/memcached.sock) == "srwxrwx--- mysql" ]] || fail "memcached is open"
-  ! (exec 3<>/dev/tcp/127.0.0.1/11211) 2>/dev/null || fail "memcached listens on a port"
+  check_ports
+  check_sockets
   rowsocket-doctor || fail "rowsocket-doctor finds something"
-}
-
-# Files of the packaging system, of the server and of time are not the package's.
-list_files() {
-  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /srv -o -path /tmp -o -path /run \
-    -o -path /var/lib/mysql -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache \
-    -o -path /var/log -o -path /var/lib/systemd \) -prune -o ! -type d ! -name '*.pyc' -print | sort
 }
 
 start
@@ -78,9 +43,7 @@ list_files >/srv/before
 
 say "install, which asks nothing"
 quietly apt-get install -y /srv/mariadb-plugin-rowsocket_*.deb
-[[ $(stat -c '%a %U' "$load") == "600 mysql" ]] || fail "others may read the secrets"
-[[ $(secret "") =~ ^[0-9a-f]{48}$ && $(secret _wr) =~ ^[0-9a-f]{48}$ && $(secret "") != "$(secret _wr)" ]] ||
-  fail "the secrets are not random"
+check_secrets
 [[ -s /usr/share/doc/mariadb-plugin-rowsocket/examples/haproxy.cfg ]] || fail "there is no recipe for HAProxy"
 setpriv --reuid=nobody --clear-groups mariadb --print-defaults >/dev/null || fail "other clients cannot start"
 

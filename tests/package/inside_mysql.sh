@@ -36,10 +36,14 @@ say "install, which asks nothing"
 quietly apt-get install -y /srv/mysql-plugin-rowsocket_*.deb
 check_secrets
 
-say "INSTALL PLUGIN beside a running server, then a restart"
-mysql -e "INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'; INSTALL PLUGIN daemon_memcached SONAME 'rowsocket.so'"
-check_ports
+say "a restart"
 restart
+check_ports
+
+say "UNINSTALL PLUGIN and INSTALL PLUGIN"
+mysql -e "UNINSTALL PLUGIN handlersocket"
+! (exec 3<>/dev/tcp/127.0.0.1/9998) 2>/dev/null || fail "the port is open still"
+mysql -e "INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'"
 check_ports
 
 say "a server of another version is held back"
@@ -60,7 +64,7 @@ say "remove"
 quietly apt-get remove -y mysql-plugin-rowsocket
 ! (exec 3<>/dev/tcp/127.0.0.1/9999) 2>/dev/null || fail "the port is open still"
 restart
-[[ $(mysql -Ne "SELECT left_over FROM shop.stock; SELECT COUNT(*) FROM mysql.plugin") == $'42\n0' ]] ||
+[[ $(mysql -Ne "SELECT left_over FROM shop.stock; SELECT COUNT(*) FROM mysql.plugin WHERE dl = 'rowsocket.so'") == $'42\n0' ]] ||
   fail "the server is not as it was"
 
 say "install again, then purge"

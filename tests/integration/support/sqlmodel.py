@@ -11,12 +11,15 @@ import dataclasses
 import pymysql
 
 import hs
-from kinds import V
+from kinds import Double, V
+from server import is_mysql
 
 
 HANDLER_ERRORS = {1062: "121", 1586: "121", 1452: "151", 1216: "151", 1451: "152", 1217: "152",
                   1205: "146", 1213: "149"}
 OUT_OF_RANGE = {"1264", "1690"}  # SQL itself answers one of these, by the type of the expression
+if is_mysql():
+    OUT_OF_RANGE.add("1406")  # too many bits, which in SQL's literal are a number
 NOW = b"<now>"
 
 
@@ -282,8 +285,13 @@ class Model:
         """The rows of a reply, with times of the clock replaced."""
         if reply.code or not columns or len(reply.cells) % len(columns):
             return list(reply)
-        return [tuple(NOW if cell and column.now and cell >= self.recent_from else cell
-                      for column, cell in zip(columns, row)) for row in reply.rows]
+        return [tuple(self.shown(column, cell) for column, cell in zip(columns, row)) for row in reply.rows]
+
+    def shown(self, column, cell):
+        if cell and column.now and cell >= self.recent_from:
+            return NOW
+        # MySQL's column takes to an exponent at another size of the number than its protocol does.
+        return float(cell) if cell and is_mysql() and isinstance(column.kind, Double) else cell
 
     # Modifications.
 

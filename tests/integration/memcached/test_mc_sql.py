@@ -114,7 +114,7 @@ def read_while_sql_updates(container, client, where, read_both):
                 sql.run(f"UPDATE {container.table} SET v = {number} {where}")
 
     def read(stopping):
-        with mc.Client(("127.0.0.1", int(container.server.env["MEMCACHED_PORT"]))) as reader:
+        with mc.Client(("127.0.0.1", int(container.server.env["MEMCACHED_PORT"])), tls=mc.TLS) as reader:
             while not stopping.is_set():
                 first, *others = read_both(reader, keys)
                 assert {first} == set(others)

@@ -36,7 +36,7 @@ def make_counter(server, db):
         "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table, key_columns,"
         " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key)"
         " VALUES (%s, %s, 'stock', 'id', 'stock', '0', '0', '0', 'PRIMARY')", db, db)
-    with mc.Client(("127.0.0.1", int(server.env["MEMCACHED_PORT"]))) as client:
+    with mc.connect(server) as client:
         wait_until(lambda: client.command(f"mg @@{db}.?") == b"EN", 10, f"container {db}")
 
 

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import importlib
 import shutil
 import socket
 import ssl
@@ -11,6 +12,7 @@ import pytest
 
 import hs
 import mc
+import mc_suites
 import mcvectors
 import test_vectors
 from hs import refused, reply
@@ -145,6 +147,21 @@ def test_every_memcached_vector_over_tls(both, certificates):
         for vector in mcvectors.load(path):
             if vector.get("only", "ours") == "ours":
                 assert mcvectors.play(connect_mc, vector, True) is None, vector["name"]
+
+
+def test_client_of_another_project_speaks_tls(both, certificates, monkeypatch):
+    monkeypatch.syspath_prepend(str(mc_suites.pymemcache_folder()))
+    base = importlib.import_module("pymemcache.client.base")
+    for version in VERSIONS:
+        client = base.Client(address(both, "MEMCACHED_PORT"), tls_context=certificates.context(version), timeout=30,
+                             default_noreply=False)
+        assert client.set("tls", b"7")
+        assert client.incr("tls", 5) == 12
+        value, token = client.gets("tls")
+        assert value == b"12" and client.cas("tls", b"x" * 100_000, token)
+        assert client.get_many(["tls", "none"]) == {"tls": b"x" * 100_000}
+        assert client.delete("tls") and client.get("tls") is None
+        client.close()
 
 
 # Certificates.

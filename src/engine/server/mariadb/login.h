@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "account_watch.h"
 #include "engine/login.h"
+#include "engine/server/account_watch.h"
 
 class THD;
 

@@ -2,11 +2,10 @@
 //
 // Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
 //          kAccountsLookMs; an account that has changed or is gone is ended, and its users are told
-// A fingerprint is what SHOW CREATE USER says: the plugins and what they check passwords by,
-// REQUIRE, the limits, the lock, the expiry. An account that is dropped and made again as it was,
-// between two looks, goes on.
-// Threads: any; the looks and `on_ended` are on a thread of its own.
-// Lifetime: accounts are forgotten when no connection has them any more.
+// A fingerprint is a text of the server's (account_text.h): the plugins and what they check
+// passwords by, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made
+// again as it was, between two looks, goes on. Threads: any; the looks and `on_ended` are on a
+// thread of its own. Lifetime: accounts are forgotten when no connection has them any more.
 #pragma once
 
 #include <functional>
@@ -15,8 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "account_text.h"
 #include "base/mutex.h"
-#include "local_sql.h"
 #include "model/account.h"
 
 namespace rowsocket::engine::server {
@@ -40,7 +39,9 @@ class AccountWatch {
   void Stop();
 
   /// Empty: there is no such account.
-  std::string Fingerprint(const std::string& user, const std::string& host);
+  std::string Fingerprint(const std::string& user, const std::string& host) {
+    return text_.Of(user, host);
+  }
   /// The account of a login; null where the account that logged in is not what `before` says any
   /// more.
   std::shared_ptr<const model::Account> Use(const LoginIdentity& identity,
@@ -57,7 +58,7 @@ class AccountWatch {
   void Main();
   bool Look();
 
-  LocalSql sql_;
+  AccountText text_;
   std::function<void()> on_ended_;
   std::thread thread_;
 

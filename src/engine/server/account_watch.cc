@@ -1,12 +1,11 @@
-#include "account_watch.h"
+#include "engine/server/account_watch.h"
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
-#include "find_account.h"
-#include "login_api.h"
+#include "api.h"
 #include "model/limits.h"
 
 namespace rowsocket::engine::server {
@@ -41,16 +40,6 @@ void AccountWatch::Stop() {
     wakes_.NotifyAll();
   }
   thread_.join();
-}
-
-// The server does not free all memory of a local statement that fails behind its result's header
-// (loc_read_rows in sql_prepare.cc), so that it is not asked about an account that is not there.
-std::string AccountWatch::Fingerprint(const std::string& user, const std::string& host) {
-  Security_context found;
-  std::string address;
-  found.init();
-  if (opt_noacl || !FindExactly(&found, user, host, &address)) return "";
-  return sql_.Value("SHOW CREATE USER " + QuotedName(user) + "@" + QuotedName(host)).value_or("");
 }
 
 std::string AccountWatch::FingerprintOf(const LoginIdentity& identity) {

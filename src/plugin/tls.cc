@@ -1,5 +1,8 @@
 #include "plugin/tls.h"
 
+#include <atomic>
+
+#include "plugin/host.h"
 #include "server_tls.h"
 
 namespace rowsocket::plugin {
@@ -9,12 +12,32 @@ namespace {
 const char* tls_mode_names[] = {"OFF", "ON", "REQUIRED", nullptr};
 const char* client_cert_names[] = {"OPTIONAL", "REQUIRED", nullptr};
 
-class ServersContext final : public net::TlsContext {
+class ServersContext : public net::TlsContext {
  public:
   ssl_st* NewSsl() override { return engine::server::NewServerSsl(); }
 };
 
+/// For ports that nobody may use without a certificate.
+class ContextWithAuthorities final : public ServersContext {
+ public:
+  // The variables may have been emptied since the port was opened, in a server that lets them.
+  ssl_st* NewSsl() override {
+    if (engine::server::HasOwnAuthorities()) return ServersContext::NewSsl();
+    if (!was_said_.exchange(true)) {
+      LogError(
+          "a client has asked for TLS on a port that needs certificates, and was refused: ssl_ca "
+          "and "
+          "ssl_capath are empty");
+    }
+    return nullptr;
+  }
+
+ private:
+  std::atomic<bool> was_said_{false};
+};
+
 ServersContext servers_context;
+ContextWithAuthorities context_with_authorities;
 
 TYPELIB MakeTypelib(const char** names, unsigned count) {
   TYPELIB made{};
@@ -46,6 +69,7 @@ bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std
     return false;
   }
   settings->context = &servers_context;
+  if (settings->needs_client_certificate) settings->context = &context_with_authorities;
   // A session that was begun without a certificate must not be resumed where one is needed.
   settings->session_context =
       plugin + " " + port + (settings->needs_client_certificate ? " cert" : "");

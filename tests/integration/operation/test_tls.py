@@ -17,7 +17,7 @@ import mcvectors
 import test_vectors
 from hs import refused, reply
 from load import scaled
-from server import Server, StartFailed, is_server_before, wait_until
+from server import Server, StartFailed, is_mysql, is_server_before, wait_until
 from tls import TLS_ON, TLS_REQUIRED, VERSIONS, address, connect, make_table, opened, renew
 
 pytestmark = pytest.mark.ours
@@ -286,6 +286,20 @@ def test_client_certificates_need_an_authority(make_server, certificates):
     log = start_fails(make_server, *certificates.options(authority=False), *TLS_ON,
                       "--handlersocket-ssl-client-cert=REQUIRED")
     assert "handlersocket_ssl_client_cert=REQUIRED needs ssl_ca" in log
+
+
+@pytest.mark.skipif(not is_mysql(), reason="MariaDB's ssl_ca cannot be changed at run time")
+def test_nobody_is_admitted_once_the_authority_is_gone(make_server, certificates):
+    """Without an authority of its own the server would admit whom the operating system trusts, from ALTER INSTANCE
+    RELOAD TLS on. The port looks at the variable."""
+    server = make_server(options=[*certificates.options(), *TLS_ON, "--handlersocket-ssl-client-cert=REQUIRED"])
+    assert is_admitted(server, certificates, "HS_PORT", "app", ssl.TLSVersion.TLSv1_2)
+    sql = server.sql()
+    sql.run("SET GLOBAL ssl_ca = ''")
+    assert not is_admitted(server, certificates, "HS_PORT", "app", ssl.TLSVersion.TLSv1_2)
+    assert "ssl_ca and ssl_capath are empty" in server.log()
+    sql.run("SET GLOBAL ssl_ca = %s", str(certificates.authority.certificate))
+    assert is_admitted(server, certificates, "HS_PORT", "app", ssl.TLSVersion.TLSv1_2)
 
 
 @pytest.mark.parametrize("options", [[], ["--handlersocket-ssl=REQUIRED"], [

@@ -31,7 +31,10 @@ Outcome Denied() { return Outcome::Fail(ErrorCode::kDenied); }
 
 Outcome Judge::MayOpen(const IndexNames& names, const model::Account& account) {
   if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
-  if (!reader_.Look(account, names.db)) return Denied();
+  bool has_account = false;
+  const Outcome looked = Look(account, names.db, &has_account);
+  if (!looked.ok()) return looked;
+  if (!has_account) return Denied();
   if (reader_.on_database() != 0) return {};
   const Outcome locked = Lock();
   if (!locked.ok()) return locked;
@@ -59,8 +62,11 @@ Outcome Judge::Decide(ServerIndex& index, const Request& request, bool is_known)
 Outcome Judge::LookUp(ServerIndex& index, const Request& request, Rights* rights) {
   const model::Account& account = *request.account;
   if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
-  rights->Begin(account.id(), turn_);
-  if (!reader_.Look(account, index.names().db)) {
+  rights->Begin(account.id(), turn_, tables_.generation());
+  bool has_account = false;
+  const Outcome looked = Look(account, index.names().db, &has_account);
+  if (!looked.ok()) return looked;
+  if (!has_account) {
     rights->nowhere = kAny;
     return {};
   }
@@ -106,9 +112,19 @@ Outcome Judge::LookAtColumns(ServerIndex& index, Rights* rights) {
   return {};
 }
 
+Outcome Judge::Look(const model::Account& account, const std::string& db, bool* found) {
+  return TryUntilDone([&] { return reader_.TryLook(account, db, found); });
+}
+
 Outcome Judge::Lock() {
+  return TryUntilDone([this] { return reader_.TryLock(); });
+}
+
+/// Tries until no lock is in the way, as long as this session may wait.
+template <class Action>
+Outcome Judge::TryUntilDone(Action action) {
   using Clock = std::chrono::steady_clock;
-  if (reader_.TryLock()) return {};
+  if (action()) return {};
   Outcome busy = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
   busy.own_wait = true;
   if (!waits_ || gave_up_) return busy;
@@ -120,7 +136,7 @@ Outcome Judge::Lock() {
   while (Clock::now() < until) {
     if (thd_.killed() || ServerStopping()) return Outcome::Fail(ErrorCode::kKilled);
     std::this_thread::sleep_for(kTryAgain);
-    if (reader_.TryLock()) return {};
+    if (action()) return {};
   }
   gave_up_ = true;
   return busy;

@@ -2,8 +2,12 @@
 //
 // An account's rights to an index are looked up once in a turn, at the first request of the account
 // on that index: a request that was received after a GRANT or REVOKE was answered is judged by it.
-// What the privileges on the whole database decide needs no lock. A look at the table's own grants
-// needs LOCK_grant, which is only tried:
+// Where the server tells whether its grants have changed, the look counts in later turns as well,
+// until they have, or the table is opened anew.
+// The locks under which the server changes its grants are only tried. In MariaDB what the
+// privileges on the whole database decide needs no lock, and a look at the table's own grants needs
+// LOCK_grant; in MySQL every look needs the metadata lock of the accounts' caches. Where a lock is
+// taken
 //   a session that does not wait    answers busy, so that the request goes to the lane
 //   a session that waits            tries again and again, for as long as it waits for a table;
 //                                   behind other requests of a turn, whose locks it would keep from
@@ -25,9 +29,9 @@ class Judge {
   Judge(WorkerThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
-  /// What was looked up before does not count any more.
+  /// What was looked up before does not count any more, unless no grants have changed since.
   void BeginTurn() {
-    ++turn_;
+    if (reader_.MayHaveChanged()) ++turn_;
     is_first_ = true;
     gave_up_ = false;
   }
@@ -38,7 +42,8 @@ class Judge {
   Outcome MayOpen(const IndexNames& names, const model::Account& account);
   Outcome MayExecute(ServerIndex& index, const model::Request& request) {
     const Rights& rights = index.rights().Of(request.account->id(), turn_);
-    const bool is_known = rights.account == request.account->id() && rights.turn == turn_;
+    const bool is_known = rights.account == request.account->id() && rights.turn == turn_ &&
+                          rights.generation == tables_.generation() && !request.account->ended();
     if (is_known && (NeedsOf(request) & ~rights.everywhere) == 0) [[likely]]
       return {};
     return Decide(index, request, is_known);
@@ -51,14 +56,18 @@ class Judge {
   Outcome Decide(ServerIndex& index, const model::Request& request, bool is_known);
   Outcome LookUp(ServerIndex& index, const model::Request& request, Rights* rights);
   Outcome LookAtColumns(ServerIndex& index, Rights* rights);
+  /// Whether there is such an account, in `*found`; then its privileges on the database are known.
+  Outcome Look(const model::Account& account, const std::string& db, bool* found);
   Outcome Lock();
+  template <class Action>
+  Outcome TryUntilDone(Action action);
 
   WorkerThd& thd_;
   Tables& tables_;
   const bool waits_;
   const unsigned wait_s_;
   PrivilegeReader reader_;
-  uint64_t turn_ = 1;
+  uint64_t turn_ = 1;     ///< The turn from which on looks count.
   bool is_first_ = true;  ///< No request of the turn has been executed.
   bool gave_up_ = false;  ///< In this turn a wait has taken too long: no other one begins.
 };

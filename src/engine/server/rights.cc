@@ -46,9 +46,10 @@ Privileges NeedsOf(const Request& request) {
          (edit.may_update.empty() ? 0 : kUpdate);
 }
 
-void Rights::Begin(uint64_t account_id, uint64_t in_turn) {
+void Rights::Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation) {
   account = account_id;
   turn = in_turn;
+  generation = of_generation;
   is_whole = false;
   nowhere = 0;
   SetTable(0);

@@ -1,7 +1,8 @@
 // What an account may do through an opened index, as one look at the server's grants has found it,
 // and what a request needs of that.
 //
-// Threads: the session's. Lifetime: a look counts in the turn in which it was made.
+// Threads: the session's. Lifetime: a look counts in the turn in which it was made, and in later
+// ones as judge.h says.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace rowsocket::engine::server {
 struct Rights {
   uint64_t account = 0;  ///< The account's id; 0: none yet.
   uint64_t turn = 0;
+  uint64_t generation = 0;  ///< That of the session's tables; see tables.h.
   /// The look went on to the table and its columns. Otherwise only `everywhere` is known.
   bool is_whole = false;
   Privileges everywhere = 0;  ///< On all opened columns, filter columns and parts of the key.
@@ -23,7 +25,7 @@ struct Rights {
   Privileges nowhere = 0;    ///< On no column; known of a look that is not whole as well.
   std::vector<Privileges> columns, filters, key;
 
-  void Begin(uint64_t account_id, uint64_t in_turn);
+  void Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation);
   /// Notes that the account has these privileges on the whole table.
   void SetTable(Privileges privileges) { everywhere = on_table = somewhere = privileges; }
   /// Ends a whole look.

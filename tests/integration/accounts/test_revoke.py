@@ -7,11 +7,12 @@ import threading
 import pytest
 
 import mc
-from accountserver import PORT_OPTIONS, memberships, start_with_accounts, start_with_roles
+from accountserver import (PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, memberships, start_with_accounts,
+                           start_with_roles)
 from hs import Closed, counted, find_tokens, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
-from server import wait_until
+from server import is_mysql, wait_until
 
 DENIED = refused(3, "denied")
 MC_DENIED = b"SERVER_ERROR access denied"
@@ -51,13 +52,14 @@ LEVELS = {
     "table": ("GRANT SELECT, UPDATE ON g.m TO {to}", "REVOKE SELECT, UPDATE ON g.m FROM {to}"),
     "database": ("GRANT SELECT, UPDATE ON g.* TO {to}", "REVOKE SELECT, UPDATE ON g.* FROM {to}"),
     "global": ("GRANT SELECT, UPDATE ON *.* TO {to}", "REVOKE SELECT, UPDATE ON *.* FROM {to}"),
-    "public": ("GRANT SELECT, UPDATE ON g.m TO PUBLIC", "REVOKE SELECT, UPDATE ON g.m FROM PUBLIC"),
     "role": ("GRANT SELECT, UPDATE ON g.m TO outer_role", "REVOKE SELECT, UPDATE ON g.m FROM outer_role"),
     "column of a role": ("GRANT SELECT (k, v), UPDATE (v) ON g.m TO outer_role",
                          "REVOKE SELECT (k, v), UPDATE (v) ON g.m FROM outer_role"),
     "role of a role": ("GRANT SELECT, UPDATE ON g.* TO inner_role", "REVOKE SELECT, UPDATE ON g.* FROM inner_role"),
     "all": ("GRANT SELECT, UPDATE ON g.m TO {to}", "REVOKE ALL, GRANT OPTION FROM {to}"),
 }
+if not is_mysql():
+    LEVELS["public"] = "GRANT SELECT, UPDATE ON g.m TO PUBLIC", "REVOKE SELECT, UPDATE ON g.m FROM PUBLIC"
 
 
 class Askers:
@@ -190,13 +192,15 @@ def test_flush_privileges_counts_at_once(guarded):
 
 # --- The lock of the grants ---
 
+GRANT = "GRANT INSERT ON single.t TO cache@localhost"
+
+
 @pytest.fixture
 def semisync(make_server):
     """A server whose GRANT waits for a replica that does not come, while it holds the lock of the grants."""
     server = start_with_accounts(make_server(options=[
-        *PORT_OPTIONS, "--log-bin=grants", "--server-id=1", "--rpl-semi-sync-master-timeout=600000",
-        "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
-        "--handlersocket-wrlock-timeout=3", "--daemon-memcached-wrlock-timeout=3"], start=False))
+        *PORT_OPTIONS, *SEMISYNC_OPTIONS, "--handlersocket-wrlock-timeout=3",
+        "--daemon-memcached-wrlock-timeout=3"], start=False))
     sql = server.sql()
     for schema in ("whole", "single"):
         sql.run(f"CREATE DATABASE {schema}")
@@ -207,29 +211,12 @@ def semisync(make_server):
     return server
 
 
-@contextlib.contextmanager
-def held_grants(server):
-    """A GRANT that holds the lock until the block ends."""
-    sql, other = server.sql(), server.sql()
-    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")
-    thread = threading.Thread(target=lambda: other.run("GRANT INSERT ON single.t TO cache@localhost"))
-    thread.start()
-    waiting = ("SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%'"
-               " AND info LIKE 'GRANT%'")
-    wait_until(lambda: sql.value(waiting) == b"1", 20, "a GRANT that waits for the replica", 0.05)
-    try:
-        yield sql
-    finally:
-        sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 0")
-        thread.join()
-
-
 @pytest.mark.parametrize("port", ["hs_rd", "hs_wr"])
 def test_a_held_lock_of_the_grants_delays_those_alone_who_need_it(semisync, port):
     connect = getattr(semisync, port)
     needs, does_not = connect().opened("single", "t", "", "n"), connect().opened("whole", "t", "", "n")
     assert needs.find("=", [1]) == does_not.find("=", [1]) == reply(0, 1, 5)
-    with held_grants(semisync):
+    with held_grants(semisync, GRANT):
         needs.client.send(*find_tokens(needs.id, "=", [1]))
         for _ in range(200):
             assert does_not.find("=", [1]) == reply(0, 1, 5)
@@ -240,7 +227,7 @@ def test_a_held_lock_of_the_grants_delays_those_alone_who_need_it(semisync, port
 def test_a_wait_for_the_lock_of_the_grants_ends_with_an_error(semisync):
     read = semisync.hs_rd().opened("single", "t", "", "n")
     write = semisync.hs_wr().opened("single", "t", "", "n")
-    with held_grants(semisync):
+    with held_grants(semisync, GRANT):
         read.client.send(*find_tokens(read.id, "=", [1]))
         write.client.send(*find_tokens(write.id, "=", [1], 1, 0, mod=["U", 6]))
         opening = semisync.hs_rd()
@@ -253,7 +240,7 @@ def test_a_wait_for_the_lock_of_the_grants_ends_with_an_error(semisync):
 
 def test_a_request_that_waits_for_the_lock_of_the_grants_can_be_killed(semisync):
     index = semisync.hs_rd().opened("single", "t", "", "n")
-    with held_grants(semisync) as sql:
+    with held_grants(semisync, GRANT) as sql:
         index.client.send(*find_tokens(index.id, "=", [1]))
         lane = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
                 " AND state LIKE '%mode=lock wait, 1 request%'")
@@ -264,7 +251,7 @@ def test_a_request_that_waits_for_the_lock_of_the_grants_can_be_killed(semisync)
 
 def test_a_server_shuts_down_while_requests_wait_for_the_lock_of_the_grants(semisync):
     index = semisync.hs_wr().opened("single", "t", "", "n")
-    with held_grants(semisync) as sql:
+    with held_grants(semisync, GRANT) as sql:
         index.client.send(*find_tokens(index.id, "=", [1]))
         sql.run("UNINSTALL SONAME 'rowsocket'")
         with pytest.raises(Closed):

@@ -1,8 +1,11 @@
 """Servers whose ports have the rights of accounts, and what an account may do by SQL."""
 
+import contextlib
+import threading
+
 import pymysql
 
-from server import Sql
+from server import Sql, is_mysql, wait_until
 
 # The accounts of the ports: that of the reading port, that of the writing port, and memcached's.
 READER, WRITER, CACHE = "reader", "writer", "cache"
@@ -11,6 +14,15 @@ PORT_OPTIONS = ("--handlersocket-user=reader@localhost", "--handlersocket-user-w
 # Numbers of the errors by which SQL says that a privilege is missing.
 DENIED = (1044, 1142, 1143)
 DUPLICATE = 1062  # SQL looks at the privileges first
+
+
+# Where replication is semi-synchronous: the options with which a statement that is logged waits for a replica that
+# does not come, before it is answered; the variable that turns this on.
+SEMISYNC_NAME = "rpl-semi-sync-source" if is_mysql() else "rpl-semi-sync-master"
+SEMISYNC_OPTIONS = [
+    *(["--plugin-load-add=semisync_source.so"] if is_mysql() else []), "--log-bin=grants", "--server-id=1",
+    f"--{SEMISYNC_NAME}-timeout=600000", f"--{SEMISYNC_NAME}-wait-point=AFTER_SYNC"]
+SEMISYNC = f"{SEMISYNC_NAME.replace('-', '_')}_enabled"
 
 
 def memberships():
@@ -59,3 +71,20 @@ def may(server, user, *queries):
         return True
     finally:
         session.close()
+
+
+@contextlib.contextmanager
+def held_grants(server, grant):
+    """A GRANT that holds the lock of the grants until the block ends."""
+    sql, other = server.sql(), server.sql()
+    sql.run(f"SET GLOBAL {SEMISYNC} = 1")
+    thread = threading.Thread(target=lambda: other.run(grant))
+    thread.start()
+    waiting = ("SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%'"
+               " AND info LIKE 'GRANT%'")
+    wait_until(lambda: sql.value(waiting) == b"1", 20, "a GRANT that waits for the replica", 0.05)
+    try:
+        yield sql
+    finally:
+        sql.run(f"SET GLOBAL {SEMISYNC} = 0")
+        thread.join()

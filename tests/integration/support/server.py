@@ -66,6 +66,7 @@ def run_packaged(sql, name):
 
 
 SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
+SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
 # A table of MariaDB's sequence engine.
 SEQUENCE = re.compile(r"\bseq_(\d+)_to_(\d+)\b")
 # A statement of MariaDB that is two statements in MySQL.
@@ -120,12 +121,15 @@ class Sql:
     def run(self, query, *args):
         """Executes and returns the number of rows affected (matched, for UPDATE). %s in the
         query stand for args, as literals."""
+        text = self._with(query, args)
+        if is_mysql() and isinstance(text, str):
+            if soname := SONAME.fullmatch(text):
+                return self._each_plugin(soname[1])
+            if replaced := REPLACED.match(text):
+                self.run(f"DROP {replaced[1]} IF EXISTS {replaced[2]}")
+                text = text.replace(" OR REPLACE", "", 1)
         with self.connection.cursor() as cursor:
-            replaced = is_mysql() and isinstance(query, str) and REPLACED.match(query)
-            if replaced:
-                cursor.execute(f"DROP {replaced[1]} IF EXISTS {replaced[2]}")
-                query = query.replace(" OR REPLACE", "", 1)
-            return cursor.execute(self._with(query, args))
+            return cursor.execute(text)
 
     def rows(self, query, *args):
         """All rows, as tuples of bytes and None."""
@@ -167,6 +171,11 @@ class Sql:
         if is_mysql() and isinstance(query, str):
             query = SEQUENCE.sub(self._sequence, query)
         return query % tuple(map(self.literal, args)) if args else query
+
+    def _each_plugin(self, verb):
+        """What MySQL has in place of INSTALL SONAME and UNINSTALL SONAME."""
+        for plugin in ("handlersocket", "daemon_memcached"):
+            self.run(f"{verb} PLUGIN {plugin}" + (" SONAME 'rowsocket.so'" if verb == "INSTALL" else ""))
 
     @staticmethod
     def _sequence(match):

@@ -1,11 +1,12 @@
 // The privileges of the server's accounts on rows, as GRANT and REVOKE have left them.
 //
-// Flow: Look -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() | on_column()
+// Flow: TryLook -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() |
+// on_column()
 // }
 //       Unlock
 // The server has changed its grants in memory before it answers the statement that changed them, so
 // that a look that begins behind the answer sees the change.
-// Threads: the owner's, which has a THD. Locks: Look waits for the mutex of the accounts alone,
+// Threads: the owner's, which has a THD. Locks: TryLook waits for the mutex of the accounts alone,
 // which statements hold while they write the grant tables. LOCK_grant is only tried: a GRANT holds
 // it until a replica has acknowledged, if replication is semi-synchronous.
 #pragma once
@@ -44,9 +45,16 @@ class PrivilegeReader {
   PrivilegeReader(const PrivilegeReader&) = delete;
   PrivilegeReader& operator=(const PrivilegeReader&) = delete;
 
-  /// Looks at the account, its role and PUBLIC. False: there is no such account any more, so that
-  /// it has no privileges. The names must live until Unlock.
-  bool Look(const model::Account& account, const std::string& db);
+  /// Whether grants may have changed since the last call. The server does not tell.
+  static bool MayHaveChanged() { return true; }
+
+  /// Looks at the account, its role and PUBLIC. `*found` is false where there is no such account
+  /// any more, so that it has no privileges. The names must live until Unlock. Never false: the
+  /// look needs no lock that is held for long.
+  bool TryLook(const model::Account& account, const std::string& db, bool* found) {
+    *found = Look(account, db);
+    return true;
+  }
   /// The privileges on all tables of the database.
   Privileges on_database() const { return on_database_; }
 
@@ -66,6 +74,7 @@ class PrivilegeReader {
  private:
   struct State;
   State& state();
+  bool Look(const model::Account& account, const std::string& db);
   void TakeRole(const std::string& role);
 
   std::unique_ptr<State> state_;

@@ -7,10 +7,12 @@ import struct
 import hs
 import mc
 from hs import refused
-from server import server_env
+from server import is_mysql, server_env
 
 UNAUTH = refused(3, "unauth")
 OPTIONS = ["--handlersocket-accounts=ON", "--daemon-memcached-accounts=ON"]
+# Options that load what the server has beside its built-in ways to log in.
+PLUGINS = ["--plugin-load-add=auth_socket.so" if is_mysql() else "--plugin-load-add=auth_ed25519"]
 
 _sources = itertools.count(256)
 

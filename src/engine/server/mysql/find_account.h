@@ -13,10 +13,9 @@
 namespace rowsocket::engine::server {
 
 /// Whether the server has an account of exactly this name and host; fills it in, with its default
-/// roles. `address` is where the text lies by which an account
-/// is found whose host is a network: the first address of that. False also where the host matches
-/// the pattern of another account of the same name, since the server takes it for that account's
-/// host.
+/// roles. `address` is where the text lies by which an account is found whose host is a network:
+/// the first address of that. False also where the host matches the pattern of another account of
+/// the same name, since the server takes it for that account's host.
 inline bool FindExactly(THD* thd, Security_context* found, const std::string& user,
                         const std::string& host, const char* db, std::string* address) {
   address->assign(host, 0, host.find('/'));

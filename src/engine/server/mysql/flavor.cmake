@@ -1,7 +1,8 @@
 # What the build has to know of MySQL. Included by src/CMakeLists.txt.
 
 set(server_flavor_sources
-  commit.cc foreign_keys.cc lock_waits.cc new_row.cc plugin_handle.cc privileges.cc replication.cc
+  account_text.cc commit.cc foreign_keys.cc lock_waits.cc login.cc login_vio.cc new_row.cc plugin_handle.cc
+  privileges.cc replication.cc
   server_log.cc server_tls.cc statement.cc table_locks.cc table_opener.cc times.cc worker_thd.cc)
 
 set(server_flavor_openssl_sources server_tls.cc)

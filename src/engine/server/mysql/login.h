@@ -1,27 +1,54 @@
-// Logins with accounts of the server. They are not checked in MySQL yet: nobody gets in, and a port
-// that asks for them does not open (WhyNoLogins).
+// Logins as the server itself checks them: its acl_authenticate decides, with the account's own
+// plugin, for a THD that lives as long as the check.
+//
+// Flow:    Check: a THD, the client's address (which may ask a name server), the account that SQL
+//          would choose, acl_authenticate, the event of the connection
+//          End: the account's count of connections
+// Threads: those of the login desk. Errors: the reason of a failure goes into the server's log.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/login.h"
+#include "engine/server/account_watch.h"
+
+class THD;
 
 namespace rowsocket::engine::server {
 
-inline std::string WhyNoLogins() {
-  return "rowsocket.so does not check logins with accounts in MySQL yet; set the variable to OFF";
-}
+/// Empty: logins are checked.
+inline std::string WhyNoLogins() { return {}; }
 
 class ServerLogins final : public LoginChecker {
  public:
-  void Enter() override {}
-  void Leave() override {}
-  Login Check(const LoginAttempt&) override { return {}; }
-  void End(std::unique_ptr<LoginTicket>) override {}
-  bool Watch(std::function<void()>) override { return true; }
-  void StopWatching() {}
+  ~ServerLogins() override { watch_.Stop(); }
+
+  void Enter() override;
+  void Leave() override;
+  Login Check(const LoginAttempt& attempt) override;
+  void End(std::unique_ptr<LoginTicket> ticket) override;
+  bool Watch(std::function<void()> on_ended) override { return watch_.Start(std::move(on_ended)); }
+  /// No account ends any more.
+  void StopWatching() { watch_.Stop(); }
+
+ private:
+  enum class Verdict : uint8_t { kAccepted, kRefused, kChanged };
+  /// An account that the server may choose for a client, and what it was before the login.
+  struct Candidate {
+    std::string user, host, before;
+  };
+
+  Verdict Try(const LoginAttempt& attempt, Login* login);
+  Verdict Decide(THD* thd, const LoginAttempt& attempt, Login* login);
+  std::vector<Candidate> Candidates(THD* thd, const std::string& user);
+  /// Null where the account that the server has chosen is not what it was.
+  std::shared_ptr<const model::Account> Use(const THD* thd,
+                                            const std::vector<Candidate>& candidates);
+
+  AccountWatch watch_;
 };
 
 }  // namespace rowsocket::engine::server

@@ -1,0 +1,182 @@
+"""Logins that MySQL checks by means of its own: caching_sha2_password, second passwords, failed attempts, expiry,
+auth_socket, roles."""
+
+import contextlib
+import os
+import pwd
+
+import pytest
+
+import logins
+from accountserver import PORT_OPTIONS, start_with_accounts
+from hs import OK, refused, reply
+from logins import UNAUTH, connect_mc, is_in, log_in, log_in_mc, sasl
+from private_servers import create, remove
+from server import is_mysql, wait_until
+
+pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own ways to log in")
+
+DENIED = refused(3, "denied")
+
+
+@pytest.fixture(scope="module")
+def accounts(request):
+    """One server with accounts for this file. It lets in whose password has expired."""
+    server = create(request.config)
+    server.start([*logins.OPTIONS, *logins.PLUGINS, "--disconnect-on-expired-password=OFF",
+                  f"--handlersocket-socket-wr={server.directory}/wr.sock"])
+    logins.prepare(server)
+    yield server
+    remove(server)
+
+
+@pytest.fixture
+def sql(accounts):
+    yield accounts.sql()
+    accounts.close_clients()
+
+
+def everywhere(server, user, password):
+    """The answers of all protocols to a login."""
+    return [log_in(server, user, password)[1], log_in_mc(connect_mc(server), user, password),
+            sasl(connect_mc(server), user, password).status]
+
+
+IN = [OK, b"STORED", 0]
+OUT = [UNAUTH, b"CLIENT_ERROR authentication failure", 0x20]
+
+
+def test_passwords_of_caching_sha2_password(accounts, sql):
+    """The first login asks for the whole password, the second one finds the server's memory of it."""
+    sql.run("CREATE OR REPLACE USER via@'127.%' IDENTIFIED BY 'p'")
+    for _ in range(2):
+        assert everywhere(accounts, "via", "p") == IN
+        assert everywhere(accounts, "via", "x") == OUT
+    sql.run("FLUSH PRIVILEGES")
+    assert everywhere(accounts, "via", "p") == IN
+    sql.run("ALTER USER via@'127.%' IDENTIFIED BY 'other'")
+    assert everywhere(accounts, "via", "p") == OUT
+    assert everywhere(accounts, "via", "other") == IN
+
+
+def test_sha256_password_lets_nobody_in_without_tls(accounts, sql):
+    sql.run("CREATE OR REPLACE USER old@'127.%' IDENTIFIED WITH sha256_password BY 'p'")
+    assert everywhere(accounts, "old", "p") == OUT
+
+
+def test_both_passwords_of_an_account_let_in(accounts, sql):
+    sql.run("CREATE OR REPLACE USER two@'127.%' IDENTIFIED BY 'old'")
+    sql.run("ALTER USER two@'127.%' IDENTIFIED BY 'new' RETAIN CURRENT PASSWORD")
+    assert [log_in(accounts, "two", password)[1] for password in ("old", "new", "x")] == [OK, OK, UNAUTH]
+    sql.run("ALTER USER two@'127.%' DISCARD OLD PASSWORD")
+    assert [log_in(accounts, "two", password)[1] for password in ("old", "new")] == [UNAUTH, OK]
+
+
+def test_failed_attempts_lock_the_account(accounts, sql):
+    sql.run("CREATE OR REPLACE USER tried@'127.%' IDENTIFIED BY 'p' FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 1")
+    assert log_in(accounts, "tried", "p")[1] == OK
+    for _ in range(3):
+        assert log_in(accounts, "tried", "x")[1] == UNAUTH
+    assert log_in(accounts, "tried", "p")[1] == UNAUTH
+    sql.run("ALTER USER tried@'127.%' ACCOUNT UNLOCK")
+    assert log_in(accounts, "tried", "p")[1] == OK
+
+
+def test_an_expired_password_lets_nobody_in_also_where_sql_does(accounts, sql):
+    sql.run("CREATE OR REPLACE USER late@'127.%' IDENTIFIED BY 'p' PASSWORD EXPIRE")
+    assert everywhere(accounts, "late", "p") == OUT
+    sql.run("ALTER USER late@'127.%' IDENTIFIED BY 'q'")
+    assert everywhere(accounts, "late", "q") == IN
+
+
+def test_a_second_factor_lets_nobody_in(accounts, sql):
+    sql.run("CREATE OR REPLACE USER twice@'127.%' IDENTIFIED BY 'p'")
+    assert log_in(accounts, "twice", "p")[1] == OK
+    sql.run("SET GLOBAL authentication_policy = '*,,'")
+    sql.run("ALTER USER twice@'127.%' ADD 2 FACTOR IDENTIFIED WITH auth_socket AS 'daemon'")
+    assert log_in(accounts, "twice", "p")[1] == UNAUTH
+
+
+@contextlib.contextmanager
+def as_user(name):
+    """Root acts as the user."""
+    os.seteuid(pwd.getpwnam(name).pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_auth_socket_knows_the_user_of_the_client(accounts, sql):
+    for name in ("daemon", "nobody"):
+        sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED WITH auth_socket")
+        sql.run(f"GRANT SELECT ON g.* TO {name}@localhost")
+    sql.run("CREATE OR REPLACE USER root@'127.%' IDENTIFIED WITH auth_socket")
+    with as_user("daemon"):
+        client = accounts.connect(f"{accounts.directory}/wr.sock")
+    assert client.request("A", 2, "daemon", "") == OK and is_in(client)
+    assert client.request("A", 2, "nobody", "") == UNAUTH
+    assert log_in(accounts, "root", "")[1] == UNAUTH  # over TCP nobody is known
+    sql.run("DROP USER root@'127.%'")
+
+
+def test_a_login_has_the_roles_that_a_login_by_sql_has(accounts, sql):
+    sql.run("CREATE ROLE seller")
+    sql.run("GRANT SELECT ON g.t TO seller")
+    sql.run("CREATE OR REPLACE USER clerk@'127.%' IDENTIFIED BY 'p'")
+    sql.run("GRANT seller TO clerk@'127.%'")
+    client, answer = log_in(accounts, "clerk", "p")
+    assert answer == OK and client.open_index(0, "g", "t", "", "id,v") == DENIED
+    sql.run("SET DEFAULT ROLE ALL TO clerk@'127.%'")
+    assert client.open_index(0, "g", "t", "", "id,v") == OK
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    sql.run("REVOKE seller FROM clerk@'127.%'")
+    assert client.find(0, "=", [1]) == DENIED
+    sql.run("DROP ROLE seller")
+
+
+def test_a_grant_to_an_account_does_not_end_its_connections(accounts, sql):
+    sql.run("CREATE OR REPLACE USER stays@'127.%' IDENTIFIED BY 'p'")
+    sql.run("GRANT SELECT ON *.* TO stays@'127.%'")
+    client, answer = log_in(accounts, "stays", "p")
+    assert answer == OK and is_in(client)
+    sql.run("GRANT INSERT ON *.* TO stays@'127.%'")
+    other, answer = log_in(accounts, "stays", "p")
+    sql.run("ALTER USER app@'127.%' COMMENT 'the watch has looked at all accounts when this connection ends'")
+    watched, answer = log_in(accounts, "app", "right")
+    assert answer == OK
+    sql.run("ALTER USER app@'127.%' COMMENT ''")
+    assert watched.recv() == UNAUTH
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    assert is_in(other)
+
+
+def test_require_secure_transport_binds_accounts_of_all_plugins(accounts, sql):
+    sql.run("CREATE OR REPLACE USER safe@'127.%' IDENTIFIED BY 'p'")
+    assert everywhere(accounts, "safe", "p") == IN
+    sql.run("SET GLOBAL require_secure_transport = ON")
+    try:
+        assert everywhere(accounts, "safe", "p") == OUT
+    finally:
+        sql.run("SET GLOBAL require_secure_transport = OFF")
+
+
+def test_ten_connections_of_an_account_are_counted_until_they_end(accounts, sql):
+    sql.run("CREATE OR REPLACE USER few@'127.%' IDENTIFIED BY 'p' WITH MAX_USER_CONNECTIONS 10")
+    clients = [log_in(accounts, "few", "p") for _ in range(10)]
+    assert [answer for _, answer in clients] == [OK] * 10
+    assert log_in(accounts, "few", "p")[1] == UNAUTH
+    clients[0][0].close()
+    wait_until(lambda: log_in(accounts, "few", "p")[1] == OK, 30, "a place")
+
+
+def test_the_port_s_account_and_logins_stand_beside_each_other(make_server):
+    server = start_with_accounts(make_server(start=False, options=[
+        *logins.OPTIONS, *PORT_OPTIONS, "--handlersocket-plain-secret-wr=secret"]))
+    logins.prepare(server).run("GRANT SELECT (id) ON g.t TO writer@localhost")
+    client = logins.connect(server)
+    for _ in range(2):
+        assert client.auth("secret") == OK and is_in(client)
+        assert client.find(0, "=", [1]) == DENIED
+        assert client.auth("app:right") == OK
+        assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")

@@ -46,8 +46,9 @@ def start_with_roles(server, statements=()):
     again. The statements are executed before that."""
     start_with_accounts(server)
     sql = server.sql()
+    to = "TO" if is_mysql() else "FOR"
     for statement in ("CREATE ROLE inner_role", "CREATE ROLE outer_role", *memberships(),
-                      *(f"SET DEFAULT ROLE outer_role FOR {name}@localhost" for name in (READER, WRITER, CACHE)),
+                      *(f"SET DEFAULT ROLE outer_role {to} {name}@localhost" for name in (READER, WRITER, CACHE)),
                       *statements, "UNINSTALL SONAME 'rowsocket'", "INSTALL SONAME 'rowsocket'"):
         sql.run(statement)
     return server

@@ -278,6 +278,7 @@ Outcome ServerSession::Commit() {
     failed = result.failed;
     is_unknown = result.unknown;
   }
+  const bool is_conflict = failed && !is_unknown && LostToAnotherMember(thd_.get());
   if (failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
@@ -286,6 +287,10 @@ Outcome ServerSession::Commit() {
     tables_.EndScans();
   }
   if (is_unknown) outcome.result = Outcome::Result::kUnknown;
+  if (is_conflict) {
+    outcome = Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock});
+    outcome.transaction_lost = true;
+  }
   committer_.LetBackupsGo();
   EndTurn();
   return outcome;

@@ -1,5 +1,8 @@
 #include "commit.h"
 
+#include <charconv>
+#include <string_view>
+
 namespace rowsocket::engine::server {
 
 namespace {
@@ -7,7 +10,26 @@ namespace {
 /// Longer than any backup: a commit waits for FLUSH TABLES WITH READ LOCK as SQL does.
 constexpr ulong kCommitLockWaitSeconds = 86400;
 
+/// The first number in a text; 0 where there is none.
+int FirstNumber(std::string_view text) {
+  int number = 0;
+  const size_t first = text.find_first_of("0123456789");
+  if (first != text.npos) std::from_chars(text.data() + first, text.data() + text.size(), number);
+  return number;
+}
+
 }  // namespace
+
+// Group replication does not certify the transaction, or has had the engine end it for one that was
+// certified. In the second case the engine's number stands in the text of the error, in every
+// language.
+bool LostToAnotherMember(THD* thd) {
+  if (!thd->is_error()) return false;
+  const Diagnostics_area& area = *thd->get_stmt_da();
+  if (area.mysql_errno() == ER_TRANSACTION_ROLLBACK_DURING_COMMIT) return true;
+  return area.mysql_errno() == ER_ERROR_DURING_COMMIT &&
+         FirstNumber(area.message_text()) == HA_ERR_LOCK_DEADLOCK;
+}
 
 bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "commit.h"
 #include "foreign_keys.h"
 
 namespace rowsocket::engine::server {
@@ -66,7 +67,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
                                                              : tables_.Lock(open);
   thd->lock = open.lock;
   if (outcome.ok() &&
-      (thd->decide_logging_format(&open.list.front()) != 0 || run_before_dml_hook(thd) != 0)) {
+      (thd->decide_logging_format(&open.list.front()) != 0 || !RunHookBefore(open))) {
     outcome = ServerFailure();
   }
   if (!outcome.ok()) {
@@ -83,6 +84,30 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   }
   ShowForeignKeyTables(open, true);
   return {};
+}
+
+// Group replication's hook refuses a session that has a table without a primary key among its open
+// tables. While it runs, the session shows the tables of this statement alone: others merely stay
+// open.
+bool Statement::RunHookBefore(const OpenTable& open) {
+  THD* thd = thd_.get();
+  TABLE* const all = thd->open_tables;
+  nexts_.clear();
+  TABLE* first = nullptr;
+  mysql_mutex_lock(&thd->LOCK_thd_data);
+  for (TABLE* each : open.tables) {
+    nexts_.push_back(each->next);
+    each->next = first;
+    first = each;
+  }
+  thd->open_tables = first;
+  mysql_mutex_unlock(&thd->LOCK_thd_data);
+  const bool failed = run_before_dml_hook(thd) != 0;
+  mysql_mutex_lock(&thd->LOCK_thd_data);
+  for (size_t i = 0; i < nexts_.size(); ++i) open.tables[i]->next = nexts_[i];
+  thd->open_tables = all;
+  mysql_mutex_unlock(&thd->LOCK_thd_data);
+  return !failed;
 }
 
 void Statement::SetCommand(int sql_command) {
@@ -155,14 +180,19 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->next_number_field = nullptr;
   SetGivesAutoIncrement(*table, false);
   FlushRowEvents(outcome);
-  if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
+  if (outcome->ok() && trans_commit_stmt(thd)) {
+    *outcome = LostToAnotherMember(thd)
+                   ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
+                   : ServerFailure();
+  }
   if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
   // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
-  outcome->transaction_lost =
-      thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
+  outcome->transaction_lost = thd->transaction_rollback_request ||
+                              outcome->result == Outcome::Result::kConflict ||
+                              outcome->result == Outcome::Result::kTooLarge;
   if (!outcome->ok()) {
     trans_rollback_stmt(thd);
     // SQL does the same between statements. Otherwise a handler that has marked the transaction as

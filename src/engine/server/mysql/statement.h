@@ -7,6 +7,8 @@
 // handler's numbers, by Failure.
 #pragma once
 
+#include <vector>
+
 #include "engine/server/tables.h"
 #include "worker_thd.h"
 
@@ -42,6 +44,7 @@ class Statement {
  private:
   static constexpr int kReported = -1;
 
+  bool RunHookBefore(const OpenTable& open);
   int Wrote(int error);
   int ForeignKeyError(const TABLE& table);
   void FlushRowEvents(Outcome* outcome);
@@ -49,6 +52,7 @@ class Statement {
   WorkerThd& thd_;
   Tables& tables_;
   bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before this statement.
+  std::vector<TABLE*> nexts_;      ///< RunHookBefore's own.
 };
 
 }  // namespace rowsocket::engine::server

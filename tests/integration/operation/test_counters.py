@@ -241,7 +241,7 @@ def test_status_shows_the_counters_of_the_table(sql, plugin):
         # The causes behind `engine`, whose texts are numbers, count as `engine`.
         expected += [f"handlersocket_errors_{name}" for name, _, text, _ in spec_rows("errors") if not text.isdigit()]
     else:
-        expected.append("daemon_memcached_errors_denied")
+        expected += ["daemon_memcached_errors_account_rate", "daemon_memcached_errors_denied"]
     shown = [name.decode().lower() for name, _ in sql.rows("SHOW GLOBAL STATUS LIKE %s", f"{plugin}\\_%")]
     assert sorted(shown) == sorted(expected)
 

@@ -126,7 +126,7 @@ download_source() {
 
 download_binaries() {
   local name wanted=()
-  if private_apt apt-cache madison mariadb-server | grep -qF " $1 "; then
+  if [[ $(private_apt apt-cache madison mariadb-server) == *" $1 "* ]]; then
     for name in "${server_binaries[@]}"; do
       wanted+=("$name=$1")
     done

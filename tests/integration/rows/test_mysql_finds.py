@@ -1,6 +1,5 @@
 """In MySQL: finds of every type as SQL shows them, and an answer of its own for what is not served."""
 
-import pymysql
 import pytest
 
 import hs
@@ -98,13 +97,6 @@ def test_tables_and_views_that_are_not_served_have_errors_of_their_own(sql, hs_r
         assert hs_rd.open_index(1, db, table, "", "id").error == error
     for schema, table in (("mysql", "user"), ("performance_schema", "threads"), ("sys", "sys_config")):
         assert hs_rd.open_index(1, schema, table, "0", "host").error == "systemtable"
-
-
-def test_an_account_of_a_port_is_refused(make_server):
-    sql = make_server("none", ["--loose-handlersocket-user=root@localhost"]).sql()
-    with pytest.raises(pymysql.MySQLError, match="handlersocket_user is 'root'@'localhost', whose rights are not known"):
-        sql.run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")
-    assert sql.value("SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_NAME = 'handlersocket'") == b"0"
 
 
 def test_an_open_index_does_not_delay_ddl(sql, rd):

@@ -98,7 +98,7 @@ class Play:
 
     def __init__(self, members, row_of):
         self.answers, self.without_answer = collections.Counter(), 0
-        self.row_of, self.until = row_of, time.monotonic() + PLAY_S
+        self.row_of, self.until, self.rounds = row_of, time.monotonic() + PLAY_S, 0
         self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self._take, args=(members[number % len(members)], number))
                         for number in range(CLIENTS)]
@@ -114,6 +114,7 @@ class Play:
                     lost = 1
                     answers[client.request(0, "=", 1, self.row_of(number, at), 1, 0, "-", 1)] += 1
                     lost, at = 0, at + 1
+                    self.rounds = max(self.rounds, at)
         except (hs.Closed, OSError):
             pass
         with self.lock:
@@ -178,7 +179,7 @@ def test_a_table_without_a_primary_key_is_refused_alone(group):
 def test_a_killed_member_loses_nothing_acknowledged(group):
     before = taken(wait_until(group.equal_rows, 30))
     play = Play(group.members, lambda number, at: 1)
-    time.sleep(PLAY_S / 4)
+    wait_until(lambda: play.rounds > 20, 30, "clients take from the row")
     victim = group.members[-1]
     os.kill(victim.pid, signal.SIGKILL)
     victim.kill()

@@ -36,6 +36,9 @@ struct LoginAttempt {
 class LoginTicket {
  public:
   virtual ~LoginTicket() = default;
+
+  /// For whoever keeps tickets in a list, which then needs no memory.
+  std::unique_ptr<LoginTicket> next;
 };
 
 struct Login {

@@ -197,6 +197,7 @@ class Session {
 
   /// Ends the turn. On an error nothing of the turn is left.
   virtual Outcome Commit() = 0;
+  /// Ends the turn, if there is one: a call outside of a turn may have thrown.
   virtual void Rollback() = 0;
 
   /// Gives back every table and lock. The owner calls it when there is nothing to do for a while.

@@ -33,6 +33,8 @@ enum class Away : uint8_t {
   kLoggingIn,    ///< The login desk has its login; replies to earlier requests may leave.
 };
 
+class HandshakeOwner;
+
 struct Client : net::IdleLink {
   Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
       : connection(std::move(fd), context), frontend(std::move(made)) {}
@@ -62,6 +64,8 @@ struct Client : net::IdleLink {
   /// What is left for the account with this id; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
   uint64_t budget_account = 0;
+  HandshakeOwner* handshake_owner = nullptr;  ///< Who gets it back from the doorman.
+  Client* next_in_queue = nullptr;            ///< ClientQueue's.
 
   /// The requests at the front of the input are answered, or somebody else has them.
   void Consume(size_t bytes) {
@@ -84,6 +88,41 @@ struct Client : net::IdleLink {
   bool is_left() const {
     return turn.stopped() ? turn.stopped_at->input_begin == 0 : has_more && parsed == 0;
   }
+};
+
+/// Clients on their way to another thread, in order. It needs no memory, so that a client can
+/// always be handed over.
+class ClientQueue {
+ public:
+  ClientQueue() = default;
+  ClientQueue(ClientQueue&& other) noexcept { *this = std::move(other); }
+  ClientQueue& operator=(ClientQueue&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    return *this;
+  }
+  ~ClientQueue() {
+    while (Pop() != nullptr) {
+    }
+  }
+
+  void Push(std::unique_ptr<Client> client) {
+    Client* const added = client.release();
+    added->next_in_queue = nullptr;
+    (last_ != nullptr ? last_->next_in_queue : first_) = added;
+    last_ = added;
+  }
+  /// Null when there is none.
+  std::unique_ptr<Client> Pop() {
+    std::unique_ptr<Client> taken(first_);
+    if (first_ != nullptr) first_ = first_->next_in_queue;
+    if (first_ == nullptr) last_ = nullptr;
+    return taken;
+  }
+
+ private:
+  Client* first_ = nullptr;
+  Client* last_ = nullptr;
 };
 
 }  // namespace rowsocket::exec

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -14,6 +15,8 @@ namespace {
 
 /// How often the log says that connections are refused or lost.
 constexpr int64_t kLogMs = 60'000;
+/// Clients for which there is room at first.
+constexpr size_t kRoomMin = 64;
 
 }  // namespace
 
@@ -36,15 +39,21 @@ ClientTable::~ClientTable() {
 }
 
 void ClientTable::Add(net::UniqueFd fd) {
-  auto client =
-      std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
+  std::unique_ptr<Client> client;
+  try {
+    MakeRoom();
+    client =
+        std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
+  } catch (const std::bad_alloc&) {
+    ExpectNoMore();
+    return Refuse("out of memory");
+  }
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
   client->is_new = core_.context.doorman != nullptr && net::IsTcp(client->connection.fd());
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
     Refuse(WhyNotWatched(errno).c_str());
-    count_.fetch_sub(1, std::memory_order_relaxed);
-    return;
+    return ExpectNoMore();
   }
   core_.stats.Add(Stat::kConnections);
   client->connected_ms = core_.clock.now_ms;
@@ -55,6 +64,11 @@ void ClientTable::Add(net::UniqueFd fd) {
 
 void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   Client& client = *moved;
+  try {
+    MakeRoom();
+  } catch (const std::bad_alloc&) {
+    return LoseMoved(client);
+  }
   Remember(std::move(moved));
   if (client.connection.state() == net::Connection::State::kBroken) return Retire(client);
   if (has_deadline(client))
@@ -84,6 +98,23 @@ std::unique_ptr<Client> ClientTable::Release(Client& client) {
   return std::unique_ptr<Client>(&client);
 }
 
+// A client takes the memory for its end with it when it comes.
+void ClientTable::MakeRoom() {
+  if (clients_.size() < clients_.capacity()) return;
+  const size_t room = std::max(kRoomMin, 2 * clients_.size());
+  retired_.reserve(room);
+  clients_.reserve(room);
+}
+
+// The caller closes the connection.
+void ClientTable::LoseMoved(Client& client) {
+  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
+  ExpectNoMore();
+  core_.stats.Subtract(Stat::kConnections);
+  core_.stats.Add(Stat::kConnectionsLost);
+  Log([this] { return WhyLost(Loss::kMemory); });
+}
+
 void ClientTable::Remember(std::unique_ptr<Client> client) {
   client->place = clients_.size();
   clients_.push_back(client.release());
@@ -93,7 +124,7 @@ void ClientTable::Forget(Client& client) {
   clients_[client.place] = clients_.back();
   clients_[client.place]->place = client.place;
   clients_.pop_back();
-  count_.fetch_sub(1, std::memory_order_relaxed);
+  ExpectNoMore();
 }
 
 ConnectionInfo ClientTable::Describe(const Client& client) const {
@@ -165,12 +196,12 @@ void ClientTable::Retire(Client& client) {
 void ClientTable::Lose(Client& client, Loss loss) {
   Retire(client);
   core_.stats.Add(Stat::kConnectionsLost);
-  if (MayLog()) core_.context.log(WhyLost(loss));
+  Log([&] { return WhyLost(loss); });
 }
 
 void ClientTable::Refuse(const char* why) {
   core_.stats.Add(Stat::kConnectionsRefused);
-  if (MayLog()) core_.context.log(std::string("cannot accept connections: ") + why);
+  Log([why] { return std::string("cannot accept connections: ") + why; });
 }
 
 std::string ClientTable::WhyLost(Loss loss) const {
@@ -187,11 +218,16 @@ std::string ClientTable::WhyLost(Loss loss) const {
          "binary log that cannot go on): the connections that wait for it are closed";
 }
 
-bool ClientTable::MayLog() {
+// Where there is no memory for the line, the line is lost and nothing else.
+template <typename MakeText>
+void ClientTable::Log(MakeText make) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - logged_ms_ < kLogMs) return false;
+  if (now_ms - logged_ms_ < kLogMs) return;
   logged_ms_ = now_ms;
-  return true;
+  try {
+    core_.context.log(make());
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void ClientTable::CloseExpired(int64_t polled_ms) {

@@ -44,6 +44,8 @@ class ClientTable {
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// A connection is on its way here: Add or AddMoved is called next.
   void Expect() { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// It will not come after all.
+  void ExpectNoMore() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
   /// Whether nothing of the client is under way, so that it may move to another worker.
@@ -90,11 +92,14 @@ class ClientTable {
   bool has_deadline(const Client& client) const {
     return unauthenticated_.timeout_ms() != 0 && !client.frontend->authenticated();
   }
+  void MakeRoom();
+  void LoseMoved(Client& client);
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
   void CountActive(Client& client);
   std::string WhyLost(Loss loss) const;
-  bool MayLog();
+  template <typename MakeText>
+  void Log(MakeText make);
 
   WorkerCore& core_;
   HeldReplies& held_;

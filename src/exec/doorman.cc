@@ -77,9 +77,10 @@ void Doorman::Stop() {
 
 void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
   client->connection.MoveTo(connection_context_);
+  client->handshake_owner = &owner;
   {
     const base::MutexLock lock(mutex_);
-    new_.push_back({std::move(client), &owner});
+    new_.Push(std::move(client));
   }
   loop_.Wake();
 }
@@ -103,34 +104,27 @@ void Doorman::Main() {
 }
 
 void Doorman::TakeNew() {
-  std::vector<Guest> arrived;
+  ClientQueue arrived;
   {
     const base::MutexLock lock(mutex_);
-    arrived.swap(new_);
+    std::swap(arrived, new_);
   }
-  for (Guest& guest : arrived) Welcome(std::move(guest));
+  while (std::unique_ptr<Client> client = arrived.Pop()) Welcome(std::move(client));
 }
 
-void Doorman::Welcome(Guest arrived) {
-  Client* const client = arrived.client.get();
+void Doorman::Welcome(std::unique_ptr<Client> client) {
+  Client& arrived = *client;
+  Guest* guest = nullptr;
   try {
-    guests_.reserve(guests_.size() + 1);
-    guests_.try_emplace(client, std::move(arrived));
+    guest = &guests_[&arrived];
   } catch (const std::bad_alloc&) {
-    return TurnAway(std::move(arrived));
+    stats_.Add(Stat::kTlsFailed);
+    arrived.connection.Abort();
+    return arrived.handshake_owner->Admitted(std::move(client));
   }
-  deadlines_.Insert(*client, base::CoarseNowMs());
-  GoOn(guests_.at(client));
-}
-
-/// Gives back a client for whom there is no memory.
-void Doorman::TurnAway(Guest arrived) {
-  stats_.Add(Stat::kTlsFailed);
-  arrived.client->connection.Abort();
-  try {
-    arrived.owner->Admitted(std::move(arrived.client));
-  } catch (const std::bad_alloc&) {  // The client is closed.
-  }
+  guest->client = std::move(client);
+  deadlines_.Insert(arrived, base::CoarseNowMs());
+  GoOn(*guest);
 }
 
 /// Does what can be done now; the guest may be gone afterwards.
@@ -231,14 +225,9 @@ void Doorman::GiveBack(Guest& guest) {
   if (guest.stage == Stage::kWaits) std::erase(waiting_, client);
   client->Unlink();
   client->connection.Suspend(loop_);
-  HandshakeOwner& owner = *guest.owner;
   std::unique_ptr<Client> given = std::move(guest.client);
   guests_.erase(client);
-  try {
-    owner.Admitted(std::move(given));
-  } catch (
-      const std::bad_alloc&) {  // The client is closed. Callers must not fail a guest who is gone.
-  }
+  client->handshake_owner->Admitted(std::move(given));
 }
 
 }  // namespace rowsocket::exec

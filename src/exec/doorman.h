@@ -23,7 +23,6 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
-#include <vector>
 
 #include "base/mutex.h"
 #include "exec/client.h"
@@ -40,7 +39,7 @@ namespace rowsocket::exec {
 class HandshakeOwner {
  public:
   /// Called on the doorman's thread. The connection is suspended, and still refers to the doorman's
-  /// net::ConnectionContext.
+  /// net::ConnectionContext. Does not throw.
   virtual void Admitted(std::unique_ptr<Client> client) = 0;
 
  protected:
@@ -64,7 +63,8 @@ class Doorman {
   bool Start();
   void Stop();
 
-  /// Takes a connection over that has received nothing yet. REQUIRES: it is suspended.
+  /// Takes a connection over that has received nothing yet. Needs no memory. REQUIRES: it is
+  /// suspended.
   void Put(std::unique_ptr<Client> client, HandshakeOwner& owner);
 
   net::TlsMode mode() const { return settings_.tls.mode; }
@@ -73,14 +73,12 @@ class Doorman {
   enum class Stage : uint8_t { kHello, kWaits, kShakes };
   struct Guest {
     std::unique_ptr<Client> client;
-    HandshakeOwner* owner = nullptr;
     Stage stage = Stage::kHello;
   };
 
   void Main();
   void TakeNew();
-  void Welcome(Guest guest);
-  void TurnAway(Guest guest);
+  void Welcome(std::unique_ptr<Client> client);
   void GoOn(Guest& guest);
   void ReadHello(Guest& guest);
   void Shake(Guest& guest);
@@ -98,7 +96,7 @@ class Doorman {
   std::atomic<bool> stopping_{false};
 
   base::Mutex mutex_;
-  std::vector<Guest> new_ GUARDED_BY(mutex_);
+  ClientQueue new_ GUARDED_BY(mutex_);
 
   std::unordered_map<Client*, Guest> guests_;
   std::deque<Client*> waiting_;  ///< In kWaits, in the order in which they came.

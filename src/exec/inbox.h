@@ -24,7 +24,7 @@ class Inbox {
  public:
   struct Mail {
     std::vector<net::UniqueFd> connections;
-    std::vector<std::unique_ptr<Client>> clients;
+    ClientQueue clients;
     WaitJobs jobs;
     std::vector<std::unique_ptr<LoginJob>> logins;
     bool accounts_have_ended = false;
@@ -40,10 +40,11 @@ class Inbox {
     }
     loop_.Wake();
   }
+  /// Needs no memory.
   void Put(std::unique_ptr<Client> client) {
     {
       const base::MutexLock lock(mutex_);
-      mail_.clients.push_back(std::move(client));
+      mail_.clients.Push(std::move(client));
     }
     loop_.Wake();
   }

@@ -35,7 +35,8 @@ void LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
 
 void LoginDesk::End(std::unique_ptr<engine::LoginTicket> ticket) {
   const base::MutexLock lock(mutex_);
-  ended_.push_back(std::move(ticket));
+  ticket->next = std::move(ended_);
+  ended_ = std::move(ticket);
   work_.NotifyOne();
 }
 
@@ -75,15 +76,15 @@ bool LoginDesk::Next(base::Condition::Lock& lock) {
   const Clock::time_point until =
       refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
   work_.WaitUntil(lock, until, [this]() REQUIRES(mutex_) {
-    return stopping_ || !ended_.empty() || queue_.size() > passed_over_;
+    return stopping_ || ended_ != nullptr || queue_.size() > passed_over_;
   });
   return true;
 }
 
 bool LoginDesk::EndOne() {
-  if (ended_.empty()) return false;
-  std::unique_ptr<engine::LoginTicket> ticket = std::move(ended_.front());
-  ended_.pop_front();
+  if (ended_ == nullptr) return false;
+  std::unique_ptr<engine::LoginTicket> ticket = std::move(ended_);
+  ended_ = std::move(ticket->next);
   mutex_.Unlock();
   checker_.End(std::move(ticket));
   mutex_.Lock();

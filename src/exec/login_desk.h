@@ -80,7 +80,7 @@ class LoginDesk {
   base::Condition work_;
   base::Condition idle_;
   std::deque<std::unique_ptr<LoginJob>> queue_ GUARDED_BY(mutex_);
-  std::deque<std::unique_ptr<engine::LoginTicket>> ended_ GUARDED_BY(mutex_);
+  std::unique_ptr<engine::LoginTicket> ended_ GUARDED_BY(mutex_);  ///< The last one first.
   /// Refused logins, by when they are answered.
   std::multimap<Clock::time_point, std::unique_ptr<LoginJob>> refused_ GUARDED_BY(mutex_);
   LoginSources sources_ GUARDED_BY(mutex_);

@@ -70,7 +70,12 @@ void Worker::Stop() {
 
 void Worker::Adopt(net::UniqueFd fd) {
   clients_.Expect();
-  inbox_.Put(std::move(fd));
+  try {
+    inbox_.Put(std::move(fd));
+  } catch (const std::bad_alloc&) {
+    clients_.ExpectNoMore();
+    throw;
+  }
 }
 
 void Worker::Done(WaitJobs jobs) { inbox_.Put(std::move(jobs)); }
@@ -178,11 +183,24 @@ void Worker::HandleEvents(int timeout_ms) {
   core_.clock.BeginRound();
   for (const net::Event& event : events) {
     if (net::Listener* const listener = acceptor_.ListenerOf(event.tag()); listener != nullptr) {
-      acceptor_.Accept(*listener);
+      Accept(*listener);
       continue;
     }
     Client& client = *static_cast<Client*>(event.tag());
-    if (!client.retired) HandleEvent(client, event.ready());
+    if (client.retired) continue;
+    try {
+      HandleEvent(client, event.ready());
+    } catch (const std::bad_alloc&) {
+      clients_.Lose(client, Loss::kMemory);
+    }
+  }
+}
+
+void Worker::Accept(net::Listener& listener) {
+  try {
+    acceptor_.Accept(listener);
+  } catch (const std::bad_alloc&) {
+    clients_.Refuse("out of memory");
   }
 }
 
@@ -260,7 +278,7 @@ bool Worker::GiveIfAsked(Client& client) {
 void Worker::TakeInbox(engine::Session& session) {
   Inbox::Mail mail = inbox_.Take();
   for (net::UniqueFd& fd : mail.connections) clients_.Add(std::move(fd));
-  for (auto& client : mail.clients) {
+  while (std::unique_ptr<Client> client = mail.clients.Pop()) {
     // The worker from which it comes may have looked for ended accounts already.
     logins_.LookAt(*client);
     clients_.AddMoved(std::move(client));
@@ -274,8 +292,12 @@ void Worker::TakeInbox(engine::Session& session) {
 
 void Worker::AddTo(ConnectionList& list) const {
   std::vector<ConnectionInfo> rows;
-  rows.reserve(clients_.size());
-  for (const Client* const client : clients_.all()) rows.push_back(clients_.Describe(*client));
+  try {
+    rows.reserve(clients_.size());
+    for (const Client* const client : clients_.all()) rows.push_back(clients_.Describe(*client));
+  } catch (const std::bad_alloc&) {
+    rows.clear();
+  }
   list.Add(std::move(rows));
 }
 
@@ -288,8 +310,11 @@ void Worker::DescribeTo(engine::Session& session) {
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
   described_ms_ = now_ms;
   clients_.connection_context().buffers.Trim();
-  session.Describe(core_.context.name + ", " + std::to_string(clients_.size()) + " conns, " +
-                   std::to_string(in_turn_.size()) + " active");
+  try {
+    session.Describe(core_.context.name + ", " + std::to_string(clients_.size()) + " conns, " +
+                     std::to_string(in_turn_.size()) + " active");
+  } catch (const std::bad_alloc&) {  // The process list shows what it has shown.
+  }
   in_turn_.clear();
 }
 

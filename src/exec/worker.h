@@ -82,6 +82,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void Loop(engine::Session& session);
   std::span<const net::Event> WaitForEvents(int timeout_ms);
   void HandleEvents(int timeout_ms);
+  void Accept(net::Listener& listener);
   void HandleEvent(Client& client, uint32_t ready);
   bool Admit(Client& client);
   void RefusePlain(Client& client, std::string_view begin);

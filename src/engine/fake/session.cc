@@ -364,10 +364,7 @@ Outcome Session::Commit() {
   return outcome;
 }
 
-void Session::Rollback() {
-  assert(state_ != State::kIdle);
-  EndTurn(State::kIdle);
-}
+void Session::Rollback() { EndTurn(State::kIdle); }
 
 void Session::Interrupt() {
   store_.locks_.Interrupt(owner_);

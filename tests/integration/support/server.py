@@ -68,7 +68,7 @@ def run_packaged(sql, name):
 SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
 # A table of MariaDB's sequence engine.
-SEQUENCE = re.compile(r"\bseq_(\d+)_to_(\d+)\b")
+SEQUENCE = re.compile(r"(?:\b\w+\.)?\bseq_(\d+)_to_(\d+)\b")
 # A statement of MariaDB that is two statements in MySQL.
 REPLACED = re.compile(r"(?:\s|--.*)*CREATE OR REPLACE (DATABASE|TABLE|USER) (\S+)")
 
@@ -182,7 +182,7 @@ class Sql:
         """What MySQL has in place of a table of the sequence engine."""
         first, last = match.groups()
         return (f"(WITH RECURSIVE numbers (seq) AS (SELECT {first} UNION ALL SELECT seq + 1 FROM"
-                f" numbers WHERE seq < {last}) SELECT seq FROM numbers) AS {match[0]}")
+                f" numbers WHERE seq < {last}) SELECT seq FROM numbers) AS seq_{first}_to_{last}")
 
     def literal(self, value):
         """A value as SQL text: bytes as x'..', text quoted."""

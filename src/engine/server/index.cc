@@ -145,10 +145,7 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
     if (read_set.bitmap != nullptr) FreeBitmap(&read_set);
     if (!MakeBitmap(&read_set, table->s->fields)) return false;
     table->read_set = &read_set;
-    const KeyParts parts = UserKeyParts(table->key_info[key_]);
-    for (uint i = 0; reads_key && i < parts.count; ++i) {
-      MarkForReading(*parts.first[i].field);
-    }
+    if (reads_key) MarkOrderForReading(*table);
     for (uint field : column_fields_) MarkForReading(*table->field[field]);
     for (uint field : filter_fields_) MarkForReading(*table->field[field]);
     MarkHistoryForReading(*table);
@@ -156,6 +153,20 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
     covered_[reads_key] = IsCovered(table, read_set);
   }
   return true;
+}
+
+// Rows of different partitions with equal keys have the order of the primary key. The column of a
+// prefix is taken from the table, because MySQL's copy of it in the index lacks the expression of a
+// generated column.
+void ServerIndex::MarkOrderForReading(const TABLE& table) const {
+  const auto mark = [&table](uint number) {
+    const KeyParts parts = UserKeyParts(table.key_info[number]);
+    for (uint i = 0; i < parts.count; ++i) {
+      MarkForReading(*table.field[parts.first[i].fieldnr - 1]);
+    }
+  };
+  mark(key_);
+  if (IsPartitioned(table) && table.s->primary_key != MAX_KEY) mark(table.s->primary_key);
 }
 
 /// Whether the index alone holds these columns as they are. False for the clustered index, which is

@@ -79,6 +79,9 @@ class ServerIndex {
     return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
   }
 
+  /// Marks the columns by which rows are put into the order of the index.
+  void MarkOrderForReading(const TABLE& table) const;
+
   /// Whether only PartitionMerge gives the rows of several partitions in order.
   bool merges_partitions() const { return merges_partitions_; }
 

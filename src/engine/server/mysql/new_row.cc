@@ -134,8 +134,7 @@ void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if (!IsGenerated(**field)) bitmap_set_bit(table->read_set, NumberOf(**field));
   }
-  const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
-  for (uint i = 0; i < parts.count; ++i) MarkForReading(*parts.first[i].field);
+  index.MarkOrderForReading(*table);
   for (const uint field : index.filter_fields()) MarkForReading(*table->field[field]);
   for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
   MarkDefaults(table, &Field::has_update_default_datetime_value_expression);

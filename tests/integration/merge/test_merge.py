@@ -38,7 +38,7 @@ KINDS = {
 
 if is_mysql():
     # MySQL's tables do not tell which of their columns others refer to; the rest it does not have.
-    for other in ("parent", "unique blob", "partitioned", "engine"):
+    for other in ("parent", "unique blob", "engine"):
         del KINDS[other]
 
 

@@ -90,10 +90,9 @@ def test_lists_and_filters_choose_the_rows_that_sql_chooses(sql, rd):
 
 def test_tables_and_views_that_are_not_served_have_errors_of_their_own(sql, hs_rd, db):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT)")
-    sql.run("CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2")
     sql.run("CREATE TABLE m (id INT PRIMARY KEY) ENGINE=MyISAM")
     sql.run("CREATE VIEW v AS SELECT * FROM t")
-    for table, error in (("p", "unserved"), ("m", "unserved"), ("v", "view"), ("none", "open_table")):
+    for table, error in (("m", "unserved"), ("v", "view"), ("none", "open_table")):
         assert hs_rd.open_index(1, db, table, "", "id").error == error
     for schema, table in (("mysql", "user"), ("performance_schema", "threads"), ("sys", "sys_config")):
         assert hs_rd.open_index(1, schema, table, "0", "host").error == "systemtable"

@@ -178,8 +178,7 @@ def test_compressed_and_invisible_columns(sql, wr, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("partitions", [pytest.param("", id="plain"), pytest.param(
-    "PARTITION BY HASH(id) PARTITIONS 3", id="partitioned", marks=pytest.mark.mariadb("partitions are not served"))])
+@pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH(id) PARTITIONS 3"], ids=["plain", "partitioned"])
 @pytest.mark.bundled_wrong(4, some=True)
 def test_row_of_many_types_at_once(sql, wr, engine, partitions):
     columns = [f"c{number} {definition.replace(' NULL', '')}" + (" NULL" if "TIMESTAMP" in definition else "")

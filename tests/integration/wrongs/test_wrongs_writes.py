@@ -270,7 +270,6 @@ PARTITIONS = ["HASH(id) PARTITIONS 4", "KEY(id) PARTITIONS 3",
 
 
 @wrong(22, some=True)
-@pytest.mark.mariadb("partitioned tables are refused in MySQL")
 @pytest.mark.parametrize("engine", ["InnoDB", *WITHOUT_ROLLBACK])
 @pytest.mark.parametrize("partitions", PARTITIONS, ids=lambda text: text.split("(")[0])
 def test_partitioned_table(sql, wr, rd, engine, partitions):

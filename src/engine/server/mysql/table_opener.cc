@@ -50,7 +50,7 @@ class Opening {
 
 /// What cannot be right in this table yet, for finds or for writes.
 Outcome CheckServed(const TABLE& table, Access access) {
-  if (IsPartitioned(table) || !IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
+  if (!IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
   if (access == Access::kRead) return {};
   // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
   const bool is_native = !is_sql_fk_checks_enabled(table.in_use);
@@ -76,10 +76,11 @@ Outcome TableOpener::OpenInstance(const std::string& db, const std::string& name
   if (outcome.ok() && writes) outcome = OpenForeignKeyTables(open, open->table, nullptr);
   if (!outcome.ok()) return outcome;
   open->rolls_back = RollsBack(*open->table);
-  open->is_innodb = true;
+  open->is_innodb = !IsPartitioned(*open->table);
   open->tells_time = TellsTime(*open->table);
-  // The memory in which generated columns are computed is the statement's.
-  open->stays_locked = open->access == Access::kRead && !HasGenerated(*open->table);
+  // The memory in which generated columns are computed is the statement's; that of partitions is
+  // freed by ha_reset, at the end of each turn.
+  open->stays_locked = open->is_innodb && !writes && !HasGenerated(*open->table);
   return {};
 }
 

@@ -163,6 +163,14 @@ def test_showing_results_builds_nothing(tmp_path, option):
     assert "building" not in said
 
 
+@pytest.mark.parametrize("options", ["--server none start DIR", "--server=none start DIR",
+                                     "start DIR --server none", "start DIR --server=none"])
+def test_the_server_may_be_named_in_front_of_the_command(tmp_path, options):
+    code, said = bash('exec "$@"', REPOSITORY / "scripts/server",
+                      *options.replace("DIR", str(tmp_path / "data")).split())
+    assert code == 1 and "there is no server 'none'" in said
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -12,9 +12,10 @@
 #include <string>
 #include <thread>
 
-#include "api.h"
+#include "declare.h"
+#include "engine/server/server_log.h"
 #include "engine/server/session.h"
-#include "plugin/contract/commit_failure.h"
+#include "plugin/contract/refusing_engine.h"
 
 namespace rowsocket::plugin::contract {
 namespace {
@@ -27,7 +28,7 @@ MYSQL_SYSVAR_STR(report, report, PLUGIN_VAR_READONLY, "The file that the report 
                  nullptr, nullptr, nullptr);
 MYSQL_SYSVAR_STR(filter, filter, PLUGIN_VAR_READONLY, "Which tests are run, as of --gtest_filter",
                  nullptr, nullptr, "*");
-st_mysql_sys_var* variables[] = {MYSQL_SYSVAR(report), MYSQL_SYSVAR(filter), nullptr};
+SystemVariable* variables[] = {MYSQL_SYSVAR(report), MYSQL_SYSVAR(filter), nullptr};
 
 /// False when the server shuts down instead of starting.
 bool WaitForTheServer() {
@@ -44,44 +45,47 @@ void RunSuite(const std::string& path, const std::string& tests) {
   int argc = 3;
   ::testing::InitGoogleTest(&argc, argv);
   const int failed = RUN_ALL_TESTS();
-  sql_print_information("rowsocket_contract: the suite has %s", failed == 0 ? "passed" : "failed");
+  engine::server::LogNote("the contract suite has %s", failed == 0 ? "passed" : "failed");
   std::rename(partial.c_str(), path.c_str());
 }
 
-int Init(void* engine) {
-  RegisterCommitFailure(engine);
-  if (report == nullptr) return 0;
-  runner.emplace([path = std::string(report), tests = std::string(filter)] {
-    if (WaitForTheServer()) RunSuite(path, tests);
-  });
-  return 0;
-}
+struct SuiteDescriptor {
+  const char* name;
+  const char* status_name;
+  const char* description;
+  SystemVariable** variables;
+};
 
-int Deinit(void*) {
-  if (runner) runner->join();
-  runner.reset();
-  return 0;
-}
+struct Suite {
+  static int Init() {
+    if (report == nullptr) return 0;
+    runner.emplace([path = std::string(report), tests = std::string(filter)] {
+      if (WaitForTheServer()) RunSuite(path, tests);
+    });
+    return 0;
+  }
+  static int Deinit() {
+    if (runner) runner->join();
+    runner.reset();
+    return 0;
+  }
+  static void Show(StatusVariable* var) {
+    static StatusVariable none[] = {EndOfStatus()};
+    ShowAll(var, none);
+  }
+  static SuiteDescriptor descriptor() {
+    return {"rowsocket_contract", "Rowsocket_contract",
+            "The contract suite of Rowsocket's engine; for tests alone", variables};
+  }
+};
 
-st_mysql_storage_engine info = {MYSQL_HANDLERTON_INTERFACE_VERSION};
+DaemonInfo info = {MYSQL_DAEMON_INTERFACE_VERSION};
 
 }  // namespace
 }  // namespace rowsocket::plugin::contract
 
-using namespace rowsocket::plugin::contract;  // The macro below names things of the namespace.
+// The macro below names things of the namespaces.
+using namespace rowsocket::plugin;
+using namespace rowsocket::plugin::contract;
 
-maria_declare_plugin(rowsocket_contract){
-    MYSQL_STORAGE_ENGINE_PLUGIN,
-    &info,
-    "rowsocket_contract",
-    "Rowsocket",
-    "The contract suite of Rowsocket's engine; for tests alone",
-    PLUGIN_LICENSE_GPL,
-    Init,
-    Deinit,
-    0x0100,
-    nullptr,
-    variables,
-    "0.1.0",
-    MariaDB_PLUGIN_MATURITY_GAMMA,
-} maria_declare_plugin_end;
+ROWSOCKET_PLUGINS(DeclareRefusingEngine(), DeclarePlugin<Suite>(&info))

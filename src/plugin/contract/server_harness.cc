@@ -9,8 +9,10 @@
 #include "api.h"
 #include "engine/contract/harness.h"
 #include "engine/server/session.h"
-#include "plugin/contract/commit_failure.h"
+#include "plugin/contract/refusing_engine.h"
 #include "plugin/contract/sql.h"
+#include "plugin/contract/table_definition.h"
+#include "server_facts.h"
 
 namespace rowsocket::engine::contract {
 namespace {
@@ -24,24 +26,19 @@ constexpr char kTableName[] = "contract.t";
 /// ends the lighter one.
 constexpr int kHeavyRows = 200;
 
-/// The columns and indexes of the table behind `w`, and its options.
-struct Definition {
-  std::string more;
-  std::string options;
-};
-
-const std::map<NotMergeable, Definition>& Definitions() {
-  static const std::map<NotMergeable, Definition> definitions = {
-      {NotMergeable::kNone, {}},
-      {NotMergeable::kEngine, {"", "ENGINE=MyISAM"}},
-      {NotMergeable::kTable, {"", "PARTITION BY HASH(id) PARTITIONS 3"}},
-      {NotMergeable::kTrigger, {}},
-      {NotMergeable::kVersioned, {"", "WITH SYSTEM VERSIONING"}},
-      {NotMergeable::kUniqueKey, {", UNIQUE (v)", ""}},
-      {NotMergeable::kForeignKey, {", FOREIGN KEY (v) REFERENCES contract.parent (v)", ""}},
-      {NotMergeable::kGenerated, {", g BIGINT AS (v + 1) VIRTUAL", ""}},
-      {NotMergeable::kCheck, {", CHECK (v > -1000000)", ""}},
-  };
+const std::map<NotMergeable, TableDefinition>& Definitions() {
+  static const std::map<NotMergeable, TableDefinition> definitions = [] {
+    std::map<NotMergeable, TableDefinition> all = {
+        {NotMergeable::kNone, {}},
+        {NotMergeable::kTrigger, {}},
+        {NotMergeable::kUniqueKey, {", UNIQUE (v)", ""}},
+        {NotMergeable::kForeignKey, {", FOREIGN KEY (v) REFERENCES contract.parent (v)", ""}},
+        {NotMergeable::kGenerated, {", g BIGINT AS (v + 1) VIRTUAL", ""}},
+        {NotMergeable::kCheck, {", CHECK (v > -1000000)", ""}},
+    };
+    all.merge(OwnTables());
+    return all;
+  }();
   return definitions;
 }
 
@@ -49,7 +46,7 @@ const std::map<NotMergeable, Definition>& Definitions() {
 std::string Fillers() {
   std::string columns;
   for (int i = 0; i < 10; ++i) {
-    columns += ", filler" + std::to_string(i) + " TEXT DEFAULT REPEAT('f', 767)";
+    columns += ", filler" + std::to_string(i) + " TEXT DEFAULT (REPEAT('f', 767))";
   }
   return columns;
 }
@@ -76,14 +73,17 @@ class SqlHold final : public Hold {
   const std::string last_;
 };
 
+/// The sum of these counters of the server. `names`: 'a', 'b'.
+std::string SumOf(Sql& sql, const std::string& names) {
+  return sql.Value("SELECT CAST(SUM(VARIABLE_VALUE) AS UNSIGNED) FROM " +
+                   std::string(kStatusTable) + " WHERE VARIABLE_NAME IN (" + names + ")");
+}
+
 bool AwaitLockWait() {
   Sql sql(mysqld_unix_port);
   const auto until = std::chrono::steady_clock::now() + kTestTimeout;
   while (std::chrono::steady_clock::now() < until) {
-    if (sql.Value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
-                  " WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'") != "0") {
-      return true;
-    }
+    if (SumOf(sql, "'Innodb_row_lock_current_waits'") != "0") return true;
     std::this_thread::sleep_for(kPollInterval);
   }
   return false;
@@ -149,7 +149,7 @@ class ServerHarness final : public Harness {
       return;
     }
     made_ = kind;
-    const Definition& definition = Definitions().at(kind.not_mergeable);
+    const TableDefinition& definition = Definitions().at(kind.not_mergeable);
     sql_.Run(std::string("DROP TABLE IF EXISTS ") + kTableName + ", contract.parent");
     sql_.Run("CREATE TABLE contract.parent (v BIGINT PRIMARY KEY) ENGINE=InnoDB");
     sql_.Run("INSERT INTO contract.parent VALUES (5), (10), (11), (20)");
@@ -175,10 +175,7 @@ class ServerHarness final : public Harness {
                       kTableName);
   }
   uint64_t RowsWritten() override {
-    return std::stoull(
-        sql_.Value("SELECT CAST(SUM(VARIABLE_VALUE) AS UNSIGNED) FROM"
-                   " information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN"
-                   " ('HANDLER_WRITE', 'HANDLER_UPDATE', 'HANDLER_DELETE')"));
+    return std::stoull(SumOf(sql_, "'Handler_write', 'Handler_update', 'Handler_delete'"));
   }
   void SetV(const std::string& id, const std::string& v) override {
     sql_.Run(std::string("UPDATE ") + kTableName + " SET v = " + v + " WHERE id = " + id);

@@ -1,9 +1,8 @@
 #include "plugin/contract/sql.h"
 
 #include <gtest/gtest.h>
-// This is Connector/C, whose functions the server does not have under these names. Its header does
-// not go with the server's own mysql.h, so that no header of the server is included here.
-#include <mariadb/mysql.h>
+
+#include "sql_client.h"
 
 namespace rowsocket::plugin::contract {
 

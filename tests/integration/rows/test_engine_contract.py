@@ -8,13 +8,17 @@ import shutil
 
 import pytest
 
-from server import REPOSITORY, Server, build_dir, wait_until
+from server import REPOSITORY, Server, build_dir, is_mysql, wait_until
 
 LIBRARY = build_dir("contract") / "rowsocket_contract.so"
 SUITE = REPOSITORY / "src" / "engine" / "contract"
 pytestmark = pytest.mark.ours
 
 TIMEOUT_S = 240.0
+# What a server has no case of; the suite itself skips these tests there, and no others.
+ABSENT = {} if not is_mysql() else {
+    "StatementThatCannotBeTakenBackIsPermanent":
+        "in MySQL the library serves InnoDB's tables alone, which take every statement back"}
 SERVERS = {"plain": [], "binlog": ["--log-bin=contract", "--server-id=1"]}
 
 
@@ -31,13 +35,15 @@ def run_suite(server, options):
     plugins.mkdir(parents=True)
     shutil.copy(LIBRARY, plugins)
     report = server.directory / "tmp" / "contract.json"
-    server.start([*options, "--plugin-load-add=rowsocket_contract",
+    server.start([*options, "--plugin-load-add=rowsocket_contract.so",
                   f"--rowsocket-contract-report={report}"])
     wait_until(lambda: report.exists() or not server.alive(), TIMEOUT_S, "the report")
     assert report.exists(), f"the server died\n{server.log_tail()}"
     suites = json.loads(report.read_text())["testsuites"]
+    tests = [test for suite in suites for test in suite["testsuite"]]
+    assert {test["name"] for test in tests if test["result"] == "SKIPPED"} == set(ABSENT)
     return {test["name"]: [failure["failure"] for failure in test.get("failures", [])]
-            for suite in suites for test in suite["testsuite"] if test["result"] == "COMPLETED"}
+            for test in tests if test["result"] == "COMPLETED"}
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -52,6 +58,8 @@ def results(request):
 
 @pytest.mark.parametrize("name", names())
 def test_contract(results, name):
+    if name in ABSENT:
+        pytest.skip(ABSENT[name])
     assert name in results, "it did not run"
     assert not results[name], "\n".join(results[name])
 

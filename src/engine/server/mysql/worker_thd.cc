@@ -5,6 +5,7 @@
 
 #include "engine/server/server_log.h"
 #include "lock_waits.h"
+#include "sql/protocol_classic.h"
 
 namespace rowsocket::engine::server {
 
@@ -98,6 +99,9 @@ bool WorkerThd::Create() {
     delete thd;
     return false;
   }
+  // Where a THD is sending or receiving, the process list says so in place of its state. The server
+  // sets this byte with the THD's connection, which this one has not.
+  thd->get_protocol_classic()->get_net()->reading_or_writing = 0;
   // The process list shows a thread without a socket only when it is the server's own.
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
   BecomeUser(thd, user_.name);

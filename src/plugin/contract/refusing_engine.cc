@@ -1,12 +1,13 @@
-#include "plugin/contract/commit_failure.h"
+#include "plugin/contract/refusing_engine.h"
 
-#include "api.h"
+#include "engine_api.h"
 
 namespace rowsocket::plugin::contract {
 
 namespace {
 
 handlerton* refusing_engine = nullptr;
+st_mysql_storage_engine info = {MYSQL_HANDLERTON_INTERFACE_VERSION};
 
 // Templates take the arguments, which differ between servers.
 template <typename... Arguments>
@@ -18,22 +19,26 @@ int Refuse(Arguments...) {
   return 1;
 }
 
-}  // namespace
-
-void RegisterCommitFailure(void* engine) {
+int Init(void* engine) {
   refusing_engine = static_cast<handlerton*>(engine);
   refusing_engine->flags = HTON_HIDDEN | HTON_NOT_USER_SELECTABLE;
   refusing_engine->commit = Succeed;
   refusing_engine->rollback = Succeed;
   refusing_engine->prepare = Refuse;
+  SetAvailable(refusing_engine);
+  return 0;
+}
+
+}  // namespace
+
+PluginDeclaration DeclareRefusingEngine() {
+  return DeclareEngine("rowsocket_refusing_engine",
+                       "An engine that refuses to prepare a transaction; for tests alone", &info,
+                       Init);
 }
 
 // The server does not ask an engine that has changed nothing to prepare: this engine says that it
 // has changed something.
-void FailCommitOfThisTransaction() {
-  THD* const thd = _current_thd();
-  trans_register_ha(thd, /*all=*/true, refusing_engine, 0);
-  thd->ha_data[refusing_engine->slot].ha_info[1].set_trx_read_write();
-}
+void FailCommitOfThisTransaction() { JoinTransactionThatWrites(current_thd, refusing_engine); }
 
 }  // namespace rowsocket::plugin::contract

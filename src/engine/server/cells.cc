@@ -10,7 +10,7 @@ namespace {
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
   if (buffers.text.alloced_length() > model::kKeptValueBytesMax) FreeBytes(buffers.text);
-  const String* text = field->val_str(&buffers.text);
+  const String* text = TextOf(*field, &buffers.text);
   if (text == nullptr || IsWireText(field)) return text;
   if (buffers.converted.alloced_length() > model::kKeptValueBytesMax) FreeBytes(buffers.converted);
   uint errors = 0;

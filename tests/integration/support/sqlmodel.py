@@ -11,7 +11,7 @@ import dataclasses
 import pymysql
 
 import hs
-from kinds import Double, V
+from kinds import V
 from server import is_mysql
 
 
@@ -288,10 +288,7 @@ class Model:
         return [tuple(self.shown(column, cell) for column, cell in zip(columns, row)) for row in reply.rows]
 
     def shown(self, column, cell):
-        if cell and column.now and cell >= self.recent_from:
-            return NOW
-        # MySQL's column takes to an exponent at another size of the number than its protocol does.
-        return float(cell) if cell and is_mysql() and isinstance(column.kind, Double) else cell
+        return NOW if cell and column.now and cell >= self.recent_from else cell
 
     # Modifications.
 

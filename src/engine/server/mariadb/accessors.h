@@ -58,6 +58,8 @@ inline const uchar* NullByteOf(const Field& field) {
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
 
 inline uint LengthBytesOf(const Field_varstring& field) { return field.length_bytes; }
+/// The text that SQL shows for the column, in the column's character set.
+inline const String* TextOf(Field& field, String* buffer) { return field.val_str(buffer); }
 inline const uchar* BlobOf(const Field_blob& field) { return field.get_ptr(); }
 /// Lets the column point to these bytes, which must outlive the row.
 inline void SetBlob(Field_blob& field, std::string& bytes) {

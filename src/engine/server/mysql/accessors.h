@@ -71,6 +71,21 @@ inline uint LengthBytesOf(const Field_varstring& field) { return field.get_lengt
 inline const uchar* BlobOf(const Field_blob& field) { return field.get_blob_data(); }
 /// Lets the column point to these bytes, which must outlive the row.
 inline void SetBlob(Field_blob& field, std::string& bytes) {
+/// The text that SQL shows for the column, in the column's character set. The text of a FLOAT or
+/// DOUBLE takes to an exponent where SQL's text protocol does (Protocol_text::store_double in
+/// sql/protocol_classic.cc): Field::val_str has room for fewer digits.
+inline const String* TextOf(Field& field, String* buffer) {
+  if (field.result_type() != REAL_RESULT || field.decimals() < DECIMAL_NOT_SPECIFIED) {
+    return field.val_str(buffer);
+  }
+  if (buffer->alloc(FLOATING_POINT_BUFFER)) return nullptr;
+  const my_gcvt_arg_type type =
+      field.type() == MYSQL_TYPE_FLOAT ? MY_GCVT_ARG_FLOAT : MY_GCVT_ARG_DOUBLE;
+  buffer->length(my_gcvt(field.val_real(), type, FLOATING_POINT_BUFFER, buffer->ptr(), nullptr));
+  buffer->set_charset(&my_charset_latin1);
+  if (IsZerofill(field)) static_cast<const Field_num&>(field).prepend_zeros(buffer);
+  return buffer;
+}
   field.set_ptr(static_cast<uint32>(bytes.size()), reinterpret_cast<uchar*>(bytes.data()));
 }
 

@@ -81,10 +81,9 @@ Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-/// Whether the field's text is a number, which SQL requires of a text that it adds to. For
-/// character sets of two bytes and more the server reads other texts as 0 without an error.
-bool HoldsNumber(Field* field) {
-  if (field->charset()->mbminlen == 1) return true;
+/// Whether the field's text is an integer. The server takes other texts by the number that they
+/// begin with, or by 0, and says so only for some types and character sets.
+bool HoldsInteger(Field* field) {
   StringBuffer<MAX_FIELD_WIDTH> buffer;
   const String* text = field->val_str(&buffer);
   String ascii;
@@ -100,11 +99,26 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
   const double before = field->val_real();
+  if (thd->is_error()) return Step::kRefused;  // A text that is no number.
   const double after = subtract ? before - operand.value : before + operand.value;
   if (!std::isfinite(after)) return Refuse(field, ER_WARN_DATA_OUT_OF_RANGE);
   if (subtract && ChangesSign(before, after)) return Step::kLeftAlone;
   field->store(after);
   return thd->is_error() ? Step::kRefused : Step::kApplied;
+}
+
+/// Integers are added exactly.
+Step AddText(THD* thd, Field* field, std::string_view text, bool subtract) {
+  Wide integer = 0;
+  const bool is_integer = ParseInteger(text, &integer);
+  if (AddsRealsTo(*field) && !(is_integer && HoldsInteger(field))) {
+    return AddReal(thd, field, text, subtract);
+  }
+  // The server itself refuses a text of single bytes that is no integer.
+  if (!is_integer || (field->charset()->mbminlen > 1 && !HoldsInteger(field))) {
+    return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
+  }
+  return AddInteger(thd, field, integer, subtract);
 }
 
 }  // namespace
@@ -129,11 +143,7 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
       if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);
       return AddDecimal(thd, field, operand.text(), subtract);
     default:
-      if (!ParseInteger(operand.text(), &integer)) {
-        return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
-      }
-      if (!HoldsNumber(field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
-      return AddInteger(thd, field, integer, subtract);
+      return AddText(thd, field, operand.text(), subtract);
   }
 }
 

@@ -49,6 +49,8 @@ inline Arithmetic ArithmeticOf(const Field& field) {
       return Arithmetic::kText;
   }
 }
+/// Whether SQL adds to the DOUBLE that the column's text is; otherwise to an integer alone.
+inline bool AddsRealsTo(const Field&) { return false; }
 
 /// Where the column's value lies in the row, and the bit that says that it is NULL.
 inline uchar* BytesOf(const Field& field) { return field.ptr; }
@@ -56,10 +58,10 @@ inline const uchar* NullByteOf(const Field& field) {
   return field.real_maybe_null() ? field.null_ptr : nullptr;
 }
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
-
-inline uint LengthBytesOf(const Field_varstring& field) { return field.length_bytes; }
 /// The text that SQL shows for the column, in the column's character set.
 inline const String* TextOf(Field& field, String* buffer) { return field.val_str(buffer); }
+
+inline uint LengthBytesOf(const Field_varstring& field) { return field.length_bytes; }
 inline const uchar* BlobOf(const Field_blob& field) { return field.get_ptr(); }
 /// Lets the column point to these bytes, which must outlive the row.
 inline void SetBlob(Field_blob& field, std::string& bytes) {

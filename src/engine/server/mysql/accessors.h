@@ -60,6 +60,10 @@ inline Arithmetic ArithmeticOf(const Field& field) {
       return Arithmetic::kText;
   }
 }
+/// Whether SQL adds to the DOUBLE that the column's text is; otherwise to an integer alone.
+inline bool AddsRealsTo(const Field& field) {
+  return field.result_type() == STRING_RESULT && !HasLabels(field);
+}
 
 /// Where the column's value lies in the row, and the bit that says that it is NULL.
 inline uchar* BytesOf(const Field& field) { return const_cast<uchar*>(field.field_ptr()); }
@@ -67,10 +71,6 @@ inline const uchar* NullByteOf(const Field& field) {
   return field.is_nullable() ? const_cast<Field&>(field).get_null_ptr() : nullptr;
 }
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
-inline uint LengthBytesOf(const Field_varstring& field) { return field.get_length_bytes(); }
-inline const uchar* BlobOf(const Field_blob& field) { return field.get_blob_data(); }
-/// Lets the column point to these bytes, which must outlive the row.
-inline void SetBlob(Field_blob& field, std::string& bytes) {
 /// The text that SQL shows for the column, in the column's character set. The text of a FLOAT or
 /// DOUBLE takes to an exponent where SQL's text protocol does (Protocol_text::store_double in
 /// sql/protocol_classic.cc): Field::val_str has room for fewer digits.
@@ -86,6 +86,10 @@ inline const String* TextOf(Field& field, String* buffer) {
   if (IsZerofill(field)) static_cast<const Field_num&>(field).prepend_zeros(buffer);
   return buffer;
 }
+inline uint LengthBytesOf(const Field_varstring& field) { return field.get_length_bytes(); }
+inline const uchar* BlobOf(const Field_blob& field) { return field.get_blob_data(); }
+/// Lets the column point to these bytes, which must outlive the row.
+inline void SetBlob(Field_blob& field, std::string& bytes) {
   field.set_ptr(static_cast<uint32>(bytes.size()), reinterpret_cast<uchar*>(bytes.data()));
 }
 

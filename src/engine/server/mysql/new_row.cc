@@ -136,7 +136,11 @@ void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
   }
   index.MarkOrderForReading(*table);
   for (const uint field : index.filter_fields()) MarkForReading(*table->field[field]);
-  for (const uint field : index.column_fields()) bitmap_set_bit(table->write_set, field);
+  for (const uint field : index.column_fields()) {
+    bitmap_set_bit(table->write_set, field);
+    // Its value before the change may be asked for. The columns that it is computed from are read.
+    if (IsGenerated(*table->field[field])) MarkForReading(*table->field[field]);
+  }
   MarkDefaults(table, &Field::has_update_default_datetime_value_expression);
   MarkForUpdate(*table);
 }

@@ -44,6 +44,9 @@ const char* TextOfNumber(int number) {
       return "a value does not fit its column";
     case 1364:
       return "a column that is not mapped has no default";
+    case 3140:
+      return "a value is no JSON document";
+    case 3819:
     case 4025:
       return "a CHECK constraint does not hold";
     default:

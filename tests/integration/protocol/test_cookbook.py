@@ -4,11 +4,14 @@ import pytest
 
 import mc
 import recipes
-from server import wait_until
+from server import is_mysql, wait_until
 
 pytestmark = pytest.mark.ours
 
 COOKBOOK = recipes.sections("docs/COOKBOOK.md")
+# The answers that the document says MySQL gives.
+IN_MYSQL = {"<- SERVER_ERROR a CHECK constraint does not hold (4025)": "<- SERVER_ERROR a value is no JSON document (3140)",
+            '<- 0  2  1  {"email":"aiko@example.com","n":1}': '<- 0  2  1  {"n": 1, "email": "aiko@example.com"}'}
 
 
 @pytest.fixture
@@ -28,7 +31,10 @@ def shop(server):
 
 @pytest.mark.parametrize("recipe", COOKBOOK)
 def test_recipe(recipe, server, shop):
-    recipes.play(server, shop, COOKBOOK[recipe])
+    examples = COOKBOOK[recipe]
+    for mariadb, mysql in IN_MYSQL.items() if is_mysql() else ():
+        examples = [(language, text.replace(mariadb, mysql)) for language, text in examples]
+    recipes.play(server, shop, examples)
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/CLIENTS.md"])

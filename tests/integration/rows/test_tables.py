@@ -7,6 +7,7 @@ from hs import OK, counted, generated, refused, reply
 wrong = pytest.mark.bundled_wrong
 
 
+@pytest.mark.mariadb("periods of tables")
 @wrong(6)
 def test_application_time_period_and_without_overlaps(sql, wr):
     sql.run("CREATE TABLE t (id INT, s DATE, e DATE, x INT, PERIOD FOR p (s, e), UNIQUE (id, p WITHOUT OVERLAPS),"
@@ -20,6 +21,7 @@ def test_application_time_period_and_without_overlaps(sql, wr):
     assert sql.rows("SELECT * FROM t") == [(b"1", b"2020-01-01", b"2020-02-01", b"1")]
 
 
+@pytest.mark.mariadb("sequences")
 @wrong(4)
 def test_default_from_a_sequence_is_right_or_refused(sql, wr):
     sql.run("CREATE SEQUENCE s START WITH 100")
@@ -32,6 +34,7 @@ def test_default_from_a_sequence_is_right_or_refused(sql, wr):
     assert sql.value("SELECT x FROM t WHERE id = 9") == b"10"
 
 
+@pytest.mark.mariadb("in MySQL the library serves InnoDB alone")
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
 def test_auto_increment_within_a_group(sql, wr, engine):
     sql.run(f"CREATE TABLE t (g INT, id INT AUTO_INCREMENT, PRIMARY KEY (g, id)) ENGINE={engine}")
@@ -39,6 +42,7 @@ def test_auto_increment_within_a_group(sql, wr, engine):
     assert [index.insert(group) for group in (1, 1, 2, 1, 2)] == list(map(generated, (1, 2, 1, 3, 2)))
 
 
+@pytest.mark.mariadb("in MySQL the library serves InnoDB alone")
 def test_memory_engine_and_its_hash_indexes(sql, wr):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, KEY tree (x) USING BTREE, KEY hash (x) USING HASH)"
             " ENGINE=MEMORY")
@@ -47,6 +51,7 @@ def test_memory_engine_and_its_hash_indexes(sql, wr):
     assert sorted(wr("t", "hash", "id").rows("=", [5], 9)) == [(b"1",), (b"3",)]
 
 
+@pytest.mark.mariadb("in MySQL the library serves InnoDB alone")
 @wrong(9)
 def test_hash_index_refuses_ranges(sql, wr):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT, KEY hash (x) USING HASH) ENGINE=MEMORY")
@@ -66,6 +71,7 @@ def test_table_without_its_tablespace_answers_errors(sql, wr):
     assert wr("t", "", "x").client.request("?") == refused(2, "cmd")
 
 
+@pytest.mark.mariadb("test_mysql_writes has the engines that are refused in MySQL")
 @pytest.mark.ours
 def test_an_engine_that_handler_cannot_read_is_refused(server, db, sql):
     """The children of an open MERGE table are not open: a read would follow null pointers."""
@@ -100,6 +106,7 @@ def test_full_text_index_follows_writes(sql, wr):
     assert sql.rows("CHECK TABLE t EXTENDED")[-1][-1] == b"OK"
 
 
+@pytest.mark.mariadb("system versioning")
 def test_cascade_to_a_versioned_table_keeps_history(sql, wr):
     sql.run("CREATE TABLE p (id INT PRIMARY KEY)")
     sql.run("CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE"

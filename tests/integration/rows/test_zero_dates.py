@@ -3,11 +3,13 @@
 import pytest
 
 from hs import counted
+from server import is_mysql
 
 pytestmark = pytest.mark.ours
 
-ZEROS = ("0", "00", "000", "0000", "00000", "000000", "00000000", "00000000000000", "0000-00-00",
-         "0000-00-00 00:00:00")
+# MySQL's SQL compares the number 0 with dates, and refuses these texts.
+SHORT = ("0", "00", "000", "0000")
+ZEROS = ("00000", "000000", "00000000", "00000000000000", "0000-00-00", "0000-00-00 00:00:00")
 
 
 @pytest.mark.parametrize("kind", ["DATE", "DATETIME", "DATETIME(6)", "TIMESTAMP", "TIMESTAMP(6)"])
@@ -15,8 +17,11 @@ def test_equal_to_zeros(sql, rd, wr, kind):
     sql.run("SET SESSION sql_mode = ''")
     sql.run(f"CREATE TABLE t (id INT PRIMARY KEY, c {kind} NULL, n INT DEFAULT 0, KEY k (c))")
     sql.run("INSERT INTO t (id, c) VALUES (1, 0), (2, '2024-02-03 04:05:06'), (3, NULL), (4, 0)")
-    for zeros in ZEROS:
-        expected = sql.rows("SELECT id FROM t WHERE c = %s ORDER BY id", zeros)
+    for zeros in SHORT + ZEROS:
+        same = zeros
+        if is_mysql() and zeros in SHORT:
+            same = None if kind.startswith("TIMESTAMP") else 0
+        expected = sql.rows("SELECT id FROM t WHERE c = %s ORDER BY id", same)
         assert rd("t", "k", "id").rows("=", [zeros], 9) == expected, zeros
         assert rd("t", "", "id", "c").rows(">", [0], 9, 0, filters=[("F", "=", 0, zeros)]) == expected, zeros
         assert wr("t", "k", "n").modify("=", [zeros], ["+", 1], 9) == counted(len(expected))

@@ -19,7 +19,7 @@ import sys
 
 import pytest
 
-from server import cache_dir, server_env
+from server import SERVERS, cache_dir, is_mysql, server_env, server_name
 
 HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
 NODE_PACKAGE = "node-handlersocket@0.1.0"
@@ -91,8 +91,9 @@ def java_client():
 
 
 def handlersocket_source():
-    """The original's source in the server's source tree."""
-    return pathlib.Path(server_env()["ROWSOCKET_SERVER_SOURCE"]) / "plugin" / "handler_socket"
+    """The original's source in MariaDB's source tree."""
+    mariadb = SERVERS[0] if is_mysql() else server_name()
+    return pathlib.Path(server_env(mariadb)["ROWSOCKET_SERVER_SOURCE"]) / "plugin" / "handler_socket"
 
 
 def has_perl_modules():

@@ -122,6 +122,7 @@ ServerIndex& ServerSession::StateOf(const Index& index) {
 void ServerSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
+  is_offline_ = IsOffline();
   judge_.BeginTurn();
   must_flush_ = false;
   seal_ = Outcome();
@@ -144,7 +145,9 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
   const Outcome& refusal = galera_.refusal(request.is_write());
-  if (!refusal.ok()) {
+  if (is_offline_) [[unlikely]] {
+    outcome = Outcome::Fail(ErrorCode::kOffline);
+  } else if (!refusal.ok()) {
     outcome = refusal;
   } else if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
@@ -172,7 +175,9 @@ bool ServerSession::Admits(ServerIndex& index, const model::Request& request, Ou
 
 Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
   Outcome outcome;
-  if (thd_.killed())
+  if (is_offline_)
+    outcome = Outcome::Fail(ErrorCode::kOffline);
+  else if (thd_.killed())
     outcome = Outcome::Fail(ErrorCode::kKilled);
   else if (request.account != nullptr)
     Admits(StateOf(index), request, &outcome);

@@ -72,6 +72,7 @@ class ServerSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
+  bool is_offline_ = false;  ///< Nothing of the turn is served.
   bool must_flush_ = false;  ///< A request other than a relaxed write has an answer.
   Outcome seal_;             ///< The outcome of PrepareCommit.
   std::string description_;

@@ -68,7 +68,8 @@ BinaryStatus StatusOf(const model::Error& error) {
   const bool is_denied = error.code == ErrorCode::kDenied || error.code == ErrorCode::kUnauth;
   if (is_denied) return BinaryStatus::kAuthError;
   const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
-                      error.code == ErrorCode::kDeadlock || error.code == ErrorCode::kAccountRate;
+                      error.code == ErrorCode::kDeadlock || error.code == ErrorCode::kAccountRate ||
+                      error.code == ErrorCode::kOffline;
   return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
 }
 
@@ -83,6 +84,8 @@ std::string Explain(const model::Error& error) {
     case ErrorCode::kLockTables:
       return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
              "(read_only)";
+    case ErrorCode::kOffline:
+      return "the server is offline (offline_mode)";
     case ErrorCode::kOpenTable:
     case ErrorCode::kIdxnum:
     case ErrorCode::kFld:

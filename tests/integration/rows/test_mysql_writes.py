@@ -6,6 +6,7 @@ import pymysql
 import pytest
 
 import hs
+import mc
 from server import is_mysql
 
 pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own columns, indexes and refusals")
@@ -161,6 +162,27 @@ def test_a_server_that_is_read_only(server, sql, wr, variable):
         sql.run("SET GLOBAL super_read_only = 0")
         sql.run("SET GLOBAL read_only = 0")
     assert index.insert(2) == hs.OK
+
+
+def test_a_server_that_is_offline(server, sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    index = wr("t", "", "id,n")
+    client = index.client
+    stored = mc.connect(server)
+    assert index.insert(1, 1) == hs.OK and stored.set("kept", b"x") == b"STORED"
+    sql.run("SET GLOBAL offline_mode = 1")
+    try:
+        for reply in (index.insert(2, 2), index.find("=", [1]), index.modify("=", [1], ["+", 0])):
+            assert reply == hs.refused(1, "offline")
+        assert [client.request("H", asked) for asked in ("read", "write")] == [hs.refused(1, "unavailable")] * 2
+        refusal = b"SERVER_ERROR the server is offline (offline_mode)"
+        assert stored.get("kept") == stored.set("kept", b"y") == refusal
+    finally:
+        sql.run("SET GLOBAL offline_mode = 0")
+    assert index.rows("=", [1]) == [(b"1", b"1")]
+    assert client.request("H", "write") == hs.OK
+    assert stored.value("kept") == b"x"
+    assert sql.rows("SELECT * FROM t") == [(b"1", b"1")]
 
 
 def test_a_schema_that_is_read_only(sql, wr, db):

@@ -252,6 +252,8 @@ inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
 inline bool IsReadOnly() { return opt_readonly; }
+/// Whether the server serves administrators alone. MariaDB has no offline_mode.
+inline constexpr bool IsOffline() { return false; }
 inline constexpr const char* kServerName = "MariaDB";
 /// Whether the server only makes its own tables (mariadb-install-db), and serves nobody.
 inline bool OnlyMakesItsTables() { return opt_bootstrap; }

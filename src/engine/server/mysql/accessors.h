@@ -283,6 +283,8 @@ inline bool IsKilled(const THD& thd) { return thd.killed != THD::NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;
 inline bool IsReadOnly() { return opt_readonly || opt_super_readonly; }
+/// Whether the server serves administrators alone (offline_mode).
+inline bool IsOffline() { return mysqld_offline_mode(); }
 /// Whether the server shows clients another version than it has.
 inline bool ShowsOtherVersion() { return false; }
 /// Whether the server only makes its own tables (--initialize), and serves nobody.

@@ -43,7 +43,7 @@ model::Health ReadHealth() {
   constexpr std::string_view kStates[] = {"running", "running", "connecting", "stopped"};
   model::Health health;
   health.version = server_version;
-  health.reads = mysqld_server_started;
+  health.reads = mysqld_server_started && !IsOffline();
   health.writes = health.reads && !IsReadOnly();
   const SourceState source = LookAtSources();
   if (source != SourceState::kNone) {

@@ -1,8 +1,9 @@
 """Column types for the differential test: times, labels, bits and addresses."""
 
 import datetime
+import struct
 
-from kinds import Kind, V, hex_literal
+from kinds import Kind, V, hex_literal, quote
 
 
 class Date(Kind):
@@ -164,3 +165,45 @@ class Inet(Uuid):
         if self.six:
             return V(rng.choice((b"::", b"::1", b"2001:db8::%x" % rng.randrange(9), b"::ffff:1.2.3.4")))
         return V(b"10.0.%d.%d" % (rng.randrange(2), rng.randrange(256)))
+
+
+class Vector(Kind):
+    """MySQL's VECTOR: packed floats."""
+    blob, indexable, in_primary_key = True, False, False
+
+    def __init__(self):
+        super().__init__("VECTOR(3)")
+
+    def sample(self, rng):
+        size = rng.randint(1, 3)
+        return V(struct.pack(f"<{size}f", *(rng.choice((0, 1.5, -2, 3e38, 1e-45)) for _ in range(size))))
+
+    def edge(self, rng):
+        return V(rng.choice((b"", b"[1,2]x", b"\0" * 16, struct.pack("<f", float("nan")))), "junk")
+
+    def literal(self, value):
+        return hex_literal(value)
+
+    def comparand(self, name):
+        return b"HEX(%s)" % name  # SQL compares no vectors.
+
+    def compare(self, value):
+        return quote(value.hex().upper().encode())
+
+
+class Shape(Vector):
+    """A geometry: four bytes of SRID and the well-known binary form."""
+
+    def __init__(self, rng):
+        self.point = rng.random() < 0.5
+        Kind.__init__(self, "POINT" if self.point else "GEOMETRY")
+
+    def sample(self, rng):
+        def pair():
+            return struct.pack("<2d", rng.randint(-3, 3), rng.random())
+        if self.point or rng.random() < 0.5:
+            return V(struct.pack("<IBI", 0, 1, 1) + pair())
+        return V(struct.pack("<IBII", 0, 1, 2, 2) + pair() + pair())
+
+    def edge(self, rng):
+        return V(rng.choice((b"\0" * 3, struct.pack("<IBI", 0, 1, 9), self.sample(rng).data[:-1])), "junk")

@@ -1,6 +1,7 @@
 """Column types for the differential test: texts and bytes."""
 
 from kinds import Kind, V, hex_literal
+from server import is_mysql
 
 
 class Text(Kind):
@@ -13,6 +14,9 @@ class Text(Kind):
                     "nopad_bin", "uca1400_ai_ci", "uca1400_as_cs"),
         "utf8mb3": ("general_ci", "bin"), "latin1": ("swedish_ci", "bin", "general_cs"),
         "ucs2": ("general_ci",), "utf16": ("unicode_ci",), "latin2": ("general_ci",)}
+    if is_mysql():
+        COLLATIONS["utf8mb4"] = ("general_ci", "unicode_ci", "bin", "unicode_520_ci", "0900_ai_ci", "0900_as_ci",
+                                 "0900_as_cs", "0900_bin", "de_pb_0900_ai_ci", "ja_0900_as_cs_ks")
     WIDE = {"utf8mb4": "Äß日本€😀", "utf8mb3": "Äß日本€", "latin1": "Äßñ", "ucs2": "Ä日",
             "utf16": "Ä日😀", "latin2": "Äß"}
 

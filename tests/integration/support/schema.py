@@ -5,7 +5,8 @@ import dataclasses
 from columns import random_kind
 from kinds import Integer, hex_literal
 from kinds_other import Bit, Date, Datetime, Enum, Timestamp
-from kinds_text import Binary, Text
+from kinds_text import Binary, Json, Text
+from server import is_mysql
 
 
 @dataclasses.dataclass
@@ -76,6 +77,7 @@ class Table:
     indexes: list  # the first index is the primary key
     engine: str
     partition: str = ""
+    own_indexes: list = dataclasses.field(default_factory=list)  # SQL's own: definitions
 
     @property
     def ties_by_primary_key(self):
@@ -88,6 +90,7 @@ class Table:
     def ddl(self, name):
         lines = [column.ddl() for column in self.columns]
         lines += [index.ddl().encode() for index in self.indexes]
+        lines += [definition.encode() for definition in self.own_indexes]
         body = b",\n  ".join(lines)
         return (b"CREATE TABLE %s (\n  %s)\n  ENGINE=%s DEFAULT CHARSET=utf8mb4 %s"
                 % (name.encode(), body, self.engine.encode(), self.partition.encode()))
@@ -203,6 +206,22 @@ def hashed_index(rng, columns):
     return Index("h", [Part(rng.choice(fitting))], unique=True, hashed=True)
 
 
+def functional_indexes(rng, columns):
+    """Definitions of indexes over expressions, which no request names."""
+    found = []
+    for column in columns:
+        name, kind = column.name, column.kind
+        if column.auto or column.now or rng.random() > 0.25:
+            continue
+        if isinstance(kind, Integer):
+            found.append(f"{rng.choice(('', 'UNIQUE '))}KEY f_{name} (({name} * 2))")
+        elif type(kind) is Text and not kind.large:
+            found.append(f"KEY f_{name} ((CONCAT({name}, '-')), id)")
+        elif isinstance(kind, Json):
+            found.append(f"KEY f_{name} ((CAST({name}->'$' AS CHAR(8) ARRAY)))")
+    return found
+
+
 def random_table(rng):
     engine = rng.choices(("InnoDB", "Aria", "MyISAM"), (86, 7, 7))[0]
     columns, parts = primary_columns(rng)
@@ -227,9 +246,10 @@ def random_table(rng):
         indexes.append(hashed)
     for part in (part for index in indexes for part in index.parts):
         part.column.kind.controls = False
+    own_indexes = functional_indexes(rng, columns) if is_mysql() and not partitioned else []
     rng.shuffle(columns)
     columns.sort(key=lambda column: bool(column.generated))
     return Table(columns, indexes, engine,
-                 f"PARTITION BY HASH ({parts[0].column.name}) PARTITIONS 3" if partitioned else "")
+                 f"PARTITION BY HASH ({parts[0].column.name}) PARTITIONS 3" if partitioned else "", own_indexes)
 
 

@@ -66,6 +66,8 @@ def run_packaged(sql, name):
 
 
 SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
+# The number of MySQL's VECTOR, whose cells are bytes.
+pymysql.connections.TEXT_TYPES.add(242)
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
 # A table of MariaDB's sequence engine.
 SEQUENCE = re.compile(r"(?:\b\w+\.)?\bseq_(\d+)_to_(\d+)\b")

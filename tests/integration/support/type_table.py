@@ -100,12 +100,12 @@ SHAPES = [
         ("LINESTRING", ["0000000001020000000200000000000000000000000000000000000000000000000000f03f000000000000f03f",
                         "000000000101000000000000000000f03f0000000000000040"]))]
 
-VECTORS = [] if is_server_before((11, 7)) else [
+VECTORS = [] if is_server_before((11, 7)) and not is_mysql() else [
     ("VECTOR(2)", [struct.pack("<2f", *pair) for pair in ((0, 0), (1.5, -2), (3e38, -1e-45))] +
      [b"", b"\x00", b"\x00" * 9, struct.pack("<2f", float("inf"), 0)])]
 
 ALL = INTEGERS + NUMBERS + STRINGS + BINARIES + ADDRESSES + TIMES + CHOICES + SHAPES + VECTORS
-UNKEYED = ("GEOMETRY", "POINT", "LINESTRING") + (("JSON",) if is_mysql() else ())
+UNKEYED = ("GEOMETRY", "POINT", "LINESTRING") + (("JSON", "VECTOR") if is_mysql() else ())
 PREFIXED = ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "JSON", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB")
 
 

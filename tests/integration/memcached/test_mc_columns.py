@@ -36,6 +36,7 @@ def test_a_zerofill_number_in_a_key_of_several_columns(make):
     assert client.value(key) is None
 
 
+@pytest.mark.mariadb("UNIQUE over a whole TEXT")
 def test_a_key_that_cannot_be_walked_disables_its_container(make):
     """UNIQUE over TEXT is a hash, which has no order for flush_all and the purge to follow."""
     container = make(WHOLE.replace("VARBINARY(250) PRIMARY KEY", "TEXT COLLATE utf8mb4_bin NOT NULL, UNIQUE KEY u (k)"),
@@ -114,10 +115,10 @@ def test_names_with_control_characters_end_no_line(make_server):
 
 def test_the_log_is_not_filled_by_changes_of_the_mapping(make_server):
     server = make_server()
-    sql = server.sql()
+    sql = server.sql("innodb_memcache")
     sql.run("INSERT INTO innodb_memcache.containers (name, db_schema, db_table, key_columns, value_columns,"
             " unique_idx_name_on_key) SELECT CONCAT('many', seq), 'd', 'nobody', 'k', 'v', 'PRIMARY'"
-            " FROM test.seq_1_to_500")
+            " FROM seq_1_to_500")
     wait_until(lambda: "no more changes are logged for a minute" in server.log(), 10, "that there are too many")
     assert sum("container many" in line for line in server.log().splitlines()) < 110
 

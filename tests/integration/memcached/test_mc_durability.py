@@ -14,20 +14,21 @@ pytestmark = pytest.mark.ours
 
 
 COMMITTERS = 4
-COMMITTING = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Commit'"
+COMMITTING = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE IN ('Commit', 'waiting for handler commit')"
 
 
 def commit_all_the_time(server, crew, number):
     sql = server.sql()
     while not crew.stopping.is_set():
-        sql.run("REPLACE INTO test.busy VALUES (%s, UUID())", number)
+        sql.run("REPLACE INTO traffic.busy VALUES (%s, UUID())", number)
 
 
 def early_replies(server, rng, path, rounds):
     """Sets values while SQL commits: one session flushes, and another waits for the next flush. Returns the
     replies that left before the flush that covers them."""
     sql = server.sql()
-    sql.run("CREATE TABLE test.busy (id INT PRIMARY KEY, v CHAR(36))")
+    sql.run("CREATE DATABASE traffic")
+    sql.run("CREATE TABLE traffic.busy (id INT PRIMARY KEY, v CHAR(36))")
     client, promises = mc.connect(server), []
     with Crew() as crew, Trace(server, path, ["-e", SLOW_FLUSH]) as trace:
         for number in range(COMMITTERS):

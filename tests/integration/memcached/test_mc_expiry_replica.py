@@ -5,12 +5,13 @@ import pytest
 
 import mc
 from mc_tables import Container
-from server import wait_until
+from server import is_mysql, wait_until
 from test_replica import Pair
 
 pytestmark = pytest.mark.ours
 
-OPTIONS = ("--daemon-memcached-flush-all=ON", "--daemon-memcached-purge-rows-per-second=10000")
+LOGS = ("--log-bin=replica", f"--log-{'replica' if is_mysql() else 'slave'}-updates=1")
+OPTIONS = ("--binlog-format=MIXED", "--daemon-memcached-flush-all=ON", "--daemon-memcached-purge-rows-per-second=10000")
 SECONDS_AHEAD = 100  # how far the clock for expiry is set ahead
 
 
@@ -19,7 +20,7 @@ class Both:
 
     def __init__(self, make_server):
         self.pair = Pair(make_server, *OPTIONS, replica_plugin="rowsocket", replica_options=(
-            "--log-bin=replica", "--log-slave-updates=1", *OPTIONS))
+            *LOGS, *OPTIONS))
         self.sql, self.copy = self.pair.sql, self.pair.copy
         self.begun = self.of_the_replica()
         self.sql.run("CREATE DATABASE r")
@@ -54,6 +55,10 @@ class Both:
 
     def of_the_replica(self):
         """The last transaction that the replica has committed by itself."""
+        if is_mysql():
+            own = self.copy.value("SELECT @@server_uuid")
+            executed = self.copy.value("SELECT @@GLOBAL.gtid_executed").split(b",")
+            return [one.strip() for one in executed if one.strip().startswith(own)]
         return [one for one in self.copy.value("SELECT @@gtid_binlog_state").split(b",")
                 if one.split(b"-")[1] == b"2"]
 
@@ -114,7 +119,8 @@ def test_a_primary_that_gets_a_source_stops_removing(both):
     both.copy.run("RESET SLAVE ALL")
     both.sql.run("CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'nobody',"
                  f" master_port = {both.pair.replica.env['SQL_PORT']}")
-    before = both.sql.value("SELECT @@gtid_binlog_pos")
+    position = "SELECT @@GLOBAL.gtid_executed" if is_mysql() else "SELECT @@gtid_binlog_pos"
+    before = both.sql.value(position)
     both.sql.run("SET SESSION sql_log_bin = 0")
     for sql in (both.sql, both.copy):
         sql.run("INSERT INTO r.box (k, v, e) VALUES ('old', 'v', 1)")
@@ -123,7 +129,7 @@ def test_a_primary_that_gets_a_source_stops_removing(both):
         both.copy.run("INSERT INTO r.box (k, v, e) VALUES (%s, 'v', 1)", f"round{number}")
         both.await_gone(both.copy, f"round{number}")
     assert both.has(both.sql, "old")
-    assert both.sql.value("SELECT @@gtid_binlog_pos") == before
+    assert both.sql.value(position) == before
 
 
 def test_a_replica_carries_out_no_delayed_flush(both):

@@ -71,6 +71,9 @@ pymysql.connections.TEXT_TYPES.add(242)
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
 # A table of MariaDB's sequence engine.
 SEQUENCE = re.compile(r"(?:\b\w+\.)?\bseq_(\d+)_to_(\d+)\b")
+# Words of MariaDB for replication, and MySQL's.
+REPLICATION = ((re.compile(r"\b(START|STOP|RESET) SLAVE\b"), r"\1 REPLICA"),
+               (re.compile(r"\bCHANGE MASTER TO\b"), "CHANGE REPLICATION SOURCE TO"), (re.compile(r"\bmaster_"), "source_"))
 # A statement of MariaDB that is two statements in MySQL.
 REPLACED = re.compile(r"(?:\s|--.*)*CREATE OR REPLACE (DATABASE|TABLE|USER) (\S+)")
 
@@ -130,6 +133,9 @@ class Sql:
             if replaced := REPLACED.match(text):
                 self.run(f"DROP {replaced[1]} IF EXISTS {replaced[2]}")
                 text = text.replace(" OR REPLACE", "", 1)
+            if re.search(r"\b(SLAVE|MASTER)\b", text):
+                for word, own in REPLICATION:
+                    text = word.sub(own, text)
         with self.connection.cursor() as cursor:
             return cursor.execute(text)
 

@@ -1,5 +1,6 @@
 #include "engine/server/session.h"
 
+#include "engine/server/engine_error.h"
 #include "engine/server/facts.h"
 #include "engine/server/server_log.h"
 

@@ -251,6 +251,11 @@ inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd,
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
+/// Whether the error says that KILL or shutdown has ended the statement.
+inline bool IsInterruption(int number) {
+  return number == ER_QUERY_INTERRUPTED || number == ER_SERVER_SHUTDOWN || number == kInterrupted ||
+         number == ER_CONNECTION_KILLED;
+}
 inline bool IsReadOnly() { return opt_readonly; }
 /// Whether the server serves administrators alone. MariaDB has no offline_mode.
 inline constexpr bool IsOffline() { return false; }

@@ -1,6 +1,7 @@
 #include "statement.h"
 
 #include "api.h"
+#include "engine/server/engine_error.h"
 #include "galera.h"
 
 namespace rowsocket::engine::server {

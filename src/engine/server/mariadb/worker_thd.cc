@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "api.h"
+#include "engine/server/engine_error.h"
 #include "engine/server/server_log.h"
 #include "galera.h"
 
@@ -24,40 +25,6 @@ bool LayoutMatches(THD* thd) {
 }  // namespace
 
 bool ServerStopping() { return abort_loop; }
-
-model::Error EngineError(int number) {
-  switch (number) {
-    case HA_ERR_FOUND_DUPP_UNIQUE:
-    case ER_DUP_ENTRY:
-    case ER_DUP_ENTRY_WITH_KEY_NAME:
-    case ER_DUP_KEY:
-      return model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
-    case ER_LOCK_WAIT_TIMEOUT:
-    case HA_ERR_LOCK_WAIT_TIMEOUT:
-      return {model::ErrorCode::kLockWait};
-    case ER_LOCK_DEADLOCK:
-    case HA_ERR_LOCK_DEADLOCK:
-      return {model::ErrorCode::kDeadlock};
-    case HA_ERR_GENERIC:
-      return {model::ErrorCode::kInternal};
-    case ER_ROW_IS_REFERENCED:
-    case ER_ROW_IS_REFERENCED_2:
-      return model::Error::Engine(HA_ERR_ROW_IS_REFERENCED);
-    case ER_NO_REFERENCED_ROW:
-    case ER_NO_REFERENCED_ROW_2:
-      return model::Error::Engine(HA_ERR_NO_REFERENCED_ROW);
-    case ER_QUERY_INTERRUPTED:
-    case ER_CONNECTION_KILLED:
-    case ER_SERVER_SHUTDOWN:
-    case HA_ERR_ABORTED_BY_USER:
-      return model::Error{model::ErrorCode::kKilled, 0};
-    // A text that is no geometry has this number in a handler.
-    case HA_ERR_NULL_IN_SPATIAL:
-      return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
-    default:
-      return model::Error::Engine(number);
-  }
-}
 
 bool WorkerThd::Create() {
   THD* thd = new THD(next_thread_id());

@@ -282,6 +282,10 @@ inline void ForgetQueries(THD*, TABLE*) {}
 inline bool IsKilled(const THD& thd) { return thd.killed != THD::NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;
+/// Whether the error says that KILL or shutdown has ended the statement.
+inline bool IsInterruption(int number) {
+  return number == ER_QUERY_INTERRUPTED || number == ER_SERVER_SHUTDOWN || number == kInterrupted;
+}
 inline bool IsReadOnly() { return opt_readonly || opt_super_readonly; }
 /// Whether the server serves administrators alone (offline_mode).
 inline bool IsOffline() { return mysqld_offline_mode(); }

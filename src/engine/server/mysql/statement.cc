@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commit.h"
+#include "engine/server/engine_error.h"
 #include "foreign_keys.h"
 
 namespace rowsocket::engine::server {

@@ -102,8 +102,4 @@ class WorkerThd {
 /// Whether the server is shutting down, or this library is being unloaded.
 bool ServerStopping();
 
-/// The error for a number of the server or of an engine, as clients of the protocol know it (1062
-/// is 121, 1205 is 146 ...).
-model::Error EngineError(int number);
-
 }  // namespace rowsocket::engine::server

@@ -12,8 +12,8 @@
 
 #include "engine/server/cells.h"
 #include "engine/server/merge_rules.h"
+#include "engine/server/new_row.h"
 #include "engine/server/row_finder.h"
-#include "new_row.h"
 #include "statement.h"
 
 namespace rowsocket::engine::server {

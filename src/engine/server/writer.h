@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "engine/server/cells.h"
+#include "engine/server/new_row.h"
 #include "engine/server/row_finder.h"
-#include "new_row.h"
 #include "statement.h"
 
 namespace rowsocket::engine::server {

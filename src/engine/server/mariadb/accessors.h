@@ -70,6 +70,7 @@ inline void SetBlob(Field_blob& field, std::string& bytes) {
 
 /// Notes that a statement gives the column a value of its own.
 inline void MarkAsGiven(Field& field) { field.set_has_explicit_value(); }
+inline void ForgetGiven(TABLE& table) { table.reset_default_fields(); }
 inline bool WasGiven(Field& field) { return field.has_explicit_value(); }
 
 /// False for UUID, INET4, INET6 and the like, whose values are bytes that their type alone

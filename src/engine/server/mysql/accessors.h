@@ -97,6 +97,7 @@ inline void SetBlob(Field_blob& field, std::string& bytes) {
 inline void MarkAsGiven(Field& field) {
   bitmap_set_bit(&field.table->def_fields_set_during_insert, field.field_index());
 }
+inline void ForgetGiven(TABLE& table) { bitmap_clear_all(&table.def_fields_set_during_insert); }
 inline bool WasGiven(const Field& field) {
   return bitmap_is_set(&field.table->def_fields_set_during_insert, field.field_index());
 }

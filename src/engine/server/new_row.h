@@ -57,11 +57,20 @@ class NewRow {
                     std::span<const model::CellChange> changes);
 
  private:
+  // As each family of servers has it: new_row_rules.cc in its folder.
+
+  /// Marks the columns that an insert reads and writes beside those that are given, and starts.
   bool PrepareInsert(TABLE* table);
-  bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  /// Makes record[0] a row without any value given.
+  bool StartInsert(TABLE* table);
+  /// Adds to a row with the values given what the server adds, and checks the row.
   bool CompleteInsert(TABLE* table);
-  void BeginUpdate(TABLE* table);
+  /// Marks the columns that an update reads and writes beside those that are given.
+  static void MarkUpdate(TABLE* table);
   Made CompleteUpdate(TABLE* table);
+
+  bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  void BeginUpdate(TABLE* table);
   Made StoreNewValues(TABLE* table, const ServerIndex& index, const model::Find& find);
   bool StoreExactly(Field* field, const model::Value& value);
 

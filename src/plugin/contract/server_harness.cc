@@ -30,6 +30,7 @@ const std::map<NotMergeable, TableDefinition>& Definitions() {
   static const std::map<NotMergeable, TableDefinition> definitions = [] {
     std::map<NotMergeable, TableDefinition> all = {
         {NotMergeable::kNone, {}},
+        {NotMergeable::kTable, {"", "PARTITION BY HASH(id) PARTITIONS 3"}},
         {NotMergeable::kTrigger, {}},
         {NotMergeable::kUniqueKey, {", UNIQUE (v)", ""}},
         {NotMergeable::kForeignKey, {", FOREIGN KEY (v) REFERENCES contract.parent (v)", ""}},

@@ -12,7 +12,6 @@ inline constexpr char kStatusTable[] = "information_schema.GLOBAL_STATUS";
 /// The kinds of tables that this server has and another does not.
 inline std::map<NotMergeable, TableDefinition> OwnTables() {
   return {{NotMergeable::kEngine, {"", "ENGINE=MyISAM"}},
-          {NotMergeable::kTable, {"", "PARTITION BY HASH(id) PARTITIONS 3"}},
           {NotMergeable::kVersioned, {"", "WITH SYSTEM VERSIONING"}}};
 }
 

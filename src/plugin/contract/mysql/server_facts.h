@@ -11,7 +11,7 @@ namespace rowsocket::engine::contract {
 inline constexpr char kStatusTable[] = "performance_schema.global_status";
 
 /// The kinds of tables that this server has and another does not. None: the library serves InnoDB's
-/// tables alone here and no partitioned ones, and MySQL has no system versioning.
+/// tables alone here, and MySQL has no system versioning.
 inline std::map<NotMergeable, TableDefinition> OwnTables() { return {}; }
 
 }  // namespace rowsocket::engine::contract

@@ -3,20 +3,17 @@ nothing else."""
 
 import collections
 import contextlib
-import os
-import signal
 import threading
 import time
-import uuid
 
 import pytest
 
 import hs
-from haproxy import free_port
-from server import Server, is_mysql, wait_until
+from server import is_mysql, wait_until
 
 pytestmark = pytest.mark.skipif(not is_mysql(), reason="group replication is MySQL's")
 
+KIND = "group"
 MEMBERS = 3
 CLIENTS = 12
 PLAY_S = 4.0
@@ -26,71 +23,37 @@ ROWS = 40
 LOST = hs.refused(1, 149)
 
 
-class Group:
-    """Servers on loopback that are one group. Its traffic is plain, as nothing leaves this machine."""
+def online(member):
+    with contextlib.closing(member.sql()) as sql:
+        return int(sql.value("SELECT COUNT(*) FROM performance_schema.replication_group_members"
+                             " WHERE member_state = 'ONLINE'"))
 
-    def __init__(self):
-        name, ports = str(uuid.uuid4()), [free_port() for _ in range(MEMBERS)]
-        seeds = ",".join(f"127.0.0.1:{port}" for port in ports)
-        self.members = [Server("rowsocket", [
-            f"--server-id={number}", "--log-bin=bin", "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
-            "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so",
-            f"--loose-group-replication-group-name={name}", "--loose-group-replication-start-on-boot=OFF",
-            f"--loose-group-replication-local-address=127.0.0.1:{port}",
-            f"--loose-group-replication-group-seeds={seeds}",
-            "--loose-group-replication-single-primary-mode=OFF", "--loose-group-replication-ssl-mode=DISABLED",
-            "--loose-group-replication-recovery-get-public-key=ON"]) for number, port in enumerate(ports, 1)]
 
-    def start(self):
-        for number, member in enumerate(self.members):
-            member.start()
-            sql = member.sql()
-            for statement in (
-                    "SET SQL_LOG_BIN = 0", "CREATE USER recovery@'%' IDENTIFIED BY 'recovery'",
-                    "GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.*"
-                    " TO recovery@'%'", "SET SQL_LOG_BIN = 1", "RESET BINARY LOGS AND GTIDS",
-                    "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'recovery', SOURCE_PASSWORD = 'recovery'"
-                    " FOR CHANNEL 'group_replication_recovery'",
-                    f"SET GLOBAL group_replication_bootstrap_group = {'OFF' if number else 'ON'}",
-                    "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF"):
-                sql.run(statement)
-            wait_until(lambda: self.online(member) == number + 1, 60, f"member {number + 1} is online")
+def rows_of(member):
+    with contextlib.closing(member.sql()) as sql:
+        return tuple(sql.rows("SELECT * FROM shop.stock ORDER BY id"))
 
-    @staticmethod
-    def online(member):
-        with contextlib.closing(member.sql()) as sql:
-            return int(sql.value("SELECT COUNT(*) FROM performance_schema.replication_group_members"
-                                 " WHERE member_state = 'ONLINE'"))
 
-    @staticmethod
-    def rows(member):
-        with contextlib.closing(member.sql()) as sql:
-            return tuple(sql.rows("SELECT * FROM shop.stock ORDER BY id"))
-
-    def stop(self):
-        for member in self.members:
-            member.kill()
-
-    def equal_rows(self):
-        """The rows of the table, when all living members have the same ones."""
-        seen = {self.rows(member) for member in self.members if member.running}
-        return seen.pop() if len(seen) == 1 else None
+def equal_rows(group):
+    """The rows of the table, when all living members have the same ones."""
+    seen = {rows_of(member) for member in group.nodes if member.alive()}
+    return seen.pop() if len(seen) == 1 else None
 
 
 @pytest.fixture(scope="module")
-def group():
-    made = Group()
-    try:
-        made.start()
-        sql = made.members[0].sql()
-        sql.run("CREATE DATABASE shop")
-        sql.run("CREATE TABLE shop.stock (id INT PRIMARY KEY, stock BIGINT NOT NULL)")
-        sql.run(f"INSERT INTO shop.stock SELECT seq, {STOCK} FROM seq_1_to_{ROWS}")
-        wait_until(lambda: all(member.sql().rows("SHOW DATABASES LIKE 'shop'") for member in made.members), 30)
-        wait_until(made.equal_rows, 30, "the rows of all members are equal")
-        yield made
-    finally:
-        made.stop()
+def shop(shared_cluster):
+    sql = shared_cluster[1].sql()
+    sql.run("CREATE DATABASE shop")
+    sql.run("CREATE TABLE shop.stock (id INT PRIMARY KEY, stock BIGINT NOT NULL)")
+    sql.run(f"INSERT INTO shop.stock SELECT seq, {STOCK} FROM seq_1_to_{ROWS}")
+    wait_until(lambda: all(node.sql().rows("SHOW DATABASES LIKE 'shop'") for node in shared_cluster.nodes), 30)
+    wait_until(lambda: all(node.sql().rows("SHOW TABLES FROM shop") for node in shared_cluster.nodes), 30)
+
+
+@pytest.fixture
+def group(cluster, shop):
+    wait_until(lambda: equal_rows(cluster), 30, "the rows of all members are equal")
+    return cluster
 
 
 class Play:
@@ -135,19 +98,19 @@ def taken(rows):
 @pytest.mark.parametrize("rows", (1, ROWS))
 @pytest.mark.parametrize("writers", (1, MEMBERS))
 def test_each_change_is_on_every_member_once(group, writers, rows):
-    before = taken(wait_until(group.equal_rows, 30))
-    play = Play(group.members[:writers], lambda number, at: 1 + (7 * number + at) % rows)
+    before = taken(wait_until(lambda: equal_rows(group), 30))
+    play = Play(group.nodes[:writers], lambda number, at: 1 + (7 * number + at) % rows)
     acknowledged = play.end()
     assert acknowledged > 100
-    after = taken(wait_until(group.equal_rows, 60, "the rows of all members are equal"))
+    after = taken(wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal"))
     assert (after - before, play.without_answer) == (acknowledged, 0)
 
 
 def test_sql_of_another_member_comes_between(group):
     """Certification decides between their change and ours, whichever comes first."""
-    before = taken(wait_until(group.equal_rows, 30))
-    play = Play(group.members[:1], lambda number, at: 1)
-    theirs, sql = 0, group.members[1].sql()
+    before = taken(wait_until(lambda: equal_rows(group), 30))
+    play = Play(group.nodes[:1], lambda number, at: 1)
+    theirs, sql = 0, group[2].sql()
     # Beside so many changes of one row SQL may lose each time; behind them it gets through.
     while time.monotonic() < play.until or not theirs:
         try:
@@ -156,13 +119,13 @@ def test_sql_of_another_member_comes_between(group):
             assert error.args[0] in (1180, 1213, 3101), error
     acknowledged = play.end()
     assert acknowledged > 100
-    after = taken(wait_until(group.equal_rows, 60, "the rows of all members are equal"))
+    after = taken(wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal"))
     assert after - before == acknowledged + theirs
 
 
 def test_a_table_without_a_primary_key_is_refused_alone(group):
     """The group's check looks at all tables that a session has open."""
-    member = group.members[0]
+    member = group[1]
     sql = member.sql()
     sql.run("CREATE TABLE shop.log (a INT NOT NULL, KEY (a))")
     with member.hs_wr() as client:
@@ -177,13 +140,37 @@ def test_a_table_without_a_primary_key_is_refused_alone(group):
 
 
 def test_a_killed_member_loses_nothing_acknowledged(group):
-    before = taken(wait_until(group.equal_rows, 30))
-    play = Play(group.members, lambda number, at: 1)
+    before = taken(wait_until(lambda: equal_rows(group), 30))
+    play = Play(group.nodes, lambda number, at: 1)
     wait_until(lambda: play.rounds > 20, 30, "clients take from the row")
-    victim = group.members[-1]
-    os.kill(victim.pid, signal.SIGKILL)
+    victim = group[MEMBERS]
     victim.kill()
     acknowledged = play.end()
-    wait_until(lambda: Group.online(group.members[0]) == MEMBERS - 1, 60, "the group goes on without it")
-    after = taken(wait_until(group.equal_rows, 60, "the rows of the others are equal"))
+    wait_until(lambda: online(group[1]) == MEMBERS - 1, 60, "the group goes on without it")
+    after = taken(wait_until(lambda: equal_rows(group), 60, "the rows of the others are equal"))
     assert acknowledged <= after - before <= acknowledged + play.without_answer
+    victim.rejoin()
+    wait_until(lambda: equal_rows(group), 60, "the member has caught up")
+    assert online(group[1]) == MEMBERS
+
+
+def test_a_member_that_has_left_takes_no_writes(group):
+    member = group[2]
+    with member.hs_wr() as client:
+        assert client.open_index(0, "shop", "stock", "PRIMARY", "stock") == hs.OK
+        member.isolate()
+        assert client.request(0, "=", 1, 3, 1, 0, "-", 1) == hs.refused(1, "lock_tables")
+        assert client.find(0, "=", [3]).code == 0
+        member.reconnect()
+        assert client.request(0, "=", 1, 3, 1, 0, "-", 1) == hs.counted(1)
+    wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal")
+
+
+def test_a_group_that_was_stopped_begins_again(group):
+    before = equal_rows(group)
+    for node in group.nodes:
+        node.close_clients()
+    group.run("stop")
+    group.start()
+    assert online(group[1]) == MEMBERS
+    assert equal_rows(group) == before

@@ -267,3 +267,14 @@ def test_years_beside_numbers_that_no_year_is(sql, hs_rd, db, desc):
         for op, turned in (("<", ">"), ("<=", ">="), (">", "<"), (">=", "<="), ("=", "=")):
             expected = sql.rows(f"SELECT id FROM t WHERE y {turned if desc else op} {value}")
             assert sorted(index.rows(op, [value], 9)) == sorted(expected), (op, value)
+
+
+@pytest.mark.bundled_wrong(9)
+def test_a_text_that_only_begins_with_a_time_is_equal_to_none(sql, wr):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TIME, KEY kx (x))")
+    sql.run("INSERT INTO t VALUES (1, '00:00:05'), (2, '00:00:00'), (3, '10:11:12')")
+    for text in ("5x", "0x10", "10:11:12x", "2024-02-29 10:11:12x"):
+        assert wr("t", "kx", "id").rows("=", [text], 9) == [], text
+        assert wr("t", "", "id", "x").rows(">=", [0], 9, 0, filters=[("F", "=", 0, text)]) == []
+        assert wr("t", "kx", "id").delete("=", [text], 9) == counted(0)
+    assert wr("t", "kx", "id").rows("=", ["10:11:12"], 9) == [(b"3",)]

@@ -13,6 +13,8 @@ TimeText ReadTime(THD* thd, std::string_view text, bool is_duration) {
     read.is_none = failed || time.time_type == MYSQL_TIMESTAMP_ERROR;
     if (read.is_none) time = MYSQL_TIME{};
     read.packed = Time_val::strip_date(time).for_comparison();
+    // A text that only begins with a time (5x) has that time's place in the order.
+    read.is_none = read.is_none || (status.warnings & MYSQL_TIME_WARN_TRUNCATED) != 0;
     return read;
   }
   const my_time_flags_t flags = Field_temporal::temporal_flags(thd->variables.sql_mode);

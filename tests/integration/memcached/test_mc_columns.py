@@ -123,6 +123,7 @@ def test_the_log_is_not_filled_by_changes_of_the_mapping(make_server):
     assert sum("container many" in line for line in server.log().splitlines()) < 110
 
 
+@pytest.mark.mariadb("tcmalloc, which MySQL is linked with, keeps what is freed")
 def test_a_large_value_leaves_no_memory_taken(make_server):
     """gat and gets of joined columns copy the value; the memory of the copy is given back."""
     server = make_server(options=["--max-allowed-packet=128M"])

@@ -5,11 +5,12 @@ import uuid
 import pytest
 
 import hs
-from server import is_server_before
+from server import is_mysql, is_server_before
 
-pytestmark = pytest.mark.skipif(is_server_before((11, 7)), reason="there is no UUID_v7() before 11.7")
+pytestmark = pytest.mark.skipif(is_server_before((11, 7)) and not is_mysql(), reason="there is no UUID_v7() before 11.7")
 
 
+@pytest.mark.mariadb("the type UUID")
 def test_generated_uuids(sql, wr, rd):
     sql.run("CREATE TABLE u (id INT PRIMARY KEY, v4 UUID DEFAULT UUID_v4(), v7 UUID DEFAULT UUID_v7(),"
             " a INET4 DEFAULT '192.0.2.1', j JSON DEFAULT '{}', UNIQUE (v7))")
@@ -27,9 +28,9 @@ def test_generated_uuids(sql, wr, rd):
 
 
 def test_the_default_collation_of_new_tables(server, sql, wr, rd):
-    """uca1400 is the server's own choice where none is named."""
-    sql.run("CREATE TABLE c (id INT PRIMARY KEY, x VARCHAR(20), KEY (x)) CHARACTER SET utf8mb4"
-            " COLLATE utf8mb4_uca1400_ai_ci")
+    """The server's own choice where none is named."""
+    collation = "utf8mb4_0900_ai_ci" if is_mysql() else "utf8mb4_uca1400_ai_ci"
+    sql.run(f"CREATE TABLE c (id INT PRIMARY KEY, x VARCHAR(20), KEY (x)) CHARACTER SET utf8mb4 COLLATE {collation}")
     index = wr("c", "", "id,x")
     for key, text in enumerate(["Äpfel", "apfel", "APFEL", "Zebra", "straße", "strasse", "", "日本"]):
         assert index.insert(key, text) == hs.OK

@@ -17,6 +17,14 @@ struct Gtid {
   uint64_t number = 0;
 };
 
+/// Transactions of one source, as MySQL writes them: uuid:first-last, or uuid:tag:first-last.
+struct GtidRange {
+  std::string_view uuid;
+  std::string_view tag;
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
 struct Health {
   enum class Role : uint8_t {
     kPrimary,  ///< Copies no other server's changes.

@@ -75,8 +75,10 @@ inline constexpr size_t kShortLineBytes = 4096;
 /// the longest pause before one of these runs.
 inline constexpr int64_t kConflictRetryMsMax = 5000;
 inline constexpr int64_t kConflictPauseMsMax = 20;
-/// Transactions of a position that a client asks about, one for each replication domain.
+/// Transactions of a position that a client asks about: one for each replication domain of MariaDB,
+/// or ranges of MySQL's. Bytes of a MySQL transaction's tag (mysql::gtid::tag_max_length).
 inline constexpr size_t kGtidsMax = 64;
+inline constexpr size_t kGtidTagBytesMax = 32;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.

@@ -252,8 +252,12 @@ void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, It
 
 bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
   if (ask.check == Check::kAt) {
-    return settings_.has_executed &&
-           std::all_of(ask.gtids.begin(), ask.gtids.end(), settings_.has_executed);
+    const auto all = [](const auto& items, const auto& has_executed) {
+      return items.empty() ||
+             (has_executed && std::all_of(items.begin(), items.end(), has_executed));
+    };
+    return all(ask.gtids, settings_.has_executed) &&
+           all(ask.gtid_ranges, settings_.has_executed_range);
   }
   const model::Health health = settings_.health ? settings_.health() : model::Health();
   if (ask.check == Check::kWrite) return health.writes;

@@ -31,8 +31,9 @@ struct HandlerSocketSettings {
   std::function<model::Health()> health;
   /// The position up to which the server has logged transactions. Null: none.
   std::function<std::string()> position;
-  /// Whether the server has executed a transaction. Null: none.
+  /// Whether the server has executed a transaction of MariaDB's, or a range of MySQL's. Null: none.
   std::function<bool(const model::Gtid&)> has_executed;
+  std::function<bool(const model::GtidRange&)> has_executed_range;
   model::Limits limits;
 };
 

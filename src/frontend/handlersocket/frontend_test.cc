@@ -264,7 +264,15 @@ TEST_F(HandlerSocketTest, PositionSaysWhichTransactionsTheServerHas) {
   settings_.has_executed = [](const model::Gtid& gtid) {
     return gtid.domain == 0 ? gtid.number <= 20 : gtid.domain == 3 && gtid.number <= 9;
   };
+  settings_.has_executed_range = [](const model::GtidRange& range) {
+    return range.tag.empty() && range.last <= 7;
+  };
   Connect();
+  const std::string at = "H\tat\t3e11fa47-71ca-11e1-9e33-c80aa9429562:";
+  EXPECT_EQ("0\t1", Ask(at + "1-7\n"));
+  EXPECT_EQ("0\t1", Ask(at + "1-2:5\n"));
+  EXPECT_EQ("1\t1\tunavailable", Ask(at + "1-2:8\n"));
+  EXPECT_EQ("1\t1\tunavailable", Ask(at + "1:tag:1\n"));
   ExpectReplies({{"H\tposition\n", "0\t1\t0-1-20,3-2-9"},
                  {"H\tat\t0-1-20\n", "0\t1"},
                  {"H\tat\t0-1-20,3-2-9\n", "0\t1"},

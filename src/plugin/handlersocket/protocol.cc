@@ -79,6 +79,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   frontend->health = engine::server::ReadHealth;
   frontend->position = engine::server::BinlogPosition;
   frontend->has_executed = engine::server::HasExecuted;
+  frontend->has_executed_range = engine::server::HasExecutedRange;
   frontend->accounts = variables_.accounts;
   if (!frontend->secret.Set(mode.secret)) {
     *error = std::string(mode.secret_variable) + " is longer than " +

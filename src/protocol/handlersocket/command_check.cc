@@ -178,6 +178,12 @@ std::string HealthToLine(const AskHealth& ask) {
     line += std::to_string(gtid.domain) + '-' + std::to_string(gtid.server) + '-' +
             std::to_string(gtid.number);
   }
+  for (size_t i = 0; i < ask.gtid_ranges.size(); ++i) {
+    const model::GtidRange& range = ask.gtid_ranges[i];
+    line.append(i == 0 ? "\t" : ",").append(range.uuid);
+    if (!range.tag.empty()) line.append(":").append(range.tag);
+    line += ':' + std::to_string(range.first) + '-' + std::to_string(range.last);
+  }
   return line;
 }
 

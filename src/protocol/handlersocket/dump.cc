@@ -40,6 +40,12 @@ std::string DumpOne(const model::Gtid& gtid) {
          std::to_string(gtid.number);
 }
 
+std::string DumpOne(const model::GtidRange& range) {
+  std::string text(range.uuid);
+  if (!range.tag.empty()) text.append(":").append(range.tag);
+  return text + ':' + std::to_string(range.first) + '-' + std::to_string(range.last);
+}
+
 template <typename T>
 std::string List(std::span<const T> items, const char* separator = ",") {
   std::string list = "[";
@@ -75,7 +81,7 @@ std::string DumpHealth(const AskHealth& ask) {
     case AskHealth::Check::kPosition:
       return "position";
     case AskHealth::Check::kAt:
-      return "at " + List(ask.gtids);
+      return "at " + (ask.gtid_ranges.empty() ? List(ask.gtids) : List(ask.gtid_ranges));
   }
   return "?";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "protocol/handlersocket/gtids.h"
 #include "protocol/handlersocket/tokens.h"
 
 namespace rowsocket::handlersocket {
@@ -51,19 +52,6 @@ std::optional<Modification> ParseModification(char byte) {
   }
 }
 
-/// `domain-server-number`.
-std::optional<model::Gtid> ParseGtid(std::string_view text) {
-  const size_t first = std::min(text.find('-'), text.size());
-  const size_t second = std::min(text.find('-', first + 1), text.size());
-  if (second == text.size()) return std::nullopt;
-  const std::optional<uint64_t> domain = ParseNumber(text.substr(0, first));
-  const std::optional<uint64_t> server = ParseNumber(text.substr(first + 1, second - first - 1));
-  const std::optional<uint64_t> number = ParseNumber(text.substr(second + 1));
-  constexpr uint64_t kIdMax = std::numeric_limits<uint32_t>::max();
-  if (!domain || !server || !number || *domain > kIdMax || *server > kIdMax) return std::nullopt;
-  return model::Gtid{static_cast<uint32_t>(*domain), static_cast<uint32_t>(*server), *number};
-}
-
 class LineParser {
  public:
   LineParser(std::string_view line, const model::Limits& limits, base::Arena& arena,
@@ -100,7 +88,6 @@ class LineParser {
   void TakeIndexId(std::optional<uint64_t> id);
   std::string_view NextName();
   std::span<const std::string_view> NextNames();
-  std::span<const model::Gtid> NextGtids();
   uint64_t NextNumber();
   uint64_t NextCount(ErrorCode if_zero);
   std::span<const Value> NextValues(uint64_t given, uint64_t kept_max);
@@ -153,7 +140,8 @@ void LineParser::ParseHealth() {
     ask.check = AskHealth::Check::kPosition;
   } else if (check == "at") {
     ask.check = AskHealth::Check::kAt;
-    ask.gtids = NextGtids();
+    const ErrorCode error = ParseGtids(tokens_.NextOrEmpty(), arena_, &ask);
+    if (error != ErrorCode::kNone) AddError(error);
   } else if (!check.empty()) {
     AddError(ErrorCode::kOp);
   }
@@ -276,28 +264,6 @@ std::span<const std::string_view> LineParser::NextNames() {
     begin = end + 1;
   }
   return names;
-}
-
-/// The ids of transactions of the next token, with commas between.
-std::span<const model::Gtid> LineParser::NextGtids() {
-  std::string_view list = tokens_.NextOrEmpty();
-  const size_t count = 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
-  if (count > model::kGtidsMax) {
-    AddError(ErrorCode::kValuesCount);
-    return {};
-  }
-  const std::span<model::Gtid> gtids = arena_.Allocate<model::Gtid>(count);
-  for (model::Gtid& gtid : gtids) {
-    const size_t end = std::min(list.find(','), list.size());
-    const std::optional<model::Gtid> parsed = ParseGtid(list.substr(0, end));
-    if (!parsed) {
-      AddError(ErrorCode::kNumber);
-      return {};
-    }
-    gtid = *parsed;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return gtids;
 }
 
 /// The number of the next token; 0 when the line has ended.

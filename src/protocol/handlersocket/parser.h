@@ -49,11 +49,12 @@ struct AskHealth {
     kRead,
     kWrite,
     kPosition,  ///< No check: answer the position in the binary log.
-    kAt,        ///< Whether it has executed `gtids`.
+    kAt,        ///< Whether it has executed `gtids`, or `gtid_ranges`.
   };
   Check check = Check::kTell;
   std::optional<uint64_t> lag_max_s;
   std::span<const model::Gtid> gtids;
+  std::span<const model::GtidRange> gtid_ranges;
 };
 
 /// One parsed line.

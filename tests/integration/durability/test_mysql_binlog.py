@@ -4,7 +4,7 @@ import pytest
 
 import hs
 from load import Crew
-from server import is_mysql
+from server import is_mysql, wait_until
 from test_replica import Pair
 
 pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's events and positions")
@@ -86,6 +86,53 @@ def test_a_change_that_the_log_has_no_room_for_is_refused(make_server):
     assert events(sql, *start) == []
     assert sql.rows("SELECT n, bl FROM b.t") == [(b"1", b"small")]
     assert index.insert(3, b"still").code == 0
+
+
+def test_a_client_asks_a_replica_for_its_own_write(make_server):
+    """H position behind a write names it, and H at tells when the replica shows it."""
+    pair = Pair(make_server)
+    pair.sql.run("CREATE DATABASE b")
+    pair.sql.run("CREATE TABLE b.t (id INT PRIMARY KEY)")
+    pair.catch_up()
+    pair.copy.run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")
+    primary = pair.primary.hs_wr()
+    index = primary.opened("b", "t", "", "id")
+
+    def position_of(client):
+        code, count, position = client.request("H", "position")
+        assert (code, count) == (b"0", b"1")
+        return position
+
+    pair.copy.run("STOP REPLICA SQL_THREAD")
+    before = position_of(primary)
+    assert index.insert(1) == hs.OK
+    after = position_of(primary)
+    assert after == pair.sql.value("SELECT @@GLOBAL.gtid_executed").replace(b"\n", b"")
+    assert pair.sql.value("SELECT GTID_SUBTRACT(%s, %s)", after, before).count(b":") == 1
+    replica = pair.replica.hs_rd()
+    assert replica.request("H", "at", after) == hs.refused(1, "unavailable")
+    assert primary.request("H", "at", after) == primary.request("H", "at", before) == hs.OK
+    pair.copy.run("START REPLICA SQL_THREAD")
+    wait_until(lambda: replica.request("H", "at", after) == hs.OK, 60, "the replica has executed the insert")
+    assert replica.opened("b", "t", "", "id").rows("=", [1]) == [(b"1",)]
+    # Tags, holes between numbers, and another source.
+    source, last = after.decode().rsplit(":", 1)
+    last = int(last.split("-")[-1])
+    for number in (last + 2, last + 3):
+        pair.sql.run(f"SET gtid_next = '{source}:{number}'")
+        pair.sql.run("COMMIT")
+    other = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+    pair.sql.run(f"SET gtid_next = '{other}:some_tag:5'")
+    pair.sql.run("COMMIT")
+    pair.sql.run("SET gtid_next = 'AUTOMATIC'")
+    for asked, has in ((f"{source}:{last + 1}", False), (f"{source}:1-{last}:{last + 2}-{last + 3}", True),
+                       (f"{source}:1-{last + 3}", False), (f"{other}:5", False), (f"{other}:some_tag:5", True),
+                       (f"{other}:Some_Tag:5,{source}:1", True), (f"{other.upper()}:some_tag:5-6", False),
+                       ("0-1-1", False)):
+        assert primary.request("H", "at", asked) == (hs.OK if has else hs.refused(1, "unavailable")), asked
+    everything = position_of(primary)
+    assert everything == pair.sql.value("SELECT @@GLOBAL.gtid_executed").replace(b"\n", b"")
+    assert primary.request("H", "at", everything) == hs.OK
 
 
 def test_workers_beside_sql_on_few_rows(make_server):

@@ -34,5 +34,7 @@ std::string BinlogPosition();
 
 /// Whether this server has executed the transaction, or a later one of its domain.
 bool HasExecuted(const model::Gtid& gtid);
+/// Transactions with a UUID are MySQL's.
+inline bool HasExecutedRange(const model::GtidRange&) { return false; }
 
 }  // namespace rowsocket::engine::server

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "api.h"
+#include "sql/rpl_gtid.h"
 #include "sql/rpl_replica.h"
 
 namespace rowsocket::engine::server {
@@ -52,6 +53,42 @@ model::Health ReadHealth() {
     health.lag_s = std::nullopt;
   }
   return health;
+}
+
+// SQL's @@gtid_executed takes the same lock, which commits share for moments.
+std::string BinlogPosition() {
+  if (!mysqld_server_started) return {};
+  global_tsid_lock->wrlock();
+  const Gtid_set* const executed = gtid_state->get_executed_gtids();
+  std::string text(executed->get_string_length(), '\0');
+  text.resize(executed->to_string(text.data()));
+  global_tsid_lock->unlock();
+  std::erase(text, '\n');
+  return text;
+}
+
+// A transaction is in the set of the executed ones when it is visible.
+bool HasExecutedRange(const model::GtidRange& range) {
+  if (!mysqld_server_started) return false;
+  std::string source(range.uuid);
+  if (!range.tag.empty()) source.append(":").append(range.tag);
+  mysql::gtid::Tsid tsid;
+  if (tsid.from_cstring(source.c_str()) != source.size()) return false;
+  bool has_executed = false;
+  global_tsid_lock->rdlock();
+  const Gtid_set* const executed = gtid_state->get_executed_gtids();
+  const rpl_sidno number = global_tsid_map->tsid_to_sidno(tsid);
+  if (number > 0 && number <= executed->get_max_sidno()) {
+    gtid_state->lock_sidno(number);
+    Gtid_set::Const_interval_iterator each(executed, number);
+    for (; each.get() != nullptr && !has_executed; each.next()) {
+      has_executed = static_cast<uint64_t>(each.get()->start) <= range.first &&
+                     range.last < static_cast<uint64_t>(each.get()->end);
+    }
+    gtid_state->unlock_sidno(number);
+  }
+  global_tsid_lock->unlock();
+  return has_executed;
 }
 
 }  // namespace rowsocket::engine::server

@@ -21,8 +21,13 @@ inline bool HoldsClusterOrder() { return false; }
 /// What the server says of itself, from its memory alone. How far a replica is behind is unknown.
 model::Health ReadHealth();
 
-/// Positions are MariaDB's, of domain, server and number, which MySQL's transactions do not have.
-inline std::string BinlogPosition() { return {}; }
+/// The transactions that this server has executed, as @@gtid_executed without line breaks. Empty
+/// where there is none.
+std::string BinlogPosition();
+
+/// Transactions with a domain are MariaDB's.
 inline bool HasExecuted(const model::Gtid&) { return false; }
+/// Whether this server has executed all transactions of the range.
+bool HasExecutedRange(const model::GtidRange& range);
 
 }  // namespace rowsocket::engine::server

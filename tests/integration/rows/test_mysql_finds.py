@@ -98,6 +98,37 @@ def test_tables_and_views_that_are_not_served_have_errors_of_their_own(sql, hs_r
         assert hs_rd.open_index(1, schema, table, "0", "host").error == "systemtable"
 
 
+def test_indexes_without_an_order_of_rows_are_refused(sql, hs_rd, rd, db):
+    """A row stands in a multi-valued index once for each value of its array."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, j JSON, b VARCHAR(20), p POINT NOT NULL SRID 0, n INT,"
+            " KEY many ((CAST(j->'$.n' AS SIGNED ARRAY))), KEY mixed (n, (CAST(j->'$.n' AS SIGNED ARRAY))),"
+            " FULLTEXT KEY words (b), SPATIAL KEY places (p), KEY plain (n))")
+    sql.run("INSERT INTO t VALUES (1, '{\"n\": [3, 4, 3]}', 'a word', POINT(1, 2), 5)")
+    for name in ("many", "mixed", "words", "places"):
+        assert hs_rd.open_index(1, db, "t", name, "id") == hs.refused(2, "idxnum"), name
+    assert rd("t", "plain", "id,b").rows("=", [5]) == [(b"1", b"a word")]
+
+
+@pytest.mark.parametrize("op", ["=", "<", "<=", ">", ">="])
+def test_functional_indexes_and_descending_parts(sql, rd, op):
+    """Behind a key is behind it in the order of the index: in a descending part these are smaller values."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20), KEY sums ((a * 2 - id)), KEY upper ((UPPER(b)), a),"
+            " KEY down (a DESC), KEY mixed (a DESC, b), KEY front (b (2) DESC))")
+    sql.run("INSERT INTO t SELECT seq, MOD(seq * 5, 7), CONCAT(CHAR(97 + MOD(seq, 3)), MOD(seq, 11)) FROM seq_1_to_40")
+    sql.run("INSERT INTO t VALUES (50, NULL, NULL)")
+    back = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}[op]
+    up, down = ("DESC", "ASC") if "<" in op else ("ASC", "DESC")
+    for index, key, where, order in (
+            ("sums", 0, f"a * 2 - id {op} 0", f"a * 2 - id {up}, id {up}"),
+            ("upper", "B4", f"UPPER(b) {op} 'B4'", f"UPPER(b) {up}, a {up}, id {up}"),
+            ("down", 3, f"a {back} 3", f"a {down}, id {up}"),
+            ("mixed", 3, f"a {back} 3", f"a {down}, b {up}, id {up}"),
+            ("front", "b1", f"b {back} 'b1'", f"LEFT(b, 2) {down}, id {up}")):
+        null = " OR a IS NULL" if " < " in where or " <= " in where else ""
+        assert rd("t", index, "id").rows(op, [key], 99) == sql.rows(
+            f"SELECT id FROM t USE INDEX () WHERE {where}{null} ORDER BY {order}"), index
+
+
 def test_an_open_index_does_not_delay_ddl(sql, rd):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT)")
     sql.run("INSERT INTO t VALUES (1, 1)")

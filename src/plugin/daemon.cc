@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/server/login.h"
 #include "engine/server/server_log.h"
 #include "exec/commit_board.h"
-#include "login.h"
 #include "plugin/host.h"
 #include "replication.h"
 

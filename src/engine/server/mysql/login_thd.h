@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api.h"
+#include "sql/derror.h"
 #include "sql/protocol_classic.h"
 
 namespace rowsocket::engine::server {
@@ -30,9 +31,9 @@ class LoginThd {
   THD* get() const { return thd_; }
 
   /// Lets the server speak with a client through the Vio, which outlives this object. False where
-  /// memory ran out.
+  /// memory ran out, also for the Vio.
   bool SpeakThrough(Vio* vio) {
-    has_net_ = !thd_->get_protocol_classic()->init_net(vio);
+    has_net_ = vio != nullptr && !thd_->get_protocol_classic()->init_net(vio);
     return has_net_;
   }
 

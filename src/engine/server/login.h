@@ -2,8 +2,8 @@
 // plugins, for a THD that lives as long as the check.
 //
 // Flow:    Check: a THD, the client's address (which may ask a name server), the account that SQL
-//          would choose, acl_authenticate, the event for audit plugins
-//          End: the account's count of connections, the event for audit plugins
+//          would choose, acl_authenticate, the event for plugins
+//          End: the account's count of connections, in MariaDB the event for audit plugins
 // Threads: those of the login desk. Errors: the reason of a failure goes into the server's log.
 #pragma once
 
@@ -18,6 +18,9 @@
 class THD;
 
 namespace rowsocket::engine::server {
+
+class LoginVio;
+struct LoggedIn;
 
 /// Empty: logins are checked.
 inline std::string WhyNoLogins() { return {}; }
@@ -42,11 +45,11 @@ class ServerLogins final : public LoginChecker {
   };
 
   Verdict Try(const LoginAttempt& attempt, Login* login);
-  std::vector<Candidate> Candidates(const THD* thd, const std::string& user);
+  Verdict Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt, Login* login);
+  std::vector<Candidate> Candidates(THD* thd, const std::string& user);
   /// Null where the account that the server has chosen is not what it was.
-  std::shared_ptr<const model::Account> Use(const THD* thd,
+  std::shared_ptr<const model::Account> Use(const LoggedIn& account,
                                             const std::vector<Candidate>& candidates);
-  Verdict Decide(THD* thd, const LoginAttempt& attempt, Login* login);
 
   AccountWatch watch_;
 };

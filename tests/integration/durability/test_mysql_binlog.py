@@ -135,6 +135,37 @@ def test_a_client_asks_a_replica_for_its_own_write(make_server):
     assert primary.request("H", "at", everything) == hs.OK
 
 
+def test_health_shows_how_far_a_replica_is_behind(make_server):
+    pair = Pair(make_server)
+    pair.sql.run("CREATE DATABASE b")
+    pair.sql.run("CREATE TABLE b.t (id INT PRIMARY KEY, v INT)")
+    pair.sql.run("INSERT INTO b.t VALUES (1, 10)")
+    pair.catch_up()
+    pair.copy.run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")
+    replica = pair.replica.hs_rd()
+
+    def holds(*check):
+        return replica.request("H", "read", *check) == hs.OK
+
+    wait_until(lambda: holds("0"), 60, "the replica has caught up")
+    holder = pair.replica.sql("b")
+    holder.run("SET SESSION innodb_lock_wait_timeout = 100")
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM t FOR UPDATE")  # the SQL thread waits for this row
+    index = pair.primary.hs_wr().opened("b", "t", "", "v")
+    assert index.update("=", [1], [77]) == hs.counted(1)
+    wait_until(lambda: not holds("1"), 60, "the replica is behind")
+    assert holds() and holds("100000")
+    lag = int(replica.request("H").cells[5])
+    assert 2 <= lag <= int(pair.state()["seconds_behind_source"])
+    holder.run("ROLLBACK")
+    wait_until(lambda: holds("0"), 60, "the replica has caught up")
+    pair.copy.run("STOP REPLICA SQL_THREAD")
+    assert replica.request("H").cells[5] is None
+    assert holds() and not holds("100000")
+    assert pair.primary.hs_rd().request("H").cells[5] == b"0"
+
+
 def test_workers_beside_sql_on_few_rows(make_server):
     """No wait, no loss: what both have added is there, here and on the replica."""
     pair = Pair(make_server)

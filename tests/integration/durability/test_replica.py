@@ -61,7 +61,7 @@ class Pair:
         cursor = self.copy.connection.cursor()
         if is_mysql():
             names = ("replica_io_running", "replica_sql_running", "last_io_error", "last_sql_errno",
-                     "last_sql_error", "retrieved_gtid_set", "executed_gtid_set")
+                     "last_sql_error", "retrieved_gtid_set", "executed_gtid_set", "seconds_behind_source")
         cursor.execute("SHOW REPLICA STATUS" if is_mysql() else "SHOW SLAVE STATUS")
         row = dict(zip((column[0].lower() for column in cursor.description), cursor.fetchone()))
         return {name: row[name] for name in names}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <limits>
 
 #include "api.h"
 #include "sql/rpl_gtid.h"
@@ -11,7 +13,15 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-enum class SourceState : uint8_t { kNone, kRunning, kConnecting, kStopped };
+enum class SourceState : uint32_t { kNone, kRunning, kConnecting, kStopped };
+
+constexpr uint32_t kUnknownLag = std::numeric_limits<uint32_t>::max();
+
+/// All sources together: the state of the one that fares worst, and the longest lag.
+struct Sources {
+  SourceState state = SourceState::kNone;
+  uint32_t lag_s = 0;
+};
 
 SourceState StateOf(const Master_info& source) {
   if (source.slave_running == MYSQL_SLAVE_NOT_RUN || source.rli->slave_running == 0) {
@@ -21,24 +31,49 @@ SourceState StateOf(const Master_info& source) {
                                                          : SourceState::kConnecting;
 }
 
-// The state of the source that fares worst. STOP REPLICA may hold the lock for long: then the
-// answer of the last call counts.
-SourceState LookAtSources() {
-  static std::atomic<SourceState> known{SourceState::kStopped};
-  if (channel_map.tryrdlock() != 0) return known.load();
-  SourceState state = SourceState::kNone;
+/// How long ago the source made the change that is executed here, as SHOW REPLICA STATUS works out
+/// Seconds_Behind_Source. The answer of the last call where a lock is held.
+uint32_t LagOf(Master_info& source, uint32_t last_s) {
+  Relay_log_info& relay = *source.rli;
+  if (mysql_mutex_trylock(&source.data_lock) != 0) return last_s;
+  if (mysql_mutex_trylock(&relay.data_lock) != 0) {
+    mysql_mutex_unlock(&source.data_lock);
+    return last_s;
+  }
+  const bool is_idle = source.get_master_log_pos() == relay.get_group_master_log_pos() &&
+                       strcmp(source.get_master_log_name(), relay.get_group_master_log_name()) == 0;
+  const time_t stamp = relay.last_master_timestamp;
+  const long difference = source.clock_diff_with_master;
+  mysql_mutex_unlock(&relay.data_lock);
+  mysql_mutex_unlock(&source.data_lock);
+  if (stamp == 0 || is_idle) return 0;
+  const int64_t lag_s = time(nullptr) - stamp - difference;
+  return static_cast<uint32_t>(std::clamp<int64_t>(lag_s, 0, kUnknownLag - 1));
+}
+
+// STOP REPLICA may hold the lock for long: then the answer of the last call counts.
+Sources LookAtSources() {
+  static std::atomic<Sources> known{Sources{SourceState::kStopped, kUnknownLag}};
+  static_assert(std::atomic<Sources>::is_always_lock_free);
+  const Sources last = known.load();
+  if (channel_map.tryrdlock() != 0) return last;
+  Sources sources;
   for (auto each = channel_map.begin(); each != channel_map.end(); ++each) {
-    const Master_info* const source = each->second;
-    if (source != nullptr && source->host[0] != '\0') state = std::max(state, StateOf(*source));
+    Master_info* const source = each->second;
+    if (source == nullptr || source->host[0] == '\0') continue;
+    const SourceState state = StateOf(*source);
+    sources.state = std::max(sources.state, state);
+    const bool runs = state == SourceState::kRunning;
+    sources.lag_s = std::max(sources.lag_s, runs ? LagOf(*source, last.lag_s) : kUnknownLag);
   }
   channel_map.unlock();
-  known.store(state);
-  return state;
+  known.store(sources);
+  return sources;
 }
 
 }  // namespace
 
-bool HasReplicationSource() { return LookAtSources() != SourceState::kNone; }
+bool HasReplicationSource() { return LookAtSources().state != SourceState::kNone; }
 
 model::Health ReadHealth() {
   constexpr std::string_view kStates[] = {"running", "running", "connecting", "stopped"};
@@ -46,11 +81,12 @@ model::Health ReadHealth() {
   health.version = server_version;
   health.reads = mysqld_server_started && !IsOffline();
   health.writes = health.reads && !IsReadOnly();
-  const SourceState source = LookAtSources();
-  if (source != SourceState::kNone) {
+  const Sources sources = LookAtSources();
+  if (sources.state != SourceState::kNone) {
     health.role = model::Health::Role::kReplica;
-    health.state = kStates[static_cast<size_t>(source)];
+    health.state = kStates[static_cast<size_t>(sources.state)];
     health.lag_s = std::nullopt;
+    if (sources.lag_s != kUnknownLag) health.lag_s = sources.lag_s;
   }
   return health;
 }

@@ -18,7 +18,7 @@ inline bool IsGaleraNode() { return false; }
 inline bool IsFirstGaleraNode() { return false; }
 inline bool HoldsClusterOrder() { return false; }
 
-/// What the server says of itself, from its memory alone. How far a replica is behind is unknown.
+/// What the server says of itself, from its memory alone.
 model::Health ReadHealth();
 
 /// The transactions that this server has executed, as @@gtid_executed without line breaks. Empty

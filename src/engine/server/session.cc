@@ -20,6 +20,11 @@ void Fold(std::string* name) {
   FoldCase(files_charset_info, name);
 }
 
+/// The outcome of a commit for whose events the binary log has no room.
+Outcome TooLarge() {
+  return Outcome::Make(Outcome::Result::kTooLarge, model::Error::Engine(ER_TRANS_CACHE_FULL));
+}
+
 /// Names with their case folded as the parser of SQL folds it, so that two spellings of a table are
 /// one.
 IndexNames Folded(IndexNames names) {
@@ -278,16 +283,18 @@ Outcome ServerSession::Commit() {
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
   bool failed = !outcome.ok() || CommitStatement(thd_.get());
-  bool is_unknown = false;
+  bool is_unknown = false, is_too_large = false;
   if (writes_ && !failed) {
     const Committer::Result result = committer_.Commit(must_flush_);
     failed = result.failed;
     is_unknown = result.unknown;
+    is_too_large = result.too_large;
   }
   const bool is_conflict = failed && !is_unknown && LostToAnotherMember(thd_.get());
   if (failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
+    if (is_too_large) outcome = TooLarge();
     if (writes_) committer_.RollbackTransaction();
     tables_.LetGo();
     tables_.EndScans();

@@ -71,6 +71,19 @@ void Committer::LetBackupsGo() {
   commit_lock_ = nullptr;
 }
 
+// Shutdown ends the wait for a semi-synchronous replica, and the commit reports success. A SQL
+// client does not see that, because the server has shut its socket down. KILL does not end the
+// wait.
+bool Committer::WasCutOff() const {
+  if (!thd_.must_end() || !ServerStopping()) return false;
+  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const enabled = intern_find_sys_var("rpl_semi_sync_source_enabled", 0);
+  const bool waits = enabled != nullptr && *reinterpret_cast<const bool*>(enabled->value_ptr(
+                                               thd_.get(), thd_.get(), OPT_GLOBAL, {}));
+  mysql_rwlock_unlock(&LOCK_system_variables_hash);
+  return waits;
+}
+
 // InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
 // flushes that commit with its own. A turn that changes nothing ("not applied", a key that is there
 // already) has nothing to flush of its own, so that the log is flushed for its answers. The engine
@@ -88,7 +101,10 @@ Committer::Result Committer::Commit(bool must_flush) {
   if (!result.failed && flushes_seen) innodb_hton->flush_logs(innodb_hton, true);
   // A failed commit that rolled no engine back had been decided: the binary log could not be
   // rotated, for example.
-  result.unknown = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
+  const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
+  result.unknown = stays || (!result.failed && WasCutOff());
+  // The log's cache has no room for the last events. The server tells no reason there.
+  result.too_large = result.failed && !stays && !thd->is_error();
   return result;
 }
 

@@ -25,7 +25,8 @@ class Committer {
 
   struct Result {
     bool failed = false;
-    bool unknown = false;  ///< The transaction may stand nevertheless, or a replica may lack it.
+    bool unknown = false;    ///< The transaction may stand nevertheless, or a replica may lack it.
+    bool too_large = false;  ///< The binary log has no room for it: it is rolled back.
   };
   /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
   Result Commit(bool must_flush);
@@ -34,6 +35,8 @@ class Committer {
   void LetBackupsGo();
 
  private:
+  bool WasCutOff() const;
+
   WorkerThd& thd_;
   Tables& tables_;
   MDL_ticket* commit_lock_ = nullptr;  ///< Held from HoldBackups on.

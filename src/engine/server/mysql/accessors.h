@@ -229,8 +229,12 @@ inline bool MergesPartitionsBy(const Field&) { return false; }
 inline bool MakeBitmap(MY_BITMAP* bitmap, uint bits) { return !bitmap_init(bitmap, nullptr, bits); }
 inline void FreeBitmap(MY_BITMAP* bitmap) { bitmap_free(bitmap); }
 
+/// The server shows a step of its own while it locks; behind that the session's text stands again.
 inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool) {
-  return mysql_lock_tables(thd, tables.data(), tables.size(), 0);
+  const char* const shown = thd->proc_info();
+  MYSQL_LOCK* const lock = mysql_lock_tables(thd, tables.data(), tables.size(), 0);
+  thd->set_proc_info(shown);
+  return lock;
 }
 inline void UnlockTables(THD* thd, MYSQL_LOCK* lock, bool) { mysql_unlock_tables(thd, lock); }
 

@@ -70,6 +70,7 @@ bool WorkerThd::Create() {
   // Where a THD is sending or receiving, the process list says so in place of its state. The server
   // sets this byte with the THD's connection, which this one has not.
   thd->get_protocol_classic()->get_net()->reading_or_writing = 0;
+  thd->store_cached_properties(THD::cached_properties::RW_STATUS);
   // The process list shows a thread without a socket only when it is the server's own.
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
   BecomeUser(thd, user_.name);

@@ -4,9 +4,10 @@ import pymysql
 import pytest
 
 import hs
+import semisync
 from load import (Crew, Reader, Transaction, errors_of, make_tables, make_writers, scaled,
                   violations, worker_ids)
-from server import wait_until
+from server import is_mysql, wait_until
 
 KILLED = {"1 killed", "1 1317"}
 
@@ -146,25 +147,54 @@ def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
     assert set(errors) <= KILLED, errors
 
 
-@pytest.mark.mariadb("MariaDB's names of semi-synchronous replication")
-def test_a_commit_that_is_cut_off_while_it_waits_for_a_replica_is_not_answered(make_server):
-    """The change is there, and a failover may lose it: SQL's client, whose connection KILL ends, gets no
-    answer either."""
-    server = make_server(options=["--log-bin=cut-off", "--server-id=1",
-                                  "--rpl-semi-sync-master-timeout=600000"])
+@pytest.fixture
+def source(make_server):
+    """(server, SQL session): a server whose commits wait for a replica that does not come."""
+    server = make_server(options=["--log-bin=cut-off", "--server-id=1", *semisync.options(600_000)])
     sql = server.sql()
     sql.run("CREATE DATABASE du")
     sql.run("CREATE TABLE du.kr (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     sql.run("INSERT INTO du.kr VALUES (1, 0), (2, 0), (3, 0)")
-    client, other = opened(server, "du"), opened(server, "du")
-    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")  # There is no replica, so the commit waits.
+    return server, sql
+
+
+def commit_that_waits(sql, client):
+    """Sends an increment of row 1. Returns the thread whose commit waits for the replica."""
+    sql.run(f"SET GLOBAL {semisync.SOURCE} = 1")
     client.send(*add_one(1))
-    waiting = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
-               " AND state LIKE 'Waiting for semi-sync ACK%'")
-    threads = wait_until(lambda: sql.rows(waiting), 20, "a commit that waits for the replica", 0.2)
-    assert kill(sql, int(threads[0][0]))
-    with pytest.raises(hs.Closed):
-        client.recv()
-    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+    return wait_until(lambda: semisync.waiting_threads(sql, "handlersocket"), 30,
+                      "a commit that waits for the replica", 0.2)[0]
+
+
+def test_a_commit_that_is_killed_while_it_waits_for_a_replica_is_not_answered_before_its_end(source):
+    """The change is there, and a failover may lose it. In MariaDB, KILL ends the wait, and SQL's client, whose
+    connection KILL ends, gets no answer either. In MySQL, KILL does not end the wait."""
+    server, sql = source
+    client, other = opened(server, "du"), opened(server, "du")
+    thread = commit_that_waits(sql, client)
+    assert kill(sql, thread)
+    if is_mysql():
+        assert not client.readable(0.5)
+        assert semisync.waiting_threads(sql, "handlersocket") == [thread]
+    else:
+        with pytest.raises(hs.Closed):
+            client.recv()
+    sql.run(f"SET GLOBAL {semisync.SOURCE} = 0")
+    if is_mysql():
+        assert client.recv() == hs.reply(0, 1, 1)
     assert other.request(*add_one(2)) == hs.reply(0, 1, 1)
     assert sql.rows("SELECT n FROM du.kr") == [(b"1",), (b"1",), (b"0",)]
+
+
+def test_a_commit_that_shutdown_cuts_off_is_not_answered(source):
+    """Shutdown ends the wait for the replica, and the change may not survive a failover."""
+    server, sql = source
+    client = opened(server, "du")
+    commit_that_waits(sql, client)
+    sql.run("SHUTDOWN")
+    with pytest.raises(hs.Closed):
+        client.recv(60)
+    wait_until(lambda: not server.alive(), 60, "the end of the server")
+    server.kill()
+    server.start()
+    assert server.sql().rows("SELECT n FROM du.kr") == [(b"1",), (b"0",), (b"0",)]

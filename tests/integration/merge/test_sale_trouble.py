@@ -3,6 +3,7 @@
 import pymysql
 import pytest
 
+import semisync
 from load import Crew, scaled, worker_ids
 from sale import Sale, applied, crash_violations, error_violations, make_table
 from server import wait_until
@@ -139,19 +140,15 @@ def test_a_timeout_that_rolls_the_transaction_back(make_server):
 def killed_primary(make_server, rng, db):
     """The acknowledged pieces are on the semi-synchronous replica. Returns the violations, the sale, and the
     pair, whose primary is dead."""
-    pair = Pair(make_server, "--rpl-semi-sync-master-timeout=60000",
-                "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
-    pair.copy.run("STOP SLAVE")
-    pair.copy.run("SET GLOBAL rpl_semi_sync_slave_enabled = 1")
-    pair.copy.run("START SLAVE")
-    pair.sql.run("SET GLOBAL rpl_semi_sync_master_enabled = 1")
-    wait_until(lambda: pair.sql.status("Rpl_semi_sync_master_clients") == 1, 20)
+    pair = Pair(make_server, *semisync.options(60_000),
+                replica_options=["--read-only=1", *semisync.REPLICA_OPTIONS])
+    semisync.turn_on(pair.sql, pair.copy)
     make_table(pair.sql, db, STOCK)
     pair.catch_up()  # the replica has the table
     sale = Sale(pair.primary, db, 64)
     try:
         sale.play(lambda sale: sale.taken >= scaled(2000))
-        assert pair.sql.rows("SHOW STATUS LIKE 'Rpl_semi_sync_master_status'")[0][1] == b"ON"
+        assert semisync.is_on(pair.sql)
         sale.play_until_killed(pair.primary, scaled(2100), rng.uniform(0, 0.03))
     finally:
         sale.close()
@@ -161,7 +158,6 @@ def killed_primary(make_server, rng, db):
 
 
 @pytest.mark.slow
-@pytest.mark.mariadb("MariaDB's names of semi-synchronous replication")
 def test_acknowledged_pieces_are_on_the_semisynchronous_replica(make_server, rng):
     wrong, _, _ = killed_primary(make_server, rng, "sale")
     assert wrong == []

@@ -5,6 +5,7 @@ import threading
 
 import pymysql
 
+import semisync
 from server import Sql, is_mysql, wait_until
 
 # The accounts of the ports: that of the reading port, that of the writing port, and memcached's.
@@ -15,14 +16,7 @@ PORT_OPTIONS = ("--handlersocket-user=reader@localhost", "--handlersocket-user-w
 DENIED = (1044, 1142, 1143)
 DUPLICATE = 1062  # SQL looks at the privileges first
 
-
-# Where replication is semi-synchronous: the options with which a statement that is logged waits for a replica that
-# does not come, before it is answered; the variable that turns this on.
-SEMISYNC_NAME = "rpl-semi-sync-source" if is_mysql() else "rpl-semi-sync-master"
-SEMISYNC_OPTIONS = [
-    *(["--plugin-load-add=semisync_source.so"] if is_mysql() else []), "--log-bin=grants", "--server-id=1",
-    f"--{SEMISYNC_NAME}-timeout=600000", f"--{SEMISYNC_NAME}-wait-point=AFTER_SYNC"]
-SEMISYNC = f"{SEMISYNC_NAME.replace('-', '_')}_enabled"
+SEMISYNC_OPTIONS = ["--log-bin=grants", "--server-id=1", *semisync.options(600_000)]
 
 
 def memberships():
@@ -78,14 +72,14 @@ def may(server, user, *queries):
 def held_grants(server, grant):
     """A GRANT that holds the lock of the grants until the block ends."""
     sql, other = server.sql(), server.sql()
-    sql.run(f"SET GLOBAL {SEMISYNC} = 1")
+    sql.run(f"SET GLOBAL {semisync.SOURCE} = 1")
     thread = threading.Thread(target=lambda: other.run(grant))
     thread.start()
-    waiting = ("SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%'"
+    waiting = (f"SELECT COUNT(*) FROM information_schema.processlist WHERE {semisync.WAITS}"
                " AND info LIKE 'GRANT%'")
     wait_until(lambda: sql.value(waiting) == b"1", 20, "a GRANT that waits for the replica", 0.05)
     try:
         yield sql
     finally:
-        sql.run(f"SET GLOBAL {SEMISYNC} = 0")
+        sql.run(f"SET GLOBAL {semisync.SOURCE} = 0")
         thread.join()

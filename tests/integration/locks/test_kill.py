@@ -147,10 +147,10 @@ def test_repeated_kills_under_load_lose_nothing(server, db, rng, what):
     assert set(errors) <= KILLED, errors
 
 
-@pytest.fixture
-def source(make_server):
+@pytest.fixture(params=["AFTER_SYNC", "AFTER_COMMIT"])
+def source(make_server, request):
     """(server, SQL session): a server whose commits wait for a replica that does not come."""
-    server = make_server(options=["--log-bin=cut-off", "--server-id=1", *semisync.options(600_000)])
+    server = make_server(options=["--log-bin=cut-off", "--server-id=1", *semisync.options(600_000, request.param)])
     sql = server.sql()
     sql.run("CREATE DATABASE du")
     sql.run("CREATE TABLE du.kr (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")

@@ -175,6 +175,7 @@ def test_handler_counters_are_those_of_sql(table, sql, rd, wr, server, db):
 
 
 @pytest.mark.bundled_wrong(23, some=True)
+@pytest.mark.mariadb("userstat")
 def test_table_and_index_statistics_with_userstat(server, db, sql, rd, wr, table):
     sql.run("SET GLOBAL userstat = 1")
     try:

@@ -50,6 +50,7 @@ static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
 static ssize_t (*real_write)(int, const void*, size_t);
 static ssize_t (*real_pwrite)(int, const void*, size_t, off64_t);
 static int (*real_fallocate)(int, int, off64_t, off64_t);
+static int (*real_posix_fallocate)(int, off64_t, off64_t);
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 
@@ -69,9 +70,10 @@ __attribute__((constructor)) static void begin(void) {
   real_write = next("write");
   real_pwrite = next("pwrite64");
   real_fallocate = next("fallocate64");
+  real_posix_fallocate = next("posix_fallocate64");
   real_fsync = next("fsync");
   real_fdatasync = next("fdatasync");
-  if (strncmp(name, "mariadbd", 8) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
+  if (strncmp(name, "mariadbd", 8) == 0 || strncmp(name, "mysqld", 6) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
 }
 
 /* The server's own handler would write to its log, and so come here again. */
@@ -185,6 +187,16 @@ ssize_t write(int fd, const void* bytes, size_t length) {
 int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
   if (directory != NULL && (errno = refusal(fd)) != 0) return -1;
   return real_fallocate(fd, mode, offset, length);
+}
+
+/* Returns the error's number, and leaves errno alone. */
+int posix_fallocate64(int fd, off64_t offset, off64_t length) {
+  const int number = directory != NULL ? refusal(fd) : 0;
+  return number != 0 ? number : real_posix_fallocate(fd, offset, length);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t length) {
+  return posix_fallocate64(fd, offset, length);
 }
 
 static int flush(int fd, int (*real)(int)) {

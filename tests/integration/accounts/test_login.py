@@ -1,9 +1,5 @@
 """Clients log in with accounts of the server, which checks their passwords itself."""
 
-import contextlib
-import os
-import pwd
-
 import pytest
 
 import logins
@@ -70,24 +66,17 @@ def test_plugins_of_the_server_check_passwords(accounts, sql, identified):
     assert log_in(accounts, "via", "x")[1] == UNAUTH
 
 
-@contextlib.contextmanager
-def as_user(name):
-    """Root acts as the user."""
-    os.seteuid(pwd.getpwnam(name).pw_uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 def test_unix_socket_knows_the_user_of_the_client(accounts, sql):
     for name in ("daemon", "nobody"):
-        sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED VIA unix_socket")
+        sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED {logins.BY_SOCKET}")
         sql.run(f"GRANT SELECT ON g.* TO {name}@localhost")
-    with as_user("daemon"):
+    sql.run(f"CREATE OR REPLACE USER root@'127.%' IDENTIFIED {logins.BY_SOCKET}")
+    with logins.as_user("daemon"):
         client = accounts.connect(f"{accounts.directory}/wr.sock")
     assert client.request("A", 2, "daemon", "") == OK and is_in(client)
     assert client.request("A", 2, "nobody", "") == UNAUTH
+    assert log_in(accounts, "root", "")[1] == UNAUTH  # over TCP nobody is known
+    sql.run("DROP USER root@'127.%'")
 
 
 def test_empty_password(accounts, sql):

@@ -1,9 +1,5 @@
 """Logins that MySQL checks by means of its own: caching_sha2_password, second passwords, failed attempts, expiry,
-auth_socket, roles."""
-
-import contextlib
-import os
-import pwd
+roles."""
 
 import pytest
 
@@ -95,29 +91,6 @@ def test_a_second_factor_lets_nobody_in(accounts, sql):
     sql.run("SET GLOBAL authentication_policy = '*,,'")
     sql.run("ALTER USER twice@'127.%' ADD 2 FACTOR IDENTIFIED WITH auth_socket AS 'daemon'")
     assert log_in(accounts, "twice", "p")[1] == UNAUTH
-
-
-@contextlib.contextmanager
-def as_user(name):
-    """Root acts as the user."""
-    os.seteuid(pwd.getpwnam(name).pw_uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-def test_auth_socket_knows_the_user_of_the_client(accounts, sql):
-    for name in ("daemon", "nobody"):
-        sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED WITH auth_socket")
-        sql.run(f"GRANT SELECT ON g.* TO {name}@localhost")
-    sql.run("CREATE OR REPLACE USER root@'127.%' IDENTIFIED WITH auth_socket")
-    with as_user("daemon"):
-        client = accounts.connect(f"{accounts.directory}/wr.sock")
-    assert client.request("A", 2, "daemon", "") == OK and is_in(client)
-    assert client.request("A", 2, "nobody", "") == UNAUTH
-    assert log_in(accounts, "root", "")[1] == UNAUTH  # over TCP nobody is known
-    sql.run("DROP USER root@'127.%'")
 
 
 def test_a_login_has_the_roles_that_a_login_by_sql_has(accounts, sql):

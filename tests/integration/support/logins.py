@@ -1,7 +1,10 @@
 """Servers whose clients log in with accounts, and clients that do so from sources of their own."""
 
+import contextlib
 import itertools
+import os
 import pathlib
+import pwd
 import struct
 
 import hs
@@ -13,6 +16,8 @@ UNAUTH = refused(3, "unauth")
 OPTIONS = ["--handlersocket-accounts=ON", "--daemon-memcached-accounts=ON"]
 # Options that load what the server has beside its built-in ways to log in.
 PLUGINS = ["--plugin-load-add=auth_socket.so" if is_mysql() else "--plugin-load-add=auth_ed25519"]
+# How an account is declared that the user of the client's process may log in with.
+BY_SOCKET = "WITH auth_socket" if is_mysql() else "VIA unix_socket"
 
 _sources = itertools.count(256)
 
@@ -21,6 +26,16 @@ def fresh_source():
     """An address of this machine from which no login has failed yet."""
     number = next(_sources)
     return f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+
+@contextlib.contextmanager
+def as_user(name):
+    """Root acts as the user."""
+    os.seteuid(pwd.getpwnam(name).pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def prepare(server):

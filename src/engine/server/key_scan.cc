@@ -131,13 +131,6 @@ bool KeyScan::CanBeEqual() {
   });
 }
 
-/// Whether the index holds only the front of a column. An exact search by such a key would look in
-/// the partition of a row that has only this front as its value.
-bool KeyScan::HasPrefix() const {
-  return std::any_of(parts_.begin(), parts_.begin() + parts_count_,
-                     [](const Part& part) { return part.is_prefix; });
-}
-
 void KeyScan::PrepareEqual() {
   if (!CanBeEqual()) {
     nothing_ = true;
@@ -157,8 +150,7 @@ void KeyScan::PrepareEqual() {
     return;
   }
   single_row_ = IsSingleRow();
-  const bool chooses_wrong_partition = IsPartitioned(*table_) && HasPrefix();
-  if ((index_->merges_partitions() || chooses_wrong_partition) && !single_row_) {
+  if (index_->merges_partitions() && !single_row_) {
     checks_rows_ = true;
     stop_parts_ = parts_count_;
     flag_ = HA_READ_KEY_OR_NEXT;

@@ -53,7 +53,6 @@ class KeyScan {
   bool PrepareParts(std::span<const model::Value> key);
   bool HasForeignCharacters() const;
   bool CanBeEqual();
-  bool HasPrefix() const;
   void PrepareEqual();
   void PrepareRange();
   bool MakeKey(uint parts);

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from server import REPOSITORY
+from server import REPOSITORY, is_mysql
 
 LOAD = REPOSITORY / "build-bench" / "bench" / "rowsocket-load"
 NULL = REPOSITORY / "build-bench" / "bench" / "rowsocket-null"
@@ -46,7 +46,12 @@ def table(server, db, sql):
     sql.run(f"""INSERT INTO user (user_id, user_name, user_email, created)
                 SELECT seq, CONCAT('user ', seq), CONCAT('user', seq, '@example.com'),
                        '2010-02-03 11:22:33' FROM seq_1_to_{ROWS}""")
-    return ("--db", db, "--pid", server.pid)
+    if is_mysql():  # The generator logs in as root over TCP, without TLS.
+        sql.run("CREATE USER root@'127.0.0.1'")
+        sql.run("GRANT ALL ON *.* TO root@'127.0.0.1'")
+    yield ("--db", db, "--pid", server.pid)
+    if is_mysql():
+        sql.run("DROP USER root@'127.0.0.1'")
 
 
 @pytest.fixture

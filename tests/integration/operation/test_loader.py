@@ -7,7 +7,7 @@ import pytest
 
 from server import REPOSITORY, SERVERS, Server, server_env, server_name
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.mariadb("a package of MySQL has no loader")]
 
 
 def release(server):

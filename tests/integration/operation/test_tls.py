@@ -272,6 +272,7 @@ def start_fails(make_server, *options):
     return server.log()
 
 
+@pytest.mark.mariadb("MySQL loads its plugins before it looks for its certificate")
 def test_tls_without_a_certificate_does_not_start(make_server, certificates):
     options = ["--handlersocket-ssl=ON", "--skip-ssl"]
     assert "ssl_cert and ssl_key" in start_fails(make_server, *options)
@@ -280,6 +281,17 @@ def test_tls_without_a_certificate_does_not_start(make_server, certificates):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         server.connect(address(server), tls=context).ask_for_nothing()
+
+
+@pytest.mark.skipif(not is_mysql(), reason="MariaDB's server does not start")
+def test_nobody_gets_tls_from_a_server_without_a_certificate(make_server):
+    server = make_server(options=["--handlersocket-ssl=ON", "--auto-generate-certs=OFF"])
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        server.connect(address(server), tls=context)
+    assert "a client has asked for TLS, but the server has no TLS: set ssl_cert and ssl_key" in server.log()
+    server.hs_rd().ask_for_nothing()
 
 
 def test_client_certificates_need_an_authority(make_server, certificates):

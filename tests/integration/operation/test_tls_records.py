@@ -10,16 +10,17 @@ import subprocess
 
 import pytest
 
+import semisync
 from hs import reply
 from load import scaled
-from server import wait_until
+from server import is_mysql, wait_until
 from systemcalls import Trace
 from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
 
 pytestmark = pytest.mark.ours
 
 
-OPTIONS = []
+OPTIONS = ["--log-bin=tls", "--server-id=1", *semisync.options(600_000)] if is_mysql() else []
 TURNS = 20
 
 
@@ -79,6 +80,26 @@ def test_a_turn_receives_once_and_sends_once(both, certificates, tmp_path):
     client.close()
 
 
+@contextlib.contextmanager
+def held_commits(server):
+    """Commits come to no end until the block ends. Yields a function that says whether one waits."""
+    admin, witness = server.sql(), server.sql()
+    if is_mysql():
+        admin.run(f"SET GLOBAL {semisync.SOURCE} = 1")
+    else:
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            admin.run(f"BACKUP STAGE {stage}")
+    waits = semisync.WAITS if is_mysql() else "state LIKE '%backup%' OR state LIKE '%commit%'"
+
+    def one_waits():
+        return (b"committing" in repr(witness.rows("SHOW PROCESSLIST")).encode()
+                or witness.value(f"SELECT COUNT(*) FROM information_schema.processlist WHERE {waits}") != b"0")
+    try:
+        yield one_waits
+    finally:
+        admin.run(f"SET GLOBAL {semisync.SOURCE} = 0" if is_mysql() else "BACKUP STAGE END")
+
+
 def test_no_record_leaves_before_its_commit(both, certificates):
     """The record of a reply in front of the write comes; those of the write, and behind it, do not come
     before the commit."""
@@ -86,21 +107,16 @@ def test_no_record_leaves_before_its_commit(both, certificates):
     client.handshake()
     client.socket.sendall(client.encrypt(b"P\t0\tg\tt\t\tid,v\n"))
     client.wait_for(b"0\t1\n")
-    admin, witness = both.sql(), both.sql()
-    for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
-        admin.run(f"BACKUP STAGE {stage}")
     before = len(client.records())
-    client.socket.sendall(client.encrypt(b"0\t=\t1\t1\n0\t=\t1\t2\t1\t0\tU\t2\tfour\n0\t=\t1\t1\n"))
-    wait_until(lambda: b"committing" in repr(witness.rows("SHOW PROCESSLIST")).encode()
-               or witness.value("SELECT COUNT(*) FROM information_schema.processlist WHERE"
-                                " state LIKE '%backup%' OR state LIKE '%commit%'") != b"0")
-    client.socket.settimeout(0.3)
-    with contextlib.suppress(TimeoutError):
-        while True:
-            client.receive()
-    assert client.plain in (b"0\t1\n", b"0\t1\n0\t2\t1\tone\n")
-    assert len(client.records()) - before == client.plain.count(b"\n") - 1
-    admin.run("BACKUP STAGE END")
+    with held_commits(both) as one_waits:
+        client.socket.sendall(client.encrypt(b"0\t=\t1\t1\n0\t=\t1\t2\t1\t0\tU\t2\tfour\n0\t=\t1\t1\n"))
+        wait_until(one_waits, 30)
+        client.socket.settimeout(0.3)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                client.receive()
+        assert client.plain in (b"0\t1\n", b"0\t1\n0\t2\t1\tone\n")
+        assert len(client.records()) - before == client.plain.count(b"\n") - 1
     client.socket.settimeout(10)
     client.wait_for(b"0\t2\t1\tone\n0\t1\t1\n0\t2\t1\tone\n")
     client.close()
@@ -176,7 +192,8 @@ def test_handshake_cut_off_at_every_place(both, certificates):
         with socket.create_connection(address(both), timeout=10) as cut:
             cut.sendall(first[:length])
     opened(connect(both, certificates))
-    wait_until(lambda: both.sql().status("Handlersocket_connections") == 1)
+    sql = both.sql()
+    wait_until(lambda: sql.status("Handlersocket_connections") == 1)
 
 
 def memory_kib(server):

@@ -45,6 +45,7 @@ def test_a_round_of_each_other_kind():
 
 
 @pytest.mark.slow
+@pytest.mark.mariadb("test_group_replication has the clusters of MySQL")
 def test_rounds_in_clusters():
     status, report = torture("--rounds", "4", "--seed", "7", "--only", "galera,failover")
     assert status == 0 and report["failures"] == []

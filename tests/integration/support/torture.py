@@ -21,7 +21,7 @@ from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
-from server import Server, interrupt_on_signals, run_packaged
+from server import Server, interrupt_on_signals, is_mysql, run_packaged
 from test_deadlock import random_shape
 from test_linearizable import make_register, random_histories
 from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vanishing_clients
@@ -140,14 +140,20 @@ def cut_round(rng, shop, db):
     return wrong, counts(sale), server
 
 
+def met_so_far(sql):
+    """How many lock waits and deadlocks there have been."""
+    deadlocks = (sql.value("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")
+                 if is_mysql() else sql.status("Innodb_deadlocks"))
+    return {"lock_waits": sql.status("Handlersocket_lock_waits"), "deadlocks": int(deadlocks)}
+
+
 def deadlock_round(rng, shop, db):
     """One kind of a deadlock with a SQL transaction (H8)."""
     server, _ = shop.server(rng.choice((
         [], BINLOG_OPTIONS, ["--innodb-rollback-on-timeout=ON"])))
-    names = {"lock_waits": "Handlersocket_lock_waits", "deadlocks": "Innodb_deadlocks"}
-    before = {name: server.sql().status(status) for name, status in names.items()}
+    before = met_so_far(server.sql())
     wrong, acknowledged = random_shape(server, db, rng)
-    met = {name: server.sql().status(status) - before[name] for name, status in names.items()}
+    met = {name: count - before[name] for name, count in met_so_far(server.sql()).items()}
     return wrong, {"applied": acknowledged, **met}, server
 
 

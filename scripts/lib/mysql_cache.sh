@@ -98,7 +98,7 @@ make_mysql_binaries() {
     for deb in "$apt_dir"/debs/*.deb; do
       dpkg -x "$deb" prefix.partial
     done
-    use_own_libraries prefix.partial
+    use_own_libraries prefix.partial prefix.partial
     mv prefix.partial prefix
     rm -rf "$apt_dir"
   fi

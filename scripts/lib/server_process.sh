@@ -110,9 +110,11 @@ server_arguments() {
   arguments=(--no-defaults --basedir="$ROWSOCKET_SERVER_PREFIX/usr" --lc-messages-dir="$share"
     --character-sets-dir="$share/charsets" --datadir="$dir/data" --tmpdir="$dir/tmp"
     --plugin-dir="$dir/plugin" --socket="$sql_socket" --pid-file="$dir/run/$server_program.pid"
-    --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port" --skip-name-resolve
+    --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port"
     --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci
     --innodb-adaptive-hash-index=ON)
+  # MySQL takes this option back for no later one.
+  [[ " ${user_options[*]} " == *" --skip-name-resolve=OFF "* ]] || arguments+=(--skip-name-resolve)
   if [[ $server_family == mysql ]]; then
     # As MariaDB has it: no binary log, unless the caller's options ask for one.
     arguments+=(--skip-log-bin --innodb-redo-log-capacity=96M --secure-file-priv=NULL --mysqlx=OFF

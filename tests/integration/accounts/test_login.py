@@ -55,6 +55,7 @@ def test_any_byte_may_stand_in_a_password(accounts, sql, password):
     assert sasl(client, "odd", password).status == 0
 
 
+@pytest.mark.mariadb("test_mysql_login has the plugins of MySQL")
 @pytest.mark.parametrize("identified", [
     "VIA mysql_native_password USING PASSWORD('p')", "VIA ed25519 USING PASSWORD('p')",
     "VIA ed25519 USING PASSWORD('q') OR mysql_native_password USING PASSWORD('p')",
@@ -134,6 +135,7 @@ def test_every_refusal_has_one_answer(accounts, sql, user, setup):
         UNAUTH, b"CLIENT_ERROR authentication failure", (0x20, b"Auth failure.")]
 
 
+@pytest.mark.mariadb("MySQL takes disconnect_on_expired_password at its start: test_mysql_login")
 def test_expired_password_is_refused_where_sql_lets_it_in(accounts, sql):
     sql.run("CREATE OR REPLACE USER expired@'127.%' IDENTIFIED BY 'p' PASSWORD EXPIRE")
     sql.run("SET GLOBAL disconnect_on_expired_password = OFF")
@@ -182,6 +184,7 @@ def test_failures_delay_their_source_and_nobody_else(accounts):
     assert [client.recv() for client in guessing] == [UNAUTH] * 8
 
 
+@pytest.mark.mariadb("max_password_errors; test_mysql_login has MySQL's FAILED_LOGIN_ATTEMPTS")
 def test_too_many_wrong_passwords_block_the_account(accounts, sql):
     sql.run("CREATE OR REPLACE USER blocked@'127.%' IDENTIFIED BY 'p'")
     sql.run("SET GLOBAL max_password_errors = 2")

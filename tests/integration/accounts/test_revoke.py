@@ -147,6 +147,8 @@ def test_a_role_that_is_given_or_taken_counts_at_once(guarded, give, take):
     def run(statements):
         for statement in statements.format(to=TO).split("; "):
             sql.run(statement)
+        if is_mysql() and statements == give:  # A role that is given again is no default role there.
+            sql.run(f"SET DEFAULT ROLE outer_role TO {TO}")
     sql.run("GRANT SELECT, UPDATE ON g.* TO inner_role")
     for _ in range(TOGGLES // 4):
         run(take)
@@ -211,6 +213,7 @@ def semisync(make_server):
     return server
 
 
+@pytest.mark.mariadb("in MySQL every account needs the lock: test_mysql_rights")
 @pytest.mark.parametrize("port", ["hs_rd", "hs_wr"])
 def test_a_held_lock_of_the_grants_delays_those_alone_who_need_it(semisync, port):
     connect = getattr(semisync, port)

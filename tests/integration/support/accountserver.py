@@ -19,10 +19,16 @@ DUPLICATE = 1062  # SQL looks at the privileges first
 SEMISYNC_OPTIONS = ["--log-bin=grants", "--server-id=1", *semisync.options(600_000)]
 
 
+def default_role(role, name):
+    """The statement that makes the role a default one of the account."""
+    return f"SET DEFAULT ROLE {role} {'TO' if is_mysql() else 'FOR'} {name}@localhost"
+
+
 def memberships():
-    """Statements that give each account outer_role, and inner_role to that."""
+    """Statements that give each account outer_role as its default role, and inner_role to that."""
     return ["GRANT inner_role TO outer_role",
-            *(f"GRANT outer_role TO {name}@localhost" for name in (READER, WRITER, CACHE))]
+            *(f"GRANT outer_role TO {name}@localhost" for name in (READER, WRITER, CACHE)),
+            *(default_role("outer_role", name) for name in (READER, WRITER, CACHE))]
 
 
 def start_with_accounts(server, statements=()):
@@ -40,9 +46,7 @@ def start_with_roles(server, statements=()):
     again. The statements are executed before that."""
     start_with_accounts(server)
     sql = server.sql()
-    to = "TO" if is_mysql() else "FOR"
     for statement in ("CREATE ROLE inner_role", "CREATE ROLE outer_role", *memberships(),
-                      *(f"SET DEFAULT ROLE outer_role {to} {name}@localhost" for name in (READER, WRITER, CACHE)),
                       *statements, "UNINSTALL SONAME 'rowsocket'", "INSTALL SONAME 'rowsocket'"):
         sql.run(statement)
     return server

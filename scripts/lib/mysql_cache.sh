@@ -71,14 +71,16 @@ make_mysql_cache() {
   rm -rf "$apt_dir"
 }
 
+# The schema `test`, which MariaDB makes by itself, is what the README's session and the recipes use.
 make_mysql_data_directory() {
-  rm -rf datadir.partial
+  rm -rf datadir.partial datadir
+  echo "CREATE DATABASE test;" >datadir.sql
   prefix/usr/sbin/mysqld --no-defaults --initialize-insecure --user="$(id -un)" \
     --basedir="$PWD/prefix/usr" --datadir="$PWD/datadir.partial" \
     --lc-messages-dir="$PWD/prefix/usr/share/mysql" --secure-file-priv=NULL \
     --innodb-redo-log-capacity=8M --auto-generate-certs=OFF \
-    --caching-sha2-password-auto-generate-rsa-keys=OFF &&
-    rm -f datadir.partial/auto.cnf && mv datadir.partial datadir
+    --caching-sha2-password-auto-generate-rsa-keys=OFF --init-file="$PWD/datadir.sql" &&
+    rm -f datadir.partial/auto.cnf datadir.sql && mv datadir.partial datadir
 }
 
 # Obtains the binaries of the version whose headers are in the cache.

@@ -33,7 +33,7 @@ source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb 
 server_is_there() {
   grep -qsx "ROWSOCKET_CACHE_RECIPE=$cache_recipe" "$(server_link)/env"
 }
-server_binaries_are_there() { [[ -e $(server_link)/datadir ]]; }
+server_binaries_are_there() { [[ -e $(server_link)/datadir/test ]]; }
 
 # version_of_source FOLDER: x.y.z, from the VERSION file of the source.
 version_of_source() {

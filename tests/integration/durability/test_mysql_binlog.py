@@ -166,9 +166,13 @@ def test_health_shows_how_far_a_replica_is_behind(make_server):
     assert pair.primary.hs_rd().request("H").cells[5] == b"0"
 
 
-def test_workers_beside_sql_on_few_rows(make_server):
-    """No wait, no loss: what both have added is there, here and on the replica."""
-    pair = Pair(make_server)
+@pytest.mark.parametrize("in_order", ("ON", "OFF"))
+def test_workers_beside_sql_on_few_rows(make_server, in_order):
+    """No wait, no loss: what both have added is there, here and on a replica whose workers apply it in parallel."""
+    pair = Pair(make_server, replica_options=("--read-only=1", "--replica-parallel-workers=4",
+                                              f"--replica-preserve-commit-order={in_order}"))
+    assert pair.copy.row("SELECT @@replica_parallel_workers, @@replica_preserve_commit_order") == (
+        b"4", b"1" if in_order == "ON" else b"0")
     pair.sql.run("CREATE DATABASE b")
     pair.sql.run("CREATE TABLE b.c (id INT PRIMARY KEY, n BIGINT NOT NULL, u INT, UNIQUE KEY (u))")
     pair.sql.run("INSERT INTO b.c SELECT seq, 0, seq FROM seq_1_to_20")

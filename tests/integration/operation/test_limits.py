@@ -315,6 +315,7 @@ def few_files():
         yield
 
 
+@pytest.mark.mariadb("MySQL's InnoDB may end the server itself while the threads have taken all files")
 @pytest.mark.parametrize("variable", ["handlersocket_threads", "handlersocket_threads_wr",
                                       "daemon_memcached_threads"])
 def test_thread_that_cannot_be_had_is_a_loud_error(make_server, few_files, variable):

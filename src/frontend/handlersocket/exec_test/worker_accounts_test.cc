@@ -32,7 +32,6 @@ class WorkerAccountsTest : public ::testing::Test {
     server_.make_frontend = [this] {
       auto made = std::make_unique<frontend::HandlerSocket>(server_.frontend);
       made->SetAccount(accounts_[next_]);
-      made_ = made.get();
       return made;
     };
   }
@@ -66,7 +65,6 @@ class WorkerAccountsTest : public ::testing::Test {
   const std::array<std::shared_ptr<const Account>, 3> accounts_{
       std::make_shared<Account>("one", "%"), std::make_shared<Account>("two", "%"), nullptr};
   std::atomic<size_t> next_{0};
-  std::atomic<const Frontend*> made_{nullptr};  ///< The last one.
   Largest largest_;
   TestService server_;
 };
@@ -127,8 +125,12 @@ TEST_F(WorkerAccountsTest, AnOpenForWhichTheLaneHasWaitedIsAnswered) {
   EXPECT_EQ(1u, server_.Stat(Stat::kLockWaits));
   EXPECT_EQ(kRow1, client.Ask(kFind1));
   EXPECT_EQ(1u, server_.Stat(Stat::kOpens));
-  EXPECT_EQ(2u, made_.load()->answers());
-  EXPECT_EQ(0u, made_.load()->errors());
+  const auto list = std::make_shared<ConnectionList>(server_.settings.workers);
+  server_.service->List(list);
+  const std::vector<ConnectionInfo> connections = list->Await(std::chrono::seconds(20));
+  ASSERT_EQ(1u, connections.size());
+  EXPECT_EQ(2u, connections.front().requests);
+  EXPECT_EQ(0u, connections.front().errors);
 }
 
 TEST_F(WorkerAccountsTest, AnAccountHasItsShareOfATurnAndOfABatch) {

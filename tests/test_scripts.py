@@ -188,3 +188,35 @@ def test_servers_are_stopped_at_an_end_from_outside(prepare, end, number):
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+# --- The torture ---
+
+@pytest.fixture
+def called(tmp_path):
+    """called(arguments): what scripts/torture says, and what it calls, each with its server. What it calls are
+    programs that only note their names."""
+    def said(*arguments, **env):
+        scripts = tmp_path / "checkout/scripts"
+        shutil.copytree(REPOSITORY / "scripts", scripts)
+        python = subprocess.run(["bash", "-c", '. "$0/lib.sh" && venv_dir', scripts], capture_output=True, text=True,
+                                check=True, env={**os.environ, "ROWSOCKET_CACHE": str(tmp_path)}).stdout.strip()
+        for program in (scripts / "bootstrap", scripts / "build", pathlib.Path(python, "bin/python")):
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text('#!/bin/bash\necho "${0##*/} ${*##*/} in $ROWSOCKET_SERVER"\n')
+            program.chmod(0o755)
+        return bash('exec "$@"', scripts / "torture", *arguments, ROWSOCKET_CACHE=str(tmp_path), **env)
+    return said
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--server", "mysql-9.7", "--only", "sale"), ("--only", "sale", "--server=mysql-9.7")])
+def test_the_torture_builds_and_plays_in_the_server_that_it_is_told(called, arguments):
+    assert called(*arguments, ROWSOCKET_SERVER="mariadb-11.8") == (
+        0, "bootstrap live in mysql-9.7\nbuild release in mysql-9.7\npython torture.py --only sale in mysql-9.7\n")
+
+
+@pytest.mark.parametrize("arguments", [("--server", "oracle-23"), ("--server",)])
+def test_the_torture_refuses_a_server_that_there_is_not(called, arguments):
+    code, said = called("--rounds", "1", *arguments)
+    assert code == 1 and "--server and ROWSOCKET_SERVER name one of" in said and "in m" not in said

@@ -53,6 +53,31 @@ def test_rounds_in_clusters():
         assert report["kinds"][kind]["rounds"] == 2 and report["kinds"][kind]["applied"] > 0
 
 
+def parsed(monkeypatch, server, *arguments):
+    monkeypatch.setenv("ROWSOCKET_SERVER", server)
+    monkeypatch.setattr(sys, "argv", ["torture", *arguments])
+    return program.parse_arguments()
+
+
+@pytest.mark.parametrize(("server", "kind", "having"), [
+    ("mysql-9.7", "galera", "mariadb-10.11 or mariadb-11.8"),
+    ("mysql-9.7", "failover", "mariadb-10.11 or mariadb-11.8")])
+def test_a_kind_that_the_server_does_not_have_is_refused(monkeypatch, capsys, server, kind, having):
+    with pytest.raises(SystemExit):
+        parsed(monkeypatch, server, "--only", f"sale,{kind}")
+    assert f"--only {kind} takes --server {having}, not {server}" in capsys.readouterr().err
+    assert parsed(monkeypatch, having.split()[0], "--only", f"sale,{kind}").kinds == ["sale", kind]
+
+
+def test_a_run_is_not_continued_in_another_server(monkeypatch, tmp_path):
+    file = tmp_path / "result.json"
+    arguments = ["--result", str(file), "--resume"]
+    file.write_text(program.Result(parsed(monkeypatch, "mariadb-11.8", *arguments)).text())
+    assert program.Result(parsed(monkeypatch, "mariadb-11.8", *arguments)).data["server"] == "mariadb-11.8"
+    with pytest.raises(SystemExit, match="is of another --server, --seed or --only"):
+        program.Result(parsed(monkeypatch, "mysql-9.7", *arguments))
+
+
 def test_a_broken_promise_is_reported(monkeypatch, capsys):
     def broken(rng, shop, db):
         return ["2 were sold twice"], {"applied": 7}, None

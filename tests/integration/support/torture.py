@@ -21,7 +21,7 @@ from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
-from server import Server, interrupt_on_signals, is_mysql, run_packaged
+from server import SERVERS, Server, interrupt_on_signals, is_mysql, run_packaged, server_name
 from test_deadlock import random_shape
 from test_linearizable import make_register, random_histories
 from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vanishing_clients
@@ -221,6 +221,7 @@ KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock":
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
          "replica": replica_round, "ddl": ddl_round,
          "galera": galera_round, "failover": failover_round}
+SERVERS_WITH = {"galera": "mariadb", "failover": "mariadb"}  # the family of servers that alone has this kind
 MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
        "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
 # A fifth of the default rounds of the mix are deadlocks; alone they have as many.
@@ -267,12 +268,12 @@ class Result:
     """The result of all rounds; continues the file of an earlier run if it is told to."""
 
     def __init__(self, options):
-        self.data = {"seed": options.seed, "only": options.kinds, "rounds": 0, "seconds": 0,
-                     "done": [], "kinds": {}, "failures": []}
+        of = {"server": server_name(), "seed": options.seed, "only": options.kinds}
+        self.data = of | {"rounds": 0, "seconds": 0, "done": [], "kinds": {}, "failures": []}
         if options.resume and pathlib.Path(options.result).exists():
             self.data = json.loads(pathlib.Path(options.result).read_text())
-            if (self.data["seed"], self.data["only"]) != (options.seed, options.kinds):
-                raise SystemExit(f"{options.result} is of another --seed or --only")
+            if any(self.data.get(name) != value for name, value in of.items()):
+                raise SystemExit(f"{options.result} is of another --server, --seed or --only")
         self.began = time.time() - self.data["seconds"]
 
     def missing(self, rounds):
@@ -326,6 +327,11 @@ def parse_arguments():
     if unknown or options.rounds < 1 or options.jobs < 1 or (options.resume and not options.result):
         parser.error(f"--only takes some of {', '.join(KINDS)}; --rounds and --jobs at least 1; "
                      "--resume needs --result")
+    for kind in options.kinds:
+        family = SERVERS_WITH.get(kind, server_name())
+        if not server_name().startswith(family):
+            having = " or ".join(name for name in SERVERS if name.startswith(family))
+            parser.error(f"--only {kind} takes --server {having}, not {server_name()}")
     return options
 
 

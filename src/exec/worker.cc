@@ -1,6 +1,7 @@
 #include "exec/worker.h"
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <string>
@@ -45,6 +46,12 @@ Worker::~Worker() { Stop(); }
 
 bool Worker::Start() {
   if (!core_.loop.Open()) return false;
+  // The kernel gives the lowest free number, so that a number this high means that all lower ones
+  // are in use. InnoDB ends the server when it finds no descriptor for a file.
+  if (core_.loop.highest_fd() >= core_.context.limits.descriptors_max) {
+    errno = EMFILE;
+    return false;
+  }
   if (batches_ != nullptr && !batches_->Start()) return false;
   return thread_.Start(*core_.context.sessions, engine::LockWait::kNever,
                        [this](engine::Session* session) { Main(session); });

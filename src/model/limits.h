@@ -17,8 +17,8 @@ struct Limits {
   size_t reply_bytes_max = 64u << 20;  ///< (variable) handlersocket_reply_max_bytes
   // Connections
   uint32_t connections_max = 65'536;  ///< (variable) handlersocket_connections_max, a port
-  /// File descriptors of the process that connections may use; higher descriptors are for SQL,
-  /// tables and logs.
+  /// File descriptors of the process that workers and connections may use; higher descriptors are
+  /// for SQL, tables and logs.
   int descriptors_max = std::numeric_limits<int>::max();
   size_t buffered_bytes_max = 1u << 20;  ///< (variable) handlersocket_buffer_max_bytes: unsent
                                          ///< reply bytes after which a connection is paused

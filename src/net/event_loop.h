@@ -14,6 +14,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -37,6 +38,9 @@ class EventLoop {
 
   /// REQUIRES: called once, before anything else.
   bool Open();
+
+  /// The highest of the descriptors that the loop has for itself.
+  int highest_fd() const { return std::max(epoll_.get(), wake_.get()); }
 
   /// `events` as for epoll: EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET; hang-up and error are always
   /// reported.

@@ -21,7 +21,7 @@ std::string WhyItDoesNotFit();
 /// keep all clients waiting.
 unsigned ReadersForThisMachine();
 
-/// The part of open_files_limit that is left when SQL has as many descriptors as it may need: for
+/// The part of open_files_limit, for workers and connections, that is left when SQL has as many descriptors as it may need: for
 /// its connections, open tables and some logs. At least half.
 int DescriptorsForConnections();
 

@@ -274,6 +274,17 @@ TEST_F(ServiceTest, MissingThreadIsAnErrorAtStart) {
   EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0), "");
 }
 
+TEST_F(ServiceTest, WorkersLeaveTheServerItsDescriptors) {
+  server_.settings.limits.descriptors_max = 3;  // Standard input, output and error.
+  Service service(
+      server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
+      [] { return nullptr; }, [](const std::string&) {});
+  std::string error;
+  EXPECT_FALSE(service.Start(&error));
+  EXPECT_NE(std::string::npos, error.find("raise open_files_limit, or lower handlersocket_threads"))
+      << error;
+}
+
 /// To be called in a process of its own. Ends the process with 0 if the start fails because no
 /// thread can be had; the alarm ends a start that does not return.
 void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {

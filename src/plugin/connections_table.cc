@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "api.h"
+#include "information_schema.h"
 #include "plugin/daemon.h"
 
 namespace rowsocket::plugin {
@@ -13,21 +13,21 @@ namespace {
 constexpr uint kNameMax = 64;
 constexpr uint kTextMax = 512;
 
-ST_FIELD_INFO columns[] = {
-    Show::Column("PLUGIN", Show::Varchar(kNameMax), NOT_NULL),
-    Show::Column("MODE", Show::Varchar(kNameMax), NOT_NULL),
-    Show::Column("ACCOUNT", Show::Varchar(kTextMax), NULLABLE),
-    Show::Column("ADDRESS", Show::Varchar(kNameMax), NOT_NULL),
-    Show::Column("PORT", Show::ULonglong(5), NOT_NULL),
-    Show::Column("TLS_VERSION", Show::Varchar(kNameMax), NULLABLE),
-    Show::Column("TLS_CIPHER", Show::Varchar(kNameMax), NULLABLE),
-    Show::Column("TLS_SUBJECT", Show::Varchar(kTextMax), NULLABLE),
-    Show::Column("AGE_MS", Show::ULonglong(20), NOT_NULL),
-    Show::Column("IDLE_MS", Show::ULonglong(20), NOT_NULL),
-    Show::Column("REQUESTS", Show::ULonglong(20), NOT_NULL),
-    Show::Column("ERRORS", Show::ULonglong(20), NOT_NULL),
-    Show::Column("BUFFERED_BYTES", Show::ULonglong(20), NOT_NULL),
-    Show::CEnd(),
+SchemaColumn columns[] = {
+    TextColumn("PLUGIN", kNameMax),
+    TextColumn("MODE", kNameMax),
+    TextOrNullColumn("ACCOUNT", kTextMax),
+    TextColumn("ADDRESS", kNameMax),
+    NumberColumn("PORT", 5),
+    TextOrNullColumn("TLS_VERSION", kNameMax),
+    TextOrNullColumn("TLS_CIPHER", kNameMax),
+    TextOrNullColumn("TLS_SUBJECT", kTextMax),
+    NumberColumn("AGE_MS", 20),
+    NumberColumn("IDLE_MS", 20),
+    NumberColumn("REQUESTS", 20),
+    NumberColumn("ERRORS", 20),
+    NumberColumn("BUFFERED_BYTES", 20),
+    EndOfColumns(),
 };
 
 Daemon* const* all_daemons = nullptr;
@@ -75,8 +75,8 @@ bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::Connection
   return schema_table_store_record(thd, table);
 }
 
-int Fill(THD* thd, TABLE_LIST* tables, COND*) {
-  if (check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return 0;
+int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
+  if (!HasProcessPrivilege(thd)) return 0;
   for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
     const char* const name = (*daemon)->descriptor().name;
     for (const exec::ConnectionInfo& info : (*daemon)->Connections()) {
@@ -87,33 +87,20 @@ int Fill(THD* thd, TABLE_LIST* tables, COND*) {
 }
 
 int Init(void* table) {
-  auto* const schema = static_cast<ST_SCHEMA_TABLE*>(table);
+  auto* const schema = static_cast<SchemaTable*>(table);
   schema->fields_info = columns;
   schema->fill_table = Fill;
   return 0;
 }
 
-st_mysql_information_schema info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
+SchemaTableInfo info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 }  // namespace
 
 PluginDeclaration ConnectionsTable(Daemon* const* daemons) {
   all_daemons = daemons;
-  return {
-      MYSQL_INFORMATION_SCHEMA_PLUGIN,
-      &info,
-      "ROWSOCKET_CONNECTIONS",
-      "Rowsocket",
-      "Connections of the HandlerSocket and memcached protocols",
-      PLUGIN_LICENSE_GPL,
-      Init,
-      nullptr,
-      0x0100,
-      nullptr,
-      nullptr,
-      "0.1.0",
-      MariaDB_PLUGIN_MATURITY_GAMMA,
-  };
+  return DeclareSchemaTable(&info, "ROWSOCKET_CONNECTIONS",
+                            "Connections of the HandlerSocket and memcached protocols", Init);
 }
 
 }  // namespace rowsocket::plugin

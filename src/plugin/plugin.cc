@@ -31,5 +31,4 @@ struct Plugin {
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
 
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
-                  DeclarePlugin<Plugin<memcached>>(&daemon_info)
-                      ROWSOCKET_CONNECTIONS_TABLE(daemons))
+                  DeclarePlugin<Plugin<memcached>>(&daemon_info), ConnectionsTable(daemons))

@@ -47,7 +47,6 @@ def test_certificate_takes_the_place_of_a_password(served):
     assert answer(served, "bare", "", client="none") == UNAUTH
 
 
-@pytest.mark.mariadb("information_schema.ROWSOCKET_CONNECTIONS")
 def test_table_of_connections_shows_tls(served):
     served.close_clients()
     context = tls.Certificates.shared().context(client="app")

@@ -62,6 +62,4 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
 
 }  // namespace rowsocket::plugin
 
-/// Behind the last plugin: the declaration of information_schema.ROWSOCKET_CONNECTIONS.
-#define ROWSOCKET_CONNECTIONS_TABLE(daemons) , ConnectionsTable(daemons)
 #define ROWSOCKET_PLUGINS(...) maria_declare_plugin(rowsocket) __VA_ARGS__ maria_declare_plugin_end;

@@ -20,7 +20,6 @@ set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
 
 set(server_flavor_openssl_sources
   account_text.cc local_sql.cc login_calls.cc login_vio.cc server_tls.cc)
-set(server_flavor_plugin_sources connections_table.cc)
 set(server_flavor_own_targets rowsocket_ed25519)
 set(server_flavor_libraries)
 set(server_flavor_link_options)

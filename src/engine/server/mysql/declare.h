@@ -82,6 +82,4 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
 
 }  // namespace rowsocket::plugin
 
-/// MySQL has no plugins for tables of information_schema any more.
-#define ROWSOCKET_CONNECTIONS_TABLE(daemons)
 #define ROWSOCKET_PLUGINS(...) mysql_declare_plugin(rowsocket) __VA_ARGS__ mysql_declare_plugin_end;

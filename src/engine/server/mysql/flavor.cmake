@@ -6,7 +6,6 @@ set(server_flavor_sources
   server_log.cc server_tls.cc statement.cc table_locks.cc table_opener.cc times.cc worker_thd.cc)
 
 set(server_flavor_openssl_sources server_tls.cc)
-set(server_flavor_plugin_sources)
 set(server_flavor_own_targets)
 
 # The headers use C++23, and their class layouts depend on these macros.

@@ -1,0 +1,49 @@
+// How this server takes a table of information_schema from a plugin.
+#pragma once
+
+#include "declare.h"
+
+namespace rowsocket::plugin {
+
+using SchemaColumn = ST_FIELD_INFO;
+using SchemaTable = ST_SCHEMA_TABLE;
+using SchemaCondition = COND;
+using SchemaTableInfo = st_mysql_information_schema;
+
+inline SchemaColumn TextColumn(const char* name, uint characters) {
+  return Show::Column(name, Show::Varchar(characters), NOT_NULL);
+}
+inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
+  return Show::Column(name, Show::Varchar(characters), NULLABLE);
+}
+/// A column of integers from 0 on.
+inline SchemaColumn NumberColumn(const char* name, uint digits) {
+  return Show::Column(name, Show::ULonglong(digits), NOT_NULL);
+}
+inline SchemaColumn EndOfColumns() { return Show::CEnd(); }
+
+/// Whether the session may see what others do. Where it may not, no error is raised.
+inline bool HasProcessPrivilege(THD* thd) {
+  return !check_global_access(thd, PROCESS_ACL, /*no_errors=*/true);
+}
+
+inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
+                                            const char* description, int (*init)(void*)) {
+  return {
+      MYSQL_INFORMATION_SCHEMA_PLUGIN,
+      info,
+      name,
+      "Rowsocket",
+      description,
+      PLUGIN_LICENSE_GPL,
+      init,
+      nullptr,
+      0x0100,
+      nullptr,
+      nullptr,
+      "0.1.0",
+      MariaDB_PLUGIN_MATURITY_GAMMA,
+  };
+}
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,60 @@
+// How this server takes a table of information_schema from a plugin.
+#pragma once
+
+#include "declare.h"
+#include "sql/sql_show.h"
+
+namespace rowsocket::plugin {
+
+using SchemaColumn = ST_FIELD_INFO;
+using SchemaTable = ST_SCHEMA_TABLE;
+using SchemaCondition = Item;
+using SchemaTableInfo = st_mysql_information_schema;
+
+inline SchemaColumn TextColumn(const char* name, uint characters) {
+  return {name, characters, MYSQL_TYPE_STRING, 0, 0, "", 0};
+}
+inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
+  return {name, characters, MYSQL_TYPE_STRING, 0, MY_I_S_MAYBE_NULL, "", 0};
+}
+/// A column of integers from 0 on.
+inline SchemaColumn NumberColumn(const char* name, uint digits) {
+  return {name, digits, MYSQL_TYPE_LONGLONG, 0, MY_I_S_UNSIGNED, "", 0};
+}
+inline SchemaColumn EndOfColumns() { return {nullptr, 0, MYSQL_TYPE_NULL, 0, 0, nullptr, 0}; }
+
+/// Whether the session may see what others do. Where it may not, no error is raised.
+inline bool HasProcessPrivilege(THD* thd) {
+  return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);
+}
+
+/// The number tells the server whether its dictionary has the table's present columns: a server
+/// that starts with another number stores the columns anew. Each change of the columns counts it
+/// up.
+inline constexpr unsigned kColumnsVersion = 0x0100;
+
+/// UNINSTALL PLUGIN of the table is refused. A statement keeps a pointer to the server's
+/// description of the table from its parsing on, a prepared statement until it is deallocated, with
+/// neither a metadata lock nor a reference to the plugin. The server frees the description with the
+/// plugin, and a statement that goes on then reads freed memory.
+inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
+                                            const char* description, int (*init)(MYSQL_PLUGIN)) {
+  return {
+      MYSQL_INFORMATION_SCHEMA_PLUGIN,
+      info,
+      name,
+      "Rowsocket",
+      description,
+      PLUGIN_LICENSE_GPL,
+      init,
+      /*check_uninstall=*/nullptr,
+      /*deinit=*/nullptr,
+      kColumnsVersion,
+      /*status_vars=*/nullptr,
+      /*system_vars=*/nullptr,
+      /*__reserved1=*/nullptr,
+      PLUGIN_OPT_NO_UNINSTALL,
+  };
+}
+
+}  // namespace rowsocket::plugin

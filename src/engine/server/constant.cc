@@ -24,7 +24,7 @@ int Order(const T& left, const T& right) {
 
 /// Whether strict SQL accepts the rest of a text behind its number.
 bool IsBlank(std::string_view rest) {
-  return rest.find_first_not_of(' ') == std::string_view::npos;
+  return rest.find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
 }
 
 /// The DOUBLE that SQL reads at the front of a text, 0 when there is none; `*complete`: the text

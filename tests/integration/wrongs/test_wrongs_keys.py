@@ -53,7 +53,7 @@ def test_text_that_is_no_number_equals_no_number(numbers, rd, value):
 
 
 def test_number_written_in_another_way_finds_its_row(numbers, rd):
-    for value in ("1", "1.0", "+1", "01", "1e0", " 1", "10e-1"):
+    for value in ("1", "1.0", "+1", "01", "1e0", " 1", "10e-1", "1 ", "1\n", "\t1", "1.0\v\f\r ", "1e0\t"):
         assert rd("n", "i", "id").rows("=", [value], 10) == [(b"4",)], value
         assert rd("n", "d", "id").rows("=", [value], 10) == [(b"4",)], value
 

@@ -83,6 +83,19 @@ void ServerSession::Recover() {
   thd_.Describe(description_);
 }
 
+// The server resolves the expressions of a table when it opens the table, by the variables of that
+// moment.
+void ServerSession::FollowVariables() {
+  if (thd_.RefreshVariables()) tables_.CloseAll();
+}
+
+// MySQL's table cache keeps the expressions as they were resolved. So a table that is opened
+// outside of a turn must not be opened with the variables of an earlier turn.
+void ServerSession::Prepare() {
+  Recover();
+  FollowVariables();
+}
+
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
   Recover();
   judge_
@@ -93,7 +106,7 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
 }
 
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
-  Recover();
+  Prepare();
   std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
   OpenTable* open = nullptr;
   Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
@@ -105,7 +118,7 @@ Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>
 }
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
-  Recover();
+  Prepare();
   ServerIndex& state = StateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);
@@ -140,7 +153,7 @@ void ServerSession::BeginTurn(bool writes) {
     thd_.SetTime();
   else
     thd->set_time();
-  if (thd_.RefreshVariables()) tables_.CloseAll();
+  FollowVariables();
   tables_.BeginTurn(writes);
   committer_.Begin(writes);
   galera_.Begin(writes);

@@ -59,6 +59,8 @@ class ServerSession final : public Session {
   Galera::End EndInCluster();
   void EndTurn();
   void Recover();
+  void FollowVariables();
+  void Prepare();
 
   const LockWait lock_wait_;
   const SessionUser user_;

@@ -196,3 +196,17 @@ def test_a_schema_that_is_read_only(sql, wr, db):
     finally:
         sql.run(f"ALTER SCHEMA {db} READ ONLY = 0")
     assert index.insert(2) == hs.OK
+
+
+def test_expressions_follow_sql_mode_from_the_first_request_on(sql, wr):
+    """The server resolves an expression when it opens the table, and MySQL's table cache keeps it so."""
+    saved = sql.value("SELECT @@GLOBAL.sql_mode").decode()
+    try:
+        for number, mode in enumerate(["NO_UNSIGNED_SUBTRACTION", ""] * 3):
+            sql.run(f"SET GLOBAL sql_mode = '{mode}'")
+            sql.run(f"CREATE TABLE t{number} (id INT PRIMARY KEY, n INT UNSIGNED, v INT AS (n - 1) STORED)")
+            inserted = wr(f"t{number}", "", "id,n").insert(1, 0)
+            assert inserted == (hs.OK if mode else hs.refused(1, 1690)), (number, mode)
+            assert sql.rows(f"SELECT v FROM t{number}") == ([(b"-1",)] if mode else [])
+    finally:
+        sql.run(f"SET GLOBAL sql_mode = '{saved}'")

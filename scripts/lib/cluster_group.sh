@@ -83,6 +83,11 @@ rejoin_group_node() {
 # The member leaves the group, and takes no writes then.
 isolate_group_node() { node_sql "$1" "STOP GROUP_REPLICATION"; }
 
-reconnect_group_node() { join_group "$1"; }
+# A member that the group has expelled tries to join it by itself, now and every five minutes: START
+# GROUP_REPLICATION is refused meanwhile.
+reconnect_group_node() {
+  is_online "$1" || node_sql "$1" "STOP GROUP_REPLICATION"
+  is_online "$1" || join_group "$1"
+}
 
 promote_group_node() { die "every member of the group can be written to: there is nothing to promote"; }

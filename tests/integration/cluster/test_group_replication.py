@@ -3,6 +3,8 @@ nothing else."""
 
 import collections
 import contextlib
+import os
+import signal
 import threading
 import time
 
@@ -164,6 +166,40 @@ def test_a_member_that_has_left_takes_no_writes(group):
         member.reconnect()
         assert client.request(0, "=", 1, 3, 1, 0, "-", 1) == hs.counted(1)
     wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal")
+
+
+@contextlib.contextmanager
+def paused(members):
+    """The processes of these members stand still."""
+    try:
+        for each in members:
+            os.kill(each.pid, signal.SIGSTOP)
+        yield
+    finally:
+        for each in members:
+            os.kill(each.pid, signal.SIGCONT)
+
+
+def test_a_write_that_the_group_may_have_is_answered_to_nobody(group):
+    """The group has been told of the write, and the member leaves the group before the group's decision. The other
+    members may carry the write out: neither success nor an error would be true of it."""
+    before = taken(wait_until(lambda: equal_rows(group), 30))
+    member, others = group[1], group.nodes[1:]
+    member.sql().run("SET GLOBAL group_replication_unreachable_majority_timeout = 1")
+    try:
+        with member.hs_wr(timeout_s=120) as client:
+            assert client.open_index(0, "shop", "stock", "PRIMARY", "stock") == hs.OK
+            assert client.request(0, "=", 1, 5, 1, 0, "-", 1) == hs.counted(1)
+            with paused(others):
+                client.send(0, "=", 1, 5, 1, 0, "-", 1)
+                with pytest.raises(hs.Closed):
+                    client.recv()
+        wait_until(lambda: online(others[0]) == MEMBERS - 1, 60, "the others go on")
+        member.reconnect()
+    finally:
+        member.sql().run("SET GLOBAL group_replication_unreachable_majority_timeout = DEFAULT")
+    after = taken(wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal"))
+    assert after - before in (1, 2)
 
 
 def test_a_group_that_was_stopped_begins_again(group):

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "replication.h"
+
 namespace rowsocket::engine::server {
 
 namespace {
@@ -16,6 +18,17 @@ int FirstNumber(std::string_view text) {
   const size_t first = text.find_first_of("0123456789");
   if (first != text.npos) std::from_chars(text.data() + first, text.data() + text.size(), number);
   return number;
+}
+
+/// Whether group replication has ended a transaction that it had sent to the group, because this
+/// member leaves the group or has lost its majority. The others may carry the transaction out. The
+/// errors are also those of a transaction that was not certified, or not sent; a member that no
+/// longer hears its group cannot tell.
+bool WasTakenFromGroup(THD* thd) {
+  if (!thd->is_error()) return false;
+  const uint number = thd->get_stmt_da()->mysql_errno();
+  return (number == ER_TRANSACTION_ROLLBACK_DURING_COMMIT || number == ER_RUN_HOOK_ERROR) &&
+         HasLostItsGroup();
 }
 
 }  // namespace
@@ -102,7 +115,8 @@ Committer::Result Committer::Commit(bool must_flush) {
   // A failed commit that rolled no engine back had been decided: the binary log could not be
   // rotated, for example.
   const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
-  result.unknown = stays || (!result.failed && WasCutOff());
+  result.unknown =
+      stays || (!result.failed && WasCutOff()) || (result.failed && WasTakenFromGroup(thd));
   // The log's cache has no room for the last events. The server tells no reason there.
   result.too_large = result.failed && !stays && !thd->is_error();
   return result;

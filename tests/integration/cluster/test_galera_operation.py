@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import hs
-from clustertrouble import STOCK, pause_node, sell_through, trouble_in_galera
+from clustertrouble import STOCK, pause_node, sell_through, trouble_between_nodes
 from sale import Sale, make_table
 from server import run_packaged, wait_until
 from test_sale_trouble import killed_workers
@@ -181,7 +181,7 @@ def test_a_pause_that_is_longer_than_the_timeout(cluster, db):
 
 
 def test_rounds_of_trouble(cluster, db, rng):
-    wrong, _ = trouble_in_galera(cluster, rng, db)
+    wrong, _ = trouble_between_nodes(cluster, rng, db)
     assert wrong == []
 
 

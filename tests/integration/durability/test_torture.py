@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import torture as program
+from server import is_mysql
 
 
 def torture(*arguments):
@@ -45,12 +46,12 @@ def test_a_round_of_each_other_kind():
 
 
 @pytest.mark.slow
-@pytest.mark.mariadb("test_group_replication has the clusters of MySQL")
 def test_rounds_in_clusters():
-    status, report = torture("--rounds", "4", "--seed", "7", "--only", "galera,failover")
+    kinds = ["group"] if is_mysql() else ["galera", "failover"]
+    status, report = torture("--rounds", "4", "--seed", "7", "--only", ",".join(kinds))
     assert status == 0 and report["failures"] == []
-    for kind in ("galera", "failover"):
-        assert report["kinds"][kind]["rounds"] == 2 and report["kinds"][kind]["applied"] > 0
+    for kind in kinds:
+        assert report["kinds"][kind]["rounds"] == 4 // len(kinds) and report["kinds"][kind]["applied"] > 0
 
 
 def parsed(monkeypatch, server, *arguments):
@@ -61,7 +62,8 @@ def parsed(monkeypatch, server, *arguments):
 
 @pytest.mark.parametrize(("server", "kind", "having"), [
     ("mysql-9.7", "galera", "mariadb-10.11 or mariadb-11.8"),
-    ("mysql-9.7", "failover", "mariadb-10.11 or mariadb-11.8")])
+    ("mysql-9.7", "failover", "mariadb-10.11 or mariadb-11.8"),
+    ("mariadb-11.8", "group", "mysql-9.7")])
 def test_a_kind_that_the_server_does_not_have_is_refused(monkeypatch, capsys, server, kind, having):
     with pytest.raises(SystemExit):
         parsed(monkeypatch, server, "--only", f"sale,{kind}")

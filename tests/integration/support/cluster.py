@@ -1,5 +1,6 @@
 """Private clusters for the tests, made and ended through scripts/cluster."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -8,7 +9,7 @@ import tempfile
 
 import pymysql
 
-from server import REPOSITORY, Server, read_env, wait_until
+from server import REPOSITORY, Server, Sql, read_env, wait_until
 
 SCRIPT = REPOSITORY / "scripts" / "cluster"
 START_TIMEOUT_S = 300
@@ -46,6 +47,14 @@ class Node(Server):
         """The number of the last transaction that the replica has received. It receives no more."""
         self.sql().run("STOP SLAVE IO_THREAD")
         return int(self.slave_status()["Gtid_IO_Pos"].rpartition("-")[2] or 0)
+
+    def size(self):
+        """How many nodes of its cluster this node sees."""
+        with contextlib.closing(Sql(self.env["SQL_SOCKET"])) as sql:
+            if self.cluster.kind == "galera":
+                return sql.status("wsrep_cluster_size")
+            return int(sql.value("SELECT COUNT(*) FROM performance_schema.replication_group_members"
+                                 " WHERE member_state = 'ONLINE'"))
 
     def rejoin(self):
         self.cluster.run("rejoin", self.number)

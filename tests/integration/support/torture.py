@@ -6,6 +6,7 @@ or when a round failed: then its directory is kept.
 """
 
 import argparse
+import functools
 import json
 import multiprocessing
 import pathlib
@@ -16,7 +17,7 @@ import time
 import traceback
 
 from cluster import Cluster
-from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_in_galera
+from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_between_nodes
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
@@ -56,9 +57,10 @@ class Shop:
         return self.servers[key][:2]
 
     def cluster(self, kind):
-        """A running cluster, "galera" or "replicas"."""
+        """A running cluster, "galera", "group" or "replicas"."""
         if kind not in self.clusters:
-            cluster = Cluster(kind, options=["--loose-handlersocket-tokens=ON"])
+            cluster = Cluster(kind, options=["--loose-handlersocket-tokens=ON",
+                                             "--loose-group-replication-member-expel-timeout=0"])
             self.clusters[kind] = [cluster, 0]
             cluster.start()
         self.clusters[kind][1] += 1
@@ -209,19 +211,20 @@ def failover_round(rng, shop, db):
     return wrong, counted, cluster.primary
 
 
-def galera_round(rng, shop, db):
-    """A sale through nodes of a Galera cluster with one trouble: a node that is killed, cut off or paused, or
-    DDL."""
-    cluster = shop.cluster("galera")
-    wrong, counted = trouble_in_galera(cluster, rng, db)
+def nodes_round(kind, rng, shop, db):
+    """A sale through nodes that all write, with one trouble: a node that is killed, cut off or paused, or DDL."""
+    cluster = shop.cluster(kind)
+    wrong, counted = trouble_between_nodes(cluster, rng, db)
     return wrong, counted, cluster[1]
 
 
 KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock": deadlock_round,
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
          "replica": replica_round, "ddl": ddl_round,
-         "galera": galera_round, "failover": failover_round}
-SERVERS_WITH = {"galera": "mariadb", "failover": "mariadb"}  # the family of servers that alone has this kind
+         "galera": functools.partial(nodes_round, "galera"),
+         "group": functools.partial(nodes_round, "group"), "failover": failover_round}
+# The family of servers that alone has this kind.
+SERVERS_WITH = {"galera": "mariadb", "group": "mysql", "failover": "mariadb"}
 MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
        "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
 # A fifth of the default rounds of the mix are deadlocks; alone they have as many.

@@ -12,13 +12,15 @@ installed_server_package() {
 # The installed server's x.y.z: the package's, or that of a program from elsewhere; nothing if there is
 # no server.
 installed_server_version() {
-  local package program
+  local package program others=''
   package=$(installed_server_package)
   if [[ -n $package ]]; then
     package=${package#*:}
     echo "${package%%-*}"
   elif program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v "$server_program"); then
-    "$program" --no-defaults --version 2>/dev/null | sed -nE 's/.* Ver ([0-9]+\.[0-9]+\.[0-9]+).*/\1/p'
+    # mysqld may be a link to MariaDB's program.
+    [[ $server_family == mariadb ]] || others='/MariaDB/d;'
+    "$program" --no-defaults --version 2>/dev/null | sed -nE "$others"' s/.* Ver ([0-9]+\.[0-9]+\.[0-9]+).*/\1/p'
   fi
 }
 
@@ -35,14 +37,19 @@ fits_installed_server() { # VERSION
 }
 
 ways_out() { # VERSION [PACKAGE VERSION]
-  local package name names downgrade=()
+  local package name names downgrade=() source
   package=$(installed_server_package)
+  source="The source of $(installed_server_version), as a folder or an archive, from wherever it can be had:
+     scripts/bootstrap --source PATH"
+  if [[ $server_family == mysql ]]; then
+    source="The packages mysql-source and libmysqlclient-dev of $(installed_server_version), as files in a folder:
+     scripts/bootstrap --server $server_name --source FOLDER"
+  fi
   cat <<TEXT
 Ways out:
  - A package of Rowsocket that has a library for $(installed_server_version) needs no build:
-     apt install ./mariadb-plugin-rowsocket_*.deb
- - The source of $(installed_server_version), as a folder or an archive, from wherever it can be had:
-     scripts/bootstrap --source PATH
+     apt install ./$server_family-plugin-rowsocket_*.deb
+ - $source
 TEXT
   if [[ -n $package && -n ${2-} ]]; then
     mapfile -t names < <(packages_of_installed_server "$package")
@@ -51,7 +58,7 @@ TEXT
     done
     cat <<TEXT
  - The server in the version that the library is for, held there until a library for a newer one is
-   installed (look at MariaDB's release notes before):
+   installed (look at $server_title's release notes before):
      apt-get install --allow-downgrades ${downgrade[*]}
      apt-mark hold ${names[*]}
 TEXT

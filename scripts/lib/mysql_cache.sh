@@ -4,8 +4,9 @@
 #
 # Debian's package mysql-source holds the source as Debian has configured it, so that nothing is
 # configured or generated here: source/ has the headers of the tree, build/ what CMake has made and what
-# libmysqlclient-dev has beside it. Both come from Debian sid, which drops a version when the next one
-# comes: the cache keeps what is used.
+# libmysqlclient-dev has beside it. Both come from Debian sid, whose lists drop a version when the next one
+# comes: the files of the version with which the library was tested are then taken from the pool, which keeps
+# them for a while, and the cache keeps what is used.
 
 mysql_binaries=(mysql-server-core mysql-client-core)
 mysql_headers=(mysql-source libmysqlclient-dev)
@@ -19,22 +20,108 @@ mysql_libraries=(libaio1t64 libbsd0 libc6 libedit2 libgcc-s1 libgoogle-perftools
 mysql_source_folders=(include sql sql-common libs vector-common strings mysys storage/perfschema
   extra/rapidjson/include extra/unordered_dense)
 
-pick_mysql_version() {
-  package_version=$(private_apt apt-cache madison mysql-source | awk -F' *\\| *' '{ print $2 }' |
-    grep -F "${server_name#*-}." | sort -Vr | head -n 1) || true
-  [[ -n $package_version ]] || die "Debian's lists offer no MySQL ${server_name#*-}"
+mysql_in_the_lists() {
+  private_apt apt-cache madison mysql-source 2>/dev/null | awk -F' *\\| *' '{ print $2 }' | grep -F "${server_name#*-}." | sort -Vr
 }
 
-download_mysql() { # PACKAGE...
-  local name wanted=()
-  for name; do
-    wanted+=("$name=$package_version")
+# The versions to try, the best first: the installed server's, the one with which the library was tested, the
+# newest of Debian's lists; with --update the newest comes before the tested one.
+mysql_versions() {
+  local offered
+  offered=$(mysql_in_the_lists || true)
+  {
+    installed_server_package
+    [[ -n $update ]] || known_version
+    [[ -z $offered ]] || printf '%s\n' "$offered"
+    known_version
+  } | grep -F "${server_name#*-}." | awk '!seen[$0]++'
+}
+
+# The file of a package in the folder of --source.
+given_package() { # PACKAGE
+  [[ -n $source ]] && find "$source" -maxdepth 1 -name "$1_*.deb" -print -quit | grep .
+}
+
+# Packages of $package_version: from the folder of --source, Debian's lists, or, as those of KIND in
+# known_servers.tsv, the pool.
+download_mysql() { # KIND PACKAGE...
+  local kind=$1 name given listed=''
+  ! mysql_in_the_lists | grep -xF "$package_version" || listed=1
+  for name in "${@:2}"; do
+    if given=$(given_package "$name"); then
+      [[ $(dpkg-deb -f "$given" Version) == "$package_version" ]] || { echo "$given is not of $package_version"; return 1; }
+      cp "$given" "$apt_dir/debs/" || return 1
+    elif [[ -n $listed ]]; then
+      (cd "$apt_dir/debs" && private_apt apt-get download "$name=$package_version") || return 1
+    elif [[ $package_version == "$(known_version)" ]]; then
+      download_known "$kind" "$apt_dir/debs" "$(private_pool)" "$name" || return 1
+    else
+      echo "Debian's lists do not offer MySQL $package_version any more"
+      return 1
+    fi
   done
-  cd "$apt_dir/debs" && private_apt apt-get download "${wanted[@]}"
 }
 
+# A newer library of the same name does as well; one whose name has gone from sid is that of the tested version.
 download_mysql_libraries() {
-  cd "$apt_dir/debs" && private_apt apt-get download "${mysql_libraries[@]/%//sid}"
+  local name given
+  for name in "${mysql_libraries[@]}"; do
+    if given=$(given_package "$name"); then
+      cp "$given" "$apt_dir/debs/" || return 1
+    elif [[ -n $(private_apt apt-cache madison "$name" 2>/dev/null) ]]; then
+      (cd "$apt_dir/debs" && private_apt apt-get download "$name/sid") || return 1
+    else
+      download_known library "$apt_dir/debs" "$(private_pool)" "$name" || return 1
+    fi
+  done
+}
+
+mysql_folder() { echo "$cache_dir/server-mysql-$1.$cache_recipe"; }
+
+# Leaves in $package_version the first version whose headers are in the cache or can be downloaded.
+pick_mysql_version() {
+  local versions given
+  if [[ -n $source ]]; then
+    given=$(given_package mysql-source) ||
+      die "--source: $source has no mysql-source_*.deb: the headers of $server_name are in the packages ${mysql_headers[*]}"
+    versions=("$(dpkg-deb -f "$given" Version)")
+  else
+    mapfile -t versions < <(mysql_versions)
+  fi
+  for package_version in "${versions[@]}"; do
+    # The check comes before the minutes that the download takes.
+    require_installed_server "$(upstream_version "$package_version")" "$package_version"
+    [[ ! -e $(mysql_folder "$package_version")/env ]] || return 0
+    rm -f "$apt_dir"/debs/*
+    if run_step "obtaining the source of MySQL $package_version (430 MB)" "$apt_dir/log" \
+      download_mysql source "${mysql_headers[@]}"; then
+      [[ $package_version == "$(known_version)" ]] ||
+        warn "the library was tested with MySQL $(known_version); this one will be for $package_version"
+      return 0
+    fi
+    say "  MySQL $package_version cannot be downloaded"
+  done
+  mysql_cannot_be_had "the source of MySQL ${server_name#*-}" "${mysql_headers[@]}"
+}
+
+# Ends the script, with the ways out.
+mysql_cannot_be_had() { # WHAT PACKAGE...
+  local offered
+  offered=$(mysql_in_the_lists | head -n 1) || true
+  cat >&2 <<TEXT
+Debian's lists of sid offer MySQL ${offered:-${server_name#*-} no more}; the library was tested with MySQL $(known_version).
+Ways out, if the network is up:
+ - The newest version that the lists offer, which was not tested:
+     scripts/bootstrap --server $server_name --update
+ - The packages ${*:2}
+   of one version as files in a folder, from wherever they can be had (Debian's archive of former days
+   has each version):
+     scripts/bootstrap --server $server_name --source FOLDER
+ - The cache of a machine that has made one: its folder $(mysql_folder "$(known_version)"),
+   at the same place, and the link to it:
+     ln -sfn $(mysql_folder "$(known_version)") $(server_link)
+TEXT
+  die "$1 cannot be downloaded"
 }
 
 unpack_mysql_headers() {
@@ -53,16 +140,14 @@ unpack_mysql_headers() {
 
 make_mysql_cache() {
   local package_version server_dir
-  [[ -z $source ]] || die "--source: the headers of $server_name come from Debian's mysql-source"
+  [[ -z $source || -d $source ]] || die "--source: $source is not a folder with the packages ${mysql_headers[*]}"
   prepare_private_apt "${server_release[$server_name]}"
   pick_mysql_version
-  server_dir=$cache_dir/server-mysql-$package_version.$cache_recipe
+  server_dir=$(mysql_folder "$package_version")
   mkdir -p "$server_dir"
   cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial source build
-    run_step "downloading the source of MySQL $package_version (430 MB)" "$apt_dir/log" \
-      download_mysql "${mysql_headers[@]}" || die "the server's source cannot be downloaded"
     run_step "unpacking its headers" unpack.log unpack_mysql_headers ||
       die "the server's source could not be unpacked"
     write_server_env
@@ -93,9 +178,10 @@ make_mysql_binaries() {
   if [[ ! -e prefix ]]; then
     prepare_private_apt "${server_release[$server_name]}"
     run_step "downloading the binaries of MySQL $package_version" "$apt_dir/log" \
-      download_mysql "${mysql_binaries[@]}" || die "the server's binaries cannot be downloaded"
+      download_mysql binary "${mysql_binaries[@]}" ||
+      mysql_cannot_be_had "the binaries of MySQL $package_version" "${mysql_binaries[@]}"
     run_step "downloading their libraries" "$apt_dir/log" \
-      download_mysql_libraries || die "the libraries of the server cannot be downloaded"
+      download_mysql_libraries || mysql_cannot_be_had "a library of MySQL $package_version" "${mysql_libraries[@]}"
     mkdir prefix.partial
     for deb in "$apt_dir"/debs/*.deb; do
       dpkg -x "$deb" prefix.partial

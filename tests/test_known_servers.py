@@ -1,0 +1,222 @@
+"""Where bootstrap finds the files of a server: Debian's lists, the pool, a folder, or ways out."""
+
+import hashlib
+import os
+import subprocess
+
+import pytest
+
+from server import REPOSITORY
+
+TIMEOUT_S = 120
+HEADERS = ("mysql-source", "libmysqlclient-dev")
+# What bootstrap sources and sets, with a private apt of its own: $1/lists has lines of a package and its version,
+# $1/pool the files of the pool.
+TEXT = """
+set -euo pipefail
+. "{repo}/scripts/lib.sh"
+for part in installed_server known_servers private_apt server_cache mysql_cache; do . "{repo}/scripts/lib/$part.sh"; done
+test_dir={folder} update='' source=''
+known_servers=$test_dir/known.tsv
+apt_dir=$test_dir/apt
+mkdir -p "$apt_dir/debs" "$apt_dir/source"
+installed_server_package() {{ cat "$test_dir/installed" 2>/dev/null || true; }}
+installed_server_version() {{ installed_server_package | sed 's/-.*//; s/.*://'; }}
+private_apt() {{
+  case "$1 $2" in
+    "apt-get indextargets") echo "copy:$test_dir/pool/" ;;
+    "apt-cache madison") awk -v name="$3" '$1 == name {{ print $1 " | " $2 " | somewhere" }}' "$test_dir/lists" ;;
+    "apt-get download")
+      for file in "${{@:3}}"; do
+        grep -qx "${{file%%[=/]*}} .*" "$test_dir/lists" && echo lists >"${{file%%[=/]*}}_listed.deb" || return 100
+      done ;;
+    *) return 100 ;;
+  esac
+}}
+"""
+
+
+class Debian:
+    """Lists and a pool, of which bootstrap's functions are told."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "pool").mkdir()
+        (folder / "lists").touch()
+        (folder / "known.tsv").touch()
+
+    def list(self, *packages):
+        (self.folder / "lists").write_text("".join(f"{package}\n" for package in packages))
+
+    def know(self, server, version, kind, name, content="pool\n", kept=True):
+        """A file of the tested version; the pool has it, unless it was dropped."""
+        file = f"{name}_{version.split(':')[-1]}_amd64.deb"
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        with open(self.folder / "known.tsv", "a", encoding="ascii") as known:
+            known.write("\t".join((server, version, kind, digest, f"main/{file}")) + "\n")
+        if kept:
+            path = self.folder / "pool/main" / file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("pool\n")
+
+    def run(self, text, server="mysql-9.7"):
+        done = subprocess.run(["bash", "-c", TEXT.format(repo=REPOSITORY, folder=self.folder) + text], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=TIMEOUT_S, check=False, cwd=self.folder,
+                              env={**os.environ, "ROWSOCKET_SERVER": server, "ROWSOCKET_ANOTHER_SERVER": "",
+                                   "ROWSOCKET_CACHE": str(self.folder / "cache")})
+        return done.returncode, done.stdout
+
+    def debs(self):
+        """The files that were downloaded, and where each is from."""
+        return {path.name.split("_")[0]: path.read_text().strip() for path in (self.folder / "apt/debs").glob("*.deb")}
+
+
+@pytest.fixture
+def debian(tmp_path):
+    return Debian(tmp_path)
+
+
+def package_file(folder, name, version):
+    """A Debian package without files."""
+    control = folder / name / "DEBIAN/control"
+    control.parent.mkdir(parents=True)
+    control.write_text(f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: nobody <nobody@localhost>\n"
+                       "Description: a test\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", folder / name, folder / f"{name}_{version}_all.deb"],
+                   check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+
+
+PICK = 'pick_mysql_version; echo "picked $package_version"'
+
+
+def test_each_server_has_the_files_of_its_tested_version():
+    """A private server and a machine of scripts/test package can be made of them."""
+    lines = (REPOSITORY / "scripts/lib/known_servers.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    for server, kinds in (("mariadb-10.11", {"source", "binary", "backup"}),
+                          ("mariadb-11.8", {"source", "binary", "backup"}),
+                          ("mysql-9.7", {"source", "binary", "library", "machine"})):
+        assert {row[2] for row in rows if row[0] == server} == kinds
+        assert len({row[1] for row in rows if row[0] == server}) == 1, "one version of each server was tested"
+    names = {row[4].split("/")[-1].split("_")[0] for row in rows if row[0] == "mysql-9.7"}
+    done = subprocess.run(["bash", "-c", f'. "{REPOSITORY}/scripts/lib/mysql_cache.sh"; '
+                           'echo "${mysql_headers[@]}" "${mysql_binaries[@]}" "${mysql_libraries[@]}"'],
+                          text=True, capture_output=True, check=True, timeout=TIMEOUT_S)
+    assert set(done.stdout.split()) | {"mysql-server", "mysql-client"} == names
+
+
+def test_the_lists_have_the_tested_version(debian):
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name, kept=False)
+    debian.list(*(f"{name} 9.7.4-2" for name in HEADERS))
+    code, said = debian.run(PICK)
+    assert code == 0 and said.endswith("picked 9.7.4-2\n") and "tested" not in said, said
+    assert debian.debs() == dict.fromkeys(HEADERS, "lists")
+
+
+def test_the_pool_has_the_tested_version_when_the_lists_have_moved_on(debian):
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name)
+    debian.list(*(f"{name} 9.7.5-1" for name in HEADERS))
+    code, said = debian.run(PICK)
+    assert code == 0 and said.endswith("picked 9.7.4-2\n"), said
+    assert debian.debs() == dict.fromkeys(HEADERS, "pool")
+    code, said = debian.run("update=1; " + PICK)
+    assert code == 0 and said.endswith("picked 9.7.5-1\n"), said
+    assert "the library was tested with MySQL 9.7.4-2; this one will be for 9.7.5-1" in said
+    assert debian.debs() == dict.fromkeys(HEADERS, "lists")
+
+
+def test_a_newer_version_when_the_pool_has_dropped_the_tested_one(debian):
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name, kept=False)
+    debian.list(*(f"{name} 9.7.5-1" for name in HEADERS))
+    code, said = debian.run(PICK)
+    assert code == 0 and said.endswith("picked 9.7.5-1\n"), said
+    assert "MySQL 9.7.4-2 cannot be downloaded" in said
+    assert "the library was tested with MySQL 9.7.4-2; this one will be for 9.7.5-1" in said
+
+
+def test_a_file_with_another_checksum_is_not_taken(debian):
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name, content="what was tested\n")
+    code, said = debian.run(PICK)
+    assert code == 1 and "cannot be downloaded" in said, said
+
+
+def test_ways_out_when_no_version_can_be_had(debian):
+    debian.know("mysql-9.7", "9.7.4-2", "source", HEADERS[0], kept=False)
+    debian.list("mysql-source 10.1.0-1")
+    code, said = debian.run(PICK)
+    assert code == 1, said
+    assert "offer MySQL 9.7 no more; the library was tested with MySQL 9.7.4-2" in said
+    assert "scripts/bootstrap --server mysql-9.7 --source FOLDER" in said
+    assert "scripts/bootstrap --server mysql-9.7 --update" in said
+    assert f"ln -sfn {debian.folder}/cache/server-mysql-9.7.4-2.1 {debian.folder}/cache/mysql-9.7" in said
+
+
+def test_a_cache_is_not_downloaded_again(debian):
+    env = debian.folder / "cache/server-mysql-9.7.4-2.1/env"
+    env.parent.mkdir(parents=True)
+    env.touch()
+    debian.know("mysql-9.7", "9.7.4-2", "source", HEADERS[0], kept=False)
+    code, said = debian.run(PICK)
+    assert (code, said) == (0, "picked 9.7.4-2\n")
+
+
+def test_the_installed_server_comes_first(debian):
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name)
+    (debian.folder / "installed").write_text("9.7.5-1\n")
+    debian.list(*(f"{name} 9.7.5-1" for name in HEADERS))
+    code, said = debian.run(PICK)
+    assert code == 0 and said.endswith("picked 9.7.5-1\n"), said
+    (debian.folder / "installed").write_text("9.7.6-1\n")
+    code, said = debian.run(PICK)
+    assert code == 1, said
+    assert "would be for MySQL 9.7.4, but this machine's server is 9.7.6" in said
+    assert "apt install ./mysql-plugin-rowsocket_*.deb" in said and "MariaDB" not in said
+    assert "scripts/bootstrap --server mysql-9.7 --source FOLDER" in said
+    assert not debian.debs(), "a download that no server can use"
+
+
+def test_packages_in_a_folder(debian):
+    given = debian.folder / "given"
+    given.mkdir()
+    package_file(given, "mysql-source", "9.7.6-1")
+    package_file(given, "libmysqlclient-dev", "9.7.5-1")
+    code, said = debian.run(f"source={given}; {PICK}")
+    assert code == 1 and "is not of 9.7.6-1" in said, said
+    (given / "libmysqlclient-dev_9.7.5-1_all.deb").unlink()
+    (given / "libmysqlclient-dev/DEBIAN/control").unlink()
+    (given / "libmysqlclient-dev/DEBIAN").rmdir()
+    package_file(given, "libmysqlclient-dev", "9.7.6-1")
+    code, said = debian.run(f"source={given}; {PICK}")
+    assert code == 0 and said.endswith("picked 9.7.6-1\n"), said
+    code, said = debian.run(f"mkdir empty; source=$PWD/empty; {PICK}")
+    assert code == 1 and "has no mysql-source_*.deb" in said, said
+
+
+def test_libraries_whose_names_are_gone(debian):
+    """A newer library of the same name does as well, one that sid has no more is the tested one."""
+    debian.know("mysql-9.7", "78.3-2", "library", "libicu78")
+    debian.know("mysql-9.7", "2.43-7", "library", "libc6", kept=False)
+    debian.list("libc6 2.44-1")
+    code, said = debian.run("mysql_libraries=(libc6 libicu78); download_mysql_libraries")
+    assert code == 0, said
+    assert debian.debs() == {"libc6": "lists", "libicu78": "pool"}
+    code, said = debian.run("mysql_libraries=(libc6 libicu79); download_mysql_libraries")
+    assert code != 0, said
+
+
+def test_binaries_of_mariadb_that_the_lists_have_no_more(debian):
+    debian.know("mariadb-10.11", "1:10.11.18-0+deb12u1", "binary", "mariadb-server-core")
+    debian.know("mariadb-10.11", "1:10.11.18-0+deb12u1", "source", "mariadb-source")
+    debian.list("mariadb-server 1:10.11.19-0+deb12u1")
+    text = 'host_release() { echo bookworm; }; download_binaries '
+    code, said = debian.run(text + "1:10.11.18-0+deb12u1", server="mariadb-10.11")
+    assert code == 0, said
+    assert debian.debs() == {"mariadb-server-core": "pool"}
+    code, said = debian.run(text + "1:10.11.17-0+deb12u1", server="mariadb-10.11")
+    assert code == 1 and "do not offer MariaDB 1:10.11.17-0+deb12u1 any more" in said

@@ -1,14 +1,25 @@
 """rowsocket-doctor: each thing that keeps the ports from answering is found, with what mends it."""
 
+import importlib.machinery
+import importlib.util
+import json
 import os
+import socket
 import subprocess
+import sys
+import threading
 
 import pytest
 
-from server import REPOSITORY
+from server import REPOSITORY, build_dir, is_mysql, server_env
 
 DOCTOR = REPOSITORY / "packaging/rowsocket-doctor"
-ENABLE = REPOSITORY / "packaging/rowsocket-enable"
+ENABLE = {"mariadb": [REPOSITORY / "packaging/rowsocket-enable"],
+          "mysql": ["sh", "-c", '"$0" rowsocket-enable | sh -s -- "$@"', REPOSITORY / "packaging/for-mysql"]}
+VERSION = {"mariadb": "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu",
+           "mysql": "/usr/sbin/mysqld  Ver 9.7.4-2 for debian-linux-gnu on x86_64 ((Debian))"}
+PROGRAM = {"mariadb": "mariadbd", "mysql": "mysqld"}
+LIBRARY = {"mariadb": b"\0" b"0.1.0\0" b"10.11.18-MariaDB\0", "mysql": b"\0" b"1.6.45\0" b"9.7.4\0"}
 
 
 def doctor(*arguments):
@@ -18,103 +29,370 @@ def doctor(*arguments):
     return done.returncode, done.stdout
 
 
-@pytest.fixture
-def root(tmp_path):
-    """A machine with a server of version 10.11.18, its library, and option files as they are installed."""
-    program = tmp_path / "usr/sbin/mariadbd"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\necho 'mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu'\n")
+def find(root, *wanted):
+    """The one finding on a machine, which has these words."""
+    code, said = doctor("--root", root)
+    assert code == 1 and said.count("\n- ") == 0, said
+    for words in wanted:
+        assert words in said, said
+
+
+def right(root):
+    assert doctor("--root", root) == (0, "Nothing was found to be wrong.\n")
+
+
+def put_server(root, name):
+    """A server, its library and its option files as they are installed."""
+    program = root / "usr/sbin" / PROGRAM[name]
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/sh\necho '{VERSION[name]}'\n")
     program.chmod(0o755)
-    plugins = tmp_path / "usr/lib/mysql/plugin"
-    plugins.mkdir(parents=True)
-    (plugins / "rowsocket.so").touch()
-    (plugins / "rowsocket.so.10.11.18").touch()
-    folder = tmp_path / "etc/mysql/mariadb.conf.d"
+    plugins = root / "usr/lib/mysql/plugin"
+    plugins.mkdir(parents=True, exist_ok=True)
+    (plugins / "rowsocket.so").write_bytes(LIBRARY[name] if name == "mysql" else b"a loader")
+    if name == "mariadb":
+        (plugins / "rowsocket.so.10.11.18").write_bytes(LIBRARY[name])
+    folder = config(root, name)
     folder.mkdir(parents=True)
-    (folder / "rowsocket.cnf").write_text((REPOSITORY / "packaging/rowsocket.cnf").read_text())
-    enable(folder)
-    return tmp_path
+    text = (REPOSITORY / "packaging/rowsocket.cnf").read_text()
+    if name == "mysql":
+        text = subprocess.run([REPOSITORY / "packaging/for-mysql", "rowsocket.cnf"], check=True, text=True,
+                              capture_output=True).stdout
+    (folder / "rowsocket.cnf").write_text(text)
+    main = root / f"etc/mysql/{name}.cnf"
+    main.write_text(f"[client-server]\n!includedir /etc/mysql/conf.d/\n!includedir /{folder.relative_to(root)}/\n")
+    link = root / "etc/alternatives/my.cnf"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(f"/etc/mysql/{name}.cnf")
+    if not (root / "etc/mysql/my.cnf").is_symlink():
+        (root / "etc/mysql/my.cnf").symlink_to("/etc/alternatives/my.cnf")
+    enable(folder, name)
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "1", load_file(root, name)], check=True)
 
 
-def enable(folder, *options):
-    subprocess.run([ENABLE, *options], check=True, timeout=60,
+def config(root, name):
+    return root / f"etc/mysql/{name if name == 'mariadb' else 'mysql'}.conf.d"
+
+
+def load_file(root, name):
+    return config(root, name) / "rowsocket-load.cnf"
+
+
+def enable(folder, name, *options):
+    subprocess.run([*ENABLE[name], *options], check=True, timeout=60,
                    env={**os.environ, "ROWSOCKET_CONFIG_DIR": str(folder)})
 
 
-def load_file(root):
-    return root / "etc/mysql/mariadb.conf.d/rowsocket-load.cnf"
+@pytest.fixture(params=["mariadb", "mysql"])
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def root(tmp_path, name):
+    """A machine with a server, MariaDB 10.11.18 or MySQL 9.7.4."""
+    put_server(tmp_path, name)
+    return tmp_path
 
 
 # --- The option file that loads the library ---
 
-def test_the_secrets_are_random_and_for_the_server_alone(root):
-    text = load_file(root).read_text()
+def test_the_secrets_are_random_and_for_the_server_alone(root, name):
+    load = load_file(root, name)
+    text = load.read_text()
+    assert f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\n" in text
     secrets = [line.split(" = ")[1] for line in text.splitlines() if "secret" in line and "=" in line]
     assert len(set(secrets)) == 2 and all(len(secret) == 48 for secret in secrets)
-    assert load_file(root).stat().st_mode & 0o777 == 0o600
-    enable(load_file(root).parent)
-    assert load_file(root).read_text() == text, "a second installation changes nothing"
+    assert load.stat().st_mode & 0o777 == 0o600
+    enable(load.parent, name)
+    assert load.read_text() == text, "a second installation changes nothing"
 
 
-def test_set_aside_and_put_back(root):
-    text = load_file(root).read_text()
-    enable(load_file(root).parent, "--off")
-    assert not load_file(root).exists()
+def test_set_aside_and_put_back(root, name):
+    load = load_file(root, name)
+    text = load.read_text()
+    enable(load.parent, name, "--off")
+    assert not load.exists()
     assert "rowsocket-load.cnf is set aside" in doctor("--root", root)[1]
-    enable(load_file(root).parent)
-    assert load_file(root).read_text() == text
+    enable(load.parent, name)
+    assert load.read_text() == text
 
 
 # --- A machine ---
 
-def test_no_library_for_the_version(root):
-    os.rename(root / "usr/lib/mysql/plugin/rowsocket.so.10.11.18",
-              root / "usr/lib/mysql/plugin/rowsocket.so.10.11.17")
-    code, said = doctor("--root", root)
-    assert code == 1
-    assert "the server is MariaDB 10.11.18, and the libraries are for 10.11.17" in said
-    assert "apt-get install --allow-downgrades 'mariadb-server=1:10.11.17*'" in said
+def test_a_right_machine(root):
+    right(root)
 
 
-def test_no_library_and_no_server(root):
+def test_no_library_for_the_version_in_mariadb(tmp_path):
+    put_server(tmp_path, "mariadb")
+    plugins = tmp_path / "usr/lib/mysql/plugin"
+    os.rename(plugins / "rowsocket.so.10.11.18", plugins / "rowsocket.so.10.11.17")
+    find(tmp_path, "the server is MariaDB 10.11.18, and the libraries are for 10.11.17",
+         "apt-get install --allow-downgrades 'mariadb-server=1:10.11.17*'")
+
+
+def test_a_library_of_another_version_in_mysql(tmp_path):
+    put_server(tmp_path, "mysql")
+    library_file = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
+    library_file.write_bytes(LIBRARY["mysql"].replace(b"9.7.4", b"9.7.3"))
+    find(tmp_path, "the server is MySQL 9.7.4, and the libraries are for 9.7.3",
+         "apt-get install --allow-downgrades 'mysql-server=9.7.3*' 'mysql-server-core=9.7.3*'")
+    library_file.write_bytes(LIBRARY["mariadb"])
+    find(tmp_path, "rowsocket.so is for MariaDB 10.11.18, and the server is MySQL 9.7.4",
+         "apt install ./mysql-plugin-rowsocket_*.deb")
+
+
+@pytest.mark.ours
+def test_the_version_is_that_in_the_library():
+    """The library says for which version it is, although it has no file name with the version."""
+    title = "MySQL" if is_mysql() else "MariaDB"
+    assert module().built_for(build_dir("release") / "rowsocket.so") == (title, server_env()["ROWSOCKET_SERVER_VERSION"])
+
+
+def test_no_library_and_no_server(root, name):
     (root / "usr/lib/mysql/plugin/rowsocket.so").unlink()
-    assert "apt install ./mariadb-plugin-rowsocket_*.deb" in doctor("--root", root)[1]
-    (root / "usr/sbin/mariadbd").unlink()
-    assert "there is no MariaDB server" in doctor("--root", root)[1]
+    find(root, f"apt install ./{name}-plugin-rowsocket_*.deb")
+    (root / "usr/sbin" / PROGRAM[name]).unlink()
+    find(root, "there is no MariaDB server and no MySQL server", "apt install")
+    assert f"apt install {name}-server\n" in doctor("--root", root, "--server", name)[1]
 
 
-def test_what_fits_is_not_told(root):
-    said = doctor("--root", root)[1]
-    for word in ("libraries are for", "set aside", "secret", "AppArmor", "no option file"):
-        assert word not in said.replace("refuses the secret", "").replace("plain_secret", ""), said
+def test_a_link_to_mariadb_is_no_mysql(tmp_path):
+    put_server(tmp_path, "mariadb")
+    (tmp_path / "usr/sbin/mysqld").symlink_to("mariadbd")
+    right(tmp_path)
+    assert "there is no MySQL server" in doctor("--root", tmp_path, "--server", "mysql")[1]
 
 
-def test_option_files(root):
-    load_file(root).chmod(0o644)
-    assert "chmod 600" in doctor("--root", root)[1]
-    load_file(root).write_text("[mariadbd]\nplugin-load-add = rowsocket.so\n")
+def test_two_servers(tmp_path):
+    """Of two servers those are looked at that Rowsocket was installed for; a finding names its server."""
+    put_server(tmp_path, "mysql")
+    put_server(tmp_path, "mariadb")
+    (tmp_path / "etc/my.cnf").write_text("!includedir /etc/mysql/mysql.conf.d\n")
+    said = doctor("--root", tmp_path)[1]
+    assert "- MySQL: " in said and "- MariaDB: " not in said, said
+    load_file(tmp_path, "mariadb").chmod(0o644)
+    assert "- MariaDB: " in doctor("--root", tmp_path)[1]
+    assert "MySQL" not in doctor("--root", tmp_path, "--server", "mariadb")[1]
+    for file in config(tmp_path, "mysql").iterdir():
+        file.unlink()
+    find(tmp_path, "chmod 600")
+
+
+
+# --- Option files of a machine ---
+
+def test_option_files(root, name):
+    load = load_file(root, name)
+    load.chmod(0o644)
+    find(root, "chmod 600")
+    load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\n")
+    load.chmod(0o600)
     said = doctor("--root", root)[1]
     assert "handlersocket_plain_secret is not set: every local user may use handlersocket_port" in said
     assert "handlersocket_plain_secret_wr is not set" in said
-    load_file(root).unlink()
-    assert "no option file loads rowsocket.so" in doctor("--root", root)[1]
+    load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts = ON\n")
+    right(root)
+    load.unlink()
+    said = doctor("--root", root)[1]
+    assert "no option file loads rowsocket.so" in said
+    assert f"/usr/share/rowsocket/rowsocket-enable; systemctl restart {name}" in said
 
 
-def test_an_apparmor_profile(root):
-    profile = root / "etc/apparmor.d/usr.sbin.mariadbd"
-    profile.parent.mkdir()
-    profile.write_text("# empty, as Debian ships it\n")
-    assert "AppArmor" not in doctor("--root", root)[1]
-    profile.write_text("/usr/sbin/mariadbd {\n  /var/lib/mysql/** rwk,\n}\n")
+def test_a_folder_that_is_not_read(root, name):
+    """The option files of the other server are in the place of this one's, as after a change of servers."""
+    (root / "etc/mysql/other.cnf").write_text("[client]\n!includedir /etc/mysql/conf.d/\n")
+    link = root / "etc/alternatives/my.cnf"
+    link.unlink()
+    link.symlink_to("/etc/mysql/other.cnf")
+    find(root, f"/etc/mysql/my.cnf does not include /etc/mysql/{config(root, name).name}",
+         f"update-alternatives --set my.cnf /etc/mysql/{name}.cnf")
+    (root / "etc/my.cnf").write_text(f"!includedir /etc/mysql/{config(root, name).name}\n")
+    right(root)
+
+
+def test_groups(root, name):
+    load = load_file(root, name)
+    text = load.read_text()
+    for group, is_read in (("mariadbd", name == "mariadb"), ("client-server", name == "mariadb"),
+                           ("mysqld", True), ("server", True), ("client", False),
+                           ("mysqld-9.7", name == "mysql"), ("mysqld-10.11", name == "mariadb"),
+                           ("mysqld-8.0", False)):
+        load.write_text(text.replace(f"[{PROGRAM[name]}]", f"[{group}]"))
+        if is_read:
+            right(root)
+        else:
+            assert "does not load rowsocket.so in a group that" in doctor("--root", root)[1], group
+
+
+def test_other_plugins_are_loaded_as_well(root, name):
+    """Each plugin_load_add adds a library; plugin_load takes back what files before it load."""
+    later = config(root, name) / "zz.cnf"
+    later.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = group_replication.so\n")
+    right(root)
+    later.write_text(f"[{PROGRAM[name]}]\nplugin_load = semisync_source.so\n")
+    find(root, "takes back what that file loads", "plugin_load_add in the place of plugin_load")
+    later.write_text(f"[{PROGRAM[name]}]\nplugin_load = rowsocket.so;semisync_source.so\n")
+    right(root)
+
+
+def test_a_file_that_everybody_may_write(root, name):
+    file = config(root, name) / "rowsocket.cnf"
+    file.chmod(0o666)
+    find(root, "may be written by everybody", f"chmod o-w {file}")
+
+
+def test_persisted_values_count_in_mysql(tmp_path):
+    put_server(tmp_path, "mysql")
+    load_file(tmp_path, "mysql").write_text("[mysqld]\nplugin-load-add = rowsocket.so\n")
+    stored = tmp_path / "var/lib/mysql/mysqld-auto.cnf"
+    stored.parent.mkdir(parents=True)
+    entry = {"Value": "secret", "Metadata": {"Host": "localhost"}}
+    stored.write_text(json.dumps({"Version": 2, "mysql_static_variables": {
+        "handlersocket_plain_secret": entry, "handlersocket_plain_secret_wr": entry}}))
+    right(tmp_path)
+
+
+# --- AppArmor ---
+
+def profile_of(root, name, text):
+    profile = root / "etc/apparmor.d" / f"usr.sbin.{PROGRAM[name]}"
+    (profile.parent / "local").mkdir(parents=True, exist_ok=True)
+    profile.write_text(text)
+    return profile
+
+
+def test_an_apparmor_profile(root, name):
+    program = f"/usr/sbin/{PROGRAM[name]}"
+    profile_of(root, name, "# empty, as Debian ships MariaDB's\n")
+    right(root)
+    profile_of(root, name, program + " {\n  /var/lib/mysql/** rwk,\n}\n")
     said = doctor("--root", root)[1]
     assert "does not allow /usr/lib/mysql/plugin/*.so*" in said and "apparmor_parser -r" in said
+    profile_of(root, name, program + " flags=(complain) {\n}\n")
+    right(root)
+    profile_of(root, name, program + " {\n}\n")
+    enabled = root / "sys/module/apparmor/parameters/enabled"
+    enabled.parent.mkdir(parents=True)
+    enabled.write_text("N\n")
+    right(root)
+
+
+def test_a_socket_that_the_profile_of_mysqld_does_not_allow(tmp_path):
+    put_server(tmp_path, "mysql")
+    profile_of(tmp_path, "mysql", """/usr/sbin/mysqld {
+  #include <abstractions/base>
+  /run/mysqld/mysqld.sock rw,
+  /usr/lib/mysql/plugin/*.so* mr,
+  # /run/mysqld/handlersocket.sock rw,
+  #include <local/usr.sbin.mysqld>
+}
+""")
+    right(tmp_path)
+    load = load_file(tmp_path, "mysql")
+    load.write_text(load.read_text() + "loose_handlersocket_socket = /run/mysqld/handlersocket.sock\n")
+    find(tmp_path, "does not allow /run/mysqld/handlersocket.sock",
+         "'/run/mysqld/handlersocket.sock rw,' to /etc/apparmor.d/local/usr.sbin.mysqld")
+    local = tmp_path / "etc/apparmor.d/local/usr.sbin.mysqld"
+    for rule in ("/run/mysqld/handlersocket*.sock rw,", "owner /{,var/}run/mysqld/** rwk,",
+                 "@{run}/mysqld/handlersocket{,-wr}.sock w,"):
+        local.write_text(rule + "\n")
+        right(tmp_path)
+    local.write_text("/run/mysqld/handlersocket.sock r,\n/run/*.sock rw,\n")
+    find(tmp_path, "does not allow /run/mysqld/handlersocket.sock")
+
+
+# --- The error log, listeners ---
+
+def module():
+    """The program as a module."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("rowsocket_doctor_program", str(DOCTOR))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    made = importlib.util.module_from_spec(spec)
+    loader.exec_module(made)
+    return made
+
+
+def machine_of(root, name):
+    program = module()
+    (server,) = [server for server in program.SERVERS if server.name == name]
+    return program, program.Machine(root, server)
+
+
+def test_the_error_log_says_why(tmp_path):
+    put_server(tmp_path, "mysql")
+    (config(tmp_path, "mysql") / "mysqld.cnf").write_text("[mysqld]\nlog_error = /var/log/mysql/error.log\n")
+    log = tmp_path / "var/log/mysql/error.log"
+    log.parent.mkdir(parents=True)
+    start = "2026-01-01T00:00:00Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld starting as process 7\n"
+    error = "2026-01-01T00:00:01Z 0 [ERROR] [MY-011071] [Server] rowsocket: 9998 is in use\n"
+    _, machine = machine_of(tmp_path, "mysql")
+    log.write_text(start + error + start)
+    assert machine.reason_in_the_error_log() == "", "that was an earlier start"
+    log.write_text(start + error + "2026-01-01T00:00:02Z 0 [ERROR] [MY-1] [Server] of another plugin\n")
+    assert "rowsocket: 9998 is in use" in machine.reason_in_the_error_log()
+    assert str(log) in machine.how_to_read_the_error_log()
+
+
+def test_a_listener(tmp_path, root, name):
+    """No process, another program, an older secret, and what is right."""
+    program, machine = machine_of(root, name)
+    answers = {b"right": b"0\t1\n", b"older": b"1\t1\tunauth\n", b"other": b"SSH-2.0\r\n"}
+    with socket.socket(socket.AF_UNIX) as listener:
+        path = str(tmp_path / "s")
+        listener.bind(path)
+        check(program, machine, path, b"right", "nobody listens on", f"systemctl restart {name}")
+        statement = "INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'" if name == "mysql" \
+            else "INSTALL SONAME 'rowsocket'"
+        assert statement in machine.findings[-1][1]
+        listener.listen()
+        thread = threading.Thread(target=serve, args=(listener, answers))
+        thread.start()
+        count = len(machine.findings)
+        program.check_listener(machine, f"handlersocket_socket {path}", path, b"right", b"0\t")
+        assert len(machine.findings) == count
+        check(program, machine, path, b"older", "refuses the secret", f"systemctl restart {name}")
+        check(program, machine, path, b"other", "answered by something else", "rowsocket.cnf")
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def serve(listener, answers):
+    for _ in answers:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(answers[connection.recv(64)])
+
+
+def check(program, machine, path, question, wrong, mend):
+    program.check_listener(machine, f"handlersocket_socket {path}", path, question, b"0\t")
+    assert wrong in machine.findings[-1][0] and mend in machine.findings[-1][1], machine.findings
+
+
+def test_what_is_asked_of_listeners(root, name):
+    load = load_file(root, name)
+    program = PROGRAM[name]
+    load.write_text(f"[{program}]\nplugin-load-add = rowsocket.so\nhandlersocket_plain_secret = x\n"
+                    "handlersocket_address = ::1,127.0.0.1\nhandlersocket_port = 9998\nhandlersocket_ssl = REQUIRED\n"
+                    "handlersocket_socket_wr = /s\nhandlersocket_port_wr = 0\nhandlersocket_plain_secret_wr = y\n"
+                    "daemon_memcached_address = 0.0.0.0\ndaemon_memcached_port = 11211\n")
+    config_file = config(root, name) / "rowsocket.cnf"
+    config_file.unlink()
+    made, machine = machine_of(root, name)
+    assert list(made.listeners(machine.options)) == [
+        # The answer of a port that speaks TLS alone says only that it is served.
+        ("handlersocket_port 9998", ("::1", 9998), b"A\t1\tx\n", b""),
+        ("handlersocket_socket_wr /s", "/s", b"A\t1\ty\n", b"0\t"),
+        ("daemon_memcached_port 11211", ("127.0.0.1", 11211), b"version\r\n", b"VERSION")]
 
 
 # --- Option files of the originals ---
 
-def test_a_file_of_the_originals(tmp_path):
-    file = tmp_path / "old.cnf"
-    file.write_text("""[mysqld]
+OLD_FILE = """[mysqld]
 plugin-load = handlersocket.so
 loose_handlersocket_address = 0.0.0.0
 loose_handlersocket_port = 9998
@@ -124,14 +402,31 @@ daemon_memcached_option = "-p11222 -vv"
 innodb_api_enable_binlog = 1
 [client]
 handlersocket_verbose = 1
-""")
-    code, said = doctor("--check", file)
+"""
+
+
+@pytest.mark.parametrize("name", ["mariadb", "mysql", ""])
+def test_a_file_of_the_originals(tmp_path, name):
+    file = tmp_path / "old.cnf"
+    file.write_text(OLD_FILE)
+    code, said = doctor("--root", tmp_path, "--check", file, *(["--server", name] if name else []))
     assert code == 1
     for wanted in ("loads the original plugin", "listens beyond loopback without a secret",
                    "handlersocket_epoll = 1 has no effect", "each reply waits for its commit",
-                   "-v has no meaning here", "innodb_api_enable_binlog is no variable of MariaDB"):
+                   "-v has no meaning here"):
         assert wanted in said
     assert "verbose" not in said
+    assert ("innodb_api_enable_binlog is no variable of MariaDB, which then does not start" in said) == \
+        (name != "mysql")
+    assert ("innodb_api_enable_binlog has no effect in MySQL" in said) == (name != "mariadb")
+
+
+def test_a_file_is_compared_for_the_server_of_the_machine(root, name):
+    file = root / "old.cnf"
+    file.write_text(OLD_FILE)
+    said = doctor("--root", root, "--check", file)[1]
+    assert ("no variable of MariaDB" in said) == (name == "mariadb")
+    assert ("no effect in MySQL" in said) == (name == "mysql")
 
 
 def test_a_file_that_means_the_same(tmp_path):

@@ -23,10 +23,11 @@ make_machine() { # FOLDER SUITE MIRROR
 install_server() { # FOLDER MIRROR
   local offered
   offered=$(on_machine "$1" apt-cache policy "$server_family-server-core" | sed -n 's/ *Candidate: //p')
-  if [[ $offered == "$(known_version)" || $server_family == mysql ]]; then
+  if [[ $offered == "$(known_version)" || $offered == "$(load_server_env && echo "$ROWSOCKET_SERVER_PACKAGE")" ]]; then
     on_machine "$1" apt-get install -y --no-install-recommends "$server_family-server"
   else
     mkdir "$1/srv/server" && download_known binary "$1/srv/server" "$2" &&
+      { [[ $server_family == mariadb ]] || download_known machine "$1/srv/server" "$2"; } &&
       on_machine "$1" bash -c 'apt-get install -y --no-install-recommends /srv/server/*.deb'
   fi
 }

@@ -1,0 +1,83 @@
+"""Option files of a server, read as the server reads them."""
+import json
+import os
+import pathlib
+import re
+
+INCLUDES_MAX = 10
+
+
+class Options:
+    """Option files below a root, as the server reads them: the last value of a name counts."""
+
+    def __init__(self, groups, version="", root="/"):
+        self.root = pathlib.Path(root)
+        self.groups = groups
+        # The groups of one version, such as [mysqld-9.7], are for that version alone.
+        self.line = re.match(r"\d+\.\d+|", version).group(0)
+        self.values = {}  # name -> value
+        self.loads = []  # plugin_load and plugin_load_add: each of the latter adds to what is there
+        self.read_files = []
+        self.unreadable = []
+
+    def resolve(self, path):
+        """The path below the root: also the links in it are below the root."""
+        path = self.root / str(path).lstrip("/")
+        for _ in range(INCLUDES_MAX):
+            if not os.path.islink(path):
+                break
+            target = pathlib.Path(os.readlink(path))
+            path = self.root / str(target).lstrip("/") if target.is_absolute() else path.parent / target
+        return path
+
+    def read(self, path, depth=0):
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except PermissionError:
+            self.unreadable.append(path)
+            return self
+        except OSError:
+            return self
+        self.read_files.append(path)
+        ours = False
+        for line in text.splitlines():
+            line = line.strip()
+            if match := re.fullmatch(r"\[\s*(\S+?)(?:-([\d.]+))?\s*\]", line):
+                ours = match.group(1) in self.groups and match.group(2) in (None, self.line or match.group(2))
+            elif match := re.fullmatch(r"!(include|includedir)\s+(.+)", line):
+                if depth < INCLUDES_MAX:
+                    self.include(match.group(1), match.group(2).strip(), depth)
+            elif line and line[0] not in "#;!" and ours:
+                name, _, value = line.partition("=")
+                name = re.sub(r"^loose_", "", name.strip().replace("-", "_"))
+                self.set(name, re.sub(r"\s#.*", "", value).strip().strip("'\""))
+        return self
+
+    def include(self, what, name, depth):
+        path = self.resolve(name)
+        for file in sorted(path.glob("*.cnf")) if what == "includedir" else [path]:
+            self.read(self.resolve("/" + str(file.relative_to(self.root))), depth + 1)
+
+    def set(self, name, value):
+        if name == "plugin_load":
+            self.loads = [value]
+        elif name == "plugin_load_add":
+            self.loads.append(value)
+        self.values[name] = value
+
+    def read_persisted(self, path):
+        """The values of SET PERSIST, which count more than those of option files."""
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        for group in stored.values():
+            for name, entry in group.items() if isinstance(group, dict) else ():
+                if isinstance(entry, dict) and "Value" in entry:
+                    self.set(name, str(entry["Value"]))
+
+    def get(self, name, default=""):
+        return self.values.get(name, default)
+
+    def loads_the_library(self):
+        return any("rowsocket" in value for value in self.loads)

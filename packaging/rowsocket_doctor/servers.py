@@ -1,0 +1,69 @@
+"""The servers that Rowsocket is for, and what is different between them."""
+import dataclasses
+import os
+import re
+import subprocess
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """What is different between the servers."""
+    name: str
+    title: str
+    program: str
+    config: str  # the folder of option files that the package writes to
+    groups: frozenset  # of option files
+    service: str
+    client: str
+    plugins: tuple  # loads the library in a server that runs
+    main_file: str  # what /etc/mysql/my.cnf is a link to
+    has_innodb_api: bool  # whether variables of the name innodb_api_* exist
+
+    @property
+    def core(self):
+        return f"{self.name}-server-core"
+
+    @property
+    def load_file(self):
+        return f"{self.config}/rowsocket-load.cnf"
+
+    @property
+    def restart(self):
+        return f"systemctl restart {self.service}"
+
+
+SERVERS = (
+    Server("mariadb", "MariaDB", "usr/sbin/mariadbd", "etc/mysql/mariadb.conf.d",
+           frozenset({"mariadbd", "mysqld", "server", "mariadb", "client-server", "galera"}), "mariadb", "mariadb",
+           ("INSTALL SONAME 'rowsocket'",), "/etc/mysql/mariadb.cnf", False),
+    Server("mysql", "MySQL", "usr/sbin/mysqld", "etc/mysql/mysql.conf.d", frozenset({"mysqld", "server"}),
+           "mysql", "mysql", ("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'",
+                              "INSTALL PLUGIN daemon_memcached SONAME 'rowsocket.so'"),
+           "/etc/mysql/mysql.cnf", True),
+)
+
+
+def run(*command):
+    """The output of a command, or nothing where it fails or is missing."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20,
+                              env={**os.environ, "LC_ALL": "C"})
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def server_version(root, server):
+    """The version of a server's program; nothing where it is missing, or is a link to another server's."""
+    said = run(str(root / server.program), "--no-defaults", "--version")
+    match = re.search(r" Ver (\d+\.\d+\.\d+)", said)
+    return match.group(1) if match and ("MariaDB" in said) == (server.name == "mariadb") else ""
+
+
+def servers_of(root, name):
+    """The servers to look at: those that Rowsocket was installed for, else those that are there."""
+    wanted = [server for server in SERVERS if name in ("", server.name)]
+    there = [server for server in wanted if server_version(root, server)]
+    installed = [server for server in there
+                 if any((root / server.config).glob("rowsocket*.cnf*"))]
+    return installed or there or (wanted if name else [])

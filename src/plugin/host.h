@@ -21,8 +21,8 @@ std::string WhyItDoesNotFit();
 /// keep all clients waiting.
 unsigned ReadersForThisMachine();
 
-/// The part of open_files_limit, for workers and connections, that is left when SQL has as many descriptors as it may need: for
-/// its connections, open tables and some logs. At least half.
+/// The part of open_files_limit that is left for workers and their connections when SQL has as many
+/// descriptors as it may need: for its connections, open tables and some logs. At least half.
 int DescriptorsForConnections();
 
 /// Writes a warning to the server's log. Control characters, which a text from a table or the wire

@@ -18,6 +18,9 @@ RUN_BY = {
     "scripts/quickstart --once": "test_quickstart",
     "scripts/build": "scripts/test",
     "cmake --install build": "test_install_and_load",
+    "scripts/build --server mysql-9.7 release": "scripts/test, for the tests in MySQL",
+    "cmake --install build-mysql-9.7": "test_install_from_source",
+    "systemctl restart mysql": "by hand: it restarts the machine's own server",
     "scripts/bootstrap --update": "by hand: it downloads",
 }
 

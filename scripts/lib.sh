@@ -4,6 +4,8 @@
 # Places   repo_dir   this checkout
 #          cache_dir  the results of bootstrap: /var/cache/rowsocket for root, the user's own
 #                     cache folder otherwise; ROWSOCKET_CACHE names another. Absolute, no blanks
+#          store_dir  where bootstrap keeps what it makes: cache_dir itself, unless cache_dir is a view of
+#                     another folder, which its file view-of names (scripts/lib/cache_view.sh)
 # Servers  server_name: the chosen server: --server, or ROWSOCKET_SERVER, or the first of servers;
 #          server_family: mariadb or mysql; server_title, server_program, client_program: its names
 # After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see
@@ -21,6 +23,8 @@ default_cache_dir() {
 cache_dir=$(realpath -ms -- "${ROWSOCKET_CACHE:-$(default_cache_dir)}")
 # Programs called from here may work in another folder, so they get the absolute path.
 [[ -z ${ROWSOCKET_CACHE-} ]] || export ROWSOCKET_CACHE=$cache_dir
+store_dir=$cache_dir
+[[ ! -r $cache_dir/view-of ]] || store_dir=$(<"$cache_dir/view-of")
 
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

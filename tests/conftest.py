@@ -1,9 +1,10 @@
 """Command-line options of every test below this folder."""
 
-import os
 import random
 
 import pytest
+
+from server import SERVERS, server_name
 
 
 def pytest_addoption(parser):
@@ -19,6 +20,8 @@ def pytest_addoption(parser):
     group.addoption("--account", action="store_true",
                     help="every port has the rights of an account that may do everything, so that each request"
                          " is judged; for suites whose servers take the defaults of accounts and --init-file")
+    group.addoption("--again", action="store_true",
+                    help="only the tests that are to run in this server, too, after another one (mark again_in)")
     group.addoption("--keep", action="store_true",
                     help="leave the directories of the private servers in place")
 
@@ -32,18 +35,37 @@ def pytest_report_header(config):
     return f"rowsocket: --plugin {config.getoption('--plugin')} --seed {config.getoption('--seed')}"
 
 
+def has_what_it_is_about(item, name):
+    """Whether a test is about something that the server of this name, or its family, has."""
+    family = name.partition("-")[0]
+    if any(item.get_closest_marker(other) for other in {"mariadb", "mysql"} - {family}):
+        return False
+    if item.get_closest_marker("once"):
+        return name == SERVERS[0]
+    return not any(family == "mariadb" and version(name) < version(mark.args[0])
+                   for mark in item.iter_markers("since"))
+
+
+def version(name):
+    return tuple(map(int, name.partition("-")[2].split(".")))
+
+
+def is_wanted(config, item):
+    if not has_what_it_is_about(item, server_name()):
+        return False
+    if config.getoption("--again"):
+        return any(server_name() in mark.args for mark in item.iter_markers("again_in"))
+    return config.getoption("--plugin") != "bundled" or not item.get_closest_marker("ours")
+
+
 def pytest_collection_modifyitems(config, items):
-    if os.environ.get("ROWSOCKET_SERVER", "").startswith("mysql-"):
-        elsewhere = [item for item in items if item.get_closest_marker("mariadb")]
-        config.hook.pytest_deselected(items=elsewhere)
-        items[:] = [item for item in items if item not in elsewhere]
+    config.hook.pytest_deselected(items=[item for item in items if not is_wanted(config, item)])
+    items[:] = [item for item in items if is_wanted(config, item)]
     if config.getoption("--plugin") != "bundled":
         return
     for item in items:
         wrong = item.get_closest_marker("bundled_wrong")
-        if item.get_closest_marker("ours"):
-            item.add_marker(pytest.mark.skip(reason="the bundled plugin does not have it"))
-        elif wrong:
+        if wrong:
             item.add_marker(pytest.mark.xfail(reason=f"row {wrong.args[0]} of docs/WRONGS.md",
                                               strict=not wrong.kwargs.get("some")))
 

@@ -73,6 +73,7 @@ def own_cache(tmp_path):
                    capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.ours
 def test_quickstart(own_cache):
     session = [line for line in blocks("README.md", "") if line.startswith(("->", "<-"))]

@@ -145,6 +145,7 @@ def test_a_library_of_another_version_in_mysql(tmp_path):
          "apt install ./mysql-plugin-rowsocket_*.deb")
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.ours
 def test_the_version_is_that_in_the_library():
     """The library says for which version it is, although it has no file name with the version."""

@@ -7,6 +7,8 @@ import pytest
 
 from server import REPOSITORY, build_dir, is_mysql, server_env
 
+pytestmark = pytest.mark.again_in("mysql-9.7")
+
 TIMEOUT_S = 300
 FAMILY, PROGRAM, FOLDER = ("mysql", "mysqld", "mysql.conf.d") if is_mysql() else \
     ("mariadb", "mariadbd", "mariadb.conf.d")

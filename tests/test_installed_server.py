@@ -6,11 +6,10 @@ import subprocess
 
 import pytest
 
-from server import REPOSITORY, SERVERS, cache_dir, server_env, server_name
+from server import REPOSITORY, cache_dir, server_env, server_name
 
-pytestmark = pytest.mark.skipif(
-    server_name() != SERVERS[0], reason="these machines have Debian 12's packages; a machine of Debian 13 is"
-    " in scripts/test --server mariadb-11.8 package")
+pytestmark = pytest.mark.once("these machines have Debian 12's packages; a machine of Debian 13 is in"
+                             " scripts/test --server mariadb-11.8 package")
 
 TIMEOUT_S = 300
 FIRST_WAY_OUT = "apt install ./mariadb-plugin-rowsocket_*.deb"

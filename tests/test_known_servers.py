@@ -8,6 +8,8 @@ import pytest
 
 from server import REPOSITORY
 
+pytestmark = pytest.mark.once("starts no server")
+
 TIMEOUT_S = 120
 HEADERS = ("mysql-source", "libmysqlclient-dev")
 # What bootstrap sources and sets, with a private apt of its own: $1/lists has lines of a package and its version,

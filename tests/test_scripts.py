@@ -14,6 +14,8 @@ import pytest
 from rowsocket_bench import cli
 from server import REPOSITORY, interrupt_on_signals, wait_until
 
+pytestmark = pytest.mark.once("starts no server")
+
 LIB = f'. "{REPOSITORY}/scripts/lib.sh"; set -euo pipefail; '
 PACKAGES = f'{LIB} . "{REPOSITORY}/scripts/lib/packages.sh"; '
 TIMEOUT_S = 60

@@ -3,9 +3,9 @@
 # the data of another node. Sourced by cluster, after lib.sh, known_servers.sh, private_apt.sh and
 # server_cache.sh.
 #
-# $cache_dir/backup-VERSION/prefix/usr/bin/mariadb-backup
+# $store_dir/backup-VERSION/prefix/usr/bin/mariadb-backup
 
-backup_dir() { echo "$cache_dir/backup-${ROWSOCKET_SERVER_PACKAGE#*:}"; }
+backup_dir() { echo "$store_dir/backup-${ROWSOCKET_SERVER_PACKAGE#*:}"; }
 backup_programs() { echo "$(backup_dir)/prefix/usr/bin"; }
 
 download_backup() {
@@ -34,7 +34,7 @@ unpack_backup() {
 # Another process may make the cache at the same time: the second process finds it complete.
 make_backup_cache() {
   [[ ! -x $(backup_programs)/mariadb-backup ]] || return 0
-  exec 9>"$cache_dir/lock"
+  exec 9>"$store_dir/lock"
   flock 9
   if [[ ! -x $(backup_programs)/mariadb-backup ]]; then
     prepare_private_apt "${server_release[$server_name]}"

@@ -5,7 +5,7 @@
 # The sources are the machine's own entries for Debian's suites, with deb-src added to each; entries for
 # another release of Debian name the same places.
 
-apt_dir=$cache_dir/apt.partial
+apt_dir=$store_dir/apt.partial
 
 # The suites of this machine's release that are read: sid has no updates of its own.
 suites_wanted() { # RELEASE

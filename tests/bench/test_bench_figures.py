@@ -8,6 +8,8 @@ import pytest
 from rowsocket_bench import clients, conserve, judge, loader, machine, results, stats
 from rowsocket_bench.model import Case, Entry, Load, Target
 
+pytestmark = pytest.mark.once("starts no server")
+
 LOAD = Load("hs-get", 30, 16, (("table", "user"), ("before-images", "")))
 
 

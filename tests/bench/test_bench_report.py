@@ -7,6 +7,8 @@ import pytest
 
 from rowsocket_bench import overview, plan as plans, plots, publish, results, tables
 
+pytestmark = pytest.mark.once("starts no server")
+
 RUN = {"time": "2026-11-21T20:00:00+00:00", "commit": "0123456789", "cpu": "Some CPU", "cores": 2,
        "memory_gib": 23.4, "kernel": "6.1", "rows": 1_000_000,
        "versions": {"mariadb": "10.11.18", "memcached": "memcached 1.6.18"}}

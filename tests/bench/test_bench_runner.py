@@ -10,6 +10,8 @@ from rowsocket_bench import catalog, conserve, loader, plan as plans, results, r
 from rowsocket_bench.model import Case, Entry, Load
 from rowsocket_bench.systems import Unavailable
 
+pytestmark = pytest.mark.once("starts no server")
+
 
 class FakeSystem:
     pid = 1

@@ -6,7 +6,7 @@ import logins
 from hs import OK, refused
 from server import wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
 COLUMNS = ("plugin, mode, account, address, port, tls_version, tls_cipher, tls_subject, age_ms, idle_ms, requests,"
            " errors, buffered_bytes")

@@ -9,7 +9,7 @@ from hs import OK, refused, reply
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server, is_mysql, wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,7 @@ def test_plugins_of_the_server_check_passwords(accounts, sql, identified):
     assert log_in(accounts, "via", "x")[1] == UNAUTH
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_unix_socket_knows_the_user_of_the_client(accounts, sql):
     for name in ("daemon", "nobody"):
         sql.run(f"CREATE OR REPLACE USER {name}@localhost IDENTIFIED {logins.BY_SOCKET}")

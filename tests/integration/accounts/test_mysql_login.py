@@ -8,9 +8,9 @@ from accountserver import PORT_OPTIONS, start_with_accounts
 from hs import OK, refused, reply
 from logins import UNAUTH, connect_mc, is_in, log_in, log_in_mc, sasl
 from private_servers import create, remove
-from server import is_mysql, wait_until
+from server import wait_until
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own ways to log in")
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own ways to log in")]
 
 DENIED = refused(3, "denied")
 

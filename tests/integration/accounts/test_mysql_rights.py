@@ -12,9 +12,8 @@ from accountserver import PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, may, star
 from hs import Closed, find_tokens, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
-from server import is_mysql
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="the roles and the partial revokes of MySQL")
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("the roles and the partial revokes of MySQL")]
 
 DENIED = refused(3, "denied")
 MC_DENIED = b"SERVER_ERROR access denied"

@@ -11,7 +11,7 @@ from clustertrouble import promote_furthest, tokens_through_failovers
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 
-pytestmark = [pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.mariadb("scripts/cluster --replicas"), pytest.mark.ours, pytest.mark.slow]
 
 KIND = "replicas"
 STOCK = 10_000_000

@@ -12,7 +12,7 @@ from cluster import Node
 from sale import KEEP, Sale, applied, book_violations, crash_violations, make_table
 from server import run_packaged, wait_until
 
-pytestmark = [pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.ours, pytest.mark.slow]
 
 KIND = "galera"
 

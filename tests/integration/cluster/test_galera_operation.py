@@ -12,7 +12,7 @@ from sale import Sale, make_table
 from server import run_packaged, wait_until
 from test_sale_trouble import killed_workers
 
-pytestmark = [pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.ours, pytest.mark.slow]
 
 
 KIND = "galera"

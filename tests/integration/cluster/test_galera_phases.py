@@ -10,7 +10,7 @@ import hs
 from load import processes, worker_ids
 from server import wait_until
 
-pytestmark = [pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mark.slow]
 
 KIND = "galera"
 

@@ -11,9 +11,9 @@ import time
 import pytest
 
 import hs
-from server import is_mysql, wait_until
+from server import wait_until
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="group replication is MySQL's")
+pytestmark = pytest.mark.mysql("group replication is MySQL's")
 
 KIND = "group"
 MEMBERS = 3

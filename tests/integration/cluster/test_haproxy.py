@@ -10,7 +10,7 @@ from haproxy import Proxy
 from load import Crew
 from server import run_packaged, wait_until
 
-pytestmark = [pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.mariadb("scripts/cluster --replicas"), pytest.mark.ours, pytest.mark.slow]
 
 STOCK = 1_000_000
 BUYERS, FINDERS = 16, 4

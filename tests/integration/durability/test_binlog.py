@@ -9,6 +9,8 @@ import pytest
 import hs
 from server import server_env
 
+pytestmark = [pytest.mark.mariadb("test_mysql_binlog has MySQL's events"), pytest.mark.again_in("mariadb-11.8")]
+
 COLUMNS = ("id", "s", "d", "ts", "b", "bl", "e", "f", "n", "u")
 TABLE = """CREATE TABLE {db}.t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(30) CHARACTER SET
   latin1, d DECIMAL(10,3), ts TIMESTAMP(3) NULL, b BIT(10), bl BLOB, e ENUM('a','b'), f DOUBLE,

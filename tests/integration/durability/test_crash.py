@@ -6,6 +6,8 @@ from load import (Crew, Reader, both_logs, clients_kept, make_tables, make_write
                   violations)
 from server import wait_until
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 ROUNDS = 20
 
 

@@ -7,6 +7,8 @@ from load import scaled
 from server import is_mysql
 from systemcalls import Durability, Trace
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 REDO, BINLOG = b"/#ib_redo" if is_mysql() else b"/ib_logfile0", b"/durable-bin."
 
 

@@ -10,6 +10,8 @@ from server import wait_until
 from systemcalls import Durability, Trace
 from test_durability import BINLOG, REDO, hexed, marker
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 # Without the delay, the flush would often have ended when a request gets its answer.
 SLOW_FLUSH = "inject=fsync,fdatasync:delay_enter=20000"
 BINLOG_OPTIONS = ["--log-bin=durable-bin", "--sync-binlog=1", "--server-id=1"]

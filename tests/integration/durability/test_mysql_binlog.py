@@ -4,10 +4,10 @@ import pytest
 
 import hs
 from load import Crew
-from server import is_mysql, wait_until
+from server import wait_until
 from test_replica import Pair
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's events and positions")
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's events and positions")]
 
 TABLE = ("CREATE TABLE b.t (id INT AUTO_INCREMENT PRIMARY KEY, n BIGINT, s VARCHAR(40), bl BLOB, j JSON,"
          " d VARCHAR(40) DEFAULT (UUID()), at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"

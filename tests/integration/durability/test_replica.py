@@ -13,6 +13,8 @@ from sqlmodel import Open, Model
 from test_deadlock import storm
 from test_differential import Laboratory, random_case
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 CATCH_UP_S = 60
 
 
@@ -119,6 +121,7 @@ def test_random_work(pair, rng, seed):
     pair.assert_equal()
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_clocks_defaults_and_generated_ids(pair):
     """Values that the server itself put into the rows are the same on both servers."""
     pair.sql.run("CREATE DATABASE c")
@@ -141,6 +144,7 @@ def test_clocks_defaults_and_generated_ids(pair):
     assert pair.copy.value("SELECT MAX(id) FROM c.t") == b"51"
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_foreign_keys_cascade_on_both(pair):
     pair.sql.run("CREATE DATABASE f")
     pair.sql.run("CREATE TABLE f.p (id INT PRIMARY KEY)")
@@ -215,6 +219,7 @@ def test_engines_mixed_in_one_pipeline(pair):
     pair.assert_equal()
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.parametrize("binlog_format", ["STATEMENT", "MIXED"])
 def test_storm_of_deadlocks(make_server, rng, binlog_format):
     """The binlog has batches that are rolled back and run again only once."""

@@ -11,6 +11,8 @@ from load import scaled
 from server import SERVERS, server_name
 from test_replica import Pair, random_work
 
+pytestmark = [pytest.mark.mariadb("lines of MariaDB"), pytest.mark.again_in("mariadb-11.8")]
+
 OTHERS = [name for name in SERVERS if name.startswith("mariadb") and name != server_name()]
 
 

@@ -12,6 +12,8 @@ from load import (Crew, Reader, errors_of, make_tables, make_writers, payload, s
                   violations)
 from server import is_mysql, wait_until
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 DDL_S = 8       # the deadline of each statement
 IDLE = 25       # idle connections of each port
 

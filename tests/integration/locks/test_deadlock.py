@@ -13,6 +13,8 @@ import hs
 from load import Crew, Transaction, lock_waits, scaled
 from server import wait_until
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 ROWS = 6
 ALLOWED = {"146", "149"}  # lock wait timeout; a deadlock that retries did not resolve
 

@@ -9,6 +9,8 @@ import hs
 from hs import OK, counted, refused
 from server import is_mysql, wait_until
 
+pytestmark = pytest.mark.again_in("mysql-9.7")
+
 wrong = pytest.mark.bundled_wrong
 LOCKED = refused(1, "lock_tables")
 

@@ -6,6 +6,8 @@ import hs
 from load import Crew, Transaction, scaled, worker_ids
 from server import wait_until
 
+pytestmark = pytest.mark.again_in("mysql-9.7")
+
 ANSWER_S = 10  # for requests that nothing should delay
 OTHERS = 200
 TRX_STEP_S = 0.2  # INNODB_TRX does not change while it is queried more often

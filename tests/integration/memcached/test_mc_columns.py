@@ -8,7 +8,7 @@ import mc
 from mc_tables import WHOLE, Container
 from server import wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from load import Crew, both_logs, clients_kept, scaled
 from mc_tables import definition
 from server import wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
 
 KEYS = 40  # of one writer
 

@@ -11,6 +11,8 @@ from load import scaled
 from mc_randomwork import Side, Source
 from mc_tables import definition
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 ROUNDS, BATCHES = 12, 60
 
 

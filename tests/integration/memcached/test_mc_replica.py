@@ -9,7 +9,7 @@ from mc_tables import Container
 from server import is_mysql
 from test_replica import Pair
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
 
 
 @pytest.mark.parametrize("binlog_format", ["ROW", "STATEMENT"])

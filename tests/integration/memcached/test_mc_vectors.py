@@ -8,6 +8,8 @@ import pytest
 import mc
 import mcvectors
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 
 def vectors(target):
     for path in sorted(mcvectors.FOLDER.glob("*.json")):

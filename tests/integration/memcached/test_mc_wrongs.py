@@ -9,7 +9,7 @@ import mc
 from mc_tables import Container, definition
 from server import is_mysql, wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
 
 
 def expire(container, *keys):

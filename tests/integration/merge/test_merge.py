@@ -11,6 +11,8 @@ from load import Crew
 from rowhistory import Event, History
 from server import is_mysql
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 ROWS = (1, 2, 3)
 COLUMNS = ("ver", "stock", "amount", "name", "note", "day")
 BASE = ("id INT PRIMARY KEY, ver BIGINT NOT NULL, stock INT NOT NULL, amount DECIMAL(12,3),"

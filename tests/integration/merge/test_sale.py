@@ -13,6 +13,8 @@ from sale import (KEEP, NOTHING_NOW, Buyer, CounterBuyer, Purchase, Sale, applie
                   crash_violations, error_violations, jain, killed_sale, make_table, of_row,
                   order_violations)
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 CRASH_ROUNDS = 20
 
 

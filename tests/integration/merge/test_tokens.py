@@ -10,6 +10,8 @@ from load import Crew, clients_kept, lock_waits, scaled
 from lostcache import OPTIONS, LostCache
 from server import run_packaged, wait_until
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 TABLE = "rowsocket_tokens.sql"
 STOCK = 1_000_000
 TAKE = hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])

@@ -87,6 +87,7 @@ def test_off_answers_as_before(server):
     client.ask_for_nothing()
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_required_leaves_nothing_in_clear(strict, certificates):
     for port in ("HS_PORT", "HS_PORT_WR"):
         client = strict.connect(address(strict, port))
@@ -191,6 +192,7 @@ def is_admitted(server, certificates, port, client, version):
         return False
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_client_certificates(guarded, certificates, version):
     admitted = {client: is_admitted(guarded, certificates, "HS_PORT", client, version)
@@ -212,6 +214,7 @@ def test_session_of_a_port_without_certificates_opens_no_other(guarded, certific
     raw.close()
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_renewed_certificate(make_server, certificates, tmp_path):
     folder = tmp_path / "server"
     folder.mkdir()
@@ -246,6 +249,7 @@ def test_renewed_certificate(make_server, certificates, tmp_path):
     assert not resumes()
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_handshakes_beside_flush_ssl(both, certificates):
     before = both.sql().status("Handlersocket_tls_handshakes")
     context = certificates.context()
@@ -283,7 +287,7 @@ def test_tls_without_a_certificate_does_not_start(make_server, certificates):
         server.connect(address(server), tls=context).ask_for_nothing()
 
 
-@pytest.mark.skipif(not is_mysql(), reason="MariaDB's server does not start")
+@pytest.mark.mysql("MariaDB's server does not start")
 def test_nobody_gets_tls_from_a_server_without_a_certificate(make_server):
     server = make_server(options=["--handlersocket-ssl=ON", "--auto-generate-certs=OFF"])
     context = ssl.create_default_context()
@@ -294,13 +298,15 @@ def test_nobody_gets_tls_from_a_server_without_a_certificate(make_server):
     server.hs_rd().ask_for_nothing()
 
 
+@pytest.mark.again_in("mysql-9.7")
 def test_client_certificates_need_an_authority(make_server, certificates):
     log = start_fails(make_server, *certificates.options(authority=False), *TLS_ON,
                       "--handlersocket-ssl-client-cert=REQUIRED")
     assert "handlersocket_ssl_client_cert=REQUIRED needs ssl_ca" in log
 
 
-@pytest.mark.skipif(not is_mysql(), reason="MariaDB's ssl_ca cannot be changed at run time")
+@pytest.mark.again_in("mysql-9.7")
+@pytest.mark.mysql("MariaDB's ssl_ca cannot be changed at run time")
 def test_nobody_is_admitted_once_the_authority_is_gone(make_server, certificates):
     """Without an authority of its own the server would admit whom the operating system trusts, from ALTER INSTANCE
     RELOAD TLS on. The port looks at the variable."""

@@ -11,6 +11,8 @@ import pytest
 import hs
 from server import REPOSITORY, Server, is_mysql
 
+pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+
 FOLDER = REPOSITORY / "spec" / "vectors" / "handlersocket"
 SECRET = "sesame"
 

@@ -3,9 +3,9 @@
 import pytest
 
 import hs
-from server import is_mysql, wait_until
+from server import wait_until
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own types and refusals")
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own types and refusals")]
 
 VALUES = {
     "ti": ("TINYINT", "-128", "127"), "bu": ("BIGINT UNSIGNED", "18446744073709551615", "0"),

@@ -7,9 +7,8 @@ import pytest
 
 import hs
 import mc
-from server import is_mysql
 
-pytestmark = pytest.mark.skipif(not is_mysql(), reason="MySQL's own columns, indexes and refusals")
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own columns, indexes and refusals")]
 
 # What the server puts into a row by itself: (columns, and the values that a request gives to a and b).
 TABLES = {

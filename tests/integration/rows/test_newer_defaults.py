@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 import hs
-from server import is_mysql, is_server_before
+from server import is_mysql
 
-pytestmark = pytest.mark.skipif(is_server_before((11, 7)) and not is_mysql(), reason="there is no UUID_v7() before 11.7")
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.since("mariadb-11.7", "there is no UUID_v7() before 11.7")]
 
 
 @pytest.mark.mariadb("the type UUID")

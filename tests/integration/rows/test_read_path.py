@@ -5,7 +5,7 @@ import pytest
 
 from server import is_mysql, wait_until
 
-pytestmark = pytest.mark.ours  # only this plugin has the shortcuts
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]  # only this plugin has the shortcuts
 
 FINDS = 500
 

@@ -9,10 +9,10 @@ import pytest
 
 import hs
 from load import Crew, scaled
-from server import is_server_before, wait_until
+from server import wait_until
 
-pytestmark = [pytest.mark.mariadb("indexes over VECTOR columns"),
-              pytest.mark.skipif(is_server_before((11, 7)), reason="there is no VECTOR before 11.7")]
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.mariadb("indexes over VECTOR columns"),
+              pytest.mark.since("mariadb-11.7", "there is no VECTOR before 11.7")]
 
 TABLE = ("CREATE TABLE v (id INT PRIMARY KEY, e VECTOR(3) NOT NULL, n INT NOT NULL DEFAULT 0,"
          " CHECK (n < 100), VECTOR INDEX (e)) ENGINE=InnoDB")

@@ -8,7 +8,7 @@ from hs import OK, counted, find_tokens, refused, reply
 from mc_tables import WHOLE, Container
 from test_wrongs_rows import same_rows
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
 COLUMNS = "id INT PRIMARY KEY, a INT, n INT, s VARCHAR(20)"
 FAILING = ("v INT AS (10 / a) VIRTUAL, w TINYINT AS (n * 10) VIRTUAL, x DATE AS (CAST(s AS DATE)) VIRTUAL,"

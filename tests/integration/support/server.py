@@ -50,6 +50,12 @@ def cache_dir():
     return pathlib.Path(home) / "rowsocket"
 
 
+def store_dir():
+    """The folder behind a view of the cache (scripts/lib/cache_view.sh), for what tests obtain by themselves."""
+    view_of = cache_dir() / "view-of"
+    return pathlib.Path(view_of.read_text().strip()) if view_of.exists() else cache_dir()
+
+
 def read_env(path):
     """The NAME=VALUE lines of a file."""
     pairs = (text.split("=", 1) for text in path.read_text().splitlines() if "=" in text)

@@ -19,7 +19,7 @@ import sys
 
 import pytest
 
-from server import SERVERS, cache_dir, is_mysql, server_env, server_name
+from server import SERVERS, store_dir, is_mysql, server_env, server_name
 
 HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
 NODE_PACKAGE = "node-handlersocket@0.1.0"
@@ -46,7 +46,7 @@ def run(*command, **kwargs):
 @contextlib.contextmanager
 def making(name):
     """Yields a folder to fill for one client, or None if the folder was made before."""
-    root = cache_dir() / "clients"
+    root = store_dir() / "clients"
     root.mkdir(parents=True, exist_ok=True)
     with open(root / f"{name}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

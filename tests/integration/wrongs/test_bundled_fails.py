@@ -10,6 +10,8 @@ from test_deadlock import pipelined_updates_and_a_deadlock
 from test_durability import BINLOG, REDO, replies_before_their_flush
 from test_kill import kill_all
 
+pytestmark = pytest.mark.mariadb("the bundled plugin")
+
 
 @pytest.fixture
 def bundled(make_server, monkeypatch):

@@ -6,6 +6,8 @@ import oracle
 from hs import OK, counted, refused, reply
 from server import is_mysql
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 wrong = pytest.mark.bundled_wrong
 
 

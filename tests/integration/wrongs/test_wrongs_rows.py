@@ -5,6 +5,8 @@ import pytest
 from hs import OK, counted, generated, refused, reply
 from server import is_mysql
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 wrong = pytest.mark.bundled_wrong
 # The numbers of SQL's errors.
 IS_GENERATED, CHECK_FAILS = (3105, 3819) if is_mysql() else (1906, 4025)
@@ -194,7 +196,7 @@ def test_null_for_a_generated_column_is_no_value(sql, wr):
     same_rows(sql, "ours", "theirs")
 
 
-@pytest.mark.skipif(not is_mysql(), reason="MariaDB takes NULL for no value")
+@pytest.mark.mysql("MariaDB takes NULL for no value")
 def test_null_for_a_generated_column_is_refused(sql, wr):
     sql.run(f"CREATE TABLE t {GENERATED}")
     sql.run("INSERT INTO t (id, a, b) VALUES (1, 1, 'x')")

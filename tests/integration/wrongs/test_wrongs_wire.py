@@ -9,6 +9,8 @@ import pytest
 from hs import OK, counted, line, refused, reply
 from server import is_mysql, wait_until
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 wrong = pytest.mark.bundled_wrong
 
 

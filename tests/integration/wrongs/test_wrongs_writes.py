@@ -6,6 +6,8 @@ import pytest
 
 from hs import OK, counted, generated, refused, reply
 
+pytestmark = pytest.mark.again_in("mariadb-11.8")
+
 wrong = pytest.mark.bundled_wrong
 # The engines that cannot roll back are served in MariaDB alone.
 WITHOUT_ROLLBACK = [pytest.param(name, marks=pytest.mark.mariadb("engines without transactions"))

@@ -125,6 +125,7 @@ def test_quickstart_after_a_start_that_was_killed(own_cache):
     run("scripts/quickstart", "--once", ROWSOCKET_CACHE=str(own_cache))
 
 
+@pytest.mark.mariadb("test_install_from_source has MySQL's")
 @pytest.mark.ours
 def test_an_upgrade_keeps_the_settings(tmp_path):
     folder = tmp_path / "etc/mysql/mariadb.conf.d"
@@ -153,6 +154,7 @@ def configuration(path, prefix):
             if not re.match(r"--(loose_(handlersocket|daemon_memcached)_(port|socket))", option)]
 
 
+@pytest.mark.mariadb("test_install_from_source has MySQL's")
 @pytest.mark.ours
 def test_install_and_load(tmp_path):
     """cmake --install, a server with every line of rowsocket.cnf, and INSTALL's statements."""

@@ -31,6 +31,7 @@ EXPECTED = {
 TIMEOUT_S = 1200  # includes building the load generator
 
 
+@pytest.mark.mariadb("mysqlslap is not among the binaries of MySQL that bootstrap obtains")
 @pytest.mark.ours
 @pytest.mark.slow
 def test_quick_run(tmp_path):

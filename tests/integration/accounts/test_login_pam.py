@@ -13,7 +13,7 @@ from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server
 from test_connections_table import connections
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.mariadb("PAM"), pytest.mark.ours]
 
 CLONE_NEWNS = 0x20000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18

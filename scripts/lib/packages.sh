@@ -28,6 +28,7 @@ packages_for() {
     # A node that joins a Galera cluster copies the data of another one with rsync and lsof, or socat.
     cluster) echo rsync lsof socat haproxy ;;
     package) echo debhelper fakeroot git ;;
+    bare-test) echo debootstrap ;;
     package-test) echo debootstrap lintian podman runc systemd-container ;;
     *) die "scripts/bootstrap knows no kind of work named '$1'" ;;
   esac

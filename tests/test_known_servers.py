@@ -96,8 +96,8 @@ def test_each_server_has_the_files_of_its_tested_version():
     """A private server and a machine of scripts/test package can be made of them."""
     lines = (REPOSITORY / "scripts/lib/known_servers.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    for server, kinds in (("mariadb-10.11", {"source", "binary", "backup"}),
-                          ("mariadb-11.8", {"source", "binary", "backup"}),
+    for server, kinds in (("mariadb-10.11", {"source", "headers", "binary", "backup"}),
+                          ("mariadb-11.8", {"source", "headers", "binary", "backup"}),
                           ("mysql-9.7", {"source", "binary", "library", "machine"})):
         assert {row[2] for row in rows if row[0] == server} == kinds
         assert len({row[1] for row in rows if row[0] == server}) == 1, "one version of each server was tested"
@@ -155,11 +155,11 @@ def test_ways_out_when_no_version_can_be_had(debian):
     assert "offer MySQL 9.7 no more; the library was tested with MySQL 9.7.4-2" in said
     assert "scripts/bootstrap --server mysql-9.7 --source FOLDER" in said
     assert "scripts/bootstrap --server mysql-9.7 --update" in said
-    assert f"ln -sfn {debian.folder}/cache/server-mysql-9.7.4-2.1 {debian.folder}/cache/mysql-9.7" in said
+    assert f"ln -sfn {debian.folder}/cache/server-mysql-9.7.4-2.2 {debian.folder}/cache/mysql-9.7" in said
 
 
 def test_a_cache_is_not_downloaded_again(debian):
-    env = debian.folder / "cache/server-mysql-9.7.4-2.1/env"
+    env = debian.folder / "cache/server-mysql-9.7.4-2.2/env"
     env.parent.mkdir(parents=True)
     env.touch()
     debian.know("mysql-9.7", "9.7.4-2", "source", HEADERS[0], kept=False)
@@ -222,3 +222,35 @@ def test_binaries_of_mariadb_that_the_lists_have_no_more(debian):
     assert debian.debs() == {"mariadb-server-core": "pool"}
     code, said = debian.run(text + "1:10.11.17-0+deb12u1", server="mariadb-10.11")
     assert code == 1 and "do not offer MariaDB 1:10.11.17-0+deb12u1 any more" in said
+
+
+GENERATED = ("my_config.h", "mysql_version.h", "mysqld_error.h")
+
+
+def test_the_generated_headers_are_those_of_debians_build(debian):
+    """They are taken from Debian's package, and the rest of the package is not unpacked."""
+    folder = debian.folder / "libmariadbd-dev/usr"
+    (folder / "include/mariadb/server").mkdir(parents=True)
+    for name in (*GENERATED, "my_sys.h"):
+        (folder / "include/mariadb/server" / name).write_text(f"Debian's {name}")
+    (folder / "lib").mkdir()
+    (folder / "lib/libmariadbd.a").write_text("large")
+    package_file(debian.folder, "libmariadbd-dev", "10.11.18-0")
+    made = debian.folder / "libmariadbd-dev_10.11.18-0_all.deb"
+    code, said = debian.run(f'cp {made} "$apt_dir/debs/"; mkdir -p source/include; '
+                            'echo probes >source/include/probes_mysql_nodtrace.h.in; unpack_generated && '
+                            'cd build && find . -type f | sort && cat include/my_config.h', server="mariadb-10.11")
+    assert code == 0, said
+    assert said.splitlines() == ["./.complete", "./include/my_config.h", "./include/mysql_version.h",
+                                 "./include/mysqld_error.h", "./include/probes_mysql_nodtrace.h",
+                                 "Debian's my_config.h"]
+
+
+def test_the_pool_has_the_generated_headers_when_the_lists_have_moved_on(debian):
+    version = "1:10.11.18-0+deb12u1"
+    debian.know("mariadb-10.11", version, "headers", "libmariadbd-dev")
+    debian.list("libmariadbd-dev 1:10.11.19-0+deb12u1")
+    code, said = debian.run(f'download_generated {version}; ls "$apt_dir/debs"', server="mariadb-10.11")
+    assert code == 0 and "libmariadbd-dev_10.11.18-0+deb12u1_amd64.deb" in said, said
+    code, said = debian.run('download_generated 1:10.11.17-0+deb12u1', server="mariadb-10.11")
+    assert code == 1, said

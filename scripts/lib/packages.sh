@@ -8,11 +8,12 @@ packages_for() {
       # The compiler, CMake, and the programs that CMake calls. A script of the build is Python without
       # packages.
       echo g++ cmake ninja-build make python3-minimal
-      # Configuring the server's source, which generates its private headers, asks for these packages.
-      echo bison pkg-config libncurses-dev libssl-dev zlib1g-dev libpcre2-dev liburing-dev libaio-dev
+      echo libssl-dev zlib1g-dev
       # To obtain and unpack the server's source.
       echo ca-certificates xz-utils
       ;;
+    # What the server's own build asks for, where Debian's build of its version is not to be had.
+    configure) echo bison pkg-config libncurses-dev libpcre2-dev liburing-dev libaio-dev ;;
     # The server's programs load or call these at run time.
     server) echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;

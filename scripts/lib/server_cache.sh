@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shares its variables with bootstrap
-# Makes the cache of one server version: the configured source, with which the library is built, and,
-# where a private server is wanted, binaries and a pristine data directory. Sourced by bootstrap, after
-# private_apt.sh; the caller holds the lock.
+# Makes the cache of one server version: the headers, with which the library is built, and, where a private
+# server is wanted, binaries and a pristine data directory. Sourced by bootstrap, after private_apt.sh; the
+# caller holds the lock.
 #
 # $cache_dir/server-VERSION.RECIPE/
-#                             source/   the source of the version
-#                             build/    that source configured: generated headers
+#                             source/   the headers of the version's source, and what its clients' parts need
+#                             build/    the headers that the server's own build generates
 #                             env       written when both exist
 #                             prefix/   Debian's binaries, unpacked
 #                             datadir/  the result of mariadb-install-db, to be copied: made last
@@ -14,7 +14,7 @@
 # run continues where it stopped.
 
 # Raise this number when a change below makes other caches: older caches are then made anew.
-cache_recipe=1
+cache_recipe=2
 
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
@@ -26,9 +26,13 @@ server_libraries=(libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 
 plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
   AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
 
-# Parts of the source that neither the build of the library nor its tests use.
-source_left_out=(mysql-test storage/columnstore storage/mroonga storage/rocksdb storage/connect
-  storage/spider storage/tokudb)
+# What the library is built with, and the client of the bundled plugin, which its tests compare with.
+source_kept=(VERSION include sql wsrep-lib plugin/auth_ed25519 plugin/handler_socket)
+
+# The headers that the server's own build generates, and Debian's package that has them as Debian's build of
+# the server made them.
+generated_headers=(my_config.h mysql_version.h mysqld_error.h)
+generated_package=libmariadbd-dev
 
 server_is_there() {
   grep -qsx "ROWSOCKET_CACHE_RECIPE=$cache_recipe" "$(server_link)/env"
@@ -108,15 +112,45 @@ use_own_libraries() { # FOLDER_OF_THE_PROGRAMS FOLDER_OF_THE_LIBRARIES_NOW
   done
 }
 
-unpack_source() {
+# The archive's entries begin with the name of one folder; PATTERN... choose among the rest of their paths.
+unpack_source() { # [PATTERN...]
   if [[ -e $apt_dir/given ]]; then
     mv "$apt_dir/given" source
     return
   fi
-  local tarballs=("$apt_dir"/source/mariadb_*.orig.tar.*)
+  local tarballs=("$apt_dir"/source/mariadb_*.orig.tar.*) only=()
+  (($# == 0)) || only=(--wildcards --no-wildcards-match-slash "${@/#/*/}" --exclude='*/sql/*.cc' --exclude='*/sql/share')
   mkdir source.partial &&
-    tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}" &&
+    tar --no-same-owner --strip-components=1 -C source.partial -xf "${tarballs[0]}" "${only[@]}" &&
     mv source.partial source
+}
+
+download_generated() {
+  local version=$1
+  if [[ $(private_apt apt-cache madison "$generated_package") == *" $version "* ]]; then
+    (cd "$apt_dir/debs" && private_apt apt-get download "$generated_package=$version")
+  else
+    [[ $version == "$(known_version)" ]] && download_known headers "$apt_dir/debs" "$(private_pool)"
+  fi
+}
+
+# The package's headers stand before the library of some hundred MB, which is not unpacked.
+unpack_generated() {
+  local debs=("$apt_dir/debs/$generated_package"_*.deb) folder=./usr/include/mariadb/server
+  rm -rf build.partial && mkdir -p build.partial/include build.partial/sql &&
+    { dpkg-deb --fsys-tarfile "${debs[0]}" 2>/dev/null || true; } |
+    tar --no-same-owner --strip-components=5 --occurrence=1 -C build.partial/include -x "${generated_headers[@]/#/$folder/}" &&
+    cp source/include/probes_mysql_nodtrace.h.in build.partial/include/probes_mysql_nodtrace.h &&
+    touch build.partial/.complete && mv build.partial build
+}
+
+# Headers of Debian's own build, in seconds; fails where Debian's build of this version is not to be had.
+take_generated_headers() {
+  [[ $package_version == *-* ]] && [[ -z $source ]] || return 1
+  [[ -e build/.complete ]] ||
+    { run_step "downloading the generated headers of MariaDB $package_version" "$apt_dir/log" \
+      download_generated "$package_version" 2>/dev/null &&
+      run_step "unpacking them" unpack.log unpack_generated; }
 }
 
 # Configures for make and not for Ninja, because the server's CMake files give Ninja a rule twice.
@@ -137,12 +171,23 @@ generate_headers() {
 
 build_headers() {
   [[ ! -e build/.complete ]] || return 0
+  install_missing_packages configure
   rm -rf build
   run_step "configuring the server's source for its headers (about a minute)" configure.log \
     configure_source || die "the server's source could not be configured"
   run_step "generating the server's headers (about a minute)" generate.log generate_headers ||
     die "the server's headers could not be generated"
   touch build/.complete
+}
+
+# Leaves of the source what the library and its tests use.
+keep_of_source() {
+  local part
+  mkdir source.kept
+  for part in "${source_kept[@]}"; do
+    mkdir -p "source.kept/$(dirname "$part")" && mv "source/$part" "source.kept/$part"
+  done
+  rm -rf source && mv source.kept source
 }
 
 make_data_directory() {
@@ -204,10 +249,15 @@ make_server_cache() {
   cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial
-    [[ -e source ]] || run_step "unpacking the source" unpack.log unpack_source ||
+    [[ -e source ]] || run_step "unpacking its headers" unpack.log unpack_source "${source_kept[@]}" ||
       die "the server's source could not be unpacked"
-    build_headers
-    (cd source && rm -rf "${source_left_out[@]}")
+    if ! take_generated_headers; then
+      # The server's own build, for one more minute or two, wants the whole source.
+      rm -rf source build
+      run_step "unpacking the source" unpack.log unpack_source || die "the server's source could not be unpacked"
+      build_headers
+      keep_of_source
+    fi
     write_server_env
   fi
   link_server_cache "$server_dir"

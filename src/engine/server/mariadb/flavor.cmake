@@ -9,17 +9,20 @@ set(server_flavor_sources
 # Another macro than the server was built with would change its class layouts silently.
 set(server_flavor_standard 20)
 set(server_flavor_definitions
-  HAVE_CONFIG_H MYSQL_DYNAMIC_PLUGIN MYSQL_SERVER DBUG_OFF NDEBUG _FILE_OFFSET_BITS=64)
+  HAVE_CONFIG_H HAVE_OPENSSL MYSQL_DYNAMIC_PLUGIN MYSQL_SERVER DBUG_OFF NDEBUG _FILE_OFFSET_BITS=64)
 set(server_flavor_includes
   ${ROWSOCKET_SERVER_BUILD}/include ${ROWSOCKET_SERVER_BUILD}/sql
   ${ROWSOCKET_SERVER_SOURCE}/include ${ROWSOCKET_SERVER_SOURCE}/sql
   ${ROWSOCKET_SERVER_SOURCE}/include/providers
   ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/include
   ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/wsrep-API/v26)
+# What the compiler reads once for all files.
+set(server_flavor_precompiled ${CMAKE_CURRENT_LIST_DIR}/server_headers.h)
+# Its headers are to declare other things than those of all other files.
+set(server_flavor_not_precompiled services.cc)
 set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
 
-set(server_flavor_openssl_sources
-  account_text.cc local_sql.cc login_calls.cc login_vio.cc server_tls.cc)
+set(server_flavor_openssl_sources)
 set(server_flavor_own_targets rowsocket_ed25519)
 set(server_flavor_libraries)
 set(server_flavor_link_options)

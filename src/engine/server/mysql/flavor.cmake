@@ -22,6 +22,7 @@ set(server_flavor_includes
   ${unordered_dense_dirs})
 # What the compiler reads once for all files.
 set(server_flavor_precompiled ${CMAKE_CURRENT_LIST_DIR}/server_headers.h)
+set(server_flavor_not_precompiled)
 set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/MYSQL_VERSION)
 
 # The pointers to the server's services.

@@ -22,16 +22,16 @@ make_bare_machine() { # FOLDER SUITE MIRROR SECURITY
     cp /etc/resolv.conf /etc/hosts "$1/etc/" &&
     take_over_authorities "$1" &&
     on_machine "$1" apt-get update &&
-    git clone --quiet --no-hardlinks "$repo_dir" "$1/root/rowsocket"
+    git clone --quiet --no-hardlinks "$repo_dir" "$1/opt/rowsocket"
 }
 
 # The last step of the chroot: runs the commands one after the other; quickstart's server stays up meanwhile.
 bare_commands() { # COMMAND...
   local command
-  printf 'set -e; cd /root/rowsocket; export HOME=/root\n'
+  printf 'set -e; cd /opt/rowsocket; export HOME=/opt\n'
   for command; do
     # shellcheck disable=SC2016 # the machine's own shell counts
-    printf 'echo "== %s"; SECONDS=0; %s; echo "$SECONDS s  %s" >>/root/times\n' "$command" "$command" "$command"
+    printf 'echo "== %s"; SECONDS=0; %s; echo "$SECONDS s  %s" >>/opt/times\n' "$command" "$command" "$command"
   done
 }
 
@@ -72,7 +72,7 @@ run_bare_test() {
     exit 1
   fi
   heading "the commands on a bare Debian $release"
-  cat "$work/machine/root/times"
-  du -sm "$work/machine/var/cache/rowsocket" "$work/machine/root/rowsocket" | sed "s#$work/machine#MB in #"
+  cat "$work/machine/opt/times"
+  du -sm "$work/machine/var/cache/rowsocket" "$work/machine/opt/rowsocket" | sed "s#$work/machine#MB in #"
   say "bare: ${#commands[@]} passed, 0 failed"
 }

@@ -1,8 +1,10 @@
 """The documents: their statements hold, and their commands work."""
 
+import contextlib
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import time
 
@@ -92,6 +94,24 @@ def test_quickstart(own_cache):
 def is_running(cache):
     return subprocess.run([REPOSITORY / "scripts/server", "status", quickstart_folder(cache)],
                           capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.ours
+def test_the_documents_ports_are_taken_where_they_are_free(tmp_path):
+    """Whichever of them this machine has free; a port that is taken has another one in its place."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", 9999))
+            taken.listen()
+        text = (f'. "{REPOSITORY}/scripts/lib/server_ports.sh"; . "{REPOSITORY}/scripts/lib/server_options.sh";'
+                ' port_is_free 9998 && echo free; choose_ports; echo "$hs_port $hs_port_wr $memcached_port"')
+        lines = run("bash", "-c", text, ROWSOCKET_DOCUMENTED_PORTS="1").splitlines()
+        without = run("bash", "-c", text).splitlines()
+    reading, writing, _ = lines[-1].split()
+    assert (reading == "9998") == ("free" in lines)
+    assert int(writing) >= 10000, "9999 is taken"
+    assert all(int(port) >= 10000 for port in without[-1].split())
 
 
 @pytest.mark.ours

@@ -131,7 +131,7 @@ def test_no_library_for_the_version_in_mariadb(tmp_path):
     plugins = tmp_path / "usr/lib/mysql/plugin"
     os.rename(plugins / "rowsocket.so.10.11.18", plugins / "rowsocket.so.10.11.17")
     find(tmp_path, "the server is MariaDB 10.11.18, and the libraries are for 10.11.17",
-         "apt-get install --allow-downgrades 'mariadb-server=1:10.11.17*'")
+         "${Package}=1:10.11.17*\\n' | sed -n 's/^mariadb[^ ]* installed //p')")
 
 
 def test_a_library_of_another_version_in_mysql(tmp_path):
@@ -139,7 +139,7 @@ def test_a_library_of_another_version_in_mysql(tmp_path):
     library_file = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
     library_file.write_bytes(LIBRARY["mysql"].replace(b"9.7.4", b"9.7.3"))
     find(tmp_path, "the server is MySQL 9.7.4, and the libraries are for 9.7.3",
-         "apt-get install --allow-downgrades 'mysql-server=9.7.3*' 'mysql-server-core=9.7.3*'")
+         "${Package}=9.7.3*\\n' | sed -n 's/^mysql[^ ]* installed //p')")
     library_file.write_bytes(LIBRARY["mariadb"])
     find(tmp_path, "rowsocket.so is for MariaDB 10.11.18, and the server is MySQL 9.7.4",
          "apt install ./mysql-plugin-rowsocket_*.deb")
@@ -360,6 +360,34 @@ def test_a_listener(tmp_path, root, name):
         check(program, machine, path, b"other", "answered by something else", "rowsocket.cnf")
         thread.join(60)
         assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("answers,sees", [
+    ({b"P": b"1\t1\tunauth\n", b"A": b"0\t1\n"}, "served to clients whose first line is: A <HT> 1 <HT> the secret"),
+    ({b"P": b"1\t1\tunauth\n", b"A": b"1\t1\tunauth\n"}, "refuses the secret of the option file: restart"),
+    ({b"P": b"2\t1\topen_table\n"}, "served to every client that reaches it: no secret is set"),
+    ({b"g": b"END\r\n"}, "served to every client that reaches it"),
+    ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account")])
+def test_what_a_client_sees(tmp_path, answers, sees):
+    put_server(tmp_path, "mariadb")
+    program, machine = machine_of(tmp_path, "mariadb")
+    name = "daemon_memcached_socket" if b"g" in answers else "handlersocket_port"
+    path = str(tmp_path / "s")
+    assert "nobody listens" in program.client_sees(name, path, b"A\t1\tx\n", b"0\t", machine.options)
+
+    def answer(listener):
+        for _ in range(len(answers) + 1):
+            connection, _ = listener.accept()
+            with connection:
+                question = connection.recv(64)
+                connection.sendall(answers.get(question[:1], b"ERROR\r\n"))
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
+        thread.start()
+        assert sees in program.client_sees(name, path, b"A\t1\tx\n", b"0\t", machine.options)
 
 
 def serve(listener, answers):

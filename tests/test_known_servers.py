@@ -18,7 +18,7 @@ TEXT = """
 set -euo pipefail
 . "{repo}/scripts/lib.sh"
 for part in installed_server known_servers private_apt server_cache mysql_cache; do . "{repo}/scripts/lib/$part.sh"; done
-test_dir={folder} update='' source=''
+test_dir={folder} update='' source='' wanted_version=''
 known_servers=$test_dir/known.tsv
 apt_dir=$test_dir/apt
 mkdir -p "$apt_dir/debs" "$apt_dir/source"

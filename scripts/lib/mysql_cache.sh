@@ -28,6 +28,10 @@ mysql_in_the_lists() {
 # newest of Debian's lists; with --update the newest comes before the tested one.
 mysql_versions() {
   local offered
+  if [[ -n $wanted_version ]]; then
+    echo "$wanted_version"
+    return
+  fi
   offered=$(mysql_in_the_lists || true)
   {
     installed_server_package

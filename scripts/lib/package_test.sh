@@ -8,7 +8,7 @@ mirror_of() { # SUITE
     awk -v suite="$1" '$1 == suite { print $2; exit }'
 }
 
-# A chroot of a release with its stock server, without security updates. Where the release has moved on to a
+# A chroot of a release with its stock server and what the server recommends, without security updates. Where the release has moved on to a
 # server whose source is not to be had, the server is that of the version before.
 make_machine() { # FOLDER SUITE MIRROR
   debootstrap --variant=minbase --include=ca-certificates "$2" "$1" "$3" &&
@@ -24,11 +24,11 @@ install_server() { # FOLDER MIRROR
   local offered
   offered=$(on_machine "$1" apt-cache policy "$server_family-server-core" | sed -n 's/ *Candidate: //p')
   if [[ $offered == "$(known_version)" || $offered == "$(load_server_env && echo "$ROWSOCKET_SERVER_PACKAGE")" ]]; then
-    on_machine "$1" apt-get install -y --no-install-recommends "$server_family-server"
+    on_machine "$1" apt-get install -y "$server_family-server"
   else
     mkdir "$1/srv/server" && download_known binary "$1/srv/server" "$2" &&
       { [[ $server_family == mariadb ]] || download_known machine "$1/srv/server" "$2"; } &&
-      on_machine "$1" bash -c 'apt-get install -y --no-install-recommends /srv/server/*.deb'
+      on_machine "$1" bash -c 'apt-get install -y /srv/server/*.deb'
   fi
 }
 
@@ -100,6 +100,7 @@ run_package_tests() {
     die "the container failed"
   cp "$repo_dir"/dist/mariadb-plugin-rowsocket_*.deb "$repo_dir"/tests/package/{machine,inside}.sh \
     "$work/machine/srv/"
+  git clone --quiet --no-hardlinks "$repo_dir" "$work/machine/srv/checkout"
   on_machine "$work/machine" bash /srv/inside.sh "$security" "$suite"
   boot_machine "$work/machine" || die "the booted machine failed: $(tail -n 30 "$work/machine/srv/booted.log")"
   say "1 passed, 0 failed"

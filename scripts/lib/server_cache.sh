@@ -67,16 +67,24 @@ take_given_source() {
 # binary may be offered before, or without, its source.
 pick_version() {
   local version versions
-  mapfile -t versions < <(server_package_versions)
+  if [[ -n $wanted_version ]]; then
+    versions=("$wanted_version")
+  else
+    mapfile -t versions < <(server_package_versions)
+  fi
   ((${#versions[@]})) || die "Debian's lists offer no MariaDB ${server_name#*-}"
   for version in "${versions[@]}"; do
+    package_version=$version
+    [[ ! -e $cache_dir/server-${version#*:}.$cache_recipe/env ]] || return 0
     if run_step "downloading the source of MariaDB $version" "$apt_dir/log" \
       download_source "$version" 2>/dev/null; then
-      package_version=$version
       return
     fi
-    say "  the source of $version cannot be downloaded; trying the next version"
+    say "  the source of $version cannot be downloaded"
   done
+  if [[ -n $wanted_version && $wanted_version != "$(known_version)" ]]; then
+    mariadb_cannot_be_had "$wanted_version"
+  fi
   version=$(known_version)
   # Debian's lists name only the newest version of a release; the pool keeps earlier ones for a while.
   if [[ -n $version && $(installed_server_package) != 1:"${server_name#*-}".* ]] &&
@@ -86,6 +94,23 @@ pick_version() {
   fi
   tail -n 20 "$apt_dir/log" >&2
   die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"
+}
+
+# Ends the script, with the ways out. Nothing has been installed by then.
+mariadb_cannot_be_had() { # VERSION
+  local upstream
+  upstream=$(upstream_version "$1")
+  cat >&2 <<TEXT
+The source of MariaDB $1 is not on this machine's mirrors: the binary of a security update can be there before
+its source, and Debian's -dev packages carry no private headers. Ways out:
+ - Try again when the mirrors have it: scripts/package --for $upstream
+ - The source from elsewhere, as mariadb-$upstream.tar.gz or a folder, of MariaDB's own releases:
+     scripts/bootstrap --server $server_name --source PATH, then scripts/package --server-cache $cache_dir/$server_name
+ - The version with which the library was tested, and that server:
+     scripts/package --server $server_name, then apt-get install --allow-downgrades
+     mariadb-server=$(known_version) and the packages of the same source that are installed beside it
+TEXT
+  die "there can be no library for MariaDB $upstream now"
 }
 
 unpack_binaries() {

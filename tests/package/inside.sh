@@ -53,34 +53,78 @@ check_session
 restart
 check_session
 
+# all_of VERSION: whether every installed package of the server's source has that version.
+all_of() {
+  local versions
+  versions=$(dpkg-query -W -f '${source:Package} ${db:Status-Status} ${Version}\n' | sed -n 's/^mariadb installed //p' | sort -u)
+  [[ $versions == "$1" ]] || fail "packages of the server have different versions: $versions; wanted: $1"
+}
+
+# served_after WHAT VERSION: the server starts, in that version, and its ports serve.
+served_after() {
+  all_of "$2"
+  restart
+  check_session
+  say "$1: the server is $2, starts, serves"
+}
+
+say "rowsocket-setup: every protocol for clients of this machine"
+quietly apt-get install -y php-cli php-memcached python3-pymemcache
+quietly rowsocket-setup --member www-data --example
+restart
+rowsocket-doctor --client >/srv/client || fail "rowsocket-doctor --client: $(cat /srv/client)"
+grep -q "handlersocket_port 9998: served to clients whose first line is" /srv/client &&
+  grep -q "daemon_memcached_port 11211: served to every client" /srv/client || fail "$(cat /srv/client)"
+setpriv --reuid=www-data --init-groups grep -q '^reading [0-9a-f]' /etc/rowsocket/secrets || fail "www-data cannot read the secrets"
+! setpriv --reuid=nobody --clear-groups cat /etc/rowsocket/secrets 2>/dev/null || fail "others read the secrets"
+python3 /srv/checkout/tests/package/examples.py mariadb || fail "an example of a document does not work"
+mariadb -e "DROP DATABASE shop; CREATE DATABASE shop; CREATE TABLE shop.stock (id INT PRIMARY KEY, left_over INT) ENGINE=InnoDB;
+  INSERT INTO shop.stock VALUES (7, 42)"
+rm /etc/mysql/mariadb.conf.d/rowsocket_setup.cnf
+restart
+check_session
+
 before=$(dpkg-query -W -f '${Version}' mariadb-server-core)
+quietly apt-get install -y unattended-upgrades mariadb-backup mariadb-plugin-connect mariadb-plugin-s3 \
+  mariadb-plugin-rocksdb mariadb-plugin-cracklib-password-check mariadb-plugin-gssapi-server
+all_of "$before"
 [[ -z $security ]] || echo "deb $security $suite-security main" >/etc/apt/sources.list.d/security.list
 quietly apt-get update
-newer=$(apt-cache policy mariadb-server-core | sed -n 's/ *Candidate: //p')
+newer=$(apt-cache -o Dir::Etc::PreferencesParts=/dev/null policy mariadb-server-core | sed -n 's/ *Candidate: //p')
 if [[ ${newer%-*} == "${before%-*}" ]]; then
   [[ -z $security ]] || fail "no newer server is offered"
 else
-  say "an upgrade of the server, from $before to $newer"
+  for upgrade in "apt upgrade -y" "apt full-upgrade -y" "unattended-upgrade" \
+    "apt-get install -y --only-upgrade mariadb-server mariadb-plugin-provider-bzip2"; do
+    $upgrade >/srv/upgrade 2>&1 </dev/null || fail "$(tail /srv/upgrade)"
+    [[ $upgrade == unattended-upgrade ]] || grep -q "$newer is kept back until" /srv/upgrade ||
+      fail "$upgrade does not say why: $(cat /srv/upgrade)"
+    served_after "$upgrade" "$before"
+  done
+  rowsocket-doctor | grep -q "Note: .*$newer is kept back until" || fail "rowsocket-doctor does not say what waits"
+
+  say "after a day the server is upgraded: it starts, and the ports say why they are closed"
+  /usr/libexec/rowsocket/rowsocket-updates --check >/dev/null
+  sed -i 's/^[0-9]*/1700000000/' /var/lib/rowsocket/newer-server
+  /usr/libexec/rowsocket/rowsocket-updates --check | grep -q "no longer kept back" || fail "nobody says that the time is over"
   apt-get upgrade -y >/srv/upgrade 2>&1 </dev/null || fail "$(tail /srv/upgrade)"
-  [[ $(dpkg-query -W -f '${Version}' mariadb-server-core) == "$before" ]] || fail "the server was upgraded"
-  grep -q "Rowsocket: MariaDB $newer is held back" /srv/upgrade || fail "nobody says why: $(cat /srv/upgrade)"
+  all_of "$newer"
   restart
-  check_session
-  say "the newer server all the same: the library says why it does not serve"
-  quietly apt-mark hold mariadb-plugin-rowsocket
-  (cd /srv && quietly apt-get download "mariadb-server-core=$newer" && stop &&
-    quietly dpkg --force-depends -i mariadb-server-core_*.deb)
-  start
+  [[ $(mariadb -Ne "SELECT left_over FROM shop.stock") == 42 ]] || fail "no rows after the upgrade"
   ! (exec 3<>/dev/tcp/127.0.0.1/9998) 2>/dev/null || fail "a library of another version serves"
   rowsocket-doctor >/srv/doctor && fail "rowsocket-doctor finds nothing"
   grep -q "the libraries are for" /srv/doctor || fail "$(cat /srv/doctor)"
-  rm /srv/mariadb-server-core_*.deb
-  cp /srv/server/mariadb-server-core_*.deb /srv/ 2>/dev/null ||
-    (cd /srv && quietly apt-get download "mariadb-server-core=$before")
-  (cd /srv && stop && quietly dpkg --force-downgrade -i mariadb-server-core_*.deb)
-  quietly apt-mark unhold mariadb-plugin-rowsocket
-  start
-  check_session
+
+  say "the package on the newer server ends with a sentence of advice"
+  quietly apt-get install -y --reinstall /srv/mariadb-plugin-rowsocket_*.deb
+  grep -q "Rowsocket: this package has no library for the installed server" /srv/log || fail "$(cat /srv/log)"
+
+  if [[ $(apt-cache madison mariadb-server-core) == *" $before "* ]]; then
+    say "back, by the command that rowsocket-doctor prints"
+    sed -n 's/^ *\(apt-get install --allow-downgrades\)/\1 -y/p' /srv/doctor >/srv/back
+    quietly bash -e /srv/back
+    served_after "the downgrade" "$before"
+  fi
 fi
 
 say "a library that is gone under the server's option files"

@@ -1,0 +1,153 @@
+"""rowsocket-updates: the server stays, for a day, at a version that has a library, and everybody is told."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+
+from server import REPOSITORY
+
+pytestmark = pytest.mark.once("starts no server")
+PROGRAM = REPOSITORY / "packaging/apt/rowsocket-updates"
+NEWER = "1:10.11.19-0+deb12u1"
+PIN_TEXT = "Package: src:mariadb\nPin: version 1:10.11.18*\nPin-Priority: 990\n"
+
+
+class Machine:
+    """A root folder with the files of the package, and an apt-cache that offers one version of the server."""
+
+    def __init__(self, folder):
+        self.root = folder
+        share = folder / "usr/share/rowsocket"
+        share.mkdir(parents=True)
+        (share / "apt-pin").write_text(PIN_TEXT)
+        (share / "package.json").write_text(json.dumps({
+            "source": "mariadb", "server": "mariadb-server-core", "plugin": "mariadb-plugin-rowsocket",
+            "epoch": "1:", "versions": ["10.11.18"]}))
+        self.offer(NEWER)
+
+    def offer(self, version, installed="1:10.11.18-0+deb12u1"):
+        path = self.root / "bin/apt-cache"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n[ \"$2\" = Dir::Etc::PreferencesParts=/dev/null ] || exit 1\n"
+                        f"printf 'mariadb-server-core:\\n  Installed: {installed}\\n  Candidate: {version}\\n'\n")
+        path.chmod(0o755)
+
+    def run(self, action, **options):
+        return subprocess.run([PROGRAM, action], capture_output=True, text=True, check=False, timeout=60,
+                              env={**os.environ, "ROWSOCKET_UPDATES_ROOT": str(self.root),
+                                   "PATH": f"{self.root}/bin:{os.environ['PATH']}"}, **options)
+
+    @property
+    def pin(self):
+        return self.root / "etc/apt/preferences.d/rowsocket.pref"
+
+    @property
+    def seen(self):
+        return self.root / "var/lib/rowsocket/newer-server"
+
+    def set_hours(self, text):
+        (self.root / "etc/default").mkdir(parents=True, exist_ok=True)
+        (self.root / "etc/default/rowsocket").write_text(f"ROWSOCKET_HOLD_HOURS={text}\n")
+
+    def age(self, hours):
+        version = self.seen.read_text().split()[1]
+        self.seen.write_text(f"{time.time() - hours * 3600:.0f} {version}\n")
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path)
+    assert machine.run("--pin").stderr == ""
+    return machine
+
+
+def test_the_pin_is_what_the_package_says(machine):
+    assert machine.pin.read_text().endswith(PIN_TEXT)
+    machine.run("--unpin")
+    assert not machine.pin.exists()
+
+
+def test_the_pin_ends_when_its_time_is_over(machine):
+    assert "is kept back until" in machine.run("--check").stdout
+    machine.age(23.9)
+    assert "is kept back until" in machine.run("--check").stdout and machine.pin.exists()
+    machine.age(24.1)
+    said = machine.run("--check").stdout
+    assert "no longer kept back" in said and "scripts/package --for next" in said
+    assert not machine.pin.exists()
+    assert "the ports stay closed" in machine.run("--status").stdout
+
+
+def test_each_newer_version_has_its_own_time(machine):
+    machine.run("--check")
+    machine.age(23)
+    machine.offer("1:10.11.20-0+deb12u1")
+    machine.run("--check")
+    machine.age(2)
+    machine.run("--check")
+    assert machine.pin.exists()
+
+
+@pytest.mark.parametrize("hours,kept", [("1", False), ("3", True), ("none", True), ("99999", True)])
+def test_the_time_is_a_setting(machine, hours, kept):
+    machine.set_hours(hours)
+    machine.run("--check")
+    machine.age(2)
+    machine.run("--check")
+    assert machine.pin.exists() == kept
+
+
+def test_zero_hours_keep_nothing_back(machine):
+    machine.set_hours("0")
+    machine.run("--unpin")
+    machine.run("--pin")
+    assert not machine.pin.exists()
+
+
+@pytest.mark.parametrize("version", ["1:10.11.18-0+deb12u1", "1:10.11.18-0+deb12u2", "(none)"])
+def test_nothing_is_said_where_nothing_waits(machine, version):
+    machine.offer(version)
+    assert machine.run("--status").stdout == "" and machine.run("--check").stdout == ""
+    assert machine.pin.exists() and not machine.seen.exists()
+
+
+def test_a_metric_for_node_exporter(machine):
+    folder = machine.root / "var/lib/prometheus/node-exporter"
+    folder.mkdir(parents=True)
+    machine.run("--check")
+    assert "\nrowsocket_server_update_waits 1\n" in (folder / "rowsocket.prom").read_text()
+    machine.offer("1:10.11.18-0+deb12u1")
+    machine.run("--check")
+    assert "\nrowsocket_server_update_waits 0\n" in (folder / "rowsocket.prom").read_text()
+
+
+@pytest.mark.parametrize("packages,said", [
+    ([], "is kept back until"),
+    ([{"name": "mariadb-plugin-rowsocket", "mode": "deinstall"}], "its ports close")])
+def test_apt_is_told(machine, packages, said):
+    ours, apts = socket.socketpair()
+    env = {**os.environ, "APT_HOOK_SOCKET": str(apts.fileno()), "ROWSOCKET_UPDATES_ROOT": str(machine.root),
+           "PATH": f"{machine.root}/bin:{os.environ['PATH']}"}
+
+    def send(method, params):
+        ours.sendall(json.dumps({"jsonrpc": "2.0", "id": 0, "method": f"org.debian.apt.hooks.{method}",
+                                 "params": params}).encode() + b"\n\n")
+
+    with ours, apts, subprocess.Popen([PROGRAM, "--apt-hook"], stdout=subprocess.PIPE, text=True, env=env,
+                                      pass_fds=[apts.fileno()]) as program:
+        send("hello", {"versions": ["0.1", "0.2"]})
+        assert json.loads(ours.recv(4096))["result"] == {"version": "0.1"}
+        send("install.statistics", {"packages": packages})
+        send("bye", {})
+        printed = program.communicate(timeout=60)[0]
+    assert printed.startswith("\nRowsocket: ") and said in printed
+
+
+def test_nothing_stops_apt(machine):
+    (machine.root / "bin/apt-cache").write_text("#!/bin/sh\nexit 3\n")
+    for action in ("--check", "--status", "--apt-hook", "--pin"):
+        assert machine.run(action).returncode == 0

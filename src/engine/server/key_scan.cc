@@ -90,9 +90,9 @@ bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
   if (key_length_ == 0 || !index_->CanAnswer(op_, parts_count_)) return false;
   key_map_ = make_prev_keypart_map(parts_count_);
   if (op_ == CompareOp::kEq) {
-    flag_ = HA_READ_KEY_EXACT;
     same_key_ = true;
     single_row_ = IsSingleRow();
+    flag_ = FlagOfEqual();
   } else {
     flag_ = FlagOf(op_);
   }
@@ -102,6 +102,11 @@ bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
 bool KeyScan::IsSingleRow() const {
   return parts_count_ == key_->user_defined_key_parts &&
          (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
+}
+
+// A write locks the row that it finds, for which the exact search is right in all servers.
+ha_rkey_function KeyScan::FlagOfEqual() const {
+  return single_row_ && open_->access == Access::kRead ? kSingleRowSearch : HA_READ_KEY_EXACT;
 }
 
 // Stores the values in their columns. For prefix parts and FLOATs the key image alone never
@@ -155,7 +160,7 @@ void KeyScan::PrepareEqual() {
     stop_parts_ = parts_count_;
     flag_ = HA_READ_KEY_OR_NEXT;
   } else {
-    flag_ = HA_READ_KEY_EXACT;
+    flag_ = FlagOfEqual();
     same_key_ = true;
   }
   nothing_ = !MakeKey(parts_count_);

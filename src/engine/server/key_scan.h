@@ -50,6 +50,7 @@ class KeyScan {
 
   bool PrepareSimple(std::span<const model::Value> key);
   bool IsSingleRow() const;
+  ha_rkey_function FlagOfEqual() const;
   bool PrepareParts(std::span<const model::Value> key);
   bool HasForeignCharacters() const;
   bool CanBeEqual();

@@ -132,6 +132,11 @@ inline void MarkBase(Field& field, MY_BITMAP* map) {
   reads = previous;
 }
 
+// --- Searches ---
+
+/// The search for the one row of a whole unique key, in a find.
+inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_KEY_EXACT;
+
 // --- Errors of a statement, as SQL words them ---
 
 /// Whether SQL takes NULL for no value of a generated column.

@@ -7,6 +7,7 @@
 #include "engine/server/login_calls.h"
 #include "engine/server/server_log.h"
 #include "login_thd.h"
+#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -52,7 +53,9 @@ Login ServerLogins::Check(const LoginAttempt& attempt) {
 ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* login) {
   LoginVio vio(attempt);
   LoginThd owner;
-  if (!owner.SpeakThrough(vio.vio())) return Verdict::kRefused;
+  // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then: a login
+  // that has a THD before the shutdown is waited for, and no login begins behind it.
+  if (ServerStopping() || !owner.SpeakThrough(vio.vio())) return Verdict::kRefused;
   THD* const thd = owner.get();
   unsigned host_errors = 0;
   Verdict verdict = Verdict::kRefused;

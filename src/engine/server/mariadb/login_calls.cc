@@ -6,6 +6,7 @@
 #include "engine/server/login.h"
 #include "login_api.h"
 #include "login_thd.h"
+#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -133,6 +134,9 @@ void CountRefusal() { statistic_increment(aborted_connects, &LOCK_status); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
   auto& ended = static_cast<ServerTicket&>(*ticket);
+  // Behind the beginning of a shutdown the server frees its counts of connections without waiting for anybody.
+  const THD_count counted;
+  if (ServerStopping()) ended.counted = nullptr;
   if (ended.counted != nullptr) decrease_user_connections(std::exchange(ended.counted, nullptr));
   if (!mysql_audit_connection_enabled()) return;
   const LoginThd owner(ended.id);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "login_thd.h"
+#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -50,6 +51,7 @@ std::string AccountText::Of(const std::string& user, const std::string& host) {
   std::unique_ptr<LoginThd> own;
   if (current_thd == nullptr) own = std::make_unique<LoginThd>();
   THD* const thd = current_thd;
+  if (ServerStopping()) return {};
   Table_ref list(STRING_WITH_LEN("mysql"), STRING_WITH_LEN("user"), "user", TL_READ);
   if (open_trans_system_tables_for_read(thd, &list)) {
     thd->clear_error();

@@ -17,9 +17,12 @@ class LoginThd {
     thd_->set_time();
     thd_->variables.option_bits &= ~OPTION_BIN_LOG;
     lex_start(thd_);
+    // The server waits for the THDs that it knows of before it frees its accounts at a shutdown.
+    Global_THD_manager::get_instance()->add_thd(thd_);
   }
   ~LoginThd() {
     if (has_net_) CloseNet();
+    Global_THD_manager::get_instance()->remove_thd(thd_);
     thd_->clear_error();
     thd_->cleanup_after_query();
     thd_->release_resources();

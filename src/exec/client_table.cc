@@ -185,6 +185,8 @@ void ClientTable::Retire(Client& client) {
   client.retired = true;
   if (client.is_held()) held_.Drop(client);
   if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.away = Away::kNo;
+  if (client.away == Away::kLoggingIn && core_.context.logins->Cancel(&client))
+    client.away = Away::kNo;
   if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
   client.Unlink();
   core_.loop.Remove(client.connection.fd());
@@ -234,8 +236,8 @@ void ClientTable::CloseExpired(int64_t polled_ms) {
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
     while (Client* client = list->Expired(polled_ms)) {
       const bool has_asked = list == &idle_ && client->is_ready;
-      // A lock wait has a timeout of its own, and a batch comes to its end.
-      if (client->is_away() || has_asked) {
+      // A lock wait has a timeout of its own, and a batch comes to its end; a login has this one.
+      if ((client->is_away() && client->away != Away::kLoggingIn) || has_asked) {
         list->Insert(*client, core_.clock.now_ms);
         continue;
       }

@@ -26,11 +26,33 @@ bool LoginDesk::Start() {
   return true;
 }
 
-void LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
+bool LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
   const base::MutexLock lock(mutex_);
-  if (is_closed_) return;
+  if (is_closed_) return true;
+  if (!sources_.Queue(job->source)) return false;
   queue_.push_back(std::move(job));
   work_.NotifyOne();
+  return true;
+}
+
+bool LoginDesk::Cancel(const void* client) {
+  const base::MutexLock lock(mutex_);
+  const auto waiting = std::find_if(queue_.begin(), queue_.end(),
+                                    [client](const auto& job) { return job->client == client; });
+  if (waiting != queue_.end()) {
+    if (waiting - queue_.begin() < static_cast<ptrdiff_t>(passed_over_)) --passed_over_;
+    sources_.Unqueue((*waiting)->source);
+    queue_.erase(waiting);
+    return true;
+  }
+  // The source's delay goes on, so that guessing is as slow for clients that do not wait for the
+  // answer.
+  for (auto& [until, job] : refused_) {
+    if (job->owner == nullptr || job->client != client) continue;
+    job->owner = nullptr;
+    return true;
+  }
+  return false;
 }
 
 void LoginDesk::End(std::unique_ptr<engine::LoginTicket> ticket) {
@@ -96,6 +118,7 @@ bool LoginDesk::AnswerRefused() {
   std::unique_ptr<LoginJob> job = std::move(refused_.begin()->second);
   refused_.erase(refused_.begin());
   Leave(job->source);
+  if (job->owner == nullptr) return true;
   ++checking_;
   mutex_.Unlock();
   LoginOwner& owner = *job->owner;

@@ -7,8 +7,11 @@
 // The delay counts from the beginning of the check, so that it hides how long the check took.
 // Threads: Submit and End from any; a job is the desk's between Submit and Done.
 // Stopping: CloseLogins, and when all tickets are given back, Stop.
-// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source, delays included. Others
-//          wait, in the order in which they came: one a connection.
+// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
+// one address, delays
+//          included. Others wait, in the order in which they came: one a connection,
+//          kLoginsWaitingOfAddressMax an address, and no longer than the connection's time to
+//          authenticate (Cancel).
 // Errors:  a login that cannot be checked is refused.
 #pragma once
 
@@ -53,7 +56,11 @@ class LoginDesk {
 
   /// False where no thread can be had.
   bool Start();
-  void Submit(std::unique_ptr<LoginJob> job);
+  /// False where too many logins of the address wait: the job is gone.
+  bool Submit(std::unique_ptr<LoginJob> job);
+  /// The client of a job is gone, or has waited too long. True: the desk has forgotten the client,
+  /// and its owner gets no job of it; false: the job is being checked, or has come back.
+  bool Cancel(const void* client);
   void End(std::unique_ptr<engine::LoginTicket> ticket);
   /// Returns when no login is under way; jobs that wait are dropped, and their owners are not told.
   void CloseLogins();

@@ -49,14 +49,16 @@ class LoginDeskTest : public ::testing::Test {
     desk_ = std::make_unique<LoginDesk>(checker_, threads);
     ASSERT_TRUE(desk_->Start());
   }
-  void Submit(const char* password, uint64_t source, bool is_hopeless = false) {
+  void Submit(const char* password, uint64_t source, bool is_hopeless = false,
+              void* client = nullptr) {
     auto job = std::make_unique<LoginJob>();
     job->owner = &owner_;
     job->source = {LoginSource::Kind::kIpv4, source};
     job->attempt.user = TestLogins::kUser;
     job->is_hopeless = is_hopeless;
     ASSERT_TRUE(job->attempt.password.Set(password));
-    desk_->Submit(std::move(job));
+    job->client = client;
+    EXPECT_TRUE(desk_->Submit(std::move(job)));
   }
 
   TestLogins checker_;
@@ -85,6 +87,22 @@ TEST_F(LoginDeskTest, WrongPasswordIsAnsweredLater) {
   Submit("wrong", 1);
   ASSERT_TRUE(owner_.Await(2));
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(3 * model::kLoginDelayMs));
+}
+
+TEST_F(LoginDeskTest, ClientThatIsGoneIsForgotten) {
+  Start(1);
+  int gone = 0, waits = 0;
+  for (uint32_t i = 0; i < 2 * model::kLoginsOfSourceMax; ++i) Submit("wrong", 1, false, &gone);
+  Submit("wrong", 1, false, &waits);
+  // The first ones are refused and wait for their delay; those behind them wait to be checked.
+  int cancelled = 0;
+  const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
+  while (cancelled < 2 * static_cast<int>(model::kLoginsOfSourceMax) && Clock::now() < until)
+    cancelled += desk_->Cancel(&gone);
+  EXPECT_EQ(2 * static_cast<int>(model::kLoginsOfSourceMax), cancelled);
+  EXPECT_FALSE(desk_->Cancel(&gone));
+  ASSERT_TRUE(owner_.Await(1));
+  EXPECT_EQ(&waits, owner_.job(0).client);
 }
 
 TEST_F(LoginDeskTest, DelayKeepsNoThread) {

@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "model/limits.h"
 
 namespace rowsocket::exec {
 
-LoginSource LoginSource::Of(const net::Peer& peer) {
+LoginSource LoginSource::Of(const net::Peer& peer, std::string_view user) {
   LoginSource source;
+  source.name = std::hash<std::string_view>{}(user);
   if (peer.is_unix) {
     source.kind = Kind::kUser;
     source.number = peer.uid;
@@ -27,7 +29,32 @@ LoginSource LoginSource::Of(const net::Peer& peer) {
   return source;
 }
 
+bool LoginSources::Queue(const LoginSource& source) {
+  Traffic& traffic = addresses_[source.Address()];
+  if (traffic.waiting == model::kLoginsWaitingOfAddressMax) return false;
+  ++traffic.waiting;
+  return true;
+}
+
+void LoginSources::Unqueue(const LoginSource& source) {
+  const auto address = addresses_.find(source.Address());
+  --address->second.waiting;
+  ForgetIdle(address);
+}
+
+void LoginSources::ForgetIdle(Addresses::iterator address) {
+  if (address->second.waiting == 0 && address->second.under_way == 0) addresses_.erase(address);
+}
+
 bool LoginSources::Begin(const LoginSource& source, int64_t now_ms) {
+  Traffic& traffic = addresses_.at(source.Address());
+  if (traffic.under_way == model::kLoginsOfAddressMax || !BeginSource(source, now_ms)) return false;
+  ++traffic.under_way;
+  --traffic.waiting;
+  return true;
+}
+
+bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {
   if (const auto found = places_.find(source); found != places_.end()) {
     Entry& entry = *found->second;
     if (entry.under_way == model::kLoginsOfSourceMax) return false;
@@ -65,6 +92,9 @@ int64_t LoginSources::Fail(const LoginSource& source, int64_t now_ms) {
 void LoginSources::End(const LoginSource& source, int64_t now_ms) {
   const auto found = places_.find(source);
   Entry& entry = *found->second;
+  const auto address = addresses_.find(source.Address());
+  --address->second.under_way;
+  ForgetIdle(address);
   --entry.under_way;
   const bool is_old = now_ms - entry.failed_ms > model::kLoginForgetMs;
   if (entry.under_way != 0 || (entry.failures != 0 && !is_old)) return;

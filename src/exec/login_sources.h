@@ -1,6 +1,8 @@
-// How often logins from a source have failed of late, so that guessing passwords is slow.
+// How often logins from a source have failed of late, so that guessing passwords is slow. A source
+// is an address and a user's name, so that wrong passwords of one application do not delay another
+// application of the same machine.
 //
-// Flow:    Begin -> the login is checked -> [ Fail ] -> End
+// Flow:    Queue -> Begin -> the login is checked -> [ Fail ] -> End; or Queue -> Unqueue
 // Threads: one owner at a time (the login desk's mutex). Limits: kLoginSourcesMax sources; those
 // without a failure for kLoginForgetMs and without a login under way are forgotten.
 #pragma once
@@ -8,26 +10,35 @@
 #include <array>
 #include <cstdint>
 #include <list>
+#include <string_view>
 #include <unordered_map>
 
 #include "net/peer.h"
 
 namespace rowsocket::exec {
 
-/// An IPv4 address, the network (/64) of an IPv6 address, or a user of this machine.
+/// An IPv4 address, the network (/64) of an IPv6 address, or a user of this machine; and for whom
+/// it logs in.
 struct LoginSource {
   enum class Kind : uint8_t { kIpv4, kIpv6, kUser };
   Kind kind = Kind::kIpv4;
   uint64_t number = 0;
+  uint64_t name = 0;  ///< A hash of the name of the account that is asked for.
 
-  static LoginSource Of(const net::Peer& peer);
+  static LoginSource Of(const net::Peer& peer, std::string_view user);
+  /// The source's address alone.
+  LoginSource Address() const { return {kind, number, 0}; }
   bool operator==(const LoginSource&) const = default;
 };
 
 class LoginSources {
  public:
-  /// False, with nothing done, when so many logins of the source, or of so many sources, are under
-  /// way that this one has to wait.
+  /// A login comes. False, with nothing done, where kLoginsWaitingOfAddressMax of its address wait.
+  bool Queue(const LoginSource& source);
+  /// A login that waited is dropped.
+  void Unqueue(const LoginSource& source);
+  /// A login that waited is to be checked. False, with nothing done, when so many logins of the
+  /// source, or of so many sources, are under way that this one has to wait.
   bool Begin(const LoginSource& source, int64_t now_ms);
   /// Returns the milliseconds after which a failure is answered.
   int64_t Fail(const LoginSource& source, int64_t now_ms);
@@ -45,13 +56,23 @@ class LoginSources {
   struct Hash {
     size_t operator()(const LoginSource& source) const {
       constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-      return (source.number + static_cast<uint64_t>(source.kind)) * kOdd >> 16;
+      return ((source.number + static_cast<uint64_t>(source.kind)) * kOdd ^ source.name) * kOdd >>
+             16;
     }
   };
+  struct Traffic {
+    uint32_t waiting = 0;
+    uint32_t under_way = 0;
+  };
+  using Addresses = std::unordered_map<LoginSource, Traffic, Hash>;
+
+  bool BeginSource(const LoginSource& source, int64_t now_ms);
   bool MakeRoom();
+  void ForgetIdle(Addresses::iterator address);
 
   std::list<Entry> entries_;  ///< In the order of the last failure; those without one are in front.
   std::unordered_map<LoginSource, std::list<Entry>::iterator, Hash> places_;
+  Addresses addresses_;  ///< Those with logins that wait or are under way.
 };
 
 }  // namespace rowsocket::exec

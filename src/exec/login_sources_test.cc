@@ -12,10 +12,19 @@ namespace {
 
 constexpr int64_t kNowMs = 1'000'000;
 
-LoginSource Source(uint64_t number) { return {LoginSource::Kind::kIpv4, number}; }
+LoginSource Source(uint64_t number, uint64_t name = 1) {
+  return {LoginSource::Kind::kIpv4, number, name};
+}
+
+bool Begin(LoginSources& sources, const LoginSource& source, int64_t now_ms = kNowMs) {
+  EXPECT_TRUE(sources.Queue(source));
+  const bool begins = sources.Begin(source, now_ms);
+  if (!begins) sources.Unqueue(source);
+  return begins;
+}
 
 int64_t FailOnce(LoginSources& sources, const LoginSource& source, int64_t now_ms = kNowMs) {
-  EXPECT_TRUE(sources.Begin(source, now_ms));
+  EXPECT_TRUE(Begin(sources, source, now_ms));
   const int64_t delay_ms = sources.Fail(source, now_ms);
   sources.End(source, now_ms);
   return delay_ms;
@@ -38,16 +47,34 @@ TEST(LoginSources, FailuresAreForgotten) {
 TEST(LoginSources, FewLoginsOfASourceAreUnderWay) {
   LoginSources sources;
   for (uint32_t i = 0; i < model::kLoginsOfSourceMax; ++i)
-    EXPECT_TRUE(sources.Begin(Source(1), kNowMs));
-  EXPECT_FALSE(sources.Begin(Source(1), kNowMs));
-  EXPECT_TRUE(sources.Begin(Source(2), kNowMs));
+    EXPECT_TRUE(Begin(sources, Source(1), kNowMs));
+  EXPECT_FALSE(Begin(sources, Source(1), kNowMs));
+  EXPECT_TRUE(Begin(sources, Source(2), kNowMs));
   sources.End(Source(1), kNowMs);
-  EXPECT_TRUE(sources.Begin(Source(1), kNowMs));
+  EXPECT_TRUE(Begin(sources, Source(1), kNowMs));
+}
+
+TEST(LoginSources, AnotherNameOfAnAddressIsAnotherSource) {
+  LoginSources sources;
+  for (int i = 0; i < 8; ++i) FailOnce(sources, Source(1, 7));
+  EXPECT_EQ(100, FailOnce(sources, Source(1, 8)));
+}
+
+TEST(LoginSources, LoginsOfAnAddressAreBoundedWhateverTheirNames) {
+  LoginSources sources;
+  for (uint32_t i = 0; i < model::kLoginsOfAddressMax; ++i)
+    EXPECT_TRUE(Begin(sources, Source(1, i)));
+  EXPECT_FALSE(Begin(sources, Source(1, 1000)));
+  EXPECT_TRUE(Begin(sources, Source(2, 1000)));
+  for (uint32_t i = 0; i < model::kLoginsWaitingOfAddressMax; ++i)
+    EXPECT_TRUE(sources.Queue(Source(1, i)));
+  EXPECT_FALSE(sources.Queue(Source(1)));
+  EXPECT_TRUE(sources.Queue(Source(3)));
 }
 
 TEST(LoginSources, SourceWithoutFailuresIsForgottenAtOnce) {
   LoginSources sources;
-  EXPECT_TRUE(sources.Begin(Source(1), kNowMs));
+  EXPECT_TRUE(Begin(sources, Source(1), kNowMs));
   EXPECT_EQ(1u, sources.size());
   sources.End(Source(1), kNowMs);
   EXPECT_EQ(0u, sources.size());
@@ -65,10 +92,10 @@ TEST(LoginSources, TableIsBounded) {
 TEST(LoginSources, TableFullOfLoginsUnderWayTakesNoOtherSource) {
   LoginSources sources;
   for (uint64_t i = 0; i < model::kLoginSourcesMax; ++i)
-    ASSERT_TRUE(sources.Begin(Source(i), kNowMs));
-  EXPECT_FALSE(sources.Begin(Source(model::kLoginSourcesMax), kNowMs));
+    ASSERT_TRUE(Begin(sources, Source(i), kNowMs));
+  EXPECT_FALSE(Begin(sources, Source(model::kLoginSourcesMax), kNowMs));
   sources.End(Source(5), kNowMs);
-  EXPECT_TRUE(sources.Begin(Source(model::kLoginSourcesMax), kNowMs));
+  EXPECT_TRUE(Begin(sources, Source(model::kLoginSourcesMax), kNowMs));
 }
 
 net::Peer Ipv6Peer(unsigned char network, unsigned char host) {
@@ -83,15 +110,15 @@ net::Peer Ipv6Peer(unsigned char network, unsigned char host) {
 }
 
 TEST(LoginSources, NetworkOfIpv6IsOneSource) {
-  EXPECT_EQ(LoginSource::Of(Ipv6Peer(1, 1)), LoginSource::Of(Ipv6Peer(1, 2)));
-  EXPECT_NE(LoginSource::Of(Ipv6Peer(1, 1)), LoginSource::Of(Ipv6Peer(2, 1)));
+  EXPECT_EQ(LoginSource::Of(Ipv6Peer(1, 1), "app"), LoginSource::Of(Ipv6Peer(1, 2), "app"));
+  EXPECT_NE(LoginSource::Of(Ipv6Peer(1, 1), "app"), LoginSource::Of(Ipv6Peer(2, 1), "app"));
 }
 
 TEST(LoginSources, UserOfAUnixSocketIsASource) {
   net::Peer peer;
   peer.is_unix = true;
   peer.uid = 7;
-  EXPECT_EQ((LoginSource{LoginSource::Kind::kUser, 7}), LoginSource::Of(peer));
+  EXPECT_EQ((LoginSource{LoginSource::Kind::kUser, 7}), LoginSource::Of(peer, "app").Address());
 }
 
 }  // namespace

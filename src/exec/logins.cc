@@ -28,8 +28,9 @@ bool Logins::MayHear(const Client& client, const net::Peer& peer) const {
 void Logins::Start(Client& client, const TurnItem& item) {
   const net::Peer peer = net::PeerOf(client.connection.fd());
   const bool is_heard = MayHear(client, peer);
+  bool is_full = false;
   try {
-    if (is_heard) Submit(client, item, peer);
+    is_full = is_heard && !Submit(client, item, peer);
   } catch (const std::bad_alloc&) {
     clients_.Lose(client, Loss::kMemory);
   }
@@ -42,14 +43,15 @@ void Logins::Start(Client& client, const TurnItem& item) {
   in.Consume(bytes);
   in.WipeUnused();
   if (!is_heard) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
+  if (is_full) Answer(client, {model::ErrorCode::kUnauth}, /*closes=*/true);
 }
 
-void Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer) {
+bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer) {
   auto job = std::make_unique<LoginJob>();
   const Credentials& credentials = *item.item.credentials;
   job->owner = &owner_;
   job->client = &client;
-  job->source = LoginSource::Of(peer);
+  job->source = LoginSource::Of(peer, credentials.user);
   engine::LoginAttempt& attempt = job->attempt;
   attempt.fd = client.connection.fd();
   attempt.tls = client.tls();
@@ -59,9 +61,10 @@ void Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   const bool fits = MayBeUser(credentials.user) && attempt.password.Set(credentials.password);
   job->is_hopeless = !fits;
   if (fits) attempt.user = credentials.user;
-  core_.context.logins->Submit(std::move(job));
+  if (!core_.context.logins->Submit(std::move(job))) return false;
   client.away = Away::kLoggingIn;
   client.connection.SetInputHeld(true);
+  return true;
 }
 
 void Logins::Finish(LoginJob& job) {

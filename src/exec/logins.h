@@ -38,7 +38,8 @@ class Logins {
     return client.ticket != nullptr && account != nullptr && account->ended();
   }
   bool MayHear(const Client& client, const net::Peer& peer) const;
-  void Submit(Client& client, const TurnItem& item, const net::Peer& peer);
+  /// False where too many logins of the client's address wait.
+  bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
   void Answer(Client& client, model::Error answer, bool closes);
   void End(Client& client);
 

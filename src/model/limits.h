@@ -34,9 +34,12 @@ struct Limits {
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 /// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
 inline constexpr uint32_t kHandshakesMax = 2048;
-/// Logins of one source that are under way at a time, the wait of a failed one included; sources
-/// that are remembered, and for how long after the last failure.
+/// Logins of one source that are under way at a time, the wait of a failed one included; of all
+/// sources of an address; logins of an address that wait; sources that are remembered, and for how
+/// long after the last failure.
 inline constexpr uint32_t kLoginsOfSourceMax = 4;
+inline constexpr uint32_t kLoginsOfAddressMax = 32;
+inline constexpr uint32_t kLoginsWaitingOfAddressMax = 1024;
 inline constexpr size_t kLoginSourcesMax = 4096;
 inline constexpr int64_t kLoginForgetMs = 60'000;
 /// Milliseconds after which a failed login is answered, how often they double, and the failures of

@@ -53,8 +53,8 @@ Login ServerLogins::Check(const LoginAttempt& attempt) {
 ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* login) {
   LoginVio vio(attempt);
   LoginThd owner;
-  // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then: a login
-  // that has a THD before the shutdown is waited for, and no login begins behind it.
+  // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then:
+  // a login that has a THD before the shutdown is waited for, and no login begins behind it.
   if (ServerStopping() || !owner.SpeakThrough(vio.vio())) return Verdict::kRefused;
   THD* const thd = owner.get();
   unsigned host_errors = 0;

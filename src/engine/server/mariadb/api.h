@@ -1,5 +1,5 @@
-// The server's private headers, then what differs between its versions (compat.h) and between servers
-// (accessors.h).
+// The server's private headers, then what differs between its versions (compat.h) and between
+// servers (accessors.h).
 //
 // Every other file of engine/server and of plugin/ includes the server through this one.
 #pragma once

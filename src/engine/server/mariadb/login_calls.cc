@@ -134,7 +134,8 @@ void CountRefusal() { statistic_increment(aborted_connects, &LOCK_status); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
   auto& ended = static_cast<ServerTicket&>(*ticket);
-  // Behind the beginning of a shutdown the server frees its counts of connections without waiting for anybody.
+  // Behind the beginning of a shutdown the server frees its counts of connections without waiting
+  // for anybody.
   const THD_count counted;
   if (ServerStopping()) ended.counted = nullptr;
   if (ended.counted != nullptr) decrease_user_connections(std::exchange(ended.counted, nullptr));

@@ -1,5 +1,5 @@
-// The server's private headers in the order in which they compile. The build precompiles them: they take most
-// of the time of compiling a file that includes them.
+// The server's private headers in the order in which they compile. The build precompiles them: they
+// take most of the time of compiling a file that includes them.
 #pragma once
 
 #ifndef MYSQL_SERVER

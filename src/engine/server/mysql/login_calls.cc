@@ -4,11 +4,11 @@
 
 #include "engine/server/login.h"
 #include "login_thd.h"
-#include "worker_thd.h"
 #include "sql/hostname_cache.h"
 #include "sql/sql_audit.h"
 #include "sql/sql_connect.h"
 #include "violite.h"
+#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -127,7 +127,8 @@ void ForgetHostErrors(THD* thd) { reset_host_connect_errors(thd->m_main_security
 void CountRefusal() { Connection_handler_manager::get_instance()->inc_aborted_connects(); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
-  // Behind the beginning of a shutdown the server frees its counts of connections: the THD has it wait.
+  // Behind the beginning of a shutdown the server frees its counts of connections: the THD has it
+  // wait.
   const LoginThd waited_for;
   if (ServerStopping()) static_cast<ServerTicket&>(*ticket).counted = nullptr;
   ticket.reset();

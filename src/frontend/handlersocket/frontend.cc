@@ -59,6 +59,13 @@ const model::Limits& HandlerSocket::parse_limits() const {
   return authenticated_ ? settings_.limits : kNoValues;
 }
 
+// A browser can be told by any page to send a POST here, whose body would be lines of requests.
+bool HandlerSocket::IsHttp(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const size_t blank = line.rfind(' ');
+  return blank != std::string_view::npos && line.substr(blank + 1).starts_with("HTTP/1.");
+}
+
 exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_requests,
                                           base::Arena& arena, Item* item) {
   const size_t line_bytes_max = input_bytes_max() - 3;
@@ -96,6 +103,7 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
       break;
     case Command::Kind::kInvalid:
       item->error.code = command.errors.First();
+      item->closes = IsHttp(line.line);
       break;
   }
   return {Parsed::kItem, line.consumed};

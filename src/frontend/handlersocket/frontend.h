@@ -59,6 +59,7 @@ class HandlerSocket final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
+  static bool IsHttp(std::string_view line);
   void Authenticate(handlersocket::Command& command, base::Arena& arena, exec::Item* item);
   bool PrepareLogin(const handlersocket::Command& command, base::Arena& arena,
                     exec::Item* item) const;

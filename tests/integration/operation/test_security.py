@@ -254,3 +254,14 @@ def test_every_beginning_of_the_key_is_wrong(guarded):
     answers = client.pipeline([["A", 1, SECRET[:length]] for length in range(len(SECRET))])
     assert answers == [refused(3, "unauth")] * len(SECRET)
     assert client.find(0, "=", [1]) == refused(3, "unauth")
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_body_of_a_post_is_not_executed(server, db, sql, end):
+    """Any page can have a browser send this."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    client = server.hs_wr()
+    client.send_raw(f"POST / HTTP/1.1{end}Content-Type: text/plain{end}{end}P\t0\t{db}\tt\t\tid\n0\t+\t1\t7\n".encode())
+    assert client.recv_all(10) == b"2\t1\tcmd\n"
+    assert sql.rows("SELECT * FROM t") == []

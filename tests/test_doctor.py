@@ -367,6 +367,7 @@ def test_a_listener(tmp_path, root, name):
     ({b"P": b"1\t1\tunauth\n", b"A": b"1\t1\tunauth\n"}, "refuses the secret of the option file: restart"),
     ({b"P": b"2\t1\topen_table\n"}, "served to every client that reaches it: no secret is set"),
     ({b"g": b"END\r\n"}, "served to every client that reaches it"),
+    ({b"g": b"SERVER_ERROR there is no container nobody\r\n"}, "served to every client that reaches it"),
     ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account")])
 def test_what_a_client_sees(tmp_path, answers, sees):
     put_server(tmp_path, "mariadb")

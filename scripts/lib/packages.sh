@@ -15,7 +15,11 @@ packages_for() {
     # What the server's own build asks for, where Debian's build of its version is not to be had.
     configure) echo bison pkg-config libncurses-dev libpcre2-dev liburing-dev libaio-dev ;;
     # The server's programs load or call these at run time.
-    server) echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 perl python3 ;;
+    server)
+      echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 libpcre2-8-0 liburing2 zlib1g perl python3
+      # Debian 13 has renamed the package.
+      if [[ $(. /etc/os-release && echo "$VERSION_CODENAME") == bookworm ]]; then echo libaio1; else echo libaio1t64; fi
+      ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     style) echo clang-format-14 clang-tidy-14 ;;
     # The script that writes the seeds reads JSON, which python3-minimal does not have.

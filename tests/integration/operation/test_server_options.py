@@ -180,9 +180,10 @@ def test_padding_of_char_is_not_part_of_a_memcached_key(make_server):
     assert finds.find(0, "=", ["b"]) == hs.reply(0, 1, b"b        ")
 
 
-@pytest.mark.parametrize("option", ["--innodb-read-only=1", "--innodb-force-recovery=6",
+@pytest.mark.parametrize("option", ["--innodb-read-only=1", "--innodb-force-recovery=5", "--innodb-force-recovery=6",
                                     "--read-only=1"])
 def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
+    """Each find of a session sees the rows, and not the first one alone."""
     server = make_server()
     sql = server.sql()
     sql.run("CREATE DATABASE so")
@@ -195,7 +196,12 @@ def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
     for request in ([0, "+", 2, 2, 1], hs.find_tokens(0, "=", [1], 1, 0, mod=["U", 1, 7]),
                     hs.find_tokens(0, "=", [1], 1, 0, mod=["D"])):
         assert client.request(*request).code != 0
-    assert client.find(0, "=", [1]) == hs.reply(0, 2, 1, 10)
+    reader = server.hs_rd()
+    assert reader.open_index(0, "so", "t", "", "id,n").code == 0
+    for _ in range(5):
+        assert client.find(0, "=", [1]) == hs.reply(0, 2, 1, 10)
+        assert reader.find(0, "=", [1]) == hs.reply(0, 2, 1, 10)
+    assert client.request("H", "read").code == 0 and client.request("H", "write").code != 0
     assert server.sql().rows("SELECT * FROM so.t") == [(b"1", b"10")]
 
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 
+#include "engine/server/innodb_read_only.h"
 #include "galera_api.h"
 
 namespace rowsocket::engine::server {
@@ -116,7 +117,7 @@ model::Health ReadHealth() {
   health.version = server_version;
   health.reads = mysqld_server_started;
   // While SET GLOBAL read_only = 1 waits for commits under way only the first of the two is set.
-  health.writes = health.reads && !read_only && !opt_readonly;
+  health.writes = health.reads && !read_only && !opt_readonly && !InnodbIsReadOnly();
   const Sources sources = LookAtSources();
   if (sources.state != SourceState::kNone) {
     health.role = model::Health::Role::kReplica;

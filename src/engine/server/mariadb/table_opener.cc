@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/server/innodb_read_only.h"
 #include "foreign_keys.h"
 #include "table_locks.h"
 
@@ -80,7 +81,10 @@ Outcome TableOpener::OpenInstance(const std::string& db, const std::string& name
       open->table->part_info == nullptr && open->table->file->ht->db_type == DB_TYPE_INNODB;
   open->tells_time = TellsTime(*open->table);
   // The memory in which generated columns are computed is the statement's.
-  open->stays_locked = open->is_innodb && !writes && open->table->vfield == nullptr;
+  // Where InnoDB is read only it takes the isolation that finds rows there, READ UNCOMMITTED, only
+  // when a table is locked (innodb_isolation_level in ha_innodb.cc).
+  open->stays_locked =
+      open->is_innodb && !writes && open->table->vfield == nullptr && !InnodbIsReadOnly();
   if (writes) outcome = OpenForeignKeyChildren(open, open->table, true, true, 0);
   return outcome;
 }

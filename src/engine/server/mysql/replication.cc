@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api.h"
+#include "engine/server/innodb_read_only.h"
 #include "mysql/plugin_group_replication.h"
 #include "sql/rpl_group_replication.h"
 #include "sql/rpl_gtid.h"
@@ -123,7 +124,7 @@ model::Health ReadHealth() {
   model::Health health;
   health.version = server_version;
   health.reads = mysqld_server_started && !IsOffline();
-  health.writes = health.reads && !IsReadOnly();
+  health.writes = health.reads && !IsReadOnly() && !InnodbIsReadOnly();
   const Sources sources = LookAtSources();
   if (sources.state != SourceState::kNone) {
     health.role = model::Health::Role::kReplica;

@@ -1,0 +1,12 @@
+// Whether InnoDB takes no writes at all, which neither read_only nor super_read_only says. Each
+// family of servers has its own innodb_read_only.cc.
+#pragma once
+
+namespace rowsocket::engine::server {
+
+/// Whether InnoDB was started so that it refuses every write: innodb_read_only, or so high a value
+/// of innodb_force_recovery. It does not change while the server runs. Any thread; InnoDB has
+/// started.
+bool InnodbIsReadOnly();
+
+}  // namespace rowsocket::engine::server

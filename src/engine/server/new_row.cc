@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/server/arithmetic.h"
-
 namespace rowsocket::engine::server {
 
 using model::Modification;
@@ -125,17 +123,36 @@ NewRow::Made NewRow::StoreNewValues(TABLE* table, const ServerIndex& index,
       continue;
     }
     if (!given) break;
-    const bool subtract = find.modification == Modification::kDecrement;
-    switch (AddToField(thd_.get(), field, find.modifications[i], subtract)) {
+    switch (AddTo(field, find, i)) {
       case Step::kApplied:
         break;
       case Step::kLeftAlone:
         return Made::kLeftAlone;
       case Step::kRefused:
-        return Made::kRefused;
+        return IsLeftAlone(table, fields, find, i) ? Made::kLeftAlone : Made::kRefused;
     }
   }
   return Made::kChanged;
+}
+
+Step NewRow::AddTo(Field* field, const model::Find& find, size_t i) {
+  const bool subtract = find.modification == Modification::kDecrement;
+  return AddToField(thd_.get(), field, find.modifications[i], subtract);
+}
+
+// `-` leaves a row alone as a whole where any of its columns would change its sign, so that the
+// answer does not depend on the order of the columns: one behind the refused one is asked, and the
+// refusal is told anew if there is none.
+bool NewRow::IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
+                         size_t refused) {
+  if (find.modification != Modification::kDecrement) return false;
+  for (size_t i = refused + 1; i < std::min(fields.size(), find.modifications.size()); ++i) {
+    thd_.get()->clear_error();
+    if (AddTo(table->field[fields[i]], find, i) == Step::kLeftAlone) return true;
+  }
+  thd_.get()->clear_error();
+  AddTo(table->field[fields[refused]], find, refused);
+  return false;
 }
 
 bool NewRow::StoreExactly(Field* field, const model::Value& value) {

@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "engine/server/arithmetic.h"
 #include "engine/server/cells.h"
 #include "engine/server/index.h"
 #include "model/request.h"
@@ -72,6 +73,9 @@ class NewRow {
   bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
   void BeginUpdate(TABLE* table);
   Made StoreNewValues(TABLE* table, const ServerIndex& index, const model::Find& find);
+  Step AddTo(Field* field, const model::Find& find, size_t i);
+  bool IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
+                   size_t refused);
   bool StoreExactly(Field* field, const model::Value& value);
 
   WorkerThd& thd_;

@@ -1,0 +1,24 @@
+"""`-` over several columns: a row that any column would take through zero is left alone, whatever their order."""
+
+import pytest
+
+import hs
+
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+
+@pytest.mark.parametrize("columns,operands", [("u,s", [6, 20]), ("s,u", [20, 6])])
+def test_the_order_of_columns_does_not_matter(sql, wr, columns, operands):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, u INT UNSIGNED, s INT)")
+    sql.run("INSERT INTO t VALUES (1, 0, 8)")
+    index = wr("t", "", columns)
+    assert index.modify("=", [1], ["-", *operands]) == hs.counted(0)
+    assert sql.rows("SELECT u, s FROM t") == [(b"0", b"8")]
+
+
+@pytest.mark.parametrize("columns,operands", [("u,s", [6, 2]), ("s,u", [2, 6])])
+def test_a_row_that_no_column_leaves_alone_is_refused(sql, wr, columns, operands):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, u INT UNSIGNED, s INT)")
+    sql.run("INSERT INTO t VALUES (1, 0, 8)")
+    assert wr("t", "", columns).modify("=", [1], ["-", *operands]) == hs.refused(1, "1264")
+    assert sql.rows("SELECT u, s FROM t") == [(b"0", b"8")]

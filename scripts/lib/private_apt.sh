@@ -88,10 +88,13 @@ write_private_sources() {
     die "found no entry for Debian $codename in /etc/apt/sources.list or sources.list.d"
 }
 
+# Set where the lists are older than they say that they are valid.
+private_apt_options=()
+
 private_apt() {
   local program=$1
   shift
-  "$program" -q \
+  "$program" -q "${private_apt_options[@]}" \
     -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt_dir/sources" \
     -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
     -o APT::Sandbox::User="$(id -un)" "$@"
@@ -103,7 +106,16 @@ prepare_private_apt() {
   mkdir -p "$apt_dir"/{sources,lists/partial,cache/archives/partial,debs,source}
   write_private_sources "${1:-$(host_release)}"
   run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
-    private_apt apt-get update || die "Debian's package lists cannot be read; is the network up?"
+    private_apt apt-get update 2>"$apt_dir/failure" && return
+  # A mirror that keeps an earlier state of Debian has lists that are signed, and out of date. They are used for
+  # files whose checksums known_servers.tsv has, or that the lists themselves have.
+  if grep -q "Release file .* is expired" "$apt_dir/log"; then
+    say "  the mirror's lists are older than they say that they are valid; they are used all the same"
+    private_apt_options=(-o Acquire::Check-Valid-Until=false)
+    run_step "reading them again" "$apt_dir/log" private_apt apt-get update && return
+  fi
+  cat "$apt_dir/failure" >&2
+  die "Debian's package lists cannot be read; is the network up?"
 }
 
 # Prints the versions of the server to try, the best first: the version that this machine runs already

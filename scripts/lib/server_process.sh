@@ -57,6 +57,8 @@ as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
 make_data_directory() {
   [[ ! -e $dir/data ]] || return 0
   rm -rf "$dir/data.partial"
+  [[ -d ${ROWSOCKET_SERVER_DATADIR-} ]] ||
+    die "$cache_dir has the headers of $server_name, but not the server: run scripts/bootstrap --server $server_name server"
   cp -R --no-preserve=ownership "$ROWSOCKET_SERVER_DATADIR" "$dir/data.partial"
   chmod -R u+rwX "$dir/data.partial"
   mv "$dir/data.partial" "$dir/data"

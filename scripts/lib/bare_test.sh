@@ -28,7 +28,8 @@ make_bare_machine() { # FOLDER SUITE MIRROR SECURITY
 # The last step of the chroot: runs the commands one after the other; quickstart's server stays up meanwhile.
 bare_commands() { # COMMAND...
   local command
-  printf 'set -e; cd /opt/rowsocket; export HOME=/opt\n'
+  # A machine has a file system in memory there: without it InnoDB takes the log's own disk for such memory.
+  printf 'set -e; mount -t tmpfs tmpfs /dev/shm; cd /opt/rowsocket; export HOME=/opt\n'
   for command; do
     # shellcheck disable=SC2016 # the machine's own shell counts
     printf 'echo "== %s"; SECONDS=0; %s; echo "$SECONDS s  %s" >>/opt/times\n' "$command" "$command" "$command"

@@ -55,6 +55,8 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
     group = &queued_.emplace_back();
     group->place = std::prev(queued_.end());
     group->row = std::move(job->row);
+    const model::Account* const account = job->item.request.account;
+    group->account = account == nullptr ? 0 : account->id();
     if (!group->row.empty()) rows_.emplace(group->row, group);
     work_.NotifyOne();
   }
@@ -111,10 +113,28 @@ void WaitLane::Stop() {
   threads_.clear();
 }
 
+// The first group whose account leaves a quarter of the threads to others: whoever waits for many
+// rows, which may be locked by a session of its own, must not have all threads.
+WaitLane::Groups::iterator WaitLane::Next() {
+  const unsigned share = std::max(1u, threads_max_ - threads_max_ / 4);
+  return std::find_if(
+      queued_.begin(), queued_.end(), [this, share](const WaitGroup& group) REQUIRES(mutex_) {
+        const auto at_work = threads_of_.find(group.account);
+        return group.account == 0 || at_work == threads_of_.end() || at_work->second < share;
+      });
+}
+
+void WaitLane::CountThread(const WaitGroup& group, int change) {
+  if (group.account == 0) return;
+  unsigned& threads = threads_of_[group.account];
+  threads = static_cast<unsigned>(static_cast<int>(threads) + change);
+  if (threads == 0) threads_of_.erase(group.account);
+}
+
 // A thread without work keeps its session for a second: waits tend to come together.
 bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
   base::MutexLock lock(mutex_);
-  if (queued_.empty() && session != nullptr && !stopping_) {
+  if (Next() == queued_.end() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
     lock.Unlock();
     session->ReleaseTables();
@@ -125,15 +145,17 @@ bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs
   if (can_serve) {
     ++idle_;
     work_.WaitFor(lock, kIdleThreadLife,
-                  [this]() REQUIRES(mutex_) { return stopping_ || !queued_.empty(); });
+                  [this]() REQUIRES(mutex_) { return stopping_ || Next() != queued_.end(); });
     --idle_;
   }
-  if (!can_serve || stopping_ || queued_.empty()) {
+  const auto next = Next();
+  if (!can_serve || stopping_ || next == queued_.end()) {
     --serving_;
     return false;
   }
-  taken.splice(taken.end(), queued_, queued_.begin());
+  taken.splice(taken.end(), queued_, next);
   WaitGroup& group = taken.front();
+  CountThread(group, 1);
   group.is_under_way = true;
   while (!group.jobs.empty() && jobs.size() < model::kTurnRequestsMax) {
     group.jobs.front()->group = nullptr;
@@ -148,6 +170,7 @@ void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
   group.is_under_way = false;
+  CountThread(group, -1);
   const bool insists = std::any_of(group.jobs.begin(), group.jobs.end(),
                                    [](const auto& job) { return job->was_handed_back; });
   if (insists) {

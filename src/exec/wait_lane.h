@@ -13,8 +13,8 @@
 // Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
 //          Done.
-// Limits:  threads_max threads; groups beyond wait in the order they came. One job a connection;
-//          kTurnRequestsMax in a turn.
+// Limits:  threads_max threads, and three quarters of them for one account; groups beyond wait in
+//          the order they came. One job a connection; kTurnRequestsMax in a turn.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
 //         group when its wait does: at most twice the server's timeout after the job came.
 #pragma once
@@ -81,6 +81,7 @@ struct WaitGroup {
   std::string row;                           ///< Empty: not for one row.
   std::list<std::unique_ptr<WaitJob>> jobs;  ///< Jobs that no thread has taken up.
   bool is_under_way = false;
+  uint64_t account = 0;                  ///< The id of the account of its first job; 0: none.
   std::list<WaitGroup>::iterator place;  ///< In the lane's list, or in its thread's.
 };
 
@@ -110,6 +111,8 @@ class WaitLane {
   // Threads and groups (wait_lane.cc).
   bool Join(std::unique_ptr<WaitJob>& job) REQUIRES(mutex_);
   void AddThread() REQUIRES(mutex_);
+  Groups::iterator Next() REQUIRES(mutex_);
+  void CountThread(const WaitGroup& group, int change) REQUIRES(mutex_);
   void Main(engine::Session* session);
   bool NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
   void EndGroup(Groups& taken, WaitJobs& jobs);
@@ -134,6 +137,8 @@ class WaitLane {
   Groups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
   /// The groups of rows by name, those under way included.
   std::unordered_map<std::string_view, WaitGroup*> rows_ GUARDED_BY(mutex_);
+  /// How many threads are at work for each account.
+  std::unordered_map<uint64_t, unsigned> threads_of_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);
   unsigned serving_ GUARDED_BY(mutex_) = 0;  ///< Threads that will look at queued_ again.
   unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Those of them that wait for a group.

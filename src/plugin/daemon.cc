@@ -56,7 +56,7 @@ class Daemon::Running {
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                              settings.lock_wait_threads);
-    if (settings.auth_threads != 0 && !StartLogins(settings.auth_threads, error)) return false;
+    if (settings.auth_threads != 0 && !StartLogins(settings, error)) return false;
     account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
     for (const Port& port : settings.ports) {
       if (!StartPort(port, error)) return false;
@@ -64,7 +64,7 @@ class Daemon::Running {
     const auto end_connections = [this] {
       for (auto& service : services_) service->AccountsHaveEnded();
     };
-    if (desk_ != nullptr && !checker_.Watch(end_connections)) return NoLoginThread(error);
+    if (settings.checks_accounts && !checker_.Watch(end_connections)) return NoLoginThread(error);
     return protocol_->StartHousekeeper(*sessions_, error);
   }
 
@@ -103,12 +103,13 @@ class Daemon::Running {
   const Protocol& protocol() const { return *protocol_; }
 
  private:
-  bool StartLogins(unsigned threads, std::string* error) {
-    if (const std::string why = engine::server::WhyNoLogins(); !why.empty()) {
+  bool StartLogins(const DaemonSettings& settings, std::string* error) {
+    const std::string why = settings.checks_accounts ? engine::server::WhyNoLogins() : "";
+    if (!why.empty()) {
       *error = std::string(name_) + "_accounts: " + why;
       return false;
     }
-    desk_ = std::make_unique<exec::LoginDesk>(checker_, threads);
+    desk_ = std::make_unique<exec::LoginDesk>(checker_, settings.auth_threads);
     return desk_->Start() || NoLoginThread(error);
   }
 

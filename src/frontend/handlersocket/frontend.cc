@@ -139,6 +139,12 @@ bool HandlerSocket::PrepareLogin(const Command& command, base::Arena& arena, Ite
   return true;
 }
 
+// A login of nobody: the login threads refuse it unchecked, after the delay of its source.
+void HandlerSocket::RefuseLater(base::Arena& arena, Item* item) {
+  item->kind = Item::Kind::kAuthenticate;
+  item->credentials = &(arena.Allocate<Credentials>(1)[0] = Credentials());
+}
+
 void HandlerSocket::LoginEnded(const model::Error& answer, base::Buffer& out) {
   authenticated_ = answer.ok();
   if (answer.ok())
@@ -159,6 +165,7 @@ void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* ite
     if (PrepareLogin(command, arena, item)) return;
     item->error.code = ErrorCode::kUnauth;
     authenticated_ = false;
+    if (settings_.delays_refusals) RefuseLater(arena, item);
     return;
   }
   if (!matches) command.errors.Add(ErrorCode::kUnauth);
@@ -168,6 +175,7 @@ void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* ite
   item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
   if (wrong_type || settings_.secret.empty()) return;
   authenticated_ = item->error.ok();
+  if (!authenticated_ && settings_.delays_refusals) return RefuseLater(arena, item);
   // A login that the connection had before counts no more.
   if (authenticated_) SetAccount(settings_.account);
 }

@@ -24,6 +24,7 @@ struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;    ///< Empty: clients need not authenticate, unless `accounts` is set.
   bool accounts = false;  ///< `A` takes accounts of the server; without a login, only the secret.
+  bool delays_refusals = false;  ///< Login threads answer a wrong secret, so that guessing is slow.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
   TokenSettings tokens;
@@ -64,6 +65,7 @@ class HandlerSocket final : public exec::Frontend {
   bool PrepareLogin(const handlersocket::Command& command, base::Arena& arena,
                     exec::Item* item) const;
   bool IsSecret(const handlersocket::Command& command) const;
+  static void RefuseLater(base::Arena& arena, exec::Item* item);
   const model::Limits& parse_limits() const;
   size_t ColumnsOf(uint64_t id) const;
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;

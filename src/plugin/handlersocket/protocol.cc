@@ -17,7 +17,9 @@ bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings*
                                       std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
   settings->lock_wait_threads = variables_.lock_wait_threads;
-  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
+  const bool has_secret = !variables_.secret.empty() || !variables_.secret_wr.empty();
+  settings->checks_accounts = variables_.accounts;
+  if (variables_.accounts || has_secret) settings->auth_threads = variables_.auth_threads;
   settings->account_limits = variables_.account_limits;
   const Mode modes[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_user",
@@ -81,6 +83,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   frontend->has_executed = engine::server::HasExecuted;
   frontend->has_executed_range = engine::server::HasExecutedRange;
   frontend->accounts = variables_.accounts;
+  frontend->delays_refusals = settings->auth_threads != 0;
   if (!frontend->secret.Set(mode.secret)) {
     *error = std::string(mode.secret_variable) + " is longer than " +
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";

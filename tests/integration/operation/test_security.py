@@ -1,10 +1,12 @@
 """Secrets, addresses, and hostile input."""
 
 import json
+import select
 
 import pytest
 
 import hs
+import logins
 from hs import OK, refused, reply
 from server import REPOSITORY, StartFailed, is_mysql
 
@@ -35,11 +37,35 @@ def test_wrong_key_drops_the_authorization(guarded):
     client = guarded.hs_rd()
     assert client.auth(SECRET) == OK
     assert client.open_index(0, "g", "t", "", "id") == OK
-    for key in (SECRET[:-1], SECRET + "x", SECRET.lower(), "", "\x00"):
+    for key in (SECRET[:-1], SECRET + "x"):
         assert client.auth(key) == refused(3, "unauth")
         assert client.find(0, "=", [1]) == refused(3, "unauth")
     assert client.auth(SECRET) == OK
     assert client.find(0, "=", [1]) == reply(0, 1, 1)
+
+
+@pytest.mark.parametrize("key", [SECRET.lower(), "", "\x00"])
+def test_another_key_is_wrong(guarded, key):
+    client = guarded.hs_rd()
+    assert client.auth(key) == refused(3, "unauth")
+    assert client.open_index(0, "g", "t", "", "id") == refused(3, "unauth")
+
+
+@pytest.mark.ours
+def test_guessing_a_secret_is_slow(guarded):
+    """The third wrong key ends its connection, four of a source are answered at a time, and the right key waits for
+    none of them."""
+    source = logins.fresh_source()
+    client = logins.connect(guarded, source=source)
+    client.send_raw(b"A\t1\twrong\n" * 100)
+    assert client.recv_all(60) == b"3\t1\tunauth\n" * 3
+    guessing = [logins.connect(guarded, source=source) for _ in range(50)]
+    for client in guessing:
+        client.send_raw(b"A\t1\twrong\n")
+    right = logins.connect(guarded, source=source)
+    assert right.auth(SECRET + "-wr") == OK
+    answered = select.select([client.sock for client in guessing], [], [], 0)[0]
+    assert len(answered) <= 8, "the right key has waited for the wrong ones"
 
 
 def test_nothing_is_done_before_authentication(guarded):
@@ -250,10 +276,10 @@ def test_slow_line_does_not_delay_others(server, db, witness):
 
 
 def test_every_beginning_of_the_key_is_wrong(guarded):
-    client = guarded.hs_rd()
-    answers = client.pipeline([["A", 1, SECRET[:length]] for length in range(len(SECRET))])
-    assert answers == [refused(3, "unauth")] * len(SECRET)
-    assert client.find(0, "=", [1]) == refused(3, "unauth")
+    for length in range(len(SECRET)):
+        client = logins.connect(guarded, "HS_PORT")
+        assert client.auth(SECRET[:length]) == refused(3, "unauth")
+        assert client.find(0, "=", [1]) == refused(3, "unauth")
 
 
 @pytest.mark.ours

@@ -10,10 +10,6 @@ using memcached::Dialect;
 
 namespace {
 
-bool NeedsToken(const MemcachedShared& shared, const Command& command) {
-  return command.compares_cas || TellsToken(command) || TellsMarks(shared, command);
-}
-
 base::Buffer& Joined() {
   thread_local base::Buffer joined;
   if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
@@ -42,6 +38,17 @@ class TokenTaker final : public model::RowSink {
 
 bool TellsAccess(const Command& command) {
   return command.meta.returns.find_first_of("hl") != std::string_view::npos;
+}
+
+bool AsksForMarks(const Command& command) {
+  return command.dialect == Dialect::kMeta &&
+         (command.meta.has_recache || command.verb == memcached::Verb::kMetaDebug ||
+          TellsAccess(command));
+}
+
+/// Whether the command itself asks for the token, or for what only the token tells.
+bool AsksForToken(const Command& command) {
+  return command.compares_cas || TellsToken(command) || AsksForMarks(command);
 }
 
 /// Writes the only row of a find to the reply as its last cell comes.
@@ -137,9 +144,7 @@ void MarkRead(const Command& command, int64_t now_ms, MemcachedMark* mark) {
 }
 
 bool TellsMarks(const MemcachedShared& shared, const Command& command) {
-  if (command.dialect != Dialect::kMeta) return false;
-  return !shared.marks.empty() || command.meta.has_recache ||
-         command.verb == memcached::Verb::kMetaDebug || TellsAccess(command);
+  return command.dialect == Dialect::kMeta && (!shared.marks.empty() || AsksForMarks(command));
 }
 
 Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* account,
@@ -147,9 +152,9 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* ac
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
   Tally& tally = work.tally;
   Outcome all;
-  const bool has_token = NeedsToken(shared, work.command);
+  const bool asks_for_token = AsksForToken(work.command);
+  const bool has_token = asks_for_token || TellsMarks(shared, work.command);
   model::Request request;
-  request.account = account;
   for (Target& target : work.targets) {
     bool hit = false;
     if (target.wrong == Target::Wrong::kNothing) {
@@ -158,7 +163,14 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* ac
       HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
       request.find.key = target.parts;
       request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
-      const Outcome outcome = session.Execute(index, request, writer);
+      request.account = account;
+      Outcome outcome;
+      if (has_token && !asks_for_token && account != nullptr) {
+        // Another client's mark has the token read: the right to that is not asked of this client.
+        outcome = session.MayExecute(*container.reads, request);
+        request.account = nullptr;
+      }
+      if (outcome.ok()) outcome = session.Execute(index, request, writer);
       if (!outcome.ok()) return outcome;
       hit = writer.hit();
       tally.expired += writer.expired();

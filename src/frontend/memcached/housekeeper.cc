@@ -109,7 +109,9 @@ void MemcachedHousekeeper::DropDueFlush(const Container& container, std::string_
 void MemcachedHousekeeper::Flush(engine::Session& session, const Container& container) {
   session.Describe("mode=housekeeping, flush_all");
   session.BeginTurn(true);
-  flush_.flushed = EndTurn(session, DeleteAllRows(container, session));
+  Outcome outcome = MayEmpty(session, container);
+  if (outcome.ok()) outcome = DeleteAllRows(container, session);
+  flush_.flushed = EndTurn(session, outcome);
 }
 
 void MemcachedHousekeeper::TakeFlush() {
@@ -129,12 +131,39 @@ void MemcachedHousekeeper::AwaitFlush() {
   flush_.container.reset();
 }
 
+// Whoever may write to innodb_memcache.containers can name any table there, so that the account of
+// the port has to have the right to delete from the table. The keys and moments that the deletion
+// goes by are the library's own business.
+Outcome MemcachedHousekeeper::MayEmpty(engine::Session& session, const Container& container) const {
+  model::Request judged = FlushRequest();
+  judged.find.wants_pre_images = false;
+  judged.account = shared_.settings.account.get();
+  return session.MayExecute(*container.keys, judged);
+}
+
+bool MemcachedHousekeeper::MayPurge(engine::Session& session, const Container& container,
+                                    Upkeep* of) {
+  if (shared_.settings.account == nullptr) return true;
+  session.BeginTurn(false);
+  const Outcome verdict = MayEmpty(session, container);
+  EndTurn(session, verdict);
+  const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
+  if (is_denied && !of->was_denied) {
+    shared_.log("expired rows of container " + container.name() + " stay: the account of " +
+                "daemon_memcached_user lacks DELETE on " + container.definition.db + "." +
+                container.definition.table);
+  }
+  of->was_denied = is_denied;
+  if (!verdict.ok()) of->has_more = false;
+  return verdict.ok();
+}
+
 bool MemcachedHousekeeper::Purge(engine::Session& session, const Container& container) {
   Upkeep& of = upkeep_[container.name()];
   of.thousandths += uint64_t{rows_per_second_} * model::kPurgeTickMs;
   const size_t rows_max = of.thousandths / 1000;
   of.thousandths %= 1000;
-  if (rows_max == 0) return of.has_more;
+  if (rows_max == 0 || !MayPurge(session, container, &of)) return of.has_more;
   const MemcachedPurge::Done done = of.purge.Round(session, container, shared_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   shared_.counters.Add(MemcachedStat::kPurged, done.deleted);

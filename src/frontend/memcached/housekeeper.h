@@ -42,7 +42,17 @@ class MemcachedHousekeeper {
  private:
   using ContainerPtr = std::shared_ptr<const containers::Container>;
 
+  struct Upkeep {
+    MemcachedPurge purge;
+    bool has_more = true;        ///< Of the last round.
+    uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
+    int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
+    bool was_denied = false;     ///< The log says already that the account may not delete.
+  };
+
   void Loop(engine::Session& session);
+  engine::Outcome MayEmpty(engine::Session& session, const containers::Container& container) const;
+  bool MayPurge(engine::Session& session, const containers::Container& container, Upkeep* of);
   void FlushDue(const ContainerPtr& container);
   void DropDueFlush(const containers::Container& container, std::string_view why);
   void Flush(engine::Session& session, const containers::Container& container);
@@ -52,12 +62,6 @@ class MemcachedHousekeeper {
   MemcachedShared& shared_;
   engine::SessionFactory& sessions_;
   const unsigned rows_per_second_;
-  struct Upkeep {
-    MemcachedPurge purge;
-    bool has_more = true;        ///< Of the last round.
-    uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
-    int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
-  };
   std::map<std::string, Upkeep> upkeep_;  ///< By container.
 
   /// The flush that is under way, on a thread of its own: it may wait for a row.

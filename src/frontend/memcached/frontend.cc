@@ -359,8 +359,7 @@ void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
 }
 
 void Memcached::Reply(const Item& item, base::Buffer& out) const {
-  if (WorkOf(item).is_nothing) return;
-  AppendReply(shared_, WorkOf(item), out);
+  if (!WorkOf(item).is_nothing) AppendReply(shared_, WorkOf(item), account(), out);
 }
 
 void Memcached::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {

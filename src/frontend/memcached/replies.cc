@@ -125,7 +125,8 @@ void AppendEngineError(const Command& command, const model::Error& error, base::
   memcached::AppendServerError(command, StatusOf(error), Explain(error), &out);
 }
 
-void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out) {
+void AppendReply(MemcachedShared& shared, const Work& work, const model::Account* account,
+                 base::Buffer& out) {
   const Command& command = work.command;
   if (command.error != memcached::Error::kNone) {
     return memcached::AppendError(command, command.error, &out);
@@ -139,7 +140,7 @@ void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out) {
     case Verb::kVersion:
       return memcached::AppendVersion(command, shared.settings.version, &out);
     case Verb::kStats:
-      return AppendStats(shared, work, out);
+      return AppendStats(shared, work, account, out);
     default:
       return memcached::AppendOk(command, &out);
   }

@@ -13,7 +13,8 @@
 namespace rowsocket::frontend {
 
 /// The reply to a command that was not executed.
-void AppendReply(MemcachedShared& shared, const Work& work, base::Buffer& out);
+void AppendReply(MemcachedShared& shared, const Work& work, const model::Account* account,
+                 base::Buffer& out);
 
 /// `SERVER_ERROR <why>`.
 void AppendEngineError(const memcached::Command& command, const model::Error& error,
@@ -25,7 +26,9 @@ memcached::BinaryStatus StatusOf(const model::Error& error);
 /// The meaning of an error of the engine, for people.
 std::string Explain(const model::Error& error);
 
-/// The reply to `stats [argument]` (stats.cc).
-void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out);
+/// The reply to `stats [argument]` (stats.cc). `account`: the connection's; null: it has all
+/// rights.
+void AppendStats(MemcachedShared& shared, const Work& work, const model::Account* account,
+                 base::Buffer& out);
 
 }  // namespace rowsocket::frontend

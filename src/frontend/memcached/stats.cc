@@ -112,22 +112,25 @@ void AddCounters(MemcachedShared& shared, Writer& writer) {
   writer.Add("threads", shared.settings.threads);
 }
 
-void AddContainers(const containers::Snapshot& snapshot, Writer& writer) {
+/// `tells_tables`: the client may know which tables and columns there are. Clients with an account
+/// may not: what they may see of a table depends on their privileges.
+void AddContainers(const containers::Snapshot& snapshot, bool tells_tables, Writer& writer) {
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
   };
   const containers::Options& options = snapshot.config.options;
   for (const std::string* problem : {&snapshot.config.problem, &options.policy_problem}) {
-    if (!problem->empty()) writer.Add("mapping:error", *problem);
+    if (!problem->empty() && tells_tables) writer.Add("mapping:error", *problem);
   }
   for (const auto& container : snapshot.containers) {
     const std::string prefix = "container:" + container->name() + ":";
     if (!container->usable()) {
-      writer.Add(prefix + "error", container->problem);
+      writer.Add(prefix + "error", tells_tables ? container->problem : "disabled");
       continue;
     }
     const containers::ContainerCounters& counters = container->state->counters;
-    writer.Add(prefix + "table", container->definition.db + "." + container->definition.table);
+    if (tells_tables)
+      writer.Add(prefix + "table", container->definition.db + "." + container->definition.table);
     writer.Add(prefix + "hits", load(counters.hits));
     writer.Add(prefix + "misses", load(counters.misses));
     writer.Add(prefix + "writes", load(counters.writes));
@@ -177,20 +180,24 @@ void AddHealth(const MemcachedShared& shared, Writer& writer) {
 
 }  // namespace
 
-void AppendStats(MemcachedShared& shared, const Work& work, base::Buffer& out) {
+void AppendStats(MemcachedShared& shared, const Work& work, const model::Account* account,
+                 base::Buffer& out) {
   const std::string_view what = work.command.stats_word(0);
   const std::string_view mode = work.command.stats_word(1);
   Writer writer(work.command, out);
   if (what.empty()) {
     AddProcess(shared, writer);
     AddCounters(shared, writer);
-    AddContainers(*shared.catalog.current(), writer);
+    AddContainers(*shared.catalog.current(), account == nullptr, writer);
   } else if (what == "reset") {
     Since(shared).Reset();
     shared.details.Clear();
     return memcached::AppendReset(work.command, &out);
   } else if (what == "settings") {
     AddSettings(shared, writer);
+  } else if (what == "detail" && account != nullptr) {
+    // The prefixes of others' keys are others' data.
+    return AppendEngineError(work.command, {model::ErrorCode::kDenied}, out);
   } else if (what == "detail" && (mode == "on" || mode == "off")) {
     shared.details.Switch(mode == "on");
     return memcached::AppendOk(work.command, &out);

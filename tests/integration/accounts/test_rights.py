@@ -259,6 +259,42 @@ def test_each_verb_of_memcached_needs_its_privileges(guarded, container, command
     assert not answer().startswith((b"SERVER_ERROR", b"CLIENT_ERROR", b"ERROR"))
 
 
+def test_marks_of_other_clients_ask_no_account_for_more(guarded, container):
+    """A stale item is told by its token, which the account of the port need not be able to read."""
+    one = mc.connect(guarded)
+    grant(container, "ALL")
+    assert one.command(f"ms {container.at('k').decode()} 1", b"1") == b"HD"
+    assert one.command(f"md {container.at('k').decode()} I") == b"HD"
+    grant(container, "SELECT (k, v, f, e)")
+    one.send(b"mg %s v\r\n" % container.at("k"))
+    status, value = one.meta_reply()
+    assert status.startswith(b"VA 1") and b"X" in status and value == b"1"
+    one.send(b"mg %s v c\r\n" % container.at("k"))
+    assert one.line() == MC_DENIED
+
+
+def test_stats_tell_an_account_no_tables(guarded, container):
+    container.sql.run("UPDATE innodb_memcache.containers SET key_columns = 'nosuchcolumn' WHERE name = 'm'")
+    client = mc.connect(guarded)
+    wait_until(lambda: b"disabled" in client.command("mg @@m.k"), 10, "the container disabled")
+    told = client.stats()
+    assert told["container:m:error"] == "disabled"
+    assert not any(name.endswith(":table") or "nosuchcolumn" in value for name, value in told.items())
+    for mode in ("on", "dump", "off"):
+        assert client.command(f"stats detail {mode}") == MC_DENIED
+
+
+def test_expired_rows_stay_where_the_account_may_not_delete(guarded, container):
+    """Who may write to innodb_memcache.containers has no right to other tables by that."""
+    grant(container, "SELECT, INSERT, UPDATE")
+    container.sql.run("INSERT INTO m (k, v, e) VALUES ('old', '1', 1000)")
+    told = "lacks DELETE on g.m"
+    wait_until(lambda: told in guarded.log(), 30, "that the log says so")
+    assert container.sql.rows("SELECT k FROM m") == [(b"old",)]
+    grant(container, "SELECT, DELETE")
+    wait_until(lambda: container.sql.rows("SELECT k FROM m") == [], 30, "the purge")
+
+
 @pytest.mark.parametrize("command", ["touch K T", "gat T K"])
 def test_an_item_whose_time_passes_while_its_row_is_locked_stays_without_delete(guarded, command):
     """The account is judged before the row is locked, when the time has not come yet."""

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/secret_text.h"
 #include "exec/write_set.h"
 #include "frontend/memcached/containers/codec.h"
 #include "frontend/memcached/edits.h"
@@ -152,13 +153,13 @@ exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& 
   item->detail = &work;
   item->closes = work.command.closes;
   work.lists_mechanisms = step.outcome == Outcome::kMechanisms;
+  // What is refused unchecked may hold a password.
+  if (work.command.error != memcached::Error::kNone) base::Wipe(input.substr(0, step.consumed));
   item->authenticates = work.command.error == memcached::Error::kAuthFailure && !item->closes;
   if (item->authenticates) item->error.code = model::ErrorCode::kUnauth;
   if (step.outcome == Outcome::kCredentials) {
     item->kind = Item::Kind::kAuthenticate;
-    exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
-    credentials = {step.user, step.password};
-    item->credentials = &credentials;
+    item->credentials = &(arena.Allocate<exec::Credentials>(1)[0] = {step.user, step.password});
     login_dialect_ = work.command.dialect;
     login_opcode_ = work.command.opcode;
     login_opaque_ = work.command.opaque;

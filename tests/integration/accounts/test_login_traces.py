@@ -148,7 +148,11 @@ def places_in_memory(pid, needle):
     return found
 
 
-@pytest.mark.parametrize("way", ["type 1", "type 2", "escaped", "byte by byte", "text", "binary", "wrong", "pipelined"])
+OVER_MEMCACHED = ("text", "binary", "another mechanism", "no end of data", "too few tokens")
+
+
+@pytest.mark.parametrize("way", ["type 1", "type 2", "escaped", "byte by byte", "text", "binary", "wrong", "pipelined",
+                                 "another mechanism", "no end of data", "too few tokens"])
 def test_memory_keeps_no_password(make_server, server, way):
     """The account's password reaches the server by the sockets of this library alone: it is made from a hash."""
     password = "Nadel-im-Heu-4711" + ("\t\x01" if way == "escaped" else "")
@@ -156,7 +160,7 @@ def test_memory_keeps_no_password(make_server, server, way):
         f"BY PASSWORD '*{native_hash(password)}'")
     server = make_server(options=[*logins.OPTIONS, *logins.PLUGINS])
     logins.prepare(server).run(f"CREATE USER needle@'127.%' IDENTIFIED {identified}")
-    client = connect_mc(server) if way in ("text", "binary") else connect(server)
+    client = connect_mc(server) if way in OVER_MEMCACHED else connect(server)
     if way == "type 1":
         assert client.auth(f"needle:{password}") == OK
     elif way in ("type 2", "escaped"):
@@ -173,6 +177,15 @@ def test_memory_keeps_no_password(make_server, server, way):
         assert log_in_mc(client, "needle", password) == b"STORED"
     elif way == "binary":
         assert sasl(client, "needle", password).status == 0
+    elif way == "another mechanism":
+        assert sasl(client, "needle", password, mechanism=b"LOGIN").status != 0
+    elif way == "no end of data":
+        data = f"needle {password}".encode()
+        client.send(b"set k 0 0 %d\r\n%sxx" % (len(data), data))
+        assert client.line().startswith(b"CLIENT_ERROR")
+    elif way == "too few tokens":
+        client.send(f"set needle {password}\r\n".encode())
+        assert client.line() == b"CLIENT_ERROR unauthenticated"
     else:
         assert client.request("A", 2, "needle", password + "-wrong") == UNAUTH
     assert places_in_memory(server.pid, b"needle")

@@ -49,8 +49,11 @@ inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
 inline constexpr uint32_t kLoginFailuresMax = 3;
 /// Bytes of a user's name in a login: the server's own limit is 128 characters.
 inline constexpr size_t kUserBytesMax = 512;
-/// Milliseconds between two looks at the accounts in use.
-inline constexpr int64_t kAccountsLookMs = 100;
+/// Milliseconds between two looks at the accounts in use: at least, at most, and as a multiple of
+/// the time that the last look has taken.
+inline constexpr int64_t kAccountsLookMsMin = 10;
+inline constexpr int64_t kAccountsLookMsMax = 100;
+inline constexpr int64_t kAccountsLookMultiple = 50;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of one connection in one batch: at most, where no other connection writes, and the

@@ -68,17 +68,23 @@ std::shared_ptr<const model::Account> AccountWatch::Use(const LoginIdentity& ide
 }
 
 void AccountWatch::Main() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kMin{model::kAccountsLookMsMin};
+  constexpr std::chrono::milliseconds kMax{model::kAccountsLookMsMax};
   if (my_thread_init()) return;
+  Clock::duration pause = kMin;
   for (;;) {
     {
       base::MutexLock lock(mutex_);
       const bool has_work = wakes_.WaitFor(
           lock, kAsleepMax, [this]() REQUIRES(mutex_) { return stopping_ || !watched_.empty(); });
       if (!has_work) continue;
-      const auto pause = std::chrono::milliseconds(model::kAccountsLookMs);
       if (wakes_.WaitFor(lock, pause, [this]() REQUIRES(mutex_) { return stopping_; })) break;
     }
+    const Clock::time_point began = Clock::now();
     if (Look()) on_ended_();
+    pause = std::clamp<Clock::duration>((Clock::now() - began) * model::kAccountsLookMultiple, kMin,
+                                        kMax);
   }
   my_thread_end();
 }

@@ -1,7 +1,8 @@
 // The accounts in use, and whether each still is as it was when its connections logged in.
 //
 // Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
-//          kAccountsLookMs; an account that has changed or is gone is ended, and its users are told
+//          kAccountsLookMsMin, or less often where there are many accounts; an account that has
+//          changed or is gone is ended, and its users are told
 // A fingerprint is a text of the server's (account_text.h): the plugins and what they check
 // passwords by, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made
 // again as it was, between two looks, goes on. Threads: any; the looks and `on_ended` are on a

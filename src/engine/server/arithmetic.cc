@@ -126,6 +126,12 @@ Step AddText(THD* thd, Field* field, std::string_view text, bool subtract) {
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract) {
   // SQL has no sum with a vector, not even where the operand is NULL.
   if (IsVector(*field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
+  // SQL gives a column that stays NULL the bytes of an empty value. Where the bytes of the row's
+  // NULL are those of a DEFAULT, SQL takes the row for changed, and ON UPDATE moves.
+  if (field->is_null() && !operand.is_null() && !IsGenerated(*field)) {
+    MarkAsGiven(*field);
+    field->reset();
+  }
   if (field->is_null() || operand.is_null()) return Step::kApplied;
   if (IsGenerated(*field)) {
     RaiseGivenGenerated(*field);

@@ -60,6 +60,13 @@ bool IsZeros(std::string_view text) {
   return !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
 }
 
+/// The largest number that an ENUM or SET column stores.
+ulonglong LabelMax(const Field& field) {
+  const uint labels = LabelsOf(field);
+  if (field.real_type() == MYSQL_TYPE_ENUM) return labels;
+  return labels >= 64 ? std::numeric_limits<ulonglong>::max() : (1ull << labels) - 1;
+}
+
 /// While it lives, any date is accepted, as a row may hold a date that may not be written any more
 /// and SQL compares it with any. Columns of TIME hold no dates, and their mode stays.
 class AnyDate {
@@ -359,7 +366,9 @@ bool Constant::StoreInto(Field* field) {
       break;
     case Kind::kLabel:
       if (never_equal_) {
-        field->store(static_cast<longlong>(integer_), /*unsigned_val=*/true);
+        // A number beyond the last label would be stored as 0, which is the wrong end.
+        field->store(static_cast<longlong>(std::min(integer_, LabelMax(*field))),
+                     /*unsigned_val=*/true);
         break;
       }
       [[fallthrough]];

@@ -325,3 +325,19 @@ def test_policies(make, server):
     wait_until(lambda: client.command(f"delete {container.at('none').decode()}") == b"NOT_FOUND", 10,
                "the policy")
     assert client.command(f"delete {key.decode()}") == b"DELETED"
+
+
+@pytest.mark.mariadb("WITH SYSTEM VERSIONING")
+def test_a_versioned_table_is_read_and_not_written(make):
+    container = make("x", WHOLE + ", KEY (e)) WITH SYSTEM VERSIONING -- ")
+    client, key = container.ready(), container.at("k")
+    container.sql.run(f"INSERT INTO {container.table} (k, v) VALUES ('k', 'old')")
+    container.sql.run(f"UPDATE {container.table} SET v = 'new' WHERE k = 'k'")
+    assert client.value(key) == b"new"
+    assert client.command(f"mg {key.decode()} c v").startswith(b"VA 3")
+    for line, data in ((f"set {key.decode()} 0 0 1", b"1"), (f"delete {key.decode()}", None),
+                       (f"incr {key.decode()} 1", None), (f"touch {key.decode()} 9", None)):
+        client = mc.connect(container.server)
+        assert client.command(line, data) == b"SERVER_ERROR the table is versioned"
+    container.sql.run(f"DELETE FROM {container.table}")
+    assert mc.connect(container.server).value(key) is None

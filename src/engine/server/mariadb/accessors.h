@@ -237,8 +237,16 @@ inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_
 inline bool ServerChecksForeignKeys(const TABLE&) { return false; }
 inline bool IsReferenced(const TABLE& table) { return table.file->referenced_by_foreign_key(); }
 
+/// How many labels an ENUM or SET column has. REQUIRES: it is one.
+inline uint LabelsOf(const Field& field) {
+  return static_cast<uint>(TypelibOf(static_cast<const Field_enum&>(field))->count);
+}
+
 /// Whether rows of the past stand beside the present ones (system versioning).
 inline bool KeepsHistory(const TABLE& table) { return table.versioned(); }
+/// Whether the column is the end of a row's time, which every unique key has behind its own
+/// columns.
+inline bool EndsHistory(const Field& field) { return (field.flags & VERS_ROW_END) != 0; }
 /// Whether the row in record[0] is one of the past. REQUIRES: KeepsHistory.
 inline bool IsHistory(const TABLE& table) { return !table.vers_end_field()->is_max(); }
 inline void MarkHistoryForReading(const TABLE& table) {

@@ -45,6 +45,8 @@ inline bool IsSearchable(const KEY& key) {
          key.algorithm != HA_KEY_ALG_VECTOR;
 }
 
+inline const TYPELIB* TypelibOf(const Field_enum& field) { return field.typelib(); }
+
 inline bool IsVector(const Field& field) { return field.type_handler() == &type_handler_vector; }
 
 /// Whether the server keeps an index of the table in a table of its own beside it (VECTOR). When a
@@ -122,6 +124,8 @@ inline int PrepareToWrite(handler& file, bool) {
 }
 
 inline bool IsSearchable(const KEY& key) { return (key.flags & (HA_FULLTEXT | HA_SPATIAL)) == 0; }
+
+inline const TYPELIB* TypelibOf(const Field_enum& field) { return field.typelib; }
 
 inline bool IsVector(const Field&) { return false; }
 inline bool HasIndexBeside(const TABLE&) { return false; }

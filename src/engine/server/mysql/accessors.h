@@ -276,8 +276,14 @@ inline bool ServerChecksForeignKeys(const TABLE& table) {
 }
 inline bool IsReferenced(const TABLE& table) { return table.s->is_referenced_by_foreign_key(); }
 
+/// How many labels an ENUM or SET column has. REQUIRES: it is one.
+inline uint LabelsOf(const Field& field) {
+  return static_cast<uint>(static_cast<const Field_enum&>(field).typelib->count);
+}
+
 /// Whether rows of the past stand beside the present ones (system versioning).
 inline bool KeepsHistory(const TABLE&) { return false; }
+inline bool EndsHistory(const Field&) { return false; }
 inline bool IsHistory(const TABLE&) { return false; }
 inline void MarkHistoryForReading(const TABLE&) {}
 

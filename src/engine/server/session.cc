@@ -77,10 +77,7 @@ void ServerSession::Recover() {
     return;
   }
   LogNote("worker thread %llu was killed; a new one takes over", thd_.id());
-  tables_.CloseAll();
-  thd_.Destroy();
-  thd_.Create();
-  thd_.Describe(description_);
+  Renew();
 }
 
 // The server resolves the expressions of a table when it opens the table, by the variables of that
@@ -232,6 +229,7 @@ void ServerSession::Finish(Outcome* outcome) {
   const Galera::Loss loss = galera_.LossOf(tables_.has_changed_rows());
   if (loss != Galera::Loss::kNone) return galera_.TellLoss(loss, outcome);
   Result& result = outcome->result;
+  lost_events_ = lost_events_ || Statement::LostEvents(*outcome);
   if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
   if (outcome->error.code == ErrorCode::kLockWait) result = Result::kBusy;
   // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
@@ -400,6 +398,17 @@ void ServerSession::EndTurn() {
   thd_.FreeStatementMemory();
   thd_.ReleaseAuditPlugins();
   judge_.BeginTurn();
+  if (lost_events_) Renew();
+}
+
+// The THD keeps the file of its part of the binary log, at the size that it has reached. Where the
+// events did not fit, the file would leave no room in tmpdir for anybody else.
+void ServerSession::Renew() {
+  lost_events_ = false;
+  tables_.CloseAll();
+  thd_.Destroy();
+  thd_.Create();
+  thd_.Describe(description_);
 }
 
 // Plugins are loaded early, but tables may be opened only when the server has recovered and

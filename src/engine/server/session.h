@@ -59,6 +59,7 @@ class ServerSession final : public Session {
   Galera::End EndInCluster();
   void EndTurn();
   void Recover();
+  void Renew();
   void FollowVariables();
   void Prepare();
 
@@ -74,9 +75,10 @@ class ServerSession final : public Session {
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;
-  bool is_offline_ = false;  ///< Nothing of the turn is served.
-  bool must_flush_ = false;  ///< A request other than a relaxed write has an answer.
-  Outcome seal_;             ///< The outcome of PrepareCommit.
+  bool is_offline_ = false;   ///< Nothing of the turn is served.
+  bool lost_events_ = false;  ///< The turn's part of the binary log did not fit on its disk.
+  bool must_flush_ = false;   ///< A request other than a relaxed write has an answer.
+  Outcome seal_;              ///< The outcome of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.

@@ -54,6 +54,10 @@ class OneRowSession final : public engine::Session {
     return engine::NotMergeable::kEngine;
   }
   engine::Outcome EndRow() override { return {}; }
+  engine::Outcome BeginUnit() override { return {}; }
+  engine::Outcome EndUnit(bool) override { return {}; }
+  void RefuseWaits(bool) override {}
+  bool HoldsRows() const override { return false; }
   engine::Outcome Commit() override { return {}; }
   void Rollback() override {}
   void ReleaseTables() override {}

@@ -3,11 +3,13 @@
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute | row }* ( [ PrepareCommit ] Commit | Rollback )
+//   turn    := BeginTurn { Execute | row | unit }* ( [ PrepareCommit ] Commit | Rollback )
 //   row     := BeginRow { RowTakes Execute }* EndRow
+//   unit    := BeginUnit { Execute }* EndUnit
 // OpenIndex may also be called within a turn, before its first Execute. A row is a group of
 // requests for one row that are executed on a copy in memory, which is written once. A row is open
-// only when BeginRow says so; Rollback ends it as well.
+// only when BeginRow says so; Rollback ends it as well. A unit is a group of requests with one
+// outcome.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
@@ -37,6 +39,11 @@
 //       before anything is locked for the request. A request that the account may not have executed
 //       is kDenied and has changed nothing. MayOpen opens nothing, and tells nothing about a table
 //       that the account may not see.
+//   S11 What EndUnit(false) takes back, and what an EndUnit that fails was to keep, is gone from
+//   the
+//       tables and from the binary log; the earlier statements of the turn stand. Locks stay.
+//   S12 In a unit, a find by every part of a unique key locks its row and reads the newest version.
+//       A write to a table whose engine cannot take it back is kGroup and has changed nothing.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
@@ -189,6 +196,21 @@ class Session {
 
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
+
+  /// Begins a unit. When it fails the unit has not begun. REQUIRES: a turn that writes is open, and
+  /// neither a row nor a unit is open.
+  virtual Outcome BeginUnit() = 0;
+
+  /// Ends the unit: keeps what its requests have done, or takes all of it back. REQUIRES: keep only
+  /// if the outcomes of all of its requests were ok.
+  virtual Outcome EndUnit(bool keep) = 0;
+
+  /// Makes a session that waits for locks answer kBusy, as one that does not, or wait again. The
+  /// next turn waits again.
+  virtual void RefuseWaits(bool refuse) = 0;
+
+  /// Whether this turn may have locked rows.
+  virtual bool HoldsRows() const = 0;
 
   /// Waits while something, as a backup does, keeps commits back. False: no other session sees the
   /// turn's changes before they are durable. REQUIRES: a turn that writes is open; Commit is called

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/turn.h"
+#include "exec/unit.h"
 
 namespace rowsocket::exec {
 
@@ -62,9 +63,7 @@ bool CommitBoard::MayConcern(const TurnItem& find) {
 
 void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
   std::vector<std::pair<engine::Index*, KeyPlaces>> keys;
-  for (const TurnItem& item : commit.items) {
-    if (!item.is_write()) continue;
-    engine::Index* const index = item.item.index;
+  const auto add = [&](engine::Index* index, const model::Request& request) {
     auto key = std::find_if(keys.begin(), keys.end(),
                             [index](const auto& each) { return each.first == index; });
     if (key == keys.end()) {
@@ -72,7 +71,17 @@ void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
       const bool is_known = session.Inspect(*index, &facts).ok();
       key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
     }
-    commit.writes.Add(*index, item.item.request, key->second);
+    commit.writes.Add(*index, request, key->second);
+  };
+  for (const TurnItem& item : commit.items) {
+    if (!item.is_write()) continue;
+    if (item.item.unit == nullptr) {
+      add(item.item.index, item.item.request);
+    } else {
+      for (const UnitRequest& one : item.item.unit->requests) {
+        if (one.request.is_write()) add(one.index, one.request);
+      }
+    }
     if (item.item.stands_alone) item.client->frontend->AddWrites(item.item, commit.writes);
   }
   commit.has_writes = true;

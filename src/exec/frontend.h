@@ -28,6 +28,7 @@
 namespace rowsocket::exec {
 
 class WriteSet;
+struct Unit;
 
 /// The frontend's own part of an item, from Parse to its reply: for requests that are more than an
 /// engine's request, such as a get of several keys. It lies in the arena of Parse.
@@ -61,6 +62,9 @@ struct Item {
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
   /// `index`, once, and nothing else, unless it stands alone.
   ItemDetail* detail = nullptr;
+  /// kRequest: several requests with one outcome, which `request` is the first write of, or the
+  /// first find; the item stands alone. kReply: the requests that are refused together.
+  Unit* unit = nullptr;
   uint32_t weight = 1;  ///< As how many requests it counts against the limits of its account.
   /// Executing the item is more than executing `request`: a turn must not make it part of a row
   /// (S7).

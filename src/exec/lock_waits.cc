@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "exec/unit.h"
+
 namespace rowsocket::exec {
 
 void LockWaits::ConsumeInput(Client& client) {
@@ -55,6 +57,9 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   } else {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
   }
+  const bool is_unit = item.item.unit != nullptr && job->item.unit != nullptr;
+  if (is_unit) job->item.unit->waits = item.item.unit->waits;
+  if (is_unit) job->item.unit->waits_count = item.item.unit->waits_count;
   client.frontend->Rewind();
   job->row = WaitLane::RowOf(job->item, item.waits_elsewhere);
   // The bytes may mean something else by now: then they are parsed anew, with the input.

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "exec/unit.h"
 
 namespace rowsocket::exec {
 
@@ -38,11 +39,21 @@ bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
          outcome.error.code == model::ErrorCode::kResultsize;
 }
 
+void CountUnit(const Unit& unit, const model::Error& answer, StatBlock& stats) {
+  stats.Add(Stat::kGroups);
+  if (!answer.ok()) return stats.Add(Stat::kGroupsFailed);
+  if (unit.end == Unit::End::kStopped) return stats.Add(Stat::kGroupsStopped);
+  for (const UnitRequest& one : unit.requests) stats.Add(VerbStat(one.request));
+  stats.Add(unit.writes ? Stat::kRowsWritten : Stat::kRowsRead, unit.rows);
+}
+
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
   if (!answer.ok()) stats.Add(ErrorStat(answer.code));
-  if (item.kind == Item::Kind::kRequest) {
+  if (item.unit != nullptr) {
+    CountUnit(*item.unit, answer, stats);
+  } else if (item.kind == Item::Kind::kRequest) {
     const Stat rows_stat = item.request.is_write() ? Stat::kRowsWritten : Stat::kRowsRead;
     stats.Add(VerbStat(item.request));
     if (answer.ok()) stats.Add(rows_stat, rows);

@@ -85,8 +85,8 @@ struct TurnItem {
   /// Whether the item names a row and has a token: such an item runs by itself, whatever other
   /// requests there are for the row.
   bool is_write_alone() const {
-    return is_write() && item.stands_alone && item.request.verb == model::Request::Verb::kFind &&
-           item.row().is_row();
+    return is_write() && item.stands_alone && item.unit == nullptr &&
+           item.request.verb == model::Request::Verb::kFind && item.row().is_row();
   }
   /// Whether its client is stopped neither at it nor before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }

@@ -21,8 +21,9 @@ std::string WaitLane::RowOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
       item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
-  if (!is_row) return name;
-  name.append(1, item.stands_alone ? 'a' : ' ');
+  // A unit that waits for another row than the one it is known by keeps nobody else from that row.
+  if (!is_row || (item.unit != nullptr && waits_elsewhere)) return name;
+  name.append(1, item.unit != nullptr ? 'u' : item.stands_alone ? 'a' : ' ');
   if (waits_elsewhere && item.request.account != nullptr) {
     name.append(std::to_string(item.request.account->id())).append(1, ' ');
   }

@@ -92,6 +92,11 @@ inline constexpr uint32_t kBackOffsMax = 2000;
 inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
+/// A group of requests with one outcome: requests, rows that they may change, and how many locks of
+/// other sessions it waits for one after the other.
+inline constexpr size_t kUnitRequestsMax = 64;
+inline constexpr uint64_t kUnitRowsMax = 10'000;
+inline constexpr size_t kUnitWaitsMax = 8;
 /// Bytes of an idempotency token.
 inline constexpr size_t kTokenBytesMax = 64;
 /// Bytes of an answer that is kept with its token.

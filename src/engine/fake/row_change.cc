@@ -58,9 +58,11 @@ NotMergeable WhyNotMerged(const Resolved& resolved, const Request& request) {
 Error ModifyRow(const model::Find& find, const std::vector<uint32_t>& columns, model::RowSink& sink,
                 std::optional<Row>* row, bool* counts) {
   *counts = false;
-  if (find.wants_pre_images && !Push(**row, columns, sink)) return {ErrorCode::kResultsize, 0};
-  if (find.modification == Modification::kDelete) {
-    row->reset();
+  const bool only_reads = find.modification == Modification::kNone;
+  if ((find.wants_pre_images || only_reads) && !Push(**row, columns, sink))
+    return {ErrorCode::kResultsize, 0};
+  if (only_reads || find.modification == Modification::kDelete) {
+    if (!only_reads) row->reset();
     *counts = true;
     return {};
   }

@@ -74,6 +74,7 @@ void Session::BeginTurn(bool writes) {
   store_.Ask({Call::Kind::kBeginTurn, lock_wait_, 0, nullptr, nullptr, writes});
   state_ = State::kInTurn;
   writes_ = writes;
+  refuses_waits_ = holds_rows_ = false;
   snapshot_ = store_.TakeSnapshot();
 }
 
@@ -103,7 +104,13 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
       request.find.key_parts_given > resolved.index->columns.size()) {
     return Outcome::Fail(ErrorCode::kKpnum);
   }
-  if (!request.is_write()) return Find(resolved, request.find, sink);
+  const bool locks =
+      before_unit_ && request.names_one_row() && IsPrimaryKey(resolved, request.key());
+  if (!request.is_write() && !locks) return Find(resolved, request.find, sink);
+  if (before_unit_ && resolved.table->definition.permanent) {
+    return Outcome::Fail(ErrorCode::kGroup);
+  }
+  holds_rows_ = true;
   switch (request.verb) {
     case model::Request::Verb::kFind:
       outcome = FindModify(resolved, request.find, sink);
@@ -242,7 +249,8 @@ Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
 }
 
 RowOpening Session::BeginRow(engine::Index& index, const model::Request& request) {
-  assert(state_ == State::kInTurn && writes_);
+  assert(state_ == State::kInTurn && writes_ && !before_unit_);
+  holds_rows_ = true;
   RowOpening opening;
   opening.outcome = MayExecute(index, request);
   if (opening.outcome.ok()) {
@@ -288,6 +296,19 @@ Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sin
   return outcome;
 }
 
+Outcome Session::BeginUnit() {
+  assert(state_ == State::kInTurn && writes_ && !before_unit_);
+  before_unit_ = changes_;
+  return {};
+}
+
+Outcome Session::EndUnit(bool keep) {
+  assert(state_ == State::kInTurn && before_unit_);
+  if (!keep) changes_ = std::move(*before_unit_);
+  before_unit_.reset();
+  return {};
+}
+
 Outcome Session::EndRow() {
   assert(state_ == State::kInRow);
   const Outcome outcome = store_.Ask({Call::Kind::kEndRow, lock_wait_});
@@ -323,7 +344,7 @@ Outcome Session::LockMatching(const Resolved& resolved, const model::Find& find,
 
 Outcome Session::LockRow(const Table& table, const Row& primary_key) {
   return NotGranted(store_.locks_.Take(owner_, RowLock(table.definition.name, primary_key),
-                                       lock_wait_, store_.lock_wait_ms()));
+                                       lock_wait(), store_.lock_wait_ms()));
 }
 
 // Reads do not wait for row locks, but a delayed row stops reads, too.
@@ -373,6 +394,7 @@ void Session::Interrupt() {
 
 void Session::EndTurn(State state) {
   changes_.clear();
+  before_unit_.reset();
   row_.reset();
   snapshot_.clear();
   store_.locks_.Release(owner_);

@@ -12,6 +12,8 @@
 //   S7  A row is a value that requests change one after the other.
 //   S8  EndRow adds the row to the changes of the turn, as one change.
 //   S9  Only rows by the primary key are merged, and no change of the key itself.
+//   S11 A unit keeps a copy of the turn's changes, to which EndUnit goes back.
+//   S12 In a unit, a find by the primary key takes the path of a change.
 //   S10 A hook judges (Call::Kind::kJudge); without one, every account may do everything.
 // `permanent` tables are as those of engines without transactions: statements on them stand at
 // once, whatever happens to the turn. Reads take no row locks; writes look at the latest committed
@@ -45,6 +47,10 @@ class Session final : public engine::Session {
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;
+  Outcome BeginUnit() override;
+  Outcome EndUnit(bool keep) override;
+  void RefuseWaits(bool refuse) override { refuses_waits_ = refuse; }
+  bool HoldsRows() const override { return holds_rows_; }
   bool PrepareCommit() override { return true; }
   Outcome Commit() override;
   void Rollback() override;
@@ -88,6 +94,7 @@ class Session final : public engine::Session {
   /// `rows` with the changes of this turn on top.
   std::shared_ptr<const Rows> WithOwn(const Resolved& resolved,
                                       std::shared_ptr<const Rows> rows) const;
+  LockWait lock_wait() const { return refuses_waits_ ? LockWait::kNever : lock_wait_; }
   void HoldTables(bool holds);
   void EndTurn(State state);
 
@@ -99,6 +106,10 @@ class Session final : public engine::Session {
   bool holds_tables_ = false;
   Store::Snapshot snapshot_;
   std::map<std::shared_ptr<Table>, Changes> changes_;
+  bool refuses_waits_ = false;
+  bool holds_rows_ = false;
+  /// The turn's changes before the unit that is open.
+  std::optional<std::map<std::shared_ptr<Table>, Changes>> before_unit_;
   std::optional<OpenRow> row_;  ///< Has a value in the state kInRow.
 };
 

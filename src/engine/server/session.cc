@@ -140,7 +140,8 @@ void ServerSession::BeginTurn(bool writes) {
   writes_ = writes;
   is_offline_ = IsOffline();
   judge_.BeginTurn();
-  must_flush_ = false;
+  must_flush_ = holds_rows_ = false;
+  if (refuses_waits_) RefuseWaits(false);
   seal_ = Outcome();
   THD* thd = thd_.get();
   // The id of a transaction in the binary log is the query id of its first statement, which may be
@@ -172,7 +173,8 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
     return outcome;
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
-  } else if (request.is_write()) {
+  } else if (request.is_write() || LocksItsRow(server_index, request)) {
+    holds_rows_ = true;
     outcome = writer_.Execute(server_index, request, sink);
   } else {
     outcome = Read(server_index, request.find, sink);
@@ -182,6 +184,14 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   judge_.HoldLocks();
   must_flush_ = must_flush_ || !(request.relaxed || outcome.result == Outcome::Result::kBusy);
   return outcome;
+}
+
+// In a unit that writes, what a request decides by must not change before the unit is committed.
+bool ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request) {
+  if (!tables_.in_unit() || !request.names_one_row()) return false;
+  OpenTable* open = nullptr;
+  return index.ResolveForWrite(tables_, &open).ok() && open->rolls_back &&
+         NamesOneRow(index.key_info(*open), request.key());
 }
 
 bool ServerSession::Admits(ServerIndex& index, const model::Request& request, Outcome* outcome) {
@@ -212,6 +222,7 @@ RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) 
   if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
   if (opening.outcome.ok()) opening.outcome = writer_.Seal();
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
+  holds_rows_ = true;
   judge_.HoldLocks();
   Finish(&opening.outcome);
   return opening;
@@ -221,6 +232,40 @@ Outcome ServerSession::EndRow() {
   Outcome outcome = row_.End();
   Finish(&outcome);
   return outcome;
+}
+
+Outcome ServerSession::BeginUnit() {
+  Outcome outcome = writer_.Seal();
+  if (outcome.ok()) tables_.BeginUnit();
+  Finish(&outcome);
+  return outcome;
+}
+
+// Until here the unit's statements are one to the server: the engines and the binary log go back to
+// the place where the last statement before the unit was committed.
+Outcome ServerSession::EndUnit(bool keep) {
+  Outcome outcome = writer_.Seal();
+  tables_.EndUnit();
+  if (keep && outcome.ok() && CommitStatement(thd_.get())) {
+    outcome = LostToAnotherMember(thd_.get())
+                  ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
+                  : Outcome::Of(thd_.TakeError());
+    if (outcome.ok()) outcome = Outcome::Fail(ErrorCode::kInternal);
+    outcome.transaction_lost = true;
+  }
+  if (!keep || !outcome.ok()) {
+    committer_.RollbackStatement();
+    tables_.TakeBackUnit();
+  }
+  thd_.ClearStatement();
+  Finish(&outcome);
+  return outcome;
+}
+
+void ServerSession::RefuseWaits(bool refuse) {
+  if (lock_wait_ != LockWait::kServer) return;
+  refuses_waits_ = refuse;
+  thd_.RefuseRowWaits(refuse);
 }
 
 void ServerSession::Finish(Outcome* outcome) {
@@ -234,7 +279,7 @@ void ServerSession::Finish(Outcome* outcome) {
   if (outcome->error.code == ErrorCode::kLockWait) result = Result::kBusy;
   // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
   if (outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED)) result = Result::kGivesWay;
-  if (lock_wait_ == LockWait::kNever) {
+  if (lock_wait_ == LockWait::kNever || refuses_waits_) {
     if (result == Result::kGivesWay) result = Result::kBusy;
   } else if (result == Result::kBusy) {
     result = Result::kFailed;  // The session has waited already.

@@ -36,6 +36,10 @@ class ServerSession final : public Session {
     return row_.Takes(request);
   }
   Outcome EndRow() override;
+  Outcome BeginUnit() override;
+  Outcome EndUnit(bool keep) override;
+  void RefuseWaits(bool refuse) override;
+  bool HoldsRows() const override { return holds_rows_; }
   bool PrepareCommit() override;
   Outcome Commit() override;
   void Rollback() override;
@@ -49,6 +53,7 @@ class ServerSession final : public Session {
  private:
   /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
+  bool LocksItsRow(ServerIndex& index, const model::Request& request);
   bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
@@ -77,8 +82,10 @@ class ServerSession final : public Session {
   bool writes_ = false;
   bool is_offline_ = false;   ///< Nothing of the turn is served.
   bool lost_events_ = false;  ///< The turn's part of the binary log did not fit on its disk.
-  bool must_flush_ = false;   ///< A request other than a relaxed write has an answer.
-  Outcome seal_;              ///< The outcome of PrepareCommit.
+  bool holds_rows_ = false;
+  bool refuses_waits_ = false;  ///< Of a session that waits.
+  bool must_flush_ = false;     ///< A request other than a relaxed write has an answer.
+  Outcome seal_;                ///< The outcome of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.

@@ -49,7 +49,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
 void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
-  has_changed_rows_ = has_unlogged_rows_ = false;
+  has_changed_rows_ = has_unlogged_rows_ = in_unit_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -150,6 +150,16 @@ void Tables::EndTurn() {
   });
   thd->lock = nullptr;
   locks_.ReleaseBackupLocks();
+}
+
+// As a statement that is taken back does: a handler that has marked the transaction as one that
+// writes would not mark it again, and the commit would leave out its two phases.
+void Tables::TakeBackUnit() {
+  has_changed_rows_ = had_changed_rows_;
+  for (OpenTable* open : locked_) {
+    if (open->access == Access::kRead) continue;
+    for (TABLE* table : open->tables) table->file->ha_reset();
+  }
 }
 
 // A turn may be shorter than a look at the locks: one look in a tick of the coarse clock is enough.

@@ -67,6 +67,15 @@ class Tables {
   /// Whether rows of engines with transactions were changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
+  /// A unit: its statements are committed or taken back together, at its end.
+  void BeginUnit() {
+    in_unit_ = true;
+    had_changed_rows_ = has_changed_rows_;
+  }
+  bool in_unit() const { return in_unit_; }
+  void EndUnit() { in_unit_ = false; }
+  /// Notes that the engines have taken the unit's changes back.
+  void TakeBackUnit();
   /// Some of the changed rows may be missing in the binary log, if there is one.
   void NoteUnloggedRows() { has_unlogged_rows_ = true; }
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
@@ -88,6 +97,8 @@ class Tables {
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
   bool has_changed_rows_ = false;
+  bool in_unit_ = false;
+  bool had_changed_rows_ = false;  ///< Before the unit.
   bool has_unlogged_rows_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.

@@ -72,6 +72,8 @@ Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Req
   if (!request.names_one_row() || !NamesOneRow(index.key_info(open), request.key())) {
     return Kind::kAlone;
   }
+  // A statement that changes rows does not read generated columns.
+  if (!request.is_write() && HasGenerated(table)) return Kind::kAlone;
   const bool deletes = request.find.modification == Modification::kDelete;
   if ((request.verb == Request::Verb::kEdit || !deletes) &&
       MaySetAutoIncrement(table, index, request)) {
@@ -95,7 +97,8 @@ Outcome Writer::Execute(ServerIndex& index, const Request& request, model::RowSi
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
-  outcome = CheckTable(*open->table, request);
+  if (tables_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
+  if (request.is_write()) outcome = CheckTable(*open->table, request);
   if (!outcome.ok()) return outcome;
   const Kind kind = KindOf(*open, index, request);
   if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);
@@ -207,6 +210,9 @@ Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& f
     MarkForDelete(*table);
   } else {
     new_row_.PrepareUpdate(table, index);
+    if (find.modification == Modification::kNone) {
+      for (const uint field : index.column_fields()) MarkForReading(*table->field[field]);
+    }
   }
   if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
@@ -280,13 +286,15 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
 Outcome Writer::ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                           model::RowSink& sink, bool* changed) {
   TABLE* table = open.table;
-  if (find.wants_pre_images) {
+  if (find.wants_pre_images || find.modification == Modification::kNone) {
     for (const uint field : index.column_fields()) {
       if (!SendCell(table->field[field], cells_, sink))
         return Outcome::Fail(ErrorCode::kResultsize);
     }
   }
   Outcome outcome;
+  *changed = find.modification == Modification::kNone;
+  if (*changed) return outcome;
   if (find.modification == Modification::kDelete) {
     outcome = DeleteRow(table);
     *changed = outcome.ok();

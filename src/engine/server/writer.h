@@ -64,7 +64,8 @@ class Writer {
   Outcome ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
-  /// Changes the row in record[0]. `*changed`: whether the row counts as modified for the protocol.
+  /// Changes the row in record[0], or sends it where nothing is to change. `*changed`: whether the
+  /// row counts for the protocol.
   Outcome ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/secret_text.h"
+#include "exec/unit.h"
 #include "exec/write_set.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/tokens.h"
@@ -74,11 +75,27 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
     return {Parsed::kNeedMore, line.consumed};
   }
   item->kind = Item::Kind::kReply;
+  if (refused_lines_ != 0) {
+    --refused_lines_;
+    item->error.code = ErrorCode::kGroup;
+    return {Parsed::kItem, line.consumed};
+  }
   if (line.outcome == handlersocket::Framer::Outcome::kTooLong) {
     item->error.code = ErrorCode::kLineLength;
     return {Parsed::kItem, line.consumed};
   }
+  if (handlersocket::IsGroup(line.line)) {
+    return ParseGroup({line.line, line.consumed}, input, arena, item);
+  }
   if (settings_.tokens.enabled && line.line.starts_with("T\t")) {
+    handlersocket::Tokens tokens(line.line);
+    tokens.NextOrEmpty();
+    const std::string_view token = tokens.NextOrEmpty();
+    const std::string_view rest = line.line.substr(std::min(line.line.size(), token.size() + 3));
+    if (handlersocket::IsGroup(rest)) {
+      const model::Value value = handlersocket::TokenValue(token, arena);
+      return ParseGroup({rest, line.consumed, &value}, input, arena, item);
+    }
     const bool opens = !PrepareTokened(line.line, arena, item);
     return {Parsed::kItem, opens ? 0 : line.consumed};
   }
@@ -267,6 +284,7 @@ void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, It
 }
 
 bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
+  if (ask.check == Check::kGroup) return true;
   if (ask.check == Check::kAt) {
     const auto all = [](const auto& items, const auto& has_executed) {
       return items.empty() ||
@@ -323,10 +341,23 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
   if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
   PrepareRequest(command, item);
   if (item->kind != Item::Kind::kRequest) return true;
+  std::string identity;
+  TokenBook::AppendIdentity(rest, *item->index, &identity);
+  return TakeToken(token, identity, arena, item);
+}
+
+bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
+                              Item* item) {
+  const size_t bytes = token.text().size();
+  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
+    item->kind = Item::Kind::kReply;
+    item->error.code = ErrorCode::kToken;
+    return true;
+  }
   if (tokens_ == nullptr) tokens_ = std::make_unique<TokenBook>(settings_.tokens);
   const engine::IndexNames* to_open = tokens_->ToOpen();
   if (to_open == nullptr) {
-    item->detail = TokenBook::Describe(token, rest, *item->index, arena);
+    item->detail = TokenBook::Describe(token, identity, arena);
     item->stands_alone = true;
     return true;
   }
@@ -344,14 +375,21 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
 
 engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
                                        base::Buffer& out) const {
-  if (item.detail == nullptr) return ExecuteRequest(item, session, out);
+  const model::Limits& limits = settings_.limits;
+  if (item.unit != nullptr) return ExecuteGroup(item, session, out);
+  if (item.detail == nullptr) {
+    return ExecuteRequest(*item.index, item.request, limits.reply_bytes_max, session, out);
+  }
   const size_t begin = out.size();
   const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
   // The answer that is kept with a token is for those alone who may have the request executed.
   engine::Outcome outcome = session.MayExecute(*item.index, item.request);
   if (outcome.ok()) {
-    outcome =
-        tokens_->Execute(tokened, session, out, [&] { return ExecuteRequest(item, session, out); });
+    outcome = tokens_->Execute(tokened, session, out, [&] {
+      return ExecuteRequest(*item.index, item.request,
+                            std::min(limits.reply_bytes_max, model::kTokenAnswerBytesMax), session,
+                            out);
+    });
   }
   const bool unanswered = !outcome.ok() && outcome.is_answer();
   if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
@@ -359,25 +397,28 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
 }
 
 bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  if (item.unit != nullptr && item.detail == nullptr) {
+    const auto& requests = item.unit->requests;
+    return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
+      return writes.MayConcern({*one.index, one.request});
+    });
+  }
   // A find with a token concerns the table of tokens as well.
   return item.detail != nullptr || writes.MayConcern(item.row());
 }
 
-void HandlerSocket::AddWrites(const Item&, exec::WriteSet& writes) const {
-  tokens_->AddWrites(writes);
+void HandlerSocket::AddWrites(const Item& item, exec::WriteSet& writes) const {
+  if (item.detail != nullptr) tokens_->AddWrites(writes);
 }
 
-engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session& session,
+engine::Outcome HandlerSocket::ExecuteRequest(engine::Index& index, const model::Request& request,
+                                              size_t reply_bytes_max, engine::Session& session,
                                               base::Buffer& out) const {
-  const model::Request& request = item.request;
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
                             (!request.is_write() || request.find.wants_pre_images);
-  const uint32_t columns = answers_rows ? item.index->columns() : 0;
-  const size_t reply_bytes_max = item.detail == nullptr ? settings_.limits.reply_bytes_max
-                                                        : std::min(settings_.limits.reply_bytes_max,
-                                                                   model::kTokenAnswerBytesMax);
+  const uint32_t columns = answers_rows ? index.columns() : 0;
   handlersocket::RowEncoder rows(columns, reply_bytes_max, &out);
-  const engine::Outcome outcome = session.Execute(*item.index, request, rows);
+  const engine::Outcome outcome = session.Execute(index, request, rows);
   if (outcome.ok() && answers_rows) {
     rows.Finish();
     return outcome;
@@ -397,6 +438,7 @@ engine::Outcome HandlerSocket::ExecuteRequest(const Item& item, engine::Session&
 }
 
 void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
+  if (item.unit != nullptr) return AppendGroupError(*item.unit, item.error, out);
   if (!item.error.ok()) return handlersocket::AppendError(item.error, &out);
   if (item.detail == nullptr) return handlersocket::AppendOk(&out);
   const auto& reply = *static_cast<const HealthReply*>(item.detail);
@@ -406,9 +448,10 @@ void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
     handlersocket::AppendHealth(reply.health, &out);
 }
 
-void HandlerSocket::ReplyError(const Item&, model::Error error, base::Buffer& out) const {
+void HandlerSocket::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   // An error reply must never look like success.
   if (error.ok()) error.code = ErrorCode::kInternal;
+  if (item.unit != nullptr) return AppendGroupError(*item.unit, error, out);
   handlersocket::AppendError(error, &out);
 }
 

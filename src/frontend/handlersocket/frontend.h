@@ -15,6 +15,7 @@
 #include "model/health.h"
 #include "model/limits.h"
 #include "protocol/handlersocket/framer.h"
+#include "protocol/handlersocket/group.h"
 #include "protocol/handlersocket/parser.h"
 
 namespace rowsocket::frontend {
@@ -44,7 +45,11 @@ class HandlerSocket final : public exec::Frontend {
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
-  void Rewind() override { framer_ = handlersocket::Framer(); }
+  void Rewind() override {
+    framer_ = handlersocket::Framer();
+    group_lines_.Reset();
+    refused_lines_ = 0;
+  }
   size_t input_bytes_max() const override;
   bool authenticated() const override { return authenticated_; }
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
@@ -60,6 +65,13 @@ class HandlerSocket final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
+  /// The first line of a group.
+  struct GroupAt {
+    std::string_view line;                ///< Without a token in front of it.
+    size_t size = 0;                      ///< Bytes that it takes of the input.
+    const model::Value* token = nullptr;  ///< Null: it has none.
+  };
+
   static bool IsHttp(std::string_view line);
   void Authenticate(handlersocket::Command& command, base::Arena& arena, exec::Item* item);
   bool PrepareLogin(const handlersocket::Command& command, base::Arena& arena,
@@ -76,12 +88,29 @@ class HandlerSocket final : public exec::Frontend {
   bool Holds(const handlersocket::AskHealth& ask) const;
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
-  engine::Outcome ExecuteRequest(const exec::Item& item, engine::Session& session,
+  /// Gives the item a token. False when an index of the table of tokens has to be opened first.
+  bool TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
+                 exec::Item* item);
+  engine::Outcome ExecuteRequest(engine::Index& index, const model::Request& request,
+                                 size_t reply_bytes_max, engine::Session& session,
                                  base::Buffer& out) const;
+  // Groups (groups.cc).
+  Step ParseGroup(const GroupAt& at, std::string_view input, base::Arena& arena, exec::Item* item);
+  void PrepareGroup(std::string_view lines, size_t count, base::Arena& arena, exec::Item* item);
+  bool PrepareTokenOfGroup(const GroupAt& at, std::string_view lines, base::Arena& arena,
+                           exec::Item* item);
+  engine::Outcome ExecuteGroup(const exec::Item& item, engine::Session& session,
+                               base::Buffer& out) const;
+  static void AppendNotApplied(const exec::Unit& unit, base::Buffer& out);
+  static void AppendGroupError(const exec::Unit& unit, const model::Error& error,
+                               base::Buffer& out);
+  static void AppendNothingDone(const exec::Unit& unit, base::Buffer& out);
   engine::Index* FindIndex(uint64_t id) const;
 
   const HandlerSocketSettings& settings_;
   handlersocket::Framer framer_;
+  handlersocket::GroupLines group_lines_;
+  size_t refused_lines_ = 0;  ///< Lines yet to come of a group that is refused already.
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.

@@ -133,24 +133,26 @@ bool TokenBook::Opened(std::shared_ptr<engine::Index> index) {
   return false;
 }
 
-TokenedRequest* TokenBook::Describe(Value token, std::string_view line, const engine::Index& index,
-                                    base::Arena& arena) {
+void TokenBook::AppendIdentity(std::string_view line, const engine::Index& index,
+                               std::string* text) {
   const engine::IndexNames& names = index.names();
-  std::string text;
   // The empty name and PRIMARY both name the primary key.
   const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
-  for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, &text);
-  for (const std::string& column : names.columns) AppendName(column, &text);
-  text.append(1, ';');
-  for (const std::string& column : names.filter_columns) AppendName(column, &text);
+  for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, text);
+  for (const std::string& column : names.columns) AppendName(column, text);
+  text->append(1, ';');
+  for (const std::string& column : names.filter_columns) AppendName(column, text);
   // The line is kept from behind the id on, because another connection may have opened the same
   // index with another id.
-  text.append(line.substr(std::min(line.find('\t'), line.size())));
-  char* kept = arena.AllocateBytes(text.size());
-  text.copy(kept, text.size());
+  text->append(line.substr(std::min(line.find('\t'), line.size())));
+}
+
+TokenedRequest* TokenBook::Describe(Value token, std::string_view identity, base::Arena& arena) {
+  char* kept = arena.AllocateBytes(identity.size());
+  identity.copy(kept, identity.size());
   TokenedRequest& made = arena.Allocate<TokenedRequest>(1)[0];
   made.token = token;
-  made.text = {kept, text.size()};
+  made.text = {kept, identity.size()};
   return &made;
 }
 

@@ -15,6 +15,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/arena.h"
@@ -47,9 +48,11 @@ class TokenBook {
   /// False when the index could not be opened.
   bool Opened(std::shared_ptr<engine::Index> index);
 
-  /// Makes what Execute needs. `line` is the request without its token.
-  static TokenedRequest* Describe(model::Value token, std::string_view line,
-                                  const engine::Index& index, base::Arena& arena);
+  /// Appends what a request on this index is known by. `line` is the request without its token.
+  static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
+  /// Makes what Execute needs.
+  static TokenedRequest* Describe(model::Value token, std::string_view identity,
+                                  base::Arena& arena);
 
   /// Appends the kept answer, or calls `execute` and keeps what `execute` appends when it succeeds.
   /// When the outcome is not ok, only `execute` may have appended something.

@@ -170,6 +170,7 @@ std::string HealthToLine(const AskHealth& ask) {
   if (ask.check == AskHealth::Check::kWrite) AppendToken("write", &line);
   if (ask.check == AskHealth::Check::kRead) AppendToken("read", &line);
   if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
+  if (ask.check == AskHealth::Check::kGroup) AppendToken("group", &line);
   if (ask.check == AskHealth::Check::kPosition) AppendToken("position", &line);
   if (ask.check == AskHealth::Check::kAt) AppendToken("at", &line);
   for (size_t i = 0; i < ask.gtids.size(); ++i) {

@@ -78,6 +78,8 @@ std::string DumpHealth(const AskHealth& ask) {
       return "read" + (ask.lag_max_s ? " lag=" + std::to_string(*ask.lag_max_s) : std::string());
     case AskHealth::Check::kWrite:
       return "write";
+    case AskHealth::Check::kGroup:
+      return "group";
     case AskHealth::Check::kPosition:
       return "position";
     case AskHealth::Check::kAt:

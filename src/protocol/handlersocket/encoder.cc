@@ -21,6 +21,14 @@ void AppendDecimal(auto number, base::Buffer* out) {
   out->Commit(static_cast<size_t>(result.ptr - begin));
 }
 
+void AppendErrorText(model::Error error, base::Buffer* out) {
+  if (error.code == model::ErrorCode::kEngine) {
+    AppendDecimal(error.number, out);
+  } else {
+    out->Append(Text(error.code));
+  }
+}
+
 }  // namespace
 
 void AppendOk(base::Buffer* out) { out->Append("0\t1\n"); }
@@ -35,11 +43,23 @@ void AppendError(model::Error error, base::Buffer* out) {
   assert(!error.ok());
   AppendDecimal(CodeDigit(error.code), out);
   out->Append("\t1\t");
-  if (error.code == model::ErrorCode::kEngine) {
-    AppendDecimal(error.number, out);
-  } else {
-    out->Append(Text(error.code));
-  }
+  AppendErrorText(error, out);
+  out->Append('\n');
+}
+
+void AppendGroupEnd(bool applied, uint32_t position, base::Buffer* out) {
+  out->Append(applied ? "0\t2\t1\t" : "0\t2\t0\t");
+  AppendDecimal(position, out);
+  out->Append('\n');
+}
+
+void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out) {
+  assert(!error.ok());
+  AppendDecimal(CodeDigit(error.code), out);
+  out->Append("\t2\t");
+  AppendErrorText(error, out);
+  out->Append('\t');
+  AppendDecimal(position, out);
   out->Append('\n');
 }
 

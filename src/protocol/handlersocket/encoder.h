@@ -26,6 +26,13 @@ void AppendCount(uint64_t count, base::Buffer* out);
 /// `<code> 1 <text>`; the text of kEngine is the engine's number. REQUIRES: !error.ok().
 void AppendError(model::Error error, base::Buffer* out);
 
+/// `0 2 1 0`: a group was applied; `0 2 0 <position>`: the request at `position`, from 1, has
+/// stopped it.
+void AppendGroupEnd(bool applied, uint32_t position, base::Buffer* out);
+/// `<code> 2 <text> <position>`: a group that failed because of the request at `position`, or as a
+/// whole where that is 0. REQUIRES: !error.ok().
+void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out);
+
 /// `0 6 <role> <state> <reads> <writes> <version> <lag>`.
 void AppendHealth(const model::Health& health, base::Buffer* out);
 

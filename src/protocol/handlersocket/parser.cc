@@ -138,6 +138,8 @@ void LineParser::ParseHealth() {
     ask.check = AskHealth::Check::kWrite;
   } else if (check == "position") {
     ask.check = AskHealth::Check::kPosition;
+  } else if (check == "group") {
+    ask.check = AskHealth::Check::kGroup;
   } else if (check == "at") {
     ask.check = AskHealth::Check::kAt;
     const ErrorCode error = ParseGtids(tokens_.NextOrEmpty(), arena_, &ask);

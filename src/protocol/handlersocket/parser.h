@@ -49,6 +49,7 @@ struct AskHealth {
     kRead,
     kWrite,
     kPosition,  ///< No check: answer the position in the binary log.
+    kGroup,     ///< Whether groups are served: yes.
     kAt,        ///< Whether it has executed `gtids`, or `gtid_ranges`.
   };
   Check check = Check::kTell;

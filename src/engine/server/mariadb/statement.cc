@@ -116,7 +116,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->next_number_field = nullptr;
   table->auto_increment_field_not_null = false;
   FlushRowEvents(open, outcome);
-  if (outcome->ok() && trans_commit_stmt(thd)) *outcome = ServerFailure();
+  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) *outcome = ServerFailure();
   if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
   // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
@@ -124,7 +124,8 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   }
   outcome->transaction_lost =
       thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
-  if (!outcome->ok()) {
+  // A unit is taken back as a whole, by its own end.
+  if (!outcome->ok() && !tables_.in_unit()) {
     trans_rollback_stmt(thd);
     // SQL does the same between statements. Otherwise a handler that has marked the transaction as
     // one that writes would not mark it again, and the commit would leave out its two phases.

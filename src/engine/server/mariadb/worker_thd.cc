@@ -71,7 +71,7 @@ bool WorkerThd::Create() {
   server_threads.insert(thd);
   EnterPerformanceSchema();
   FindFlushAtCommit();
-  SetRowLockWait();
+  SetRowLockWait(timeouts_.waits_for_rows);
   IgnoreSnapshotIsolation();
   RefreshVariables();
   Galera::Join(thd);
@@ -122,7 +122,7 @@ void WorkerThd::FindFlushAtCommit() {
       reinterpret_cast<const unsigned long*>(variable->value_ptr(thd_, OPT_GLOBAL, &null_clex_str));
 }
 
-void WorkerThd::SetRowLockWait() {
+void WorkerThd::SetRowLockWait(bool waits) {
   // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
   // GLOBAL would never be seen.
   sys_var* variable =
@@ -130,7 +130,7 @@ void WorkerThd::SetRowLockWait() {
   if (variable == nullptr) return;  // The server has no InnoDB.
   bool is_null = false;
   const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
-  Assign(variable, timeouts_.waits_for_rows ? static_cast<ulonglong>(global_s) : 0);
+  Assign(variable, waits ? static_cast<ulonglong>(global_s) : 0);
 }
 
 // By the time of a write, a find of the turn may have made a view. With snapshot isolation the
@@ -176,11 +176,15 @@ bool WorkerThd::RefreshVariables() {
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
   thd_->userstat_running = opt_userstat_running;
   RestoreLockWait();
-  if (timeouts_.waits_for_rows) SetRowLockWait();
+  if (timeouts_.waits_for_rows) SetRowLockWait(true);
   return changed;
 }
 
 void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
+
+void WorkerThd::RefuseRowWaits(bool refuse) {
+  if (timeouts_.waits_for_rows) SetRowLockWait(!refuse);
+}
 
 // The server computes NOW() and similar functions once for each query id.
 void WorkerThd::SetTime() {

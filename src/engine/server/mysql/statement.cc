@@ -181,7 +181,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->next_number_field = nullptr;
   SetGivesAutoIncrement(*table, false);
   FlushRowEvents(outcome);
-  if (outcome->ok() && trans_commit_stmt(thd)) {
+  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
     *outcome = LostToAnotherMember(thd)
                    ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
                    : ServerFailure();
@@ -194,7 +194,8 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   outcome->transaction_lost = thd->transaction_rollback_request ||
                               outcome->result == Outcome::Result::kConflict ||
                               outcome->result == Outcome::Result::kTooLarge;
-  if (!outcome->ok()) {
+  // A unit is taken back as a whole, by its own end.
+  if (!outcome->ok() && !tables_.in_unit()) {
     trans_rollback_stmt(thd);
     // SQL does the same between statements. Otherwise a handler that has marked the transaction as
     // one that writes would not mark it again, and the commit would leave out its two phases.

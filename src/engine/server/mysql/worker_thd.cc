@@ -173,6 +173,14 @@ bool WorkerThd::RefreshVariables() {
 
 void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
 
+void WorkerThd::RefuseRowWaits(bool refuse) {
+  if (!timeouts_.waits_for_rows) return;
+  if (refuse)
+    LockWaits::RefuseWaits(thd_);
+  else
+    LockWaits::AllowWaits();
+}
+
 // The server computes NOW() and similar functions once for each query id.
 void WorkerThd::SetTime() {
   thd_->set_time();

@@ -51,6 +51,8 @@ class WorkerThd {
   /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
   /// which waits longer.
   void RestoreLockWait();
+  /// Refuses waits for rows, in a THD that waits for them, or lets it wait again.
+  void RefuseRowWaits(bool refuse);
 
   /// Sets the time of the next request, also for expressions that keep the time for a whole
   /// statement.

@@ -279,6 +279,67 @@ class Decrement : public Base {
   std::string suffix_;
 };
 
+/// One of a row less and an order written, in a group of two requests.
+class Purchase : public Base {
+ public:
+  Purchase(const Options& options, Shared* shared, uint64_t seed) : Base(options, shared, seed) {
+    middle_ = std::string("\t1\t0\tF\t>\t0\t") + std::to_string(options.guard) + "\t-\t1\nR\t" +
+              kOrdersId + "\t+\t3\t";
+  }
+
+  size_t RequestBytesMax() const override {
+    return 96 + 2 * options_.key.MaxBytes() + middle_.size();
+  }
+
+  char* Build(char* at, Sent* sent, uint64_t* keys) override {
+    keys[0] = ChooseDecremented(options_, chooser_.random());
+    sent->key = keys[0];
+    sent->kind = kChange;
+    const uint64_t serial = shared_->next_serial.fetch_add(1, std::memory_order_relaxed);
+    at = WriteText(at, "G\t2\nR\t");
+    *at++ = kChangeId;
+    at = WriteText(at, "\t=\t1\t");
+    at = options_.key.Write(at, keys[0], 0);
+    at = WriteText(at, middle_);
+    at = WriteNumber(at, serial % 100'000);
+    *at++ = '\t';
+    at = options_.key.Write(at, keys[0], 0);
+    at = WriteText(at, "\tt");
+    at = WriteNumber(at, serial);
+    *at++ = '\n';
+    return at;
+  }
+
+  Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
+    size_t bytes = 0;
+    std::string_view lines[kLines];
+    for (std::string_view& text : lines) {
+      const Line line = FirstLine(received.substr(bytes));
+      if (line.bytes == 0) return {};
+      text = line.text;
+      bytes += line.bytes;
+    }
+    if (lines[0] == "0\t2\t0\t1") return {bytes, Verdict::kNotApplied, 1, 0, false, {}};
+    const bool is_applied =
+        lines[0] == "0\t2\t1\t0" && lines[1] == "0\t1\t1" && lines[2].starts_with("0\t1\t");
+    if (is_applied) return {bytes, Verdict::kApplied, 1, 0, false, {}};
+    return Refused({lines[0], bytes});
+  }
+
+ private:
+  static constexpr char kOrdersId = '2';
+  static constexpr size_t kLines = 3;
+
+  void AppendOpens(Hello* hello) const override {
+    AppendOpen(kChangeId, options_.index, options_.stock_column, options_.stock_column, hello);
+    Append(std::string("P\t") + kOrdersId + "\t" + options_.db + "\t" + options_.orders_table +
+               "\t\tuser,item,token",
+           hello);
+  }
+
+  std::string middle_;
+};
+
 /// Chooses at random between finds and updates; updates must not change the columns that finds
 /// read.
 class Mixed : public Workload {
@@ -325,6 +386,7 @@ std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shar
   if (name == "hs-update") return std::make_unique<Update>(options, shared, seed);
   if (name == "hs-insert") return std::make_unique<Insert>(options, shared, seed);
   if (name == "hs-decrement") return std::make_unique<Decrement>(options, shared, seed);
+  if (name == "hs-purchase") return std::make_unique<Purchase>(options, shared, seed);
   if (name == "hs-mixed") return std::make_unique<Mixed>(options, shared, seed);
   const auto shape = name == "hs-in"      ? Find::Shape::kIn
                      : name == "hs-range" ? Find::Shape::kRange

@@ -24,6 +24,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"hs-update", Protocol::kHandlerSocket, 1, "set --update-columns of one row"},
     KnownWorkload{"hs-insert", Protocol::kHandlerSocket, 1, "insert rows from --first-id on"},
     KnownWorkload{"hs-decrement", Protocol::kHandlerSocket, 1, "take 1 where above --guard"},
+    KnownWorkload{"hs-purchase", Protocol::kHandlerSocket, 1, "a group: take 1, write an order"},
     KnownWorkload{"hs-mixed", Protocol::kHandlerSocket, 1, "hs-get and hs-update"},
     KnownWorkload{"mc-get", Protocol::kMemcached, 1, "get one key"},
     KnownWorkload{"mc-binary-get", Protocol::kMemcached, 1, "get one key, binary protocol"},
@@ -40,6 +41,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"sql-update", Protocol::kSql, 1, "UPDATE --update-columns of one row"},
     KnownWorkload{"sql-insert", Protocol::kSql, 1, "INSERT --batch rows from --first-id on"},
     KnownWorkload{"sql-decrement", Protocol::kSql, 1, "UPDATE - 1 WHERE above --guard"},
+    KnownWorkload{"sql-purchase", Protocol::kSql, 1, "CALL purchase(user, item, token)"},
     KnownWorkload{"sql-replace", Protocol::kSql, 1, "REPLACE one row"},
     KnownWorkload{"handler-read", Protocol::kSql, 1, "HANDLER ... READ one row"},
     KnownWorkload{"x-get", Protocol::kX, 1, "find one row, X Protocol, prepared"},
@@ -118,6 +120,7 @@ void AddDataOptions(CLI::App* app, Options* o) {
   app->add_option("--expect-reply", o->expect_reply,
                   "every reply is this text (\\t \\r \\n) and LF, as of rowsocket-null");
   app->add_option("--stock-column", o->stock_column, "column that is decremented");
+  app->add_option("--orders-table", o->orders_table, "table of orders: user, item, token");
   app->add_option("--guard", o->guard, "decrement only above this value");
   app->add_option("--hot-rows", o->hot_rows, "rows 1 to K are decremented");
   app->add_option("--cold-percent", o->cold_percent, "percent of decrements that go to other rows")

@@ -62,6 +62,7 @@ struct Options {
 
   std::string stock_column = "stock";
   uint64_t guard = 3;
+  std::string orders_table = "orders";
   uint64_t hot_rows = 1;
   double cold_percent = 0;
   bool before_images = false;

@@ -30,6 +30,7 @@ SqlStatement::Kind SqlStatement::KindOf(const std::string& workload) {
   if (workload == "sql-update") return Kind::kUpdate;
   if (workload == "sql-insert") return Kind::kInsert;
   if (workload == "sql-replace") return Kind::kReplace;
+  if (workload == "sql-purchase") return Kind::kPurchase;
   if (workload == "sql-decrement") return Kind::kDecrement;
   return Kind::kGet;
 }
@@ -77,6 +78,10 @@ SqlStatement::SqlStatement(const Options& options, Shared* shared, uint64_t seed
       break;
     case Kind::kReplace:
       prefix_ = "REPLACE INTO " + table + columns;
+      break;
+    case Kind::kPurchase:
+      prefix_ = "CALL purchase(";
+      suffix_ = ")";
       break;
     case Kind::kDecrement:
       prefix_ = "UPDATE " + table + " SET " + stock + " = " + stock + " - 1 WHERE " + key + " = ";
@@ -142,6 +147,13 @@ void SqlStatement::AppendSet(uint64_t key) {
   }
 }
 
+void SqlStatement::AppendPurchase(uint64_t key) {
+  const uint64_t serial = shared_->next_serial.fetch_add(1, std::memory_order_relaxed);
+  text_ += std::to_string(serial % 100'000) + ", ";
+  AppendKey(key);
+  text_ += ", 't" + std::to_string(serial) + "'";
+}
+
 std::string_view SqlStatement::Build(Sent* sent, uint64_t* keys) {
   text_.clear();
   if (kind_ != Kind::kGetPrepared) text_ = prefix_;
@@ -154,10 +166,12 @@ std::string_view SqlStatement::Build(Sent* sent, uint64_t* keys) {
       AppendRow(keys[0] + i, 0);
     }
   } else {
-    keys[0] = kind_ == Kind::kDecrement ? ChooseDecremented(options_, chooser_.random())
-                                        : chooser_.Next();
+    const bool takes = kind_ == Kind::kDecrement || kind_ == Kind::kPurchase;
+    keys[0] = takes ? ChooseDecremented(options_, chooser_.random()) : chooser_.Next();
     if (kind_ == Kind::kRange) keys[0] = std::min(keys[0], options_.rows - options_.limit + 1);
-    if (kind_ == Kind::kReplace) {
+    if (kind_ == Kind::kPurchase) {
+      AppendPurchase(keys[0]);
+    } else if (kind_ == Kind::kReplace) {
       AppendRow(keys[0], shared_->next_serial.fetch_add(1, std::memory_order_relaxed));
     } else if (kind_ == Kind::kUpdate) {
       AppendSet(keys[0]);
@@ -190,6 +204,8 @@ bool SqlStatement::CheckCell(const uint64_t* keys, size_t row, size_t column,
 
 Verdict SqlStatement::CheckAffected(uint64_t rows) const {
   switch (kind_) {
+    case Kind::kPurchase:  // The rows of all of its statements.
+      return rows != 0 ? Verdict::kApplied : Verdict::kNotApplied;
     case Kind::kDecrement:
       if (rows > 1) return Verdict::kMismatch;
       return rows == 1 ? Verdict::kApplied : Verdict::kNotApplied;

@@ -53,9 +53,11 @@ class SqlStatement {
     kInsert,
     kReplace,
     kDecrement,
+    kPurchase,
   };
 
   static Kind KindOf(const std::string& workload);
+  void AppendPurchase(uint64_t key);
   void AppendKey(uint64_t key);
   void AppendQuoted(const Template& text, uint64_t key, uint64_t serial);
   void AppendRow(uint64_t key, uint64_t serial);

@@ -16,6 +16,7 @@
 #include "protocol/handlersocket/dump.h"
 #include "protocol/handlersocket/escape.h"
 #include "protocol/handlersocket/framer.h"
+#include "protocol/handlersocket/group.h"
 #include "protocol/handlersocket/parser.h"
 
 namespace rowsocket::handlersocket {

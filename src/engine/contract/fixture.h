@@ -69,6 +69,18 @@ class User {
   Outcome EndRow() {
     return thread_.Run([&] { return session_->EndRow(); });
   }
+  Outcome BeginUnit() {
+    return thread_.Run([&] { return session_->BeginUnit(); });
+  }
+  Outcome EndUnit(bool keep) {
+    return thread_.Run([&] { return session_->EndUnit(keep); });
+  }
+  void RefuseWaits(bool refuse) {
+    thread_.Run([&] { session_->RefuseWaits(refuse); });
+  }
+  bool HoldsRows() {
+    return thread_.Run([&] { return session_->HoldsRows(); });
+  }
   bool PrepareCommit() {
     return thread_.Run([&] { return session_->PrepareCommit(); });
   }

@@ -96,6 +96,11 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
       const model::Value value = handlersocket::TokenValue(token, arena);
       return ParseGroup({rest, line.consumed, &value}, input, arena, item);
     }
+    if (rest == "?" || rest == "!") {
+      const bool is_ready =
+          PrepareAsk(handlersocket::TokenValue(token, arena), rest == "!", arena, item);
+      return {Parsed::kItem, is_ready ? line.consumed : 0};
+    }
     const bool opens = !PrepareTokened(line.line, arena, item);
     return {Parsed::kItem, opens ? 0 : line.consumed};
   }
@@ -373,6 +378,27 @@ bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, bas
   return false;
 }
 
+// False when an index of the table of tokens has to be opened first. The table of tokens is the
+// library's own, so that no account is judged by it.
+bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
+  handlersocket::ErrorSet errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return true;
+  if (!TakeToken(token, {}, arena, item)) return false;
+  if (item->detail == nullptr) return true;
+  using Asks = TokenedRequest::Asks;
+  static_cast<TokenedRequest*>(item->detail)->asks = fences ? Asks::kFence : Asks::kState;
+  item->kind = Item::Kind::kRequest;
+  item->index = &tokens_->index();
+  item->request.verb = model::Request::Verb::kEdit;
+  std::span<model::Value> key = arena.Allocate<model::Value>(1);
+  key[0] = token;
+  item->request.edit.key = key;
+  return true;
+}
+
 engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
                                        base::Buffer& out) const {
   const model::Limits& limits = settings_.limits;
@@ -382,6 +408,9 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
   }
   const size_t begin = out.size();
   const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
+  if (tokened.asks != TokenedRequest::Asks::kRequest) {
+    return tokens_->Ask(tokened, session, account() == nullptr, out);
+  }
   // The answer that is kept with a token is for those alone who may have the request executed.
   engine::Outcome outcome = session.MayExecute(*item.index, item.request);
   if (outcome.ok()) {

@@ -88,6 +88,7 @@ class HandlerSocket final : public exec::Frontend {
   bool Holds(const handlersocket::AskHealth& ask) const;
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
+  bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
   /// Gives the item a token. False when an index of the table of tokens has to be opened first.
   bool TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
                  exec::Item* item);

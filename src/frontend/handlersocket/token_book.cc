@@ -6,6 +6,7 @@
 
 #include "exec/write_set.h"
 #include "model/limits.h"
+#include "protocol/handlersocket/encoder.h"
 
 namespace rowsocket::frontend {
 
@@ -62,6 +63,30 @@ class Looker final : public model::RowEditor {
   base::Buffer& out_;
   const size_t begin_;
   Found found_ = Found::kNothing;
+};
+
+/// Tells what became of a token. A token that is fenced has a row without a request.
+class Teller final : public model::RowEditor {
+ public:
+  explicit Teller(uint64_t expired_before_s) : expired_before_s_(expired_before_s) {}
+
+  handlersocket::TokenState state() const { return state_; }
+  const std::string& answer() const { return answer_; }
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>*) override {
+    using handlersocket::TokenState;
+    answer_.clear();
+    state_ = TokenState::kUnknown;
+    if (IsNew(row, expired_before_s_)) return Decision::kKeep;
+    state_ = row[kRequest].text().empty() ? TokenState::kNever : TokenState::kDone;
+    answer_ = row[kAnswer].text();
+    return Decision::kKeep;
+  }
+
+ private:
+  const uint64_t expired_before_s_;
+  handlersocket::TokenState state_ = handlersocket::TokenState::kUnknown;
+  std::string answer_;
 };
 
 /// Keeps a token that is still new. A row that is absent locks nothing, so that another session may
@@ -197,6 +222,39 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   // The request stands without its token, and only the whole transaction can be taken back.
   out.Truncate(begin);
   engine::Outcome lost = kept;
+  lost.transaction_lost = true;
+  return lost;
+}
+
+engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,
+                               bool tells_answer, base::Buffer& out) const {
+  using handlersocket::TokenState;
+  Teller teller(NowSeconds() - settings_.ttl_s);
+  engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, teller);
+  TokenState state = teller.state();
+  if (outcome.ok() && state == TokenState::kUnknown &&
+      request.asks == TokenedRequest::Asks::kFence) {
+    outcome = Fence(request, session);
+    state = TokenState::kNever;
+  }
+  if (!outcome.is_answer()) return outcome;
+  if (outcome.ok())
+    handlersocket::AppendTokenState(state, tells_answer ? teller.answer() : "", &out);
+  else
+    handlersocket::AppendError(outcome.error, &out);
+  return outcome;
+}
+
+engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session& session) const {
+  const uint64_t now_s = NowSeconds();
+  const std::string created_s = std::to_string(now_s);
+  TokenedRequest nothing = request;
+  nothing.text = {};
+  Keeper keeper(nothing, "", created_s, now_s - settings_.ttl_s);
+  const engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  if (!kept.ok() || !keeper.came_too_late()) return kept;
+  engine::Outcome lost =
+      engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   lost.transaction_lost = true;
   return lost;
 }

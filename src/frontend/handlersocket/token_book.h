@@ -37,6 +37,12 @@ struct TokenSettings {
 struct TokenedRequest : exec::ItemDetail {
   model::Value token;
   std::string_view text;  ///< Equal for equal requests on the same columns only.
+  enum class Asks : uint8_t {
+    kRequest,  ///< Once for the request.
+    kState,    ///< What became of the token.
+    kFence,    ///< As kState; a request that has not taken effect never will.
+  };
+  Asks asks = Asks::kRequest;
 };
 
 class TokenBook {
@@ -58,6 +64,11 @@ class TokenBook {
   /// When the outcome is not ok, only `execute` may have appended something.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
                           base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
+  /// Appends what became of the token. `tells_answer`: whoever asks may see the kept answer.
+  engine::Outcome Ask(const TokenedRequest& request, engine::Session& session, bool tells_answer,
+                      base::Buffer& out) const;
+  /// The index by token. REQUIRES: ToOpen() is null.
+  engine::Index& index() const { return *indexes_[0]; }
   /// Adds what Execute may change beside the row of the request.
   void AddWrites(exec::WriteSet& writes) const;
 
@@ -65,6 +76,7 @@ class TokenBook {
   engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,
                        std::string_view answer) const;
   engine::Outcome Purge(engine::Session& session) const;
+  engine::Outcome Fence(const TokenedRequest& request, engine::Session& session) const;
   uint64_t NowSeconds() const;
 
   const TokenSettings& settings_;

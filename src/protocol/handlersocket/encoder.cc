@@ -1,5 +1,6 @@
 #include "protocol/handlersocket/encoder.h"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 
@@ -61,6 +62,15 @@ void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out) 
   out->Append('\t');
   AppendDecimal(position, out);
   out->Append('\n');
+}
+
+void AppendTokenState(TokenState state, std::string_view answer, base::Buffer* out) {
+  out->Append(state == TokenState::kDone      ? "0\t2\tdone\t"
+              : state == TokenState::kUnknown ? "0\t2\tunknown\t"
+                                              : "0\t2\tnever\t");
+  AppendDecimal(std::count(answer.begin(), answer.end(), '\n'), out);
+  out->Append('\n');
+  out->Append(answer);
 }
 
 void AppendText(std::string_view text, base::Buffer* out) {

@@ -250,6 +250,36 @@ def test_a_group_with_a_token_takes_effect_once(make_server):
     assert group(client, [required(stock, "=", 1, 1)], "finds") == (failed(2, "token", 0), [NOT_DONE])
 
 
+def test_what_became_of_a_token_can_be_asked(make_server):
+    server = make_server(options=["--handlersocket-tokens=ON"])
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    sql.run("CREATE DATABASE g")
+    sql.run("CREATE TABLE g.t (id INT PRIMARY KEY, n INT NOT NULL)")
+    sql.run("INSERT INTO g.t VALUES (1, 5)")
+    client = server.hs_wr()
+    index = client.opened("g", "t", "", "n")
+    take_one = hs.find_tokens(index.id, "=", [1], 1, 0, mod=["-?", 1])
+    assert client.request("T", "one", "?") == reply(0, 2, "unknown", 0)
+    assert client.request("T", "one", *take_one) == reply(0, 1, 5)
+    assert client.request("T", "one", "?") == reply(0, 2, "done", 1) and client.recv() == reply(0, 1, 5)
+    assert client.request("T", "one", "!") == reply(0, 2, "done", 1) and client.recv() == reply(0, 1, 5)
+    answers = client.pipeline([["T", "two", "G", 2], required(index, "=", 1, 1, 1, 0, "-", 1), required(index, "=", 1, 1)])
+    server.kill()
+    server.start()
+    client = server.hs_wr()
+    index = client.opened("g", "t", "", "n")
+    assert client.request("T", "two", "?") == reply(0, 2, "done", 3)
+    assert [client.recv() for _ in range(3)] == answers == [APPLIED, counted(1), reply(0, 1, 3)]
+    assert client.request("T", "three", "!") == reply(0, 2, "never", 0)
+    assert client.request("T", "three", *take_one) == refused(1, "tokendiffers")
+    assert client.request("T", "three", "?") == reply(0, 2, "never", 0)
+    assert server.hs_rd().request("T", "one", "?") == refused(2, "readonly")
+    assert client.request("T", "", "?") == refused(2, "token")
+    assert server.sql().value("SELECT n FROM g.t") == b"3"
+
+
+
 def test_an_account_without_a_privilege_is_denied_the_whole_group(make_server):
     import logins
     server = make_server(options=logins.OPTIONS)

@@ -4,9 +4,11 @@
 // The target asserts the promises of framer.h and parser.h: the way in which the bytes were split
 // makes no difference; a command keeps within its limits and its line; a line written from a
 // command parses to the same command.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,6 +104,30 @@ void CheckEscapes(std::string_view text) {
   Require(Unescape(text, arena).size() <= text.size(), "unescaping makes nothing longer");
 }
 
+/// The lines of a group end where they end, however they come, and each is taken once.
+void CheckGroup(std::string_view input, size_t piece_bytes, const model::Limits& limits) {
+  const std::optional<size_t> count = ParseGroup(input.substr(0, input.find('\n')));
+  if (!count) return;
+  Require(*count >= 1 && *count <= model::kUnitRequestsMax, "a group has 1 to 64 lines");
+  const std::optional<size_t> whole = GroupLines().End(input, 0, *count);
+  GroupLines lines;
+  std::optional<size_t> in_pieces;
+  for (size_t size = 0; size < input.size() && !in_pieces;) {
+    size = std::min(size + piece_bytes, input.size());
+    in_pieces = lines.End(input.substr(0, size), 0, *count);
+  }
+  Require(in_pieces == whole, "the end of a group does not depend on how it was received");
+  if (!whole) return;
+  std::string_view rest = input.substr(0, *whole);
+  for (size_t i = 0; i < *count; ++i) {
+    base::Arena arena;
+    const GroupRequest request = NextGroupRequest(&rest, limits, arena);
+    const bool is_request = request.command.kind == Command::Kind::kRequest;
+    Require(is_request || !request.command.errors.empty(), "what is no request is an error");
+  }
+  Require(rest.empty(), "a group's lines are taken one by one");
+}
+
 void Run(std::string_view input) {
   if (input.empty()) return;
   const auto choice = static_cast<uint8_t>(input.front());
@@ -113,6 +139,7 @@ void Run(std::string_view input) {
   for (const std::string& line : lines) CheckLine(line, limits);
   CheckLine(input, limits);
   CheckEscapes(input);
+  CheckGroup(input, 1 + choice / 2, limits);
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ exec::Frontend::Step HandlerSocket::ParseGroup(const GroupAt& at, std::string_vi
                                                base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];
   const std::optional<size_t> count = handlersocket::ParseGroup(at.line);
-  const std::optional<size_t> end =
-      count && authenticated_ ? group_lines_.End(input, at.size, *count) : std::nullopt;
-  if (!count || !authenticated_ || (!end && input.size() > settings_.limits.line_bytes_max)) {
+  const size_t end =
+      count && authenticated_ ? group_lines_.End(input, at.size, *count).value_or(0) : 0;
+  if (!count || !authenticated_ || (end == 0 && input.size() > settings_.limits.line_bytes_max)) {
     Fail(!authenticated_ ? ErrorCode::kUnauth
          : !count        ? ErrorCode::kGroup
                          : ErrorCode::kLineLength,
@@ -51,12 +51,12 @@ exec::Frontend::Step HandlerSocket::ParseGroup(const GroupAt& at, std::string_vi
     refused_lines_ = count.value_or(0);
     return {Parsed::kItem, at.size};
   }
-  if (!end) return {Parsed::kNeedMore, 0};
-  const std::string_view lines = input.substr(at.size, *end - at.size);
+  if (end == 0) return {Parsed::kNeedMore, 0};
+  const std::string_view lines = input.substr(at.size, end - at.size);
   PrepareGroup(lines, *count, arena, item);
   const bool opens = item->kind == Item::Kind::kRequest && at.token != nullptr &&
                      !PrepareTokenOfGroup(at, lines, arena, item);
-  return {Parsed::kItem, opens ? 0 : *end};
+  return {Parsed::kItem, opens ? 0 : end};
 }
 
 void HandlerSocket::PrepareGroup(std::string_view lines, size_t count, base::Arena& arena,

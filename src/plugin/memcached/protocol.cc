@@ -45,6 +45,7 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   }
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
+  settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
   settings->account_limits = variables_.account_limits;
   exec::ServiceSettings service = MakeService(addresses);

@@ -43,6 +43,9 @@ struct IndexNames {
   /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
   /// as it is.
   std::shared_ptr<const IndexPin> pin = nullptr;
+  /// To OpenIndex: all columns of the table but those of the index are meant, in their order, as
+  /// they are now. An index that is open lists them.
+  bool all_columns = false;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

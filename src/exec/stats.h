@@ -27,7 +27,7 @@ enum class Stat : uint8_t {
 constexpr const char* PluginsShowing(model::ErrorCode code) {
   const bool concerns_accounts =
       code == model::ErrorCode::kDenied || code == model::ErrorCode::kAccountRate;
-  if (concerns_accounts) return "handlersocket,daemon_memcached";
+  if (concerns_accounts) return "handlersocket,daemon_memcached,resp";
   return code <= model::ErrorCode::kEngine ? "handlersocket" : "";
 }
 

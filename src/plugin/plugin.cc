@@ -5,6 +5,7 @@
 #include "plugin/handlersocket/variables.h"
 #include "plugin/host.h"
 #include "plugin/memcached/variables.h"
+#include "plugin/resp/variables.h"
 
 namespace rowsocket::plugin {
 namespace {
@@ -13,7 +14,8 @@ DaemonInfo daemon_info = {static_cast<int>(RunningVersion() << 8)};
 
 Daemon handlersocket(kHandlerSocket);
 Daemon memcached(kMemcached);
-Daemon* const daemons[] = {&handlersocket, &memcached, nullptr};
+Daemon resp(kResp);
+Daemon* const daemons[] = {&handlersocket, &memcached, &resp, nullptr};
 
 /// The functions of one daemon: the server calls them without an argument that would tell the
 /// daemon.
@@ -31,4 +33,5 @@ struct Plugin {
 using namespace rowsocket::plugin;  // The macro below names things of the namespace.
 
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
-                  DeclarePlugin<Plugin<memcached>>(&daemon_info), ConnectionsTable(daemons))
+                  DeclarePlugin<Plugin<memcached>>(&daemon_info),
+                  DeclarePlugin<Plugin<resp>>(&daemon_info), ConnectionsTable(daemons))

@@ -1,5 +1,6 @@
 #include "engine/fake/session.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -17,6 +18,16 @@ bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& 
                     [](const model::Value& value, const std::string& text) {
                       return !value.is_null() && value.text() == text;
                     });
+}
+
+std::vector<std::string> ColumnsBeside(const Resolved& resolved) {
+  const std::vector<uint32_t>& key = resolved.index->columns;
+  std::vector<std::string> columns;
+  for (uint32_t i = 0; i < resolved.table->definition.columns.size(); ++i) {
+    if (std::find(key.begin(), key.end(), i) != key.end()) continue;
+    columns.push_back(resolved.table->definition.columns[i]);
+  }
+  return columns;
 }
 
 }  // namespace
@@ -45,7 +56,9 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   outcome = Outcome::Fail(store_.Resolve(names, &resolved));
   if (!outcome.ok()) return outcome;
   HoldTables(true);
-  *index = store_.indexes_.Get(names);
+  IndexNames wanted = names;
+  if (std::exchange(wanted.all_columns, false)) wanted.columns = ColumnsBeside(resolved);
+  *index = store_.indexes_.Get(wanted);
   return outcome;
 }
 

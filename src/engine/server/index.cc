@@ -5,6 +5,7 @@
 
 #include "engine/server/facts.h"
 #include "engine/server/merge_rules.h"
+#include "model/limits.h"
 
 namespace rowsocket::engine::server {
 
@@ -52,6 +53,21 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 }
 
 }  // namespace
+
+ErrorCode ColumnsBeside(const TABLE& table, const std::string& index,
+                        std::vector<std::string>* columns) {
+  uint number = 0;
+  if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
+  const KeyParts parts = UserKeyParts(table.key_info[number]);
+  columns->clear();
+  for (Field** field = table.field; *field != nullptr; ++field) {
+    const bool is_part = std::any_of(parts.first, parts.first + parts.count, [&](const auto& part) {
+      return part.fieldnr == NumberOf(**field) + 1u;
+    });
+    if (!is_part && IsNamed(**field)) columns->emplace_back(NameOf(**field));
+  }
+  return columns->size() > model::kColumnsMax ? ErrorCode::kValuesCount : ErrorCode::kNone;
+}
 
 ServerIndex::~ServerIndex() {
   for (MY_BITMAP& read_set : read_sets_) {

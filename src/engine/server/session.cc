@@ -104,14 +104,28 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
 
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Prepare();
-  std::shared_ptr<Index> made = indexes_.Get(lower_case_table_names == 0 ? names : Folded(names));
+  IndexNames wanted = lower_case_table_names == 0 ? names : Folded(names);
+  Outcome outcome = wanted.all_columns ? ListColumns(&wanted) : Outcome();
+  if (!outcome.ok()) {
+    Finish(&outcome);
+    return outcome;
+  }
+  std::shared_ptr<Index> made = indexes_.Get(wanted);
   OpenTable* open = nullptr;
-  Outcome outcome = StateOf(*made).ResolveForRead(tables_, &open);
+  outcome = StateOf(*made).ResolveForRead(tables_, &open);
   if (outcome.ok())
     *index = std::move(made);
   else
     Finish(&outcome);
   return outcome;
+}
+
+Outcome ServerSession::ListColumns(IndexNames* names) {
+  OpenTable* open = nullptr;
+  const Outcome outcome = tables_.Open(names->db, names->table, Access::kRead, &open);
+  if (!outcome.ok()) return outcome;
+  names->all_columns = false;
+  return Outcome::Fail(ColumnsBeside(*open->table, names->index, &names->columns));
 }
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {

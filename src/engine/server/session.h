@@ -53,6 +53,7 @@ class ServerSession final : public Session {
  private:
   /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
+  Outcome ListColumns(IndexNames* names);
   bool LocksItsRow(ServerIndex& index, const model::Request& request);
   bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);

@@ -1,0 +1,162 @@
+#include "frontend/resp/command.h"
+
+#include <algorithm>
+
+namespace rowsocket::frontend {
+
+namespace {
+
+using Verb = RespVerb;
+
+constexpr std::string_view kStrings =
+    "NOTSERVED strings are not served yet: keys are rows, schema.table:key, with columns as fields";
+constexpr std::string_view kTypes =
+    "NOTSERVED only hashes are served: keys are rows of a table, with columns as fields";
+constexpr std::string_view kNoScripts =
+    "NOTSERVED scripts are not served: use MULTI with ROW.REQUIRE";
+constexpr std::string_view kExpiry =
+    "NOTSERVED rows have no expiry: delete them, or keep a column with a time";
+constexpr std::string_view kScan = "NOTSERVED keys are not listed yet: use SELECT in SQL";
+constexpr std::string_view kWatch =
+    "NOTSERVED WATCH is not served yet: use ROW.REQUIRE key field op value inside MULTI";
+constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: nothing is published";
+constexpr std::string_view kServer = "NOTSERVED this is a database server's: use SQL";
+
+constexpr RespCommand kCommands[] = {
+    {"append", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"auth", -2, Verb::kAuth},
+    {"blpop", -3, Verb::kRefused, true, 1, -1, kTypes},
+    {"brpop", -3, Verb::kRefused, true, 1, -1, kTypes},
+    {"client", -2, Verb::kClient},
+    {"cluster", -2, Verb::kCluster},
+    {"command", -1, Verb::kCommand},
+    {"config", -2, Verb::kConfig},
+    {"dbsize", 1, Verb::kRefused, false, 0, 0, kScan},
+    {"debug", -2, Verb::kRefused, false, 0, 0, kServer},
+    {"decr", 2, Verb::kRefused, true, 1, 1, kStrings},
+    {"decrby", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"del", -2, Verb::kDel, true, 1, -1},
+    {"discard", 1, Verb::kDiscard},
+    {"echo", 2, Verb::kEcho},
+    {"eval", -3, Verb::kRefused, true, 0, 0, kNoScripts},
+    {"evalsha", -3, Verb::kRefused, true, 0, 0, kNoScripts},
+    {"exec", 1, Verb::kExec},
+    {"exists", -2, Verb::kExists, false, 1, -1},
+    {"expire", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"expireat", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"expiretime", 2, Verb::kExpireTime, false, 1, 1},
+    {"fcall", -3, Verb::kRefused, true, 0, 0, kNoScripts},
+    {"flushall", -1, Verb::kRefused, true, 0, 0, kServer},
+    {"flushdb", -1, Verb::kRefused, true, 0, 0, kServer},
+    {"function", -2, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"get", 2, Verb::kRefused, false, 1, 1, kStrings},
+    {"getdel", 2, Verb::kRefused, true, 1, 1, kStrings},
+    {"getex", -2, Verb::kRefused, true, 1, 1, kStrings},
+    {"getrange", 4, Verb::kRefused, false, 1, 1, kStrings},
+    {"getset", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"hdel", -3, Verb::kHDel, true, 1, 1},
+    {"hello", -1, Verb::kHello},
+    {"hexists", 3, Verb::kHExists, false, 1, 1},
+    {"hget", 3, Verb::kHGet, false, 1, 1},
+    {"hgetall", 2, Verb::kHGetAll, false, 1, 1},
+    {"hincrby", 4, Verb::kHIncrBy, true, 1, 1},
+    {"hkeys", 2, Verb::kHKeys, false, 1, 1},
+    {"hlen", 2, Verb::kHLen, false, 1, 1},
+    {"hmget", -3, Verb::kHMGet, false, 1, 1},
+    {"hmset", -4, Verb::kHMSet, true, 1, 1},
+    {"hset", -4, Verb::kHSet, true, 1, 1},
+    {"hsetnx", 4, Verb::kHSetNx, true, 1, 1},
+    {"hstrlen", 3, Verb::kHStrLen, false, 1, 1},
+    {"hvals", 2, Verb::kHVals, false, 1, 1},
+    {"incr", 2, Verb::kRefused, true, 1, 1, kStrings},
+    {"incrby", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"info", -1, Verb::kInfo},
+    {"keys", 2, Verb::kRefused, false, 0, 0, kScan},
+    {"llen", 2, Verb::kRefused, false, 1, 1, kTypes},
+    {"lpop", -2, Verb::kRefused, true, 1, 1, kTypes},
+    {"lpush", -3, Verb::kRefused, true, 1, 1, kTypes},
+    {"lrange", 4, Verb::kRefused, false, 1, 1, kTypes},
+    {"mget", -2, Verb::kRefused, false, 1, -1, kStrings},
+    {"mset", -3, Verb::kRefused, true, 1, -1, kStrings},
+    {"msetnx", -3, Verb::kRefused, true, 1, -1, kStrings},
+    {"multi", 1, Verb::kMulti},
+    {"persist", 2, Verb::kPersist, false, 1, 1},
+    {"pexpire", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"pexpireat", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"pexpiretime", 2, Verb::kExpireTime, false, 1, 1},
+    {"ping", -1, Verb::kPing},
+    {"psetex", 4, Verb::kRefused, true, 1, 1, kStrings},
+    {"psubscribe", -2, Verb::kRefused, false, 0, 0, kSubscribe},
+    {"pttl", 2, Verb::kTtl, false, 1, 1},
+    {"publish", 3, Verb::kPublish},
+    {"quit", -1, Verb::kQuit},
+    {"reset", 1, Verb::kReset},
+    {"role", 1, Verb::kRole},
+    {"row.require", -5, Verb::kRequire, false, 1, 1},
+    {"rpop", -2, Verb::kRefused, true, 1, 1, kTypes},
+    {"rpush", -3, Verb::kRefused, true, 1, 1, kTypes},
+    {"sadd", -3, Verb::kRefused, true, 1, 1, kTypes},
+    {"scan", -2, Verb::kRefused, false, 0, 0, kScan},
+    {"script", -2, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"select", 2, Verb::kSelect},
+    {"set", -3, Verb::kRefused, true, 1, 1, kStrings},
+    {"setex", 4, Verb::kRefused, true, 1, 1, kStrings},
+    {"setnx", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"shutdown", -1, Verb::kRefused, false, 0, 0, kServer},
+    {"smembers", 2, Verb::kRefused, false, 1, 1, kTypes},
+    {"strlen", 2, Verb::kRefused, false, 1, 1, kStrings},
+    {"subscribe", -2, Verb::kRefused, false, 0, 0, kSubscribe},
+    {"time", 1, Verb::kTime},
+    {"touch", -2, Verb::kExists, false, 1, -1},
+    {"ttl", 2, Verb::kTtl, false, 1, 1},
+    {"type", 2, Verb::kType, false, 1, 1},
+    {"unlink", -2, Verb::kDel, true, 1, -1},
+    {"unwatch", 1, Verb::kUnwatch},
+    {"watch", -2, Verb::kRefused, false, 1, -1, kWatch},
+    {"xadd", -5, Verb::kRefused, true, 1, 1, kTypes},
+    {"zadd", -4, Verb::kRefused, true, 1, 1, kTypes},
+};
+
+static_assert(std::is_sorted(std::begin(kCommands), std::end(kCommands),
+                             [](const RespCommand& a, const RespCommand& b) {
+                               return a.name < b.name;
+                             }));
+
+constexpr size_t kNameBytesMax = 16;
+
+char LowerByte(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
+}
+
+}  // namespace
+
+std::span<const RespCommand> RespCommands() { return kCommands; }
+
+const RespCommand* FindRespCommand(std::string_view name) {
+  if (name.size() > kNameBytesMax) return nullptr;
+  char lower[kNameBytesMax];
+  std::transform(name.begin(), name.end(), lower, LowerByte);
+  const std::string_view wanted(lower, name.size());
+  const auto* const found = std::lower_bound(
+      std::begin(kCommands), std::end(kCommands), wanted,
+      [](const RespCommand& command, std::string_view text) { return command.name < text; });
+  return found != std::end(kCommands) && found->name == wanted ? found : nullptr;
+}
+
+bool TakesArguments(const RespCommand& command, size_t count) {
+  return command.arity >= 0 ? count == static_cast<size_t>(command.arity)
+                            : count >= static_cast<size_t>(-command.arity);
+}
+
+bool IsWord(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return LowerByte(a) == b; });
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), LowerByte);
+  return lower;
+}
+
+}  // namespace rowsocket::frontend

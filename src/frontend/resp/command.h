@@ -1,0 +1,80 @@
+// The commands of Redis that this library knows: how many arguments each takes, which of them are
+// keys, and what it does.
+//
+// Threads: constant data. Source of names and shapes: https://redis.io/docs/latest/commands/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rowsocket::frontend {
+
+enum class RespVerb : uint8_t {
+  // Of the connection and the server:
+  kPing,
+  kEcho,
+  kQuit,
+  kReset,
+  kSelect,
+  kHello,
+  kAuth,
+  kClient,
+  kCommand,
+  kInfo,
+  kTime,
+  kRole,
+  kConfig,
+  kCluster,
+  kPublish,
+  kMulti,
+  kExec,
+  kDiscard,
+  kUnwatch,
+  kRefused,  ///< `refusal` says why.
+  // Of a row:
+  kHGet,
+  kHMGet,
+  kHGetAll,
+  kHExists,
+  kHLen,
+  kHKeys,
+  kHVals,
+  kHStrLen,
+  kHSet,
+  kHMSet,
+  kHSetNx,
+  kHDel,
+  kHIncrBy,
+  kDel,
+  kExists,
+  kType,
+  kTtl,
+  kExpireTime,
+  kPersist,
+  kRequire,
+};
+
+constexpr bool IsOfRow(RespVerb verb) { return verb >= RespVerb::kHGet; }
+
+struct RespCommand {
+  std::string_view name;  ///< In lower case.
+  int arity = 0;          ///< With the name; negative: at least so many.
+  RespVerb verb = RespVerb::kRefused;
+  bool writes = false;
+  int first_key = 0;
+  int last_key = 0;  ///< -1: the last argument.
+  std::string_view refusal = {};
+};
+
+std::span<const RespCommand> RespCommands();
+/// Null: there is no such command. `name`: in any case.
+const RespCommand* FindRespCommand(std::string_view name);
+bool TakesArguments(const RespCommand& command, size_t count);
+
+/// Whether two words are the same but for their case.
+bool IsWord(std::string_view text, std::string_view lower);
+std::string Lower(std::string_view text);
+
+}  // namespace rowsocket::frontend

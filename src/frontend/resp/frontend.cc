@@ -1,0 +1,498 @@
+#include "frontend/resp/frontend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/clock.h"
+#include "exec/write_set.h"
+#include "frontend/resp/rows.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using exec::Item;
+using exec::Unit;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// How long a list of all columns is believed.
+constexpr int64_t kColumnsKnownMs = 1000;
+/// As of Redis, for a client that has not logged in.
+constexpr size_t kArgumentsMaxBeforeLogin = 10;
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+std::string_view Keep(std::string_view text, base::Arena& arena) {
+  char* const kept = arena.AllocateBytes(text.size());
+  text.copy(kept, text.size());
+  return {kept, text.size()};
+}
+
+std::string ShapeOf(const RespKey& key, const engine::IndexNames& names) {
+  std::string shape;
+  const auto add = [&shape](std::string_view text) {
+    shape.append(std::to_string(text.size())).append(1, ':').append(text);
+  };
+  for (const std::string_view text : {key.db, key.table, key.index}) add(text);
+  shape.append(names.all_columns ? "*" : ";");
+  for (const std::string& column : names.columns) add(column);
+  shape.append(1, ';');
+  for (const std::string& column : names.filter_columns) add(column);
+  return shape;
+}
+
+/// Whether the command may stand between MULTI and EXEC.
+bool MayBeQueued(Verb verb) {
+  return IsOfRow(verb) || verb == Verb::kPing || verb == Verb::kEcho || verb == Verb::kPublish;
+}
+
+/// Whether the command changes what the connection's later commands mean.
+bool ChangesConnection(Verb verb) {
+  return verb == Verb::kReset || verb == Verb::kHello || verb == Verb::kAuth ||
+         verb == Verb::kClient || verb == Verb::kMulti || verb == Verb::kDiscard ||
+         verb == Verb::kQuit;
+}
+
+RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
+
+}  // namespace
+
+Resp::Resp(const RespSettings& settings)
+    : settings_(settings), id_(NextId()), is_in_(!settings.accounts) {
+  SetAccount(settings.account);
+}
+
+size_t Resp::input_bytes_max() const {
+  return is_in_ ? settings_.limits.line_bytes_max + resp::kCountBytesMax
+                : model::kUnauthenticatedLineBytesMax * 4 + resp::kCountBytesMax;
+}
+
+resp::RequestLimits Resp::request_limits() const {
+  if (is_in_) return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
+  return {kArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
+}
+
+void Resp::Rewind() {
+  if (std::exchange(is_later_, false) || !has_exec_) return;
+  has_exec_ = false;
+  in_multi_ = true;
+}
+
+void Resp::Finished(const Item& item, const model::Error&) {
+  if (item.kind != Item::Kind::kRequest || !WorkOf(item).is_exec) return;
+  has_exec_ = false;
+  queued_.clear();
+}
+
+exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+                                 Item* item) {
+  is_later_ = has_exec_ && behind_requests;
+  if (is_later_) return {Parsed::kLater, 0};
+  const resp::RequestStep step = resp::NextRequest(input, request_limits(), arena);
+  using Kind = resp::RequestStep::Outcome;
+  if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
+  RespWork& work = arena.Allocate<RespWork>(1)[0];
+  work.version = version_;
+  item->kind = Item::Kind::kReply;
+  item->detail = &work;
+  if (step.outcome == Kind::kNothing) return {Parsed::kItem, step.consumed};
+  if (step.outcome == Kind::kHttp || step.outcome == Kind::kError) {
+    item->closes = true;
+    item->error.code = ErrorCode::kCmd;
+    if (step.outcome == Kind::kError)
+      AnswerError("ERR Protocol error: " + std::string(step.error), arena, item);
+    return {Parsed::kItem, input.size()};
+  }
+  const Arguments arguments(step.arguments);
+  const RespCommand* const command = FindRespCommand(arguments[0]);
+  const bool changes = in_multi_ || (command != nullptr && ChangesConnection(command->verb));
+  is_later_ = changes && behind_requests;
+  if (is_later_) return {Parsed::kLater, 0};
+  if (command == nullptr) {
+    multi_failed_ = true;
+    AnswerError(UnknownCommand(arguments), arena, item);
+    return {Parsed::kItem, step.consumed};
+  }
+  return Take(*command, arguments, step.consumed, behind_requests, arena, item);
+}
+
+exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments, size_t consumed,
+                                bool behind_requests, base::Arena& arena, Item* item) {
+  const Step taken{Parsed::kItem, consumed};
+  const Verb verb = command.verb;
+  if (!TakesArguments(command, arguments.size())) {
+    multi_failed_ = true;
+    AnswerError("ERR wrong number of arguments for '" + std::string(command.name) + "' command",
+                arena, item);
+    return taken;
+  }
+  const bool needs_login =
+      verb != Verb::kAuth && verb != Verb::kHello && verb != Verb::kQuit && verb != Verb::kReset;
+  if (!is_in_ && needs_login) {
+    item->error.code = ErrorCode::kUnauth;
+    AnswerError("NOAUTH Authentication required.", arena, item);
+    return taken;
+  }
+  const bool ends_multi = verb == Verb::kExec || verb == Verb::kDiscard || verb == Verb::kMulti ||
+                          verb == Verb::kReset || verb == Verb::kQuit;
+  if (in_multi_ && !ends_multi) {
+    Queue(command, arguments, arena, item);
+    return taken;
+  }
+  may_drop_ = !behind_requests;
+  if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
+  if (!IsOfRow(verb)) {
+    AnswerServer(command, arguments, arena, item);
+    return taken;
+  }
+  if (verb == Verb::kRequire) {
+    AnswerError("ERR ROW.REQUIRE without MULTI", arena, item);
+    return taken;
+  }
+  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
+  std::vector<RespCall> calls;
+  std::string error;
+  if (MakeCalls(command, arguments, arena, &calls, &error)) {
+    if (!OpenCalls(calls, arena, item, &error)) return {Parsed::kItem, 0};
+  }
+  if (error.empty())
+    MakeItem(calls, /*is_exec=*/false, 1, arena, item);
+  else
+    AnswerError(error, arena, item);
+  return taken;
+}
+
+// The text has the bytes that the client sent; those that would end the line are replaced.
+std::string Resp::UnknownCommand(Arguments arguments) {
+  constexpr size_t kShownMax = 128;
+  std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, kShownMax)) +
+                     "', with args beginning with: ";
+  std::string shown;
+  for (const std::string_view argument : arguments.subspan(1)) {
+    if (shown.size() >= kShownMax) break;
+    shown.append("'").append(argument.substr(0, kShownMax - shown.size())).append("' ");
+  }
+  return text + shown;
+}
+
+void Resp::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
+  WorkOf(*item).reply = Keep(reply, arena);
+}
+
+void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
+  base::Buffer reply;
+  resp::AppendError(text, &reply);
+  if (item->error.ok()) item->error.code = ErrorCode::kCmd;
+  Answer(reply.view(), arena, item);
+}
+
+void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
+  const auto refuse = [&](std::string_view text) {
+    multi_failed_ = true;
+    AnswerError(text, arena, item);
+  };
+  if (command.verb == Verb::kRefused) return refuse(command.refusal);
+  if (!MayBeQueued(command.verb)) {
+    return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
+                  "'");
+  }
+  for (const std::string_view argument : arguments) multi_bytes_ += argument.size();
+  if (multi_bytes_ > settings_.limits.line_bytes_max || queued_.size() == model::kUnitRequestsMax) {
+    return refuse("ERR a transaction has at most 64 commands, and resp_request_max_bytes");
+  }
+  std::vector<RespCall> calls;
+  std::string error;
+  if (IsOfRow(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
+    return refuse(error);
+  }
+  queued_.push_back({&command, {arguments.begin(), arguments.end()}});
+  Answer("+QUEUED\r\n", arena, item);
+}
+
+// False: an index has to be opened first, and EXEC is parsed again.
+bool Resp::EndMulti(base::Arena& arena, Item* item) {
+  if (!in_multi_) {
+    AnswerError("ERR EXEC without MULTI", arena, item);
+    return true;
+  }
+  if (!multi_failed_ && !PrepareCommands(queued_, arena, item)) return false;
+  if (multi_failed_) {
+    AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
+  }
+  in_multi_ = multi_failed_ = false;
+  multi_bytes_ = 0;
+  has_exec_ = item->kind == Item::Kind::kRequest;
+  if (!has_exec_) queued_.clear();
+  return true;
+}
+
+// The commands' bytes are copied, because the item outlives the queue.
+bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena, Item* item) {
+  std::vector<RespCall> calls;
+  std::string error;
+  uint32_t number = 0;
+  for (const Queued& queued : commands) {
+    const size_t first = calls.size();
+    const std::span<std::string_view> arguments =
+        arena.Allocate<std::string_view>(queued.arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = Keep(queued.arguments[i], arena);
+    if (IsOfRow(queued.command->verb)) {
+      if (!MakeCalls(*queued.command, arguments, arena, &calls, &error)) break;
+    } else {
+      base::Buffer reply;
+      if (queued.command->verb == Verb::kPublish)
+        resp::AppendInteger(0, &reply);
+      else if (arguments.size() > 1)
+        resp::AppendBulk(arguments[1], &reply);
+      else
+        resp::AppendSimple("PONG", &reply);
+      calls.emplace_back().fixed = Keep(reply.view(), arena);
+    }
+    ++number;
+    for (size_t i = first; i < calls.size(); ++i) calls[i].number = number;
+  }
+  if (error.empty() && !OpenCalls(calls, arena, item, &error)) return false;
+  if (error.empty())
+    MakeItem(calls, /*is_exec=*/true, commands.size(), arena, item);
+  else
+    AnswerError("EXECABORT nothing was done: " + error, arena, item);
+  return true;
+}
+
+bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                     std::vector<RespCall>* calls, std::string* error) const {
+  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
+  if (sets && arguments.size() % 2 != 0) {
+    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    return false;
+  }
+  const size_t keys = command.last_key < 0 ? arguments.size() - 1 : 1;
+  if (calls->size() + keys > model::kUnitRequestsMax) {
+    *error = "ERR at most 64 keys are served together";
+    return false;
+  }
+  for (size_t i = 0; i < keys; ++i) {
+    RespCall call;
+    call.verb = command.verb;
+    call.arguments = arguments;
+    call.is_first = i == 0;
+    call.is_last = i + 1 == keys;
+    if (!ParseRespKey(arguments[1 + i], settings_.schema, arena, &call.key)) {
+      *error = "NOTABLE the key names no table: keys are schema.table:key" +
+               std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : "");
+      return false;
+    }
+    if (command.verb == Verb::kRequire && arguments.size() > 5) {
+      call.refusal = arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6]
+                                                                            : std::string_view();
+      if (call.refusal.empty()) {
+        *error = "ERR syntax error: ROW.REQUIRE key field op value [ERROR text]";
+        return false;
+      }
+    }
+    calls->push_back(call);
+  }
+  return true;
+}
+
+bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
+                     std::string* error) {
+  for (RespCall& call : calls) {
+    if (!call.fixed.empty()) continue;
+    engine::IndexNames names;
+    NameColumns(call, &names);
+    const std::string shape = ShapeOf(call.key, names);
+    const auto known = shapes_.find(shape);
+    const bool is_old = known != shapes_.end() && names.all_columns && may_drop_ &&
+                        base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
+    if (known != shapes_.end() && !is_old) {
+      call.index = known->second.index.get();
+      *error = PrepareCall(call, account(), arena);
+      if (!error->empty()) return true;
+      continue;
+    }
+    if (wanted_ == shape && !wanted_error_.ok()) {
+      *error = RespErrorText(std::exchange(wanted_error_, {}), RespWork());
+      wanted_.clear();
+      return true;
+    }
+    names.db = call.key.db;
+    names.table = call.key.table;
+    names.index = call.key.index;
+    wanted_ = shape;
+    wanted_error_ = {};
+    wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
+    item->kind = Item::Kind::kSilentOpen;
+    item->names = wanted_names_.get();
+    item->request.account = account();
+    return false;
+  }
+  return true;
+}
+
+// A shape is opened anew only where no item of the turn uses its index (may_drop_).
+void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
+  wanted_error_ = outcome.error;
+  if (!outcome.ok()) {
+    shapes_.erase(wanted_);
+    return;
+  }
+  shapes_[wanted_] = {std::move(index), base::CoarseNowMs()};
+}
+
+void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
+                    Item* item) {
+  RespWork& work = WorkOf(*item);
+  work.is_exec = is_exec;
+  work.commands = commands;
+  work.calls = arena.Allocate<RespCall>(calls.size());
+  std::copy(calls.begin(), calls.end(), work.calls.begin());
+  const auto asks = static_cast<size_t>(std::count_if(
+      calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
+  if (asks == 0) {
+    base::Buffer reply;
+    resp::AppendArray(calls.size(), &reply);
+    for (const RespCall& call : calls) reply.Append(call.fixed);
+    return Answer(reply.view(), arena, item);
+  }
+  item->kind = Item::Kind::kRequest;
+  if (!is_exec && calls.size() == 1) {
+    item->index = calls[0].index;
+    item->request = calls[0].request;
+    return;
+  }
+  Unit& unit = arena.Allocate<Unit>(1)[0];
+  unit.requests = arena.Allocate<exec::UnitRequest>(asks);
+  uint32_t at = 0;
+  for (RespCall& call : work.calls) {
+    call.unit_request = at;
+    if (!call.fixed.empty()) continue;
+    unit.requests[at] = {call.index, call.request, call.verb == Verb::kRequire};
+    const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
+    if (is_named) {
+      unit.writes = call.request.is_write();
+      unit.named = at;
+      item->index = call.index;
+      item->request = call.request;
+    }
+    ++at;
+  }
+  item->unit = &unit;
+  item->stands_alone = true;
+  item->weight = static_cast<uint32_t>(asks);
+}
+
+Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+  if (item.unit != nullptr) return ExecuteUnit(item, session, out);
+  RespWork& work = WorkOf(item);
+  work.wrong = {};
+  const size_t begin = out.size();
+  const Outcome outcome =
+      ExecuteCall(work, work.calls[0], settings_.limits.reply_bytes_max, session, out);
+  if (outcome.ok()) return outcome;
+  out.Truncate(begin);
+  if (outcome.is_answer()) resp::AppendError(RespErrorText(outcome.error, work), &out);
+  return outcome;
+}
+
+Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
+  RespWork& work = WorkOf(item);
+  Unit& unit = *item.unit;
+  const size_t begin = out.size();
+  size_t next = 0;  // The call whose reply comes next.
+  const auto append_fixed = [&] {
+    for (; next < work.calls.size() && !work.calls[next].fixed.empty(); ++next) {
+      out.Append(work.calls[next].fixed);
+    }
+  };
+  const auto execute = [&](uint32_t request, bool appends) {
+    const auto call = std::find_if(work.calls.begin(), work.calls.end(), [&](const RespCall& one) {
+      return one.fixed.empty() && one.unit_request == request;
+    });
+    const size_t before = out.size();
+    work.wrong = {};
+    if (appends) append_fixed();
+    const Outcome outcome =
+        ExecuteCall(work, *call, settings_.limits.reply_bytes_max, session, out);
+    if (appends)
+      ++next;
+    else
+      out.Truncate(before);
+    return outcome;
+  };
+  const auto body = [&] {
+    out.Truncate(begin);
+    next = 0;
+    if (work.is_exec) resp::AppendArray(work.commands, &out);
+    const Outcome outcome = exec::RunRequests(unit, session, execute);
+    append_fixed();
+    return outcome;
+  };
+  Outcome outcome = exec::ExecuteUnit(unit, session, execute, body);
+  if (outcome.ok() && unit.end == Unit::End::kApplied) return outcome;
+  out.Truncate(begin);
+  if (!outcome.is_answer()) return outcome;
+  AppendFailure(work, &unit, outcome.error, out);
+  outcome.rows = 0;
+  return outcome;
+}
+
+// EXEC's nil says that the transaction was not applied. An error says which command is to blame,
+// and never stands inside of an array, in which clients would take the other replies for done.
+void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Error& error,
+                         base::Buffer& out) const {
+  const RespCall* blamed = nullptr;
+  for (const RespCall& call : work.calls) {
+    const bool is_it = unit != nullptr && unit->position != 0 && call.fixed.empty() &&
+                       call.unit_request + 1 == unit->position;
+    if (is_it) blamed = &call;
+  }
+  if (error.ok()) {
+    if (blamed != nullptr && !blamed->refusal.empty())
+      return resp::AppendError("GUARD " + std::string(blamed->refusal), &out);
+    return resp::AppendNilArray(work.version, &out);
+  }
+  const std::string text = RespErrorText(error, work);
+  if (!work.is_exec) return resp::AppendError(text, &out);
+  resp::AppendError(
+      "EXECABORT undone: " +
+          (blamed == nullptr ? std::string() : "command " + std::to_string(blamed->number) + ": ") +
+          text,
+      &out);
+}
+
+bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  if (item.unit == nullptr) return writes.MayConcern(item.row());
+  const auto& requests = item.unit->requests;
+  return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
+    return writes.MayConcern({*one.index, one.request});
+  });
+}
+
+void Resp::Reply(const Item& item, base::Buffer& out) const {
+  const RespWork& work = WorkOf(item);
+  if (work.calls.empty() || item.error.ok()) return out.Append(work.reply);
+  AppendFailure(work, item.unit, item.error, out);
+}
+
+void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
+  item.kind = Item::Kind::kReply;
+  item.error = error;
+}
+
+void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+  if (error.ok()) error.code = ErrorCode::kInternal;
+  AppendFailure(item.detail != nullptr ? WorkOf(item) : RespWork(), item.unit, error, out);
+}
+
+void Resp::RefusePlain(std::string_view, base::Buffer& out) const {
+  resp::AppendError(RespErrorText({ErrorCode::kNeedtls}, RespWork()), &out);
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,133 @@
+// RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
+//
+// Flow: Parse takes a request off the input. A command of the connection or the server is answered
+// without the engine (server.cc). A command on rows becomes a RespCall for each of its keys
+// (rows.h), whose index is opened when the connection names it for the first time; several calls,
+// and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or not at
+// all. Commands that change the connection's state end the turn.
+// Threads and lifetime: see exec/frontend.h. Limits: kRespShapesMax open indexes a connection;
+// kUnitRequestsMax keys of a command, or commands of a MULTI.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/frontend.h"
+#include "exec/stats.h"
+#include "exec/unit.h"
+#include "frontend/resp/work.h"
+#include "model/health.h"
+#include "model/limits.h"
+#include "protocol/resp/request.h"
+
+namespace rowsocket::frontend {
+
+/// Settings that all connections of one port share. They outlive the connections.
+struct RespSettings {
+  bool accounts = false;  ///< Clients log in with accounts of the server.
+  /// The account of connections that have no other one; null: they may do everything.
+  std::shared_ptr<const model::Account> account;
+  std::string schema;   ///< Where tables without a schema are; empty: nowhere.
+  std::string version;  ///< The library's.
+  std::function<model::Health()> health;
+  const exec::StatRegistry* stats = nullptr;
+  model::Limits limits;
+};
+
+class Resp final : public exec::Frontend {
+ public:
+  explicit Resp(const RespSettings& settings);
+
+  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+             exec::Item* item) override;
+  void Rewind() override;
+  void Finished(const exec::Item& item, const model::Error& answer) override;
+  size_t input_bytes_max() const override;
+  bool authenticated() const override { return is_in_; }
+  void LoginEnded(const model::Error& answer, base::Buffer& out) override;
+  void AccountEnded(base::Buffer& out) override;
+  void Opened(exec::Item& item, const engine::Outcome& outcome,
+              std::shared_ptr<engine::Index> index) override;
+  engine::Outcome Execute(const exec::Item& item, engine::Session& session,
+                          base::Buffer& out) const override;
+  bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
+  void Reply(const exec::Item& item, base::Buffer& out) const override;
+  void Refuse(exec::Item& item, const model::Error& error, base::Arena& arena) const override;
+  void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
+  void RefusePlain(std::string_view begin, base::Buffer& out) const override;
+
+ private:
+  using Arguments = std::span<const std::string_view>;
+  struct Queued {
+    const RespCommand* command;
+    std::vector<std::string> arguments;
+  };
+
+  resp::RequestLimits request_limits() const;
+  Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
+            base::Arena& arena, exec::Item* item);
+  std::string UnknownCommand(Arguments arguments);
+  void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
+  void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
+  void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
+  bool EndMulti(base::Arena& arena, exec::Item* item);
+  bool PrepareCommands(std::span<const Queued> commands, base::Arena& arena, exec::Item* item);
+  /// The next calls of a command. False: `*error` says why not.
+  bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                 std::vector<RespCall>* calls, std::string* error) const;
+  /// False: the item asks for an index that a call needs.
+  bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
+                 std::string* error);
+  void MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
+                exec::Item* item);
+  engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
+                              base::Buffer& out) const;
+  void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
+                     base::Buffer& out) const;
+  // Commands of the connection and the server (server.cc).
+  void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                    exec::Item* item);
+  void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
+  void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
+             exec::Item* item);
+  void AppendHello(base::Buffer& out) const;
+  void AppendClient(Arguments arguments, base::Buffer& out);
+  void AppendCommand(Arguments arguments, base::Buffer& out) const;
+  void AppendConfig(Arguments arguments, base::Buffer& out) const;
+  void AppendRole(base::Buffer& out) const;
+  std::string Info() const;
+
+  static constexpr size_t kShapesMax = 256;
+  struct Shape {
+    std::shared_ptr<engine::Index> index;
+    int64_t opened_ms = 0;
+  };
+
+  const RespSettings& settings_;
+  const uint64_t id_;
+  resp::Version version_ = resp::Version::k2;
+  bool is_in_;
+  bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
+  resp::Version hello_version_ = resp::Version::k2;
+  std::optional<std::string> hello_name_;
+  std::string name_, library_, library_version_;
+  bool in_multi_ = false;
+  bool multi_failed_ = false;
+  size_t multi_bytes_ = 0;
+  std::vector<Queued> queued_;
+  /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its commands
+  /// stay in queued_, because it may have to be parsed again.
+  bool has_exec_ = false;
+  bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
+  std::unordered_map<std::string, Shape> shapes_;
+  bool may_drop_ = true;  ///< No item of the turn uses an index of shapes_.
+  std::string wanted_;    ///< The shape that is being opened.
+  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
+  model::Error wanted_error_;                         ///< Why it could not be opened.
+};
+
+}  // namespace rowsocket::frontend

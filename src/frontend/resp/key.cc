@@ -1,0 +1,70 @@
+#include "frontend/resp/key.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace rowsocket::frontend {
+
+namespace {
+
+/// The text without its escapes.
+std::string_view Unescape(std::string_view text, base::Arena& arena) {
+  if (text.find('\\') == std::string_view::npos) return text;
+  char* const kept = arena.AllocateBytes(text.size());
+  size_t size = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
+    kept[size++] = text[is_escape ? ++i : i];
+  }
+  return {kept, size};
+}
+
+/// The offset of the next colon that stands for itself.
+size_t FindColon(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == ':')
+      return i;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena,
+                  RespKey* key) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  std::string_view table = text.substr(0, colon);
+  std::string_view rest = text.substr(colon + 1);
+  const size_t at = table.find('@');
+  if (at != std::string_view::npos) {
+    key->index = table.substr(at + 1);
+    table = table.substr(0, at);
+  }
+  const size_t dot = table.find('.');
+  key->db = dot == std::string_view::npos ? schema : table.substr(0, dot);
+  key->table = dot == std::string_view::npos ? table : table.substr(dot + 1);
+  if (key->db.empty() || key->table.empty()) return false;
+  size_t count = 1;
+  for (size_t i = FindColon(rest); i < rest.size(); i += 1 + FindColon(rest.substr(i + 1))) ++count;
+  key->parts = arena.Allocate<model::Value>(count);
+  for (model::Value& part : key->parts) {
+    const size_t end = FindColon(rest);
+    part = model::Value(Unescape(rest.substr(0, end), arena));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return true;
+}
+
+bool IsOtherNumber(std::string_view text) {
+  if (text.empty()) return true;
+  if (text == "0") return false;
+  if (text.front() == '-') text.remove_prefix(1);
+  return text.empty() || text.front() < '1' || text.front() > '9' ||
+         !std::all_of(text.begin(), text.end(),
+                      [](char byte) { return byte >= '0' && byte <= '9'; });
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,408 @@
+#include "frontend/resp/rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::CellChange;
+using model::Decision;
+using model::ErrorCode;
+using model::Value;
+using Verb = RespVerb;
+
+namespace {
+
+bool ReadsAll(Verb verb) {
+  return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
+         verb == Verb::kHVals;
+}
+bool IsEdit(Verb verb) {
+  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
+         verb == Verb::kHDel || verb == Verb::kHIncrBy;
+}
+
+bool ParseInteger(std::string_view text, int64_t* number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+bool ParseOp(std::string_view text, model::CompareOp* op) {
+  constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
+      {"=", model::CompareOp::kEq},  {"!=", model::CompareOp::kNe}, {">", model::CompareOp::kGt},
+      {">=", model::CompareOp::kGe}, {"<", model::CompareOp::kLt},  {"<=", model::CompareOp::kLe}};
+  for (const auto& [name, known] : kOps) {
+    if (name != text) continue;
+    *op = known;
+    return true;
+  }
+  return false;
+}
+
+/// Writes the reply of a find as its cells come; the names of fields are the index's.
+class RowReply final : public model::RowSink {
+ public:
+  RowReply(const RespCall& call, resp::Version version, size_t bytes_max, base::Buffer& out)
+      : call_(call), version_(version), out_(out), end_max_(out.size() + bytes_max) {}
+
+  bool Cell(std::string_view text) override {
+    const std::string& name = call_.index->names().columns[at_++];
+    ++fields_;
+    size_ = text.size();
+    if (call_.verb == Verb::kHGetAll || call_.verb == Verb::kHKeys) resp::AppendBulk(name, &out_);
+    const bool shows = call_.verb == Verb::kHGetAll || call_.verb == Verb::kHVals ||
+                       call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet;
+    if (shows) resp::AppendBulk(text, &out_);
+    return out_.size() <= end_max_;
+  }
+  bool NullCell() override {
+    ++at_;
+    if (call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet) resp::AppendNil(version_, &out_);
+    return true;
+  }
+
+  size_t fields() const { return fields_; }
+  size_t size() const { return size_; }
+
+ private:
+  const RespCall& call_;
+  const resp::Version version_;
+  base::Buffer& out_;
+  const size_t end_max_;
+  size_t at_ = 0;
+  size_t fields_ = 0;
+  size_t size_ = 0;
+};
+
+/// Decides about the row of a command that changes fields.
+class RowChange final : public model::RowEditor {
+ public:
+  explicit RowChange(const RespCall& call) : call_(call) {}
+
+  /// Of the last decision: what the command answers, and what is wrong.
+  int64_t answer() const { return answer_; }
+  std::string_view wrong() const { return wrong_; }
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
+    changes_.clear();
+    answer_ = 0;
+    wrong_ = {};
+    Make(row);
+    *changes = changes_;
+    return changes_.empty() ? Decision::kKeep : Decision::kStore;
+  }
+
+ private:
+  void Make(std::span<const Value> row) {
+    const bool exists = !row.empty();
+    const auto columns = static_cast<uint32_t>(call_.index->columns());
+    switch (call_.verb) {
+      case Verb::kHIncrBy:
+        return Increment(row);
+      case Verb::kHDel:
+        for (uint32_t i = 0; exists && i < columns; ++i) {
+          if (row[i].is_null()) continue;
+          changes_.push_back({i, Value()});
+          ++answer_;
+        }
+        return;
+      case Verb::kHSetNx:
+        if (exists && !row[0].is_null()) return;
+        changes_.push_back({0, Value(call_.arguments[3])});
+        answer_ = 1;
+        return;
+      default:
+        break;
+    }
+    for (uint32_t i = 0; i < columns; ++i) {
+      answer_ += !exists || row[i].is_null();
+      changes_.push_back({i, Value(ValueOf(call_.index->names().columns[i]))});
+    }
+  }
+
+  /// HSET: the last value that the command gives the field.
+  std::string_view ValueOf(const std::string& field) const {
+    for (size_t i = call_.arguments.size() - 2; i >= 2; i -= 2) {
+      if (call_.arguments[i] == field) return call_.arguments[i + 1];
+    }
+    return {};
+  }
+
+  void Increment(std::span<const Value> row) {
+    int64_t by = 0, now = 0;
+    ParseInteger(call_.arguments[3], &by);
+    if (row.empty()) {
+      wrong_ = "NOROW there is no such row: HINCRBY does not insert one, HSET does";
+      return;
+    }
+    if (!row[0].is_null() && !ParseInteger(row[0].text(), &now)) {
+      wrong_ = "ERR hash value is not an integer";
+      return;
+    }
+    if (__builtin_add_overflow(now, by, &answer_)) {
+      wrong_ = "ERR increment or decrement would overflow";
+      return;
+    }
+    const auto end = std::to_chars(text_, text_ + sizeof text_, answer_).ptr;
+    changes_.push_back({0, Value(std::string_view(text_, static_cast<size_t>(end - text_)))});
+  }
+
+  const RespCall& call_;
+  std::vector<CellChange> changes_;
+  char text_[24];
+  int64_t answer_ = 0;
+  std::string_view wrong_;
+};
+
+/// Whether no row can have the key, because a number in it is not written as the server writes it.
+/// The engine is asked for the columns' types only where a part looks like such a number.
+bool HasOtherNumber(const RespCall& call, engine::Session& session) {
+  const auto is_other = [](const Value& part) {
+    const std::string_view text = part.text();
+    const bool looks_so =
+        !text.empty() && (text.front() == '0' || text.front() == '+' || text.front() == '-' ||
+                          text.front() == ' ' || text.find('.') != std::string_view::npos);
+    return looks_so && IsOtherNumber(text);
+  };
+  if (std::none_of(call.key.parts.begin(), call.key.parts.end(), is_other)) return false;
+  engine::IndexFacts facts;
+  if (!session.Inspect(*call.index, &facts).ok()) return false;
+  for (size_t i = 0; i < call.key.parts.size() && i < facts.key.size(); ++i) {
+    const bool is_integer = facts.key[i].kind == engine::ColumnFacts::Kind::kInteger;
+    if (is_integer && is_other(call.key.parts[i])) return true;
+  }
+  return false;
+}
+
+void AppendCounted(RespWork& work, const RespCall& call, int64_t count, base::Buffer& out) {
+  if (call.is_first) work.sum = 0;
+  work.sum += count;
+  if (call.is_last) resp::AppendInteger(work.sum, &out);
+}
+
+void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
+  switch (call.verb) {
+    case Verb::kHGet:
+      return resp::AppendNil(work.version, &out);
+    case Verb::kHMGet:
+      resp::AppendArray(call.arguments.size() - 2, &out);
+      for (size_t i = 2; i < call.arguments.size(); ++i) resp::AppendNil(work.version, &out);
+      return;
+    case Verb::kHGetAll:
+      return resp::AppendMap(0, work.version, &out);
+    case Verb::kHKeys:
+    case Verb::kHVals:
+      return resp::AppendArray(0, &out);
+    case Verb::kType:
+      return resp::AppendSimple("none", &out);
+    case Verb::kTtl:
+    case Verb::kExpireTime:
+      return resp::AppendInteger(-2, &out);
+    case Verb::kRequire:
+      return;
+    default:
+      return AppendCounted(work, call, 0, out);
+  }
+}
+
+void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std::string_view cells,
+                 base::Buffer& out) {
+  switch (call.verb) {
+    case Verb::kHGetAll:
+      resp::AppendMap(row.fields(), work.version, &out);
+      out.Append(cells);
+      return;
+    case Verb::kHKeys:
+    case Verb::kHVals:
+      resp::AppendArray(row.fields(), &out);
+      out.Append(cells);
+      return;
+    case Verb::kHMGet:
+      resp::AppendArray(call.arguments.size() - 2, &out);
+      out.Append(cells);
+      return;
+    case Verb::kHGet:
+      out.Append(cells);
+      return;
+    case Verb::kHExists:
+    case Verb::kHLen:
+      return resp::AppendInteger(static_cast<int64_t>(row.fields()), &out);
+    case Verb::kHStrLen:
+      return resp::AppendInteger(static_cast<int64_t>(row.size()), &out);
+    case Verb::kType:
+      return resp::AppendSimple("hash", &out);
+    case Verb::kTtl:
+    case Verb::kExpireTime:
+      return resp::AppendInteger(-1, &out);
+    case Verb::kPersist:
+      return resp::AppendInteger(0, &out);
+    case Verb::kRequire:
+      return resp::AppendSimple("OK", &out);
+    default:
+      return AppendCounted(work, call, 1, out);
+  }
+}
+
+Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
+                      base::Buffer& out) {
+  RowChange change(call);
+  model::Request request = call.request;
+  request.edit.editor = &change;
+  model::NoRows none;
+  Outcome outcome = session.Execute(*call.index, request, none);
+  if (!outcome.ok()) return outcome;
+  if (!change.wrong().empty()) {
+    work.wrong = change.wrong();
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  if (call.verb == Verb::kHMSet)
+    resp::AppendSimple("OK", &out);
+  else
+    resp::AppendInteger(change.answer(), &out);
+  return outcome;
+}
+
+}  // namespace
+
+void NameColumns(const RespCall& call, engine::IndexNames* names) {
+  const auto& arguments = call.arguments;
+  if (ReadsAll(call.verb)) {
+    names->all_columns = true;
+  } else if (call.verb == Verb::kRequire) {
+    names->filter_columns.emplace_back(arguments[2]);
+  } else if (call.verb == Verb::kHSet || call.verb == Verb::kHMSet) {
+    for (size_t i = 2; i + 1 < arguments.size(); i += 2) {
+      const auto known = std::find(names->columns.begin(), names->columns.end(), arguments[i]);
+      if (known == names->columns.end()) names->columns.emplace_back(arguments[i]);
+    }
+  } else if (call.verb == Verb::kHMGet || call.verb == Verb::kHDel) {
+    names->columns.assign(arguments.begin() + 2, arguments.end());
+    if (call.verb == Verb::kHMGet) return;
+    std::sort(names->columns.begin(), names->columns.end());
+    names->columns.erase(std::unique(names->columns.begin(), names->columns.end()),
+                         names->columns.end());
+  } else if (call.verb >= Verb::kHGet && call.verb <= Verb::kHIncrBy) {
+    names->columns.emplace_back(arguments[2]);
+  }
+}
+
+std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {
+  model::Request& request = call.request;
+  request.account = account;
+  const auto parts = static_cast<uint32_t>(call.key.parts.size());
+  int64_t number = 0;
+  if (call.verb == Verb::kHIncrBy && !ParseInteger(call.arguments[3], &number)) {
+    return "ERR value is not an integer or out of range";
+  }
+  if (IsEdit(call.verb)) {
+    request.verb = model::Request::Verb::kEdit;
+    request.edit.key = call.key.parts;
+    const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
+    for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
+    request.edit.may_update = columns;
+    request.edit.may_insert =
+        call.verb == Verb::kHSet || call.verb == Verb::kHMSet || call.verb == Verb::kHSetNx;
+    return {};
+  }
+  request.find.key = call.key.parts;
+  request.find.key_parts_given = parts;
+  if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
+  if (call.verb == Verb::kRequire) {
+    const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);
+    if (!ParseOp(call.arguments[3], &filter[0].op)) {
+      return "ERR the operator of ROW.REQUIRE is one of = != > >= < <=";
+    }
+    filter[0].value = Value(call.arguments[4]);
+    request.find.filters = filter;
+  }
+  return {};
+}
+
+Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                    engine::Session& session, base::Buffer& out) {
+  if (HasOtherNumber(call, session)) {
+    if (IsEdit(call.verb)) {
+      work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";
+      return Outcome::Fail(ErrorCode::kNumber);
+    }
+    AppendAbsent(work, call, out);
+    return {};
+  }
+  if (IsEdit(call.verb)) return ExecuteChange(work, call, session, out);
+  thread_local base::Buffer cells;
+  if (cells.capacity() > model::kKeptValueBytesMax) cells.Release();
+  cells.Truncate(0);
+  RowReply row(call, work.version, reply_bytes_max, cells);
+  const Outcome outcome = session.Execute(*call.index, call.request, row);
+  if (!outcome.ok()) return outcome;
+  if (outcome.rows == 0)
+    AppendAbsent(work, call, out);
+  else
+    AppendFound(work, call, row, cells.view(), out);
+  return outcome;
+}
+
+std::string RespErrorText(const model::Error& error, const RespWork& work) {
+  if (!work.wrong.empty()) return std::string(work.wrong);
+  switch (error.code) {
+    case ErrorCode::kUnauth:
+      return "NOAUTH Authentication required.";
+    case ErrorCode::kDenied:
+      return "NOPERM the account lacks a privilege on the table: GRANT it";
+    case ErrorCode::kNeedtls:
+      return "NEEDTLS this port wants TLS (resp_ssl=REQUIRED)";
+    case ErrorCode::kAccountRate:
+      return "RATE the account has made more requests than resp_account_requests_per_second";
+    case ErrorCode::kLockTables:
+    case ErrorCode::kReadonly:
+      return "READONLY the server takes no writes now: read_only, or the table is locked";
+    case ErrorCode::kLockWait:
+      return "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout";
+    case ErrorCode::kDeadlock:
+      return "TRYAGAIN not done: a deadlock whenever it was tried";
+    case ErrorCode::kOpenTable:
+    case ErrorCode::kView:
+    case ErrorCode::kSequence:
+    case ErrorCode::kSystemTable:
+    case ErrorCode::kTableEngine:
+      return "NOTABLE no table of this name is served here: keys are schema.table:key";
+    case ErrorCode::kIdxnum:
+      return "NOTABLE the table has no such index, or no primary key";
+    case ErrorCode::kFld:
+      return "NOFIELD the table has no column of this name";
+    case ErrorCode::kKpnum:
+      return "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
+             "colon";
+    case ErrorCode::kResultsize:
+      return "TOOLARGE the reply is larger than resp_reply_max_bytes";
+    case ErrorCode::kTrigger:
+      return "CONSTRAINT the table has triggers, which are not run: write it by SQL";
+    case ErrorCode::kVersioned:
+      return "CONSTRAINT the table is system-versioned: write it by SQL";
+    case ErrorCode::kGroup:
+      return "CONSTRAINT the table's engine cannot take a write back";
+    case ErrorCode::kEngine:
+      break;
+    default:
+      return "CONSTRAINT " + std::string(model::Name(error.code));
+  }
+  switch (error.number) {
+    case 121:
+      return "CONSTRAINT a row with this unique key is there already (121)";
+    case 151:
+      return "CONSTRAINT the row that a foreign key refers to is not there (151)";
+    case 152:
+      return "CONSTRAINT a foreign key of another row refers to this row (152)";
+    case 1048:
+      return "CONSTRAINT the column cannot be NULL (1048)";
+    default:
+      return "CONSTRAINT the server refuses it with error " + std::to_string(error.number);
+  }
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,26 @@
+// Commands on rows: a row is a hash whose fields are its columns. NULL is an absent field; the
+// key's columns are no fields.
+//
+// Threads: const, any. Errors: outcomes of the engine; RespWork::wrong where it has none.
+#pragma once
+
+#include <string>
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+/// The columns that a command opens: `names->columns`, or all_columns.
+void NameColumns(const RespCall& call, engine::IndexNames* names);
+/// Makes the request of a call whose index is open. Empty, or the text of an error.
+std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena);
+/// Executes the call and appends its reply; of several keys, the reply comes with the last one.
+engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                            engine::Session& session, base::Buffer& out);
+
+/// The error that a client gets, with its prefix.
+std::string RespErrorText(const model::Error& error, const RespWork& work);
+
+}  // namespace rowsocket::frontend

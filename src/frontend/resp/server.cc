@@ -1,0 +1,393 @@
+// The commands of RESP that ask no engine: the connection's, and what tools want to know of the
+// server.
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "base/secret_text.h"
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/rows.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// The version of Redis whose commands and shapes are answered: clients compare it.
+constexpr std::string_view kRedisVersion = "7.2.0";
+constexpr int64_t kDatabases = 16;
+
+constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
+    {"appendonly", "yes"},
+    {"databases", "1"},
+    {"maxmemory", "0"},
+    {"save", ""},
+    {"timeout", "0"},
+    {"maxmemory-policy", "noeviction"},
+    {"replica-read-only", "yes"}};
+
+/// Whether the text matches a pattern with `*` and `?`.
+bool Matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    for (size_t i = 0; i <= text.size(); ++i) {
+      if (Matches(pattern.substr(1), text.substr(i))) return true;
+    }
+    return false;
+  }
+  return !text.empty() && (pattern.front() == '?' || pattern.front() == text.front()) &&
+         Matches(pattern.substr(1), text.substr(1));
+}
+
+bool IsNumberBelow(std::string_view text, int64_t end) {
+  return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos &&
+         std::stol(std::string(text)) < end;
+}
+
+}  // namespace
+
+void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                        Item* item) {
+  base::Buffer out;
+  switch (command.verb) {
+    case Verb::kHello:
+      return Hello(arguments, arena, item);
+    case Verb::kAuth:
+      if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
+      return LogIn(arguments.size() == 3 ? arguments[1] : "default", arguments.back(), arena, item);
+    case Verb::kPing:
+      if (arguments.size() > 2) {
+        return AnswerError("ERR wrong number of arguments for 'ping' command", arena, item);
+      }
+      if (arguments.size() == 2)
+        resp::AppendBulk(arguments[1], &out);
+      else
+        resp::AppendSimple("PONG", &out);
+      break;
+    case Verb::kEcho:
+      resp::AppendBulk(arguments[1], &out);
+      break;
+    case Verb::kQuit:
+      item->closes = true;
+      resp::AppendSimple("OK", &out);
+      break;
+    case Verb::kReset:
+      version_ = resp::Version::k2;
+      in_multi_ = multi_failed_ = false;
+      queued_.clear();
+      name_.clear();
+      is_in_ = !settings_.accounts;
+      if (settings_.accounts) SetAccount(settings_.account);
+      resp::AppendSimple("RESET", &out);
+      break;
+    case Verb::kSelect:
+      // A row is the same in every database.
+      if (!IsNumberBelow(arguments[1], kDatabases)) {
+        return AnswerError("ERR DB index is out of range", arena, item);
+      }
+      resp::AppendSimple("OK", &out);
+      break;
+    case Verb::kMulti:
+      if (in_multi_) return AnswerError("ERR MULTI calls can not be nested", arena, item);
+      in_multi_ = true;
+      multi_failed_ = false;
+      multi_bytes_ = 0;
+      queued_.clear();
+      resp::AppendSimple("OK", &out);
+      break;
+    case Verb::kDiscard:
+      if (!in_multi_) return AnswerError("ERR DISCARD without MULTI", arena, item);
+      in_multi_ = multi_failed_ = false;
+      queued_.clear();
+      resp::AppendSimple("OK", &out);
+      break;
+    case Verb::kUnwatch:
+      resp::AppendSimple("OK", &out);
+      break;
+    case Verb::kPublish:
+      resp::AppendInteger(0, &out);
+      break;
+    case Verb::kTime: {
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+      resp::AppendArray(2, &out);
+      resp::AppendBulk(std::to_string(us / 1'000'000), &out);
+      resp::AppendBulk(std::to_string(us % 1'000'000), &out);
+      break;
+    }
+    case Verb::kRole:
+      AppendRole(out);
+      break;
+    case Verb::kInfo:
+      resp::AppendVerbatim(Info(), version_, &out);
+      break;
+    case Verb::kConfig:
+      if (!IsWord(arguments[1], "get") || arguments.size() < 3) {
+        return AnswerError("NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL", arena,
+                           item);
+      }
+      AppendConfig(arguments, out);
+      break;
+    case Verb::kCluster:
+      return AnswerError("ERR This instance has cluster support disabled", arena, item);
+    case Verb::kClient:
+      AppendClient(arguments, out);
+      break;
+    case Verb::kCommand:
+      AppendCommand(arguments, out);
+      break;
+    default:
+      return AnswerError(command.refusal, arena, item);
+  }
+  if (out.view().starts_with('-')) item->error.code = ErrorCode::kCmd;
+  Answer(out.view(), arena, item);
+}
+
+void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& arena, Item* item) {
+  if (!settings_.accounts) {
+    return AnswerError(
+        "ERR AUTH <password> called without any password configured for the default user. Are you "
+        "sure your configuration is correct?",
+        arena, item);
+  }
+  item->kind = Item::Kind::kAuthenticate;
+  item->credentials = &(arena.Allocate<exec::Credentials>(1)[0] = {user, password});
+}
+
+// A login that fails leaves protocol and name as they are.
+void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
+  resp::Version version = version_;
+  size_t at = 1;
+  if (arguments.size() > 1) {
+    if (arguments[1] != "2" && arguments[1] != "3") {
+      const bool is_number = IsNumberBelow(arguments[1], INT32_MAX);
+      return AnswerError(is_number ? "NOPROTO unsupported protocol version"
+                                   : "ERR Protocol version is not an integer or out of range",
+                         arena, item);
+    }
+    version = arguments[1] == "3" ? resp::Version::k3 : resp::Version::k2;
+    ++at;
+  }
+  std::string_view user, password, name;
+  bool logs_in = false, names = false;
+  while (at < arguments.size()) {
+    if (IsWord(arguments[at], "auth") && at + 2 < arguments.size()) {
+      logs_in = true;
+      user = arguments[at + 1];
+      password = arguments[at + 2];
+      at += 3;
+    } else if (IsWord(arguments[at], "setname") && at + 1 < arguments.size()) {
+      names = true;
+      name = arguments[at + 1];
+      at += 2;
+    } else {
+      return AnswerError("ERR Syntax error in HELLO option '" + std::string(arguments[at]) + "'",
+                         arena, item);
+    }
+  }
+  if (!is_in_ && !logs_in) {
+    item->error.code = ErrorCode::kUnauth;
+    return AnswerError(
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
+        "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
+        "RESP protocol version at the same time",
+        arena, item);
+  }
+  if (logs_in) {
+    LogIn(user, password, arena, item);
+    if (item->kind != Item::Kind::kAuthenticate) return;
+    hello_version_ = version;
+    hello_name_ = names ? std::optional(std::string(name)) : std::nullopt;
+    answers_hello_ = true;
+    return;
+  }
+  version_ = version;
+  if (names) name_ = name;
+  base::Buffer out;
+  AppendHello(out);
+  Answer(out.view(), arena, item);
+}
+
+void Resp::AppendHello(base::Buffer& out) const {
+  const bool writes = !settings_.health || settings_.health().writes;
+  resp::AppendMap(7, version_, &out);
+  const auto add = [&out](std::string_view name, std::string_view value) {
+    resp::AppendBulk(name, &out);
+    resp::AppendBulk(value, &out);
+  };
+  add("server", "redis");
+  add("version", kRedisVersion);
+  resp::AppendBulk("proto", &out);
+  resp::AppendInteger(static_cast<int64_t>(version_), &out);
+  resp::AppendBulk("id", &out);
+  resp::AppendInteger(static_cast<int64_t>(id_), &out);
+  add("mode", "standalone");
+  add("role", writes ? "master" : "replica");
+  resp::AppendBulk("modules", &out);
+  resp::AppendArray(0, &out);
+}
+
+void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
+  const bool answers_hello = std::exchange(answers_hello_, false);
+  // A login that fails ends no login before it, as in Redis.
+  if (!answer.ok()) {
+    const bool needs_tls = answer.code == ErrorCode::kNeedtls;
+    return resp::AppendError(
+        needs_tls ? "NEEDTLS a password is taken over TLS only: resp_accounts_insecure"
+                  : "WRONGPASS invalid username-password pair or user is disabled.",
+        &out);
+  }
+  is_in_ = true;
+  shapes_.clear();
+  if (!answers_hello) return resp::AppendSimple("OK", &out);
+  version_ = hello_version_;
+  if (hello_name_) name_ = *hello_name_;
+  AppendHello(out);
+}
+
+void Resp::AccountEnded(base::Buffer& out) {
+  resp::AppendError("NOAUTH the account has changed: log in again", &out);
+}
+
+void Resp::AppendClient(Arguments arguments, base::Buffer& out) {
+  const std::string_view what = arguments[1];
+  const size_t count = arguments.size();
+  if (IsWord(what, "id") && count == 2) {
+    resp::AppendInteger(static_cast<int64_t>(id_), &out);
+  } else if (IsWord(what, "getname") && count == 2) {
+    if (name_.empty())
+      resp::AppendNil(version_, &out);
+    else
+      resp::AppendBulk(name_, &out);
+  } else if (IsWord(what, "setname") && count == 3) {
+    const bool has_blank = std::any_of(arguments[2].begin(), arguments[2].end(),
+                                       [](char byte) { return byte < '!' || byte > '~'; });
+    if (has_blank || arguments[2].size() > model::kNameBytesMax) {
+      return resp::AppendError(
+          "ERR Client names cannot contain spaces, newlines or special characters.", &out);
+    }
+    name_ = arguments[2];
+    resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "setinfo") && count == 4) {
+    const bool is_known = IsWord(arguments[2], "lib-name") || IsWord(arguments[2], "lib-ver");
+    if (!is_known) return resp::AppendError("ERR Unrecognized option", &out);
+    (IsWord(arguments[2], "lib-name") ? library_ : library_version_) =
+        arguments[3].substr(0, model::kNameBytesMax);
+    resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "info") && count == 2) {
+    resp::AppendVerbatim("id=" + std::to_string(id_) + " name=" + name_ +
+                             " db=0 lib-name=" + library_ + " lib-ver=" + library_version_ +
+                             " resp=" + std::to_string(static_cast<int>(version_)) + "\n",
+                         version_, &out);
+  } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
+    resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
+    // Clients that were told OK would keep values that nobody tells them are old.
+    resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
+  } else {
+    resp::AppendError(
+        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);
+  }
+}
+
+void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
+  const auto describe = [&](const RespCommand& command) {
+    resp::AppendArray(10, &out);
+    resp::AppendBulk(command.name, &out);
+    resp::AppendInteger(command.arity, &out);
+    resp::AppendSet(1, version_, &out);
+    resp::AppendSimple(command.writes ? "write" : "readonly", &out);
+    resp::AppendInteger(command.first_key, &out);
+    resp::AppendInteger(command.last_key, &out);
+    resp::AppendInteger(command.first_key == 0 ? 0 : 1, &out);
+    resp::AppendSet(0, version_, &out);
+    resp::AppendArray(0, &out);
+    resp::AppendArray(0, &out);
+    resp::AppendArray(0, &out);
+  };
+  size_t served = 0;
+  for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
+  const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
+  if (what.empty()) {
+    resp::AppendArray(served, &out);
+    for (const RespCommand& command : RespCommands()) {
+      if (command.verb != Verb::kRefused) describe(command);
+    }
+  } else if (IsWord(what, "count")) {
+    resp::AppendInteger(static_cast<int64_t>(served), &out);
+  } else if (IsWord(what, "docs")) {
+    resp::AppendMap(0, version_, &out);
+  } else if (IsWord(what, "list")) {
+    resp::AppendArray(served, &out);
+    for (const RespCommand& command : RespCommands()) {
+      if (command.verb != Verb::kRefused) resp::AppendBulk(command.name, &out);
+    }
+  } else if (IsWord(what, "info")) {
+    resp::AppendArray(arguments.size() - 2, &out);
+    for (const std::string_view name : arguments.subspan(2)) {
+      const RespCommand* const command = FindRespCommand(name);
+      if (command != nullptr && command->verb != Verb::kRefused)
+        describe(*command);
+      else
+        resp::AppendNilArray(version_, &out);
+    }
+  } else {
+    resp::AppendError(
+        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try COMMAND HELP.",
+        &out);
+  }
+}
+
+void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
+  const auto is_asked = [&](std::string_view name) {
+    return std::any_of(arguments.begin() + 2, arguments.end(),
+                       [&](std::string_view pattern) { return Matches(Lower(pattern), name); });
+  };
+  size_t count = 0;
+  for (const auto& [name, value] : kConfig) count += is_asked(name);
+  resp::AppendMap(count, version_, &out);
+  for (const auto& [name, value] : kConfig) {
+    if (!is_asked(name)) continue;
+    resp::AppendBulk(name, &out);
+    resp::AppendBulk(value, &out);
+  }
+}
+
+void Resp::AppendRole(base::Buffer& out) const {
+  const bool writes = !settings_.health || settings_.health().writes;
+  if (!writes) {
+    resp::AppendArray(5, &out);
+    resp::AppendBulk("slave", &out);
+    resp::AppendBulk("", &out);
+    resp::AppendInteger(0, &out);
+    resp::AppendBulk("connected", &out);
+    return resp::AppendInteger(0, &out);
+  }
+  resp::AppendArray(3, &out);
+  resp::AppendBulk("master", &out);
+  resp::AppendInteger(0, &out);
+  resp::AppendArray(0, &out);
+}
+
+std::string Resp::Info() const {
+  const auto sum = [this](exec::Stat stat) {
+    return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0);
+  };
+  const model::Health health = settings_.health ? settings_.health() : model::Health();
+  std::string text = "# Server\r\nredis_version:" + std::string(kRedisVersion);
+  text += "\r\nrowsocket_version:" + settings_.version;
+  text += "\r\nserver_version:" + std::string(health.version);
+  text += "\r\nredis_mode:standalone\r\narch_bits:64\r\n\r\n# Clients\r\nconnected_clients:";
+  text += sum(exec::Stat::kConnections) + "\r\nblocked_clients:0\r\n\r\n# Persistence\r\nloading:0";
+  text += "\r\n\r\n# Stats\r\ntotal_connections_received:" + sum(exec::Stat::kConnectionsAccepted);
+  text += "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived);
+  text += "\r\ntotal_net_output_bytes:" + sum(exec::Stat::kBytesSent);
+  text += "\r\nrejected_connections:" + sum(exec::Stat::kConnectionsRefused);
+  text += "\r\n\r\n# Replication\r\nrole:" + std::string(health.writes ? "master" : "slave");
+  return text + "\r\nconnected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n";
+}
+
+}  // namespace rowsocket::frontend

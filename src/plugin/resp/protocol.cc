@@ -1,0 +1,70 @@
+#include "plugin/resp/protocol.h"
+
+#include <utility>
+
+#include "api.h"
+#include "engine/server/server_log.h"
+#include "plugin/addresses.h"
+#include "plugin/port_account.h"
+#include "replication.h"
+
+namespace rowsocket::plugin {
+
+bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
+                             std::string* error) {
+  settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"resp"}};
+  settings->lock_wait_threads = variables_.lock_wait_threads;
+  settings->account_limits = variables_.account_limits;
+  std::vector<net::Address> addresses;
+  const PortVariables port{
+      variables_.address, variables_.port, variables_.socket, {"resp_address", "resp_port"}};
+  if (!FindAddresses(port, &addresses, error)) return false;
+  if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
+  settings->checks_accounts = variables_.accounts;
+  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
+  exec::ServiceSettings service = MakeService(addresses);
+  if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
+  if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;
+  shared_.accounts = variables_.accounts;
+  shared_.schema = variables_.schema;
+  shared_.version = "0.1.0";
+  shared_.health = engine::server::ReadHealth;
+  shared_.stats = &stats;
+  shared_.limits = variables_.limits;
+  settings->ports.push_back({std::move(service),
+                             [this] { return std::make_unique<frontend::Resp>(shared_); },
+                             /*note=*/""});
+  WarnAboutAddresses(addresses);
+  return true;
+}
+
+exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>& addresses) const {
+  exec::ServiceSettings service;
+  service.name = "mode=rw";
+  service.workers = variables_.threads;
+  service.workers_variable = "resp_threads";
+  service.connections_variable = "resp_connections_max";
+  service.memory_variable = "resp_memory_max_bytes";
+  service.elastic = true;
+  service.addresses = addresses;
+  service.listen = variables_.listen;
+  service.listen.variables = {"resp_address", "resp_port"};
+  service.limits = variables_.limits;
+  if (!variables_.accounts) service.limits.auth_timeout_s = 0;
+  if (variables_.accounts) service.listen.unix_mode = 0777;
+  service.hears_anywhere = variables_.accounts_insecure;
+  service.writes = true;
+  return service;
+}
+
+void RespProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {
+  if (AdmitsByCertificate(variables_.tls) || variables_.accounts) return;
+  for (const net::Address& address : addresses) {
+    if (net::IsLoopback(address)) continue;
+    engine::server::LogWarning(
+        "every client that reaches %s has %s: resp_accounts is OFF", net::ToText(address).c_str(),
+        shared_.account != nullptr ? "the rights of resp_user" : "all rights on all tables");
+  }
+}
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,46 @@
+// The port of RESP.
+//
+// Errors: texts, which name the variable to change.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/frontend.h"
+#include "plugin/protocol.h"
+#include "plugin/tls.h"
+
+namespace rowsocket::plugin {
+
+/// The values of the system variables; null strings are empty.
+struct RespVariables {
+  std::string address, port, socket, user, schema;
+  unsigned threads = 0;
+  unsigned lock_wait_threads = 64;
+  unsigned wrlock_timeout_s = 12;
+  bool accounts = false;
+  bool accounts_insecure = false;
+  unsigned auth_threads = 4;
+  const exec::AccountLimitSettings* account_limits = nullptr;
+  TlsVariables tls;
+  net::ListenOptions listen;
+  model::Limits limits;
+};
+
+class RespProtocol final : public Protocol {
+ public:
+  explicit RespProtocol(RespVariables variables) : variables_(std::move(variables)) {}
+
+  bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
+                 std::string* error) override;
+
+ private:
+  exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses) const;
+  void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
+
+  RespVariables variables_;
+  frontend::RespSettings shared_;
+};
+
+}  // namespace rowsocket::plugin

@@ -1,0 +1,174 @@
+#include "protocol/resp/request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace rowsocket::resp {
+
+namespace {
+
+using Outcome = RequestStep::Outcome;
+
+RequestStep Fail(std::string_view error) { return {Outcome::kError, 0, {}, error}; }
+
+/// `expected '$', got 'G'`.
+RequestStep FailAt(char got, base::Arena& arena) {
+  constexpr std::string_view kFront = "expected '$', got '";
+  char* const text = arena.AllocateBytes(kFront.size() + 2);
+  kFront.copy(text, kFront.size());
+  text[kFront.size()] = got < ' ' ? '.' : got;
+  text[kFront.size() + 1] = '\'';
+  return Fail({text, kFront.size() + 2});
+}
+
+/// The number of a line `*3` or `$5`, without its first byte.
+enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
+Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
+  const size_t end = input.find('\r');
+  if (end == std::string_view::npos) {
+    return input.size() > kCountBytesMax ? Read::kTooLong : Read::kNeedMore;
+  }
+  if (input.size() < end + 2) return Read::kNeedMore;
+  const auto parsed = std::from_chars(input.data(), input.data() + end, *number);
+  *size = end + 2;
+  return parsed.ec == std::errc() && parsed.ptr == input.data() + end ? Read::kNumber
+                                                                      : Read::kWrong;
+}
+
+int HexOf(char byte) {
+  if (byte >= '0' && byte <= '9') return byte - '0';
+  if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+  if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+  return -1;
+}
+
+bool IsBlank(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == '\0'; }
+
+/// Takes one quoted or plain argument of an inline command. False: its quotes are unbalanced.
+bool TakeInline(std::string_view* line, std::string* text) {
+  text->clear();
+  char quote = '\0';
+  for (; !line->empty(); line->remove_prefix(1)) {
+    const char byte = line->front();
+    if (quote == '\0') {
+      if (IsBlank(byte)) return true;
+      if (byte == '"' || byte == '\'')
+        quote = byte;
+      else
+        text->push_back(byte);
+      continue;
+    }
+    if (byte == quote) {
+      line->remove_prefix(1);
+      return line->empty() || IsBlank(line->front());
+    }
+    const bool is_hex = quote == '"' && line->size() > 3 && line->substr(0, 2) == "\\x" &&
+                        HexOf((*line)[2]) >= 0 && HexOf((*line)[3]) >= 0;
+    if (is_hex) {
+      text->push_back(static_cast<char>(HexOf((*line)[2]) * 16 + HexOf((*line)[3])));
+      line->remove_prefix(3);
+    } else if (byte == '\\' && line->size() > 1 && (quote == '"' || (*line)[1] == '\'')) {
+      constexpr std::string_view kFrom = "nrtba", kTo = "\n\r\t\b\a";
+      line->remove_prefix(1);
+      const size_t at = kFrom.find(line->front());
+      text->push_back(at == std::string_view::npos ? line->front() : kTo[at]);
+    } else {
+      text->push_back(byte);
+    }
+  }
+  return quote == '\0';
+}
+
+RequestStep NextInline(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
+  const size_t end = input.find('\n');
+  if (end == std::string_view::npos) {
+    return input.size() > kInlineBytesMax ? Fail("too big inline request") : RequestStep();
+  }
+  if (end > kInlineBytesMax) return Fail("too big inline request");
+  std::string_view line = input.substr(0, end);
+  // A browser can be told by any page to send a POST here.
+  if (line.starts_with("POST ") || line.starts_with("Host:")) {
+    return {Outcome::kHttp, input.size(), {}, {}};
+  }
+  std::vector<std::string_view> taken;
+  std::string text;
+  for (;;) {
+    while (!line.empty() && IsBlank(line.front())) line.remove_prefix(1);
+    if (line.empty()) break;
+    if (!TakeInline(&line, &text)) return Fail("unbalanced quotes in request");
+    if (taken.size() == limits.arguments_max) return Fail("too big inline request");
+    char* const kept = arena.AllocateBytes(text.size());
+    text.copy(kept, text.size());
+    taken.emplace_back(kept, text.size());
+  }
+  if (taken.empty()) return {Outcome::kNothing, end + 1, {}, {}};
+  const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(taken.size());
+  std::copy(taken.begin(), taken.end(), arguments.begin());
+  return {Outcome::kRequest, end + 1, arguments, {}};
+}
+
+}  // namespace
+
+RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
+  if (input.empty()) return {};
+  if (input.front() != '*') return NextInline(input, limits, arena);
+  int64_t count = 0;
+  size_t size = 0;
+  switch (ReadNumber(input.substr(1), &count, &size)) {
+    case Read::kNeedMore:
+      return {};
+    case Read::kTooLong:
+      return Fail("too big mbulk count string");
+    case Read::kWrong:
+      return Fail("invalid multibulk length");
+    case Read::kNumber:
+      break;
+  }
+  size_t at = 1 + size;
+  if (count <= 0) return {Outcome::kNothing, at, {}, {}};
+  if (static_cast<uint64_t>(count) > limits.arguments_max) {
+    return Fail(limits.is_in ? "invalid multibulk length" : "unauthenticated multibulk length");
+  }
+  // No room is made for arguments that have not come: each takes four bytes at least.
+  if (static_cast<uint64_t>(count) * 4 > input.size() - at && input.size() < limits.bytes_max) {
+    const bool may_be_wrong = at < input.size() && input[at] != '$';
+    if (may_be_wrong) return FailAt(input[at], arena);
+    if (at == input.size()) return {};
+  }
+  const std::span<std::string_view> arguments =
+      arena.Allocate<std::string_view>(std::min<size_t>(static_cast<size_t>(count), input.size()));
+  for (int64_t i = 0; i < count; ++i) {
+    if (at == input.size()) return {};
+    if (input[at] != '$') return FailAt(input[at], arena);
+    int64_t length = 0;
+    switch (ReadNumber(input.substr(at + 1), &length, &size)) {
+      case Read::kNeedMore:
+        return {};
+      case Read::kTooLong:
+        return Fail("too big bulk count string");
+      case Read::kWrong:
+        return Fail("invalid bulk length");
+      case Read::kNumber:
+        break;
+    }
+    at += 1 + size;
+    if (length < 0 || static_cast<uint64_t>(length) > limits.bytes_max) {
+      return Fail(limits.is_in || length < 0 ? "invalid bulk length"
+                                             : "unauthenticated bulk length");
+    }
+    const auto bytes = static_cast<size_t>(length);
+    if (at + bytes > limits.bytes_max) return Fail("invalid bulk length");
+    if (input.size() < at + bytes + 2) return {};
+    if (input[at + bytes] != '\r' || input[at + bytes + 1] != '\n') {
+      return Fail("expected CR LF behind a bulk string");
+    }
+    arguments[static_cast<size_t>(i)] = input.substr(at, bytes);
+    at += bytes + 2;
+  }
+  return {Outcome::kRequest, at, arguments, {}};
+}
+
+}  // namespace rowsocket::resp

@@ -1,0 +1,96 @@
+#include "protocol/resp/request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "protocol/resp/reply.h"
+
+namespace rowsocket::resp {
+namespace {
+
+using Outcome = RequestStep::Outcome;
+constexpr RequestLimits kLimits{8, 100, true};
+
+/// The arguments with a bar between, or the error.
+std::string Parse(const std::string& input, const RequestLimits& limits = kLimits) {
+  base::Arena arena;
+  // A copy without room behind it: a byte read too far is seen.
+  const std::vector<char> bytes(input.begin(), input.end());
+  const RequestStep step = NextRequest({bytes.data(), bytes.size()}, limits, arena);
+  switch (step.outcome) {
+    case Outcome::kNeedMore:
+      return "more";
+    case Outcome::kNothing:
+      return "nothing " + std::to_string(step.consumed);
+    case Outcome::kHttp:
+      return "http";
+    case Outcome::kError:
+      return "error " + std::string(step.error);
+    case Outcome::kRequest:
+      break;
+  }
+  std::string text = std::to_string(step.consumed);
+  for (const std::string_view argument : step.arguments) text.append("|").append(argument);
+  return text;
+}
+
+TEST(RespRequest, ArraysOfBulkStrings) {
+  EXPECT_EQ("21|HGET|k", Parse("*2\r\n$4\r\nHGET\r\n$1\r\nk\r\nrest"));
+  EXPECT_EQ("19|a\r\n|", Parse("*2\r\n$3\r\na\r\n\r\n$0\r\n\r\n"));
+  EXPECT_EQ("nothing 4", Parse("*0\r\n"));
+  EXPECT_EQ("nothing 5", Parse("*-1\r\n"));
+}
+
+TEST(RespRequest, EveryBeginningNeedsMore) {
+  const std::string whole = "*2\r\n$4\r\nHGET\r\n$1\r\nk\r\n";
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ("more", Parse(whole.substr(0, size)));
+}
+
+TEST(RespRequest, ErrorsHaveTheTextsOfRedis) {
+  EXPECT_EQ("error expected '$', got 'G'", Parse("*1\r\nGET\r\n"));
+  EXPECT_EQ("error invalid multibulk length", Parse("*9\r\n"));
+  EXPECT_EQ("error invalid multibulk length", Parse("*x\r\n"));
+  EXPECT_EQ("error unauthenticated multibulk length", Parse("*9\r\n", {8, 100, false}));
+  EXPECT_EQ("error invalid bulk length", Parse("*1\r\n$101\r\n"));
+  EXPECT_EQ("error unauthenticated bulk length", Parse("*1\r\n$101\r\n", {8, 100, false}));
+  EXPECT_EQ("error invalid bulk length", Parse("*1\r\n$-5\r\n"));
+  EXPECT_EQ("error expected CR LF behind a bulk string", Parse("*1\r\n$4\r\nPINGxx"));
+  EXPECT_EQ("error too big inline request", Parse(std::string(kInlineBytesMax + 1, 'a')));
+  EXPECT_EQ("error too big mbulk count string", Parse("*" + std::string(kCountBytesMax + 1, '1')));
+}
+
+TEST(RespRequest, InlineCommands) {
+  EXPECT_EQ("6|PING", Parse("PING\r\n"));
+  EXPECT_EQ("5|PING", Parse("PING\n"));
+  EXPECT_EQ("nothing 2", Parse("\r\n"));
+  EXPECT_NE(std::string::npos, Parse("SET \"a\\x41\\n\" 'c\\'d' \"\"\r\n").find("|SET|aA\n|c'd|"));
+  EXPECT_EQ("error unbalanced quotes in request", Parse("SET \"a\r\n"));
+  EXPECT_EQ("error unbalanced quotes in request", Parse("SET \"a\"b\r\n"));
+  EXPECT_EQ("http", Parse("POST / HTTP/1.1\r\nHost: x\r\n"));
+}
+
+TEST(RespReply, ShapesOfBothVersions) {
+  base::Buffer out;
+  for (const Version version : {Version::k2, Version::k3}) {
+    AppendNil(version, &out);
+    AppendNilArray(version, &out);
+    AppendMap(1, version, &out);
+    AppendSet(1, version, &out);
+    AppendVerbatim("x", version, &out);
+  }
+  AppendInteger(-5, &out);
+  AppendBulk("", &out);
+  AppendError("ERR a\r\nb", &out);
+  EXPECT_EQ(
+      "$-1\r\n*-1\r\n*2\r\n*1\r\n$1\r\nx\r\n_\r\n_\r\n%1\r\n~1\r\n=5\r\ntxt:x\r\n:-5\r\n$0\r\n\r\n-"
+      "ERR a  "
+      "b\r\n",
+      out.view());
+}
+
+}  // namespace
+}  // namespace rowsocket::resp

@@ -1,0 +1,224 @@
+"""Rows as hashes over RESP: keys, fields, replies of both versions of the protocol, errors."""
+
+import pytest
+import redis
+
+import resp
+from private_servers import create, remove
+from resp import Client, Error
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+
+@pytest.fixture(scope="module")
+def server(request):
+    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
+    yield server
+    remove(server)
+
+
+@pytest.fixture
+def sql(server):
+    sql = server.sql("shop")
+    yield sql
+    sql.run("DELETE FROM product WHERE id NOT IN (7, 8)")
+    sql.run("DELETE FROM line WHERE a <> 1")
+    sql.run("REPLACE INTO product VALUES (7, 'Teapot', 24.90, 5, 'T-7'), (8, 'Cup', NULL, 0, 'C:8')")
+    sql.close()
+
+
+@pytest.fixture
+def client(server, sql):  # pylint: disable=unused-argument # its end puts the rows back
+    client = Client(server.resp_port)
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_row_is_a_hash_of_its_columns(server, version):
+    client = Client(server.resp_port, version)
+    fields = {b"name": b"Teapot", b"price": b"24.90", b"stock": b"5", b"sku": b"T-7"}
+    flat = [text for pair in fields.items() for text in pair]
+    for key in ("product:7", "shop.product:7", "product@by_sku:T-7"):
+        found = client.ask("HGETALL", key)
+        if key.endswith("T-7"):  # its key is another column
+            wanted = {name: value for name, value in fields.items() if name != b"sku"} | {b"id": b"7"}
+            found = found if version == 3 else dict(zip(found[::2], found[1::2]))
+            assert found == wanted
+        else:
+            assert found == (fields if version == 3 else flat)
+    assert client.ask("HGET", "product:7", "name") == b"Teapot"
+    assert client.ask("HMGET", "product:7", "stock", "name", "stock") == [b"5", b"Teapot", b"5"]
+    assert client.ask("HKEYS", "product:7") == list(fields) and client.ask("HVALS", "product:7") == list(fields.values())
+    assert client.ask("HLEN", "product:8") == 3
+    assert client.ask("HSTRLEN", "product:7", "name") == 6
+    assert client.ask("TYPE", "product:7") == "hash"
+    assert [client.ask(command, "product:7") for command in ("TTL", "PTTL", "EXPIRETIME", "PERSIST")] == [-1, -1, -1, 0]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_row_that_is_not_there(server, version):
+    client = Client(server.resp_port, version)
+    assert client.ask("HGETALL", "product:99") == ({} if version == 3 else [])
+    assert client.ask("HGET", "product:99", "name") is None
+    assert client.ask("HMGET", "product:99", "name", "stock") == [None, None]
+    assert client.ask("HKEYS", "product:99") == []
+    for command in ("HLEN", "EXISTS", "DEL"):
+        assert client.ask(command, "product:99") == 0
+    assert client.ask("TYPE", "product:99") == "none" and client.ask("TTL", "product:99") == -2
+    assert client.ask("HDEL", "product:99", "name") == 0
+
+
+def test_null_is_an_absent_field(client, sql):
+    assert client.ask("HGET", "product:8", "price") is None
+    assert client.ask("HEXISTS", "product:8", "price") == 0 and client.ask("HEXISTS", "product:8", "name") == 1
+    assert b"price" not in client.ask("HGETALL", "product:8")
+    assert client.ask("HSETNX", "product:8", "price", "3.50") == 1
+    assert client.ask("HSETNX", "product:8", "price", "4.50") == 0
+    assert client.ask("HDEL", "product:8", "price", "name", "price") == 2
+    assert sql.rows("SELECT name, price, stock FROM product WHERE id = 8") == [(None, None, b"0")]
+    assert client.ask("HDEL", "product:8", "stock").startswith("CONSTRAINT")
+
+
+def test_hset_inserts_and_changes(client, sql):
+    assert client.ask("HSET", "product:20", "name", "Pot", "price", "2.5") == 2
+    assert client.ask("HSET", "product:20", "name", "Pan", "sku", "P") == 1
+    assert client.ask("HMSET", "product:20", "stock", "3") == "OK"
+    assert sql.rows("SELECT name, price, stock, sku FROM product WHERE id = 20") == [(b"Pan", b"2.50", b"3", b"P")]
+    assert client.ask("HSET", "product:20", "name", "a", "name", "b") == 0
+    assert client.ask("HGET", "product:20", "name") == b"b"
+    assert client.ask("DEL", "product:20", "product:21") == 1
+    assert sql.rows("SELECT 1 FROM product WHERE id = 20") == []
+
+
+def test_hincrby(client, sql):
+    assert client.ask("HINCRBY", "product:7", "stock", -2) == 3
+    assert client.ask("HINCRBY", "product:99", "stock", 1).startswith("NOROW")
+    assert client.ask("HINCRBY", "product:7", "name", 1) == Error("ERR hash value is not an integer")
+    assert client.ask("HINCRBY", "product:7", "stock", "x") == Error("ERR value is not an integer or out of range")
+    assert client.ask("HINCRBY", "product:7", "stock", 2 ** 31).startswith("CONSTRAINT")
+    sql.run("CREATE TABLE big (id INT PRIMARY KEY, n BIGINT)")
+    sql.run("INSERT INTO big VALUES (1, 9223372036854775807), (2, NULL)")
+    assert client.ask("HINCRBY", "big:1", "n", 1) == Error("ERR increment or decrement would overflow")
+    assert client.ask("HINCRBY", "big:2", "n", 5) == 5
+    sql.run("DROP TABLE big")
+
+
+def test_keys(client, sql):
+    assert client.ask("HGET", "line:1:x\\:y", "n") == b"3"
+    assert client.ask("HGET", "line:1:x:y", "n").startswith("NOROW")
+    sql.run("INSERT INTO line VALUES (2, '007', 1)")
+    assert client.ask("HGET", "line:2:007", "n") == b"1", "a key of text is what SQL's = finds"
+    for key in ("product:007", "product:+7", "product: 7", "product:7.0"):
+        assert client.ask("HGETALL", key) == [] and client.ask("EXISTS", key) == 0
+    assert client.ask("HSET", "product:007", "name", "x").startswith("CONSTRAINT")
+    for key in ("product", "x", ":1", ".t:1", "shop.:1"):
+        assert client.ask("HGETALL", key).startswith("NOTABLE the key names no table")
+    for key in ("nothing:1", "nowhere.t:1", "mysql.user:1", "product@nokey:1"):
+        assert client.ask("HGETALL", key).startswith("NOTABLE"), key
+    assert client.ask("HGET", "product:7", "nofield").startswith("NOFIELD")
+
+
+def test_a_new_column_is_a_field(client, sql):
+    sql.run("CREATE TABLE grows (id INT PRIMARY KEY, a INT)")
+    sql.run("INSERT INTO grows VALUES (1, 1)")
+    assert client.ask("HGETALL", "grows:1") == [b"a", b"1"]
+    sql.run("ALTER TABLE grows ADD COLUMN b INT NOT NULL DEFAULT 2")
+    from server import wait_until
+    wait_until(lambda: client.ask("HGETALL", "grows:1") == [b"a", b"1", b"b", b"2"], 10, "the new column")
+    sql.run("ALTER TABLE grows DROP COLUMN a")
+    wait_until(lambda: client.ask("HGETALL", "grows:1") == [b"b", b"2"], 10, "the column that is gone")
+    sql.run("DROP TABLE grows")
+
+
+def test_what_is_not_served_is_refused_by_name(client):
+    for command in (["GET", "a"], ["SET", "a", "b"], ["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["EVALSHA", "x", 0],
+                    ["EXPIRE", "product:7", 5], ["SCAN", 0], ["WATCH", "product:7"], ["SUBSCRIBE", "x"], ["FLUSHALL"]):
+        assert client.ask(*command).startswith("NOTSERVED"), command
+    assert client.ask("nosuch", "a b", "c\r\nd") == Error(
+        "ERR unknown command 'nosuch', with args beginning with: 'a b' 'c  d' ")
+    assert client.ask("HGET", "a") == Error("ERR wrong number of arguments for 'hget' command")
+    assert client.ask("CLIENT", "TRACKING", "ON").startswith("ERR")
+    assert client.ask("CLIENT", "MAINT_NOTIFICATIONS", "ON").startswith("ERR unknown subcommand")
+    assert client.ask("CLUSTER", "SHARDS") == Error("ERR This instance has cluster support disabled")
+    assert client.ask("PUBLISH", "a", "b") == 0
+
+
+def test_the_connection(client, server):
+    assert client.ask("ping") == "PONG" and client.ask("PING", "x") == b"x" and client.ask("ECHO", "y") == b"y"
+    assert client.ask("SELECT", 15) == "OK" and client.ask("SELECT", 16) == Error("ERR DB index is out of range")
+    assert client.ask("HGET", "product:7", "stock") == b"5"
+    assert client.ask("CLIENT", "SETNAME", "web-1") == "OK" and client.ask("CLIENT", "GETNAME") == b"web-1"
+    assert client.ask("HELLO", 4) == Error("NOPROTO unsupported protocol version")
+    assert client.ask("HELLO", 3, "SETNAME", "web-2")[b"server"] == b"redis"
+    assert client.ask("CLIENT", "GETNAME") == b"web-2" and client.ask("HGET", "product:99", "name") is None
+    assert client.ask("RESET") == "RESET" and client.ask("CLIENT", "GETNAME") is None
+    assert client.ask("CONFIG", "GET", "max*") == [b"maxmemory", b"0", b"maxmemory-policy", b"noeviction"]
+    assert client.ask("COMMAND", "INFO", "hget", "get")[1] is None and client.ask("COMMAND", "COUNT") > 30
+    assert b"redis_version:" in client.ask("INFO") and client.ask("ROLE")[0] == b"master"
+    other = Client(server.resp_port)
+    assert other.ask("CLIENT", "ID") > client.ask("CLIENT", "ID")
+    assert other.ask("QUIT") == "OK"
+    with pytest.raises(ConnectionError):
+        other.ask("PING")
+
+
+def test_a_pipeline_keeps_its_order(client):
+    for number in range(200):
+        client.send("HSET", f"line:5:{number}", "n", number)
+        client.send("HGET", f"line:5:{number}", "n")
+        client.send("HINCRBY", "product:7", "stock", 1)
+    answers = [client.receive() for _ in range(600)]
+    assert answers[0::3] == [1] * 200
+    assert answers[1::3] == [b"%d" % number for number in range(200)]
+    assert answers[2::3] == list(range(6, 206))
+
+
+def test_inline_commands_and_bytes_in_pieces(server):
+    client = Client(server.resp_port)
+    client.sock.sendall(b'\r\nHGET product:7 name\nECHO "a\\x41 b"\r\n')
+    assert client.receive() == b"Teapot" and client.receive() == b"aA b"
+    for byte in b"*3\r\n$4\r\nHGET\r\n$9\r\nproduct:7\r\n$4\r\nname\r\n":
+        client.sock.sendall(bytes((byte,)))
+    assert client.receive() == b"Teapot"
+
+
+@pytest.mark.parametrize("sent, error", [
+    (b"*1\r\nGET\r\n", "expected '$', got 'G'"), (b"*x\r\n", "invalid multibulk length"),
+    (b"*1\r\n$x\r\n", "invalid bulk length"), (b'SET "a\r\n', "unbalanced quotes in request"),
+    (b"x" * 70000, "too big inline request"), (b"*1\r\n$99999999999\r\n", "invalid bulk length")])
+def test_a_protocol_error_ends_the_connection_behind_the_replies_before_it(server, sent, error):
+    client = Client(server.resp_port)
+    client.sock.sendall(b"PING\r\n" + sent)
+    assert client.receive() == "PONG"
+    assert client.receive() == Error(f"ERR Protocol error: {error}")
+    with pytest.raises(ConnectionError):
+        client.receive()
+
+
+def test_http_ends_the_connection(server):
+    client = Client(server.resp_port)
+    client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\nHSET product:7 name hacked\r\n")
+    with pytest.raises(ConnectionError):
+        client.receive()
+    assert Client(server.resp_port).ask("HGET", "product:7", "name") == b"Teapot"
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_redis_py(server, sql, protocol):  # pylint: disable=unused-argument
+    with redis.Redis(port=server.resp_port, protocol=protocol, decode_responses=True) as client:
+        assert client.hgetall("product:7") == {"name": "Teapot", "price": "24.90", "stock": "5", "sku": "T-7"}
+        assert client.hset("product:30", mapping={"name": "Jug", "stock": 3}) == 2
+        assert client.hincrby("product:30", "stock", 2) == 5
+        assert client.hmget("product:30", ["name", "price"]) == ["Jug", None]
+        pipe = client.pipeline(transaction=True)
+        pipe.hincrby("product:30", "stock", -1).hget("product:30", "stock")
+        assert pipe.execute() == [4, "4"]
+        pipe = client.pipeline(transaction=True)
+        pipe.execute_command("ROW.REQUIRE", "product:30", "stock", ">=", 100)
+        pipe.hincrby("product:30", "stock", -100)
+        with pytest.raises(redis.WatchError):
+            pipe.execute()
+        with pytest.raises(redis.ResponseError, match="NOTSERVED"):
+            client.get("x")
+        assert client.delete("product:30") == 1

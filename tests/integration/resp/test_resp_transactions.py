@@ -1,0 +1,121 @@
+"""MULTI and EXEC over RESP: all commands are done, or none is."""
+
+import pytest
+
+import resp
+from private_servers import create, remove
+from resp import Client, Error
+from server import wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+
+@pytest.fixture(scope="module")
+def server(request):
+    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
+    server.sql().run("CREATE TABLE shop.orders (id INT PRIMARY KEY, product INT) ENGINE=InnoDB")
+    yield server
+    remove(server)
+
+
+@pytest.fixture(params=[2, 3])
+def client(server, request):
+    sql = server.sql("shop")
+    sql.run("UPDATE product SET stock = 5 WHERE id = 7")
+    sql.run("DELETE FROM orders")
+    client = Client(server.resp_port, request.param)
+    yield client
+    client.close()
+
+
+def state(server):
+    sql = server.sql("shop")
+    return int(sql.value("SELECT stock FROM product WHERE id = 7")), int(sql.value("SELECT COUNT(*) FROM orders"))
+
+
+TAKE = ("HINCRBY", "product:7", "stock", -1)
+ENOUGH = ("ROW.REQUIRE", "product:7", "stock", ">=", 1)
+
+
+def test_a_purchase(client, server):
+    assert client.transaction(ENOUGH, TAKE, ("HSET", "orders:1", "product", 7), ("PING",), ("HGET", "product:7", "stock")) \
+        == ["OK", 4, 1, "PONG", b"4"]
+    assert state(server) == (4, 1)
+
+
+def test_a_guard_that_does_not_hold_is_nil_or_an_error(client, server):
+    none = ("ROW.REQUIRE", "product:7", "stock", ">=", 100)
+    assert client.transaction(TAKE, none, ("HSET", "orders:1", "product", 7)) is None
+    assert client.transaction(TAKE, (*none, "ERROR", "sold out")) == Error("GUARD sold out")
+    assert client.transaction(("ROW.REQUIRE", "product:99", "stock", "=", 0)) is None
+    assert state(server) == (5, 0)
+
+
+def test_an_error_undoes_everything(client, server):
+    assert client.transaction(("HSET", "orders:1", "product", 7), TAKE, ("HSET", "product:7", "sku", "C:8")) == Error(
+        "EXECABORT undone: command 3: CONSTRAINT a row with this unique key is there already (121)")
+    assert client.transaction(TAKE, ("HINCRBY", "product:7", "name", 1)) == Error(
+        "EXECABORT undone: command 2: ERR hash value is not an integer")
+    assert state(server) == (5, 0)
+    assert client.ask("PING") == "PONG"
+
+
+def test_errors_while_queueing(client, server):
+    assert client.ask("MULTI") == "OK" and client.ask("MULTI") == Error("ERR MULTI calls can not be nested")
+    assert client.ask(*TAKE) == "QUEUED"
+    assert client.ask("HGET", "x").startswith("ERR wrong number") and client.ask("HSET", "nokey", "a", "b").startswith("NOTABLE")
+    assert client.ask("EXEC") == Error("EXECABORT Transaction discarded because of previous errors.")
+    assert client.ask("EXEC") == Error("ERR EXEC without MULTI")
+    assert client.ask("DISCARD") == Error("ERR DISCARD without MULTI")
+    for refused in (("GET", "a"), ("HELLO", 3), ("SUBSCRIBE", "a"), ("nosuch",)):
+        client.ask("MULTI")
+        assert isinstance(client.ask(*refused), Error)
+        assert client.ask("EXEC").startswith("EXECABORT")
+    assert client.ask("MULTI") == "OK" and client.ask(*TAKE) == "QUEUED" and client.ask("DISCARD") == "OK"
+    assert client.transaction() == []
+    assert client.transaction(("HGET", "product:7", "nofield")).startswith("EXECABORT nothing was done: NOFIELD")
+    assert client.ask("MULTI") == "OK"
+    for _ in range(64):
+        assert client.ask("PING") == "QUEUED"
+    assert client.ask("PING").startswith("ERR a transaction has at most")
+    assert client.ask("EXEC").startswith("EXECABORT")
+    assert state(server) == (5, 0)
+
+
+def test_several_keys_are_one_unit(client, server):
+    for number in range(1, 6):
+        client.ask("HSET", f"orders:{number}", "product", 7)
+    assert client.ask("EXISTS", "orders:1", "orders:1", "orders:77", "product:7") == 3
+    assert client.ask("DEL", "orders:1", "orders:2", "orders:77") == 2
+    assert client.transaction(("DEL", "orders:3", "orders:4"), ("EXISTS", "orders:3", "orders:5")) == [2, 1]
+    assert state(server) == (5, 1)
+
+
+def test_pipelined_transactions(client, server):
+    for number in range(100):
+        for command in (("MULTI",), ENOUGH, TAKE, ("HSET", f"orders:{number}", "product", 7), ("EXEC",)):
+            client.send(*command)
+    answers = [client.receive() for _ in range(500)][4::5]
+    assert answers == [["OK", left, 1] for left in (4, 3, 2, 1, 0)] + [None] * 95
+    assert state(server) == (0, 5)
+
+
+def test_a_connection_that_ends_in_multi_does_nothing(client, server):
+    client.ask("MULTI")
+    client.ask(*TAKE)
+    client.close()
+    assert state(server) == (5, 0)
+
+
+def test_a_locked_row_is_waited_for(client, server):
+    locker, sql = server.sql("shop"), server.sql()
+    locker.run("BEGIN")
+    locker.run("SELECT * FROM product WHERE id = 7 FOR UPDATE")
+    before = sql.status("Resp_lock_waits")
+    client.ask("MULTI")
+    client.ask(*TAKE)
+    client.send("EXEC")
+    wait_until(lambda: sql.status("Resp_lock_waits") > before, 20, "the wait")
+    assert Client(server.resp_port).ask("HINCRBY", "product:8", "stock", 0) == 0
+    locker.run("ROLLBACK")
+    assert client.receive() == [4]

@@ -19,6 +19,8 @@ namespace {
 /// The version of Redis whose commands and shapes are answered: clients compare it.
 constexpr std::string_view kRedisVersion = "7.2.0";
 constexpr int64_t kDatabases = 16;
+/// Whose password AUTH of one word is.
+constexpr std::string_view kDefaultUser = "default";
 
 constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"appendonly", "yes"},
@@ -57,7 +59,8 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       return Hello(arguments, arena, item);
     case Verb::kAuth:
       if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
-      return LogIn(arguments.size() == 3 ? arguments[1] : "default", arguments.back(), arena, item);
+      return LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena,
+                   item);
     case Verb::kPing:
       if (arguments.size() > 2) {
         return AnswerError("ERR wrong number of arguments for 'ping' command", arena, item);
@@ -154,7 +157,12 @@ void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& 
         arena, item);
   }
   item->kind = Item::Kind::kAuthenticate;
-  item->credentials = &(arena.Allocate<exec::Credentials>(1)[0] = {user, password});
+  // The name is wiped with the password, so that it stands in memory that may be written.
+  char* const name = arena.AllocateBytes(user.size());
+  user.copy(name, user.size());
+  exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
+  credentials = {{name, user.size()}, password};
+  item->credentials = &credentials;
 }
 
 // A login that fails leaves protocol and name as they are.

@@ -1,0 +1,50 @@
+// How a session keeps or takes back requests together (S11, S12).
+#include "engine/server/session.h"
+
+namespace rowsocket::engine::server {
+
+using model::ErrorCode;
+
+// In a unit that writes, what a request decides by must not change before the unit is committed.
+bool ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request) {
+  if (!tables_.in_unit() || !request.names_one_row()) return false;
+  OpenTable* open = nullptr;
+  return index.ResolveForWrite(tables_, &open).ok() && open->rolls_back &&
+         NamesOneRow(index.key_info(*open), request.key());
+}
+
+Outcome ServerSession::BeginUnit() {
+  Outcome outcome = writer_.Seal();
+  if (outcome.ok()) tables_.BeginUnit();
+  Finish(&outcome);
+  return outcome;
+}
+
+// Until here the unit's statements are one to the server: the engines and the binary log go back to
+// the place where the last statement before the unit was committed.
+Outcome ServerSession::EndUnit(bool keep) {
+  Outcome outcome = writer_.Seal();
+  tables_.EndUnit();
+  if (keep && outcome.ok() && CommitStatement(thd_.get())) {
+    outcome = LostToAnotherMember(thd_.get())
+                  ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
+                  : Outcome::Of(thd_.TakeError());
+    if (outcome.ok()) outcome = Outcome::Fail(ErrorCode::kInternal);
+    outcome.transaction_lost = true;
+  }
+  if (!keep || !outcome.ok()) {
+    committer_.RollbackStatement();
+    tables_.TakeBackUnit();
+  }
+  thd_.ClearStatement();
+  Finish(&outcome);
+  return outcome;
+}
+
+void ServerSession::RefuseWaits(bool refuse) {
+  if (lock_wait_ != LockWait::kServer) return;
+  refuses_waits_ = refuse;
+  thd_.RefuseRowWaits(refuse);
+}
+
+}  // namespace rowsocket::engine::server

@@ -5,6 +5,7 @@ import sys
 
 ROW = ("Yukari Takeba", "yukari.takeba@example.com", "2010-02-03 11:22:33")
 VALUE = "|".join(ROW)
+FIELDS = [text for pair in zip(("user_name", "user_email", "created"), ROW) for text in pair]
 SESSIONS = {
     "handlersocket": [
         ("open the primary key of test.user as index 0, for three columns",
@@ -18,6 +19,11 @@ SESSIONS = {
         ("the row whose key is 101, of the container `user`",
          "get @@user.101\r\n",
          f"VALUE @@user.101 0 {len(VALUE)}\r\n{VALUE}\r\nEND\r\n"),
+    ],
+    "resp": [
+        ("the row whose key is 101, as redis-cli asks for it: HGETALL test.user:101",
+         "HGETALL test.user:101\r\n",
+         f"*{len(FIELDS)}\r\n" + "".join(f"${len(text)}\r\n{text}\r\n" for text in FIELDS)),
     ],
 }
 

@@ -28,17 +28,18 @@ user_option() {
 # The port that the documents' examples use, where it is free, else the other one.
 documented_or() { if port_is_free "$1"; then echo "$1"; else echo "$2"; fi; }
 
-# Sets: sql_port hs_port hs_port_wr memcached_port, and ports_fixed=1 if the caller chose any of them:
+# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose any of them:
 # only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports of the
 # documents where they are free.
 choose_ports() {
   local name fixed free
-  mapfile -t free < <(free_ports 4)
-  sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} memcached_port=${free[3]}
+  mapfile -t free < <(free_ports 5)
+  sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} memcached_port=${free[3]} resp_port=0
   if [[ -n ${ROWSOCKET_DOCUMENTED_PORTS-} ]]; then
     hs_port=$(documented_or 9998 "$hs_port")
     hs_port_wr=$(documented_or 9999 "$hs_port_wr")
     memcached_port=$(documented_or 11211 "$memcached_port")
+    resp_port=$(documented_or 6379 "${free[4]}")
   fi
   ports_fixed=0
   for name in port handlersocket_port handlersocket_port_wr daemon_memcached_port; do

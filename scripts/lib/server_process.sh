@@ -133,7 +133,7 @@ server_arguments() {
   # The ports are set without a plugin, too: a later INSTALL SONAME finds them.
   arguments+=(--loose-handlersocket-address=127.0.0.1 --loose-handlersocket-port="$hs_port"
     --loose-handlersocket-port-wr="$hs_port_wr" --loose-daemon-memcached-address=127.0.0.1
-    --loose-daemon-memcached-port="$memcached_port" "${user_options[@]}")
+    --loose-daemon-memcached-port="$memcached_port" --loose-resp-port="$resp_port" "${user_options[@]}")
 }
 
 # The server is detached, with a session of its own and none of this script's open files: otherwise a
@@ -233,6 +233,7 @@ write_env() {
     echo "HS_PORT=$hs_port"
     echo "HS_PORT_WR=$hs_port_wr"
     echo "MEMCACHED_PORT=$memcached_port"
+    echo "RESP_PORT=$resp_port"
     echo "PID=$pid"
     printf 'DIR=%q\n' "$dir"
   } >"$dir/env.partial"

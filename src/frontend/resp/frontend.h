@@ -119,8 +119,8 @@ class Resp final : public exec::Frontend {
   bool multi_failed_ = false;
   size_t multi_bytes_ = 0;
   std::vector<Queued> queued_;
-  /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its commands
-  /// stay in queued_, because it may have to be parsed again.
+  /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its
+  /// commands stay in queued_, because it may have to be parsed again.
   bool has_exec_ = false;
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   std::unordered_map<std::string, Shape> shapes_;

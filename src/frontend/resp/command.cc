@@ -9,13 +9,10 @@ namespace {
 using Verb = RespVerb;
 
 constexpr std::string_view kStrings =
-    "NOTSERVED strings are not served yet: keys are rows, schema.table:key, with columns as fields";
-constexpr std::string_view kTypes =
-    "NOTSERVED only hashes are served: keys are rows of a table, with columns as fields";
+    "NOTSERVED parts of strings are not served: GET and SET the whole";
+constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
 constexpr std::string_view kNoScripts =
     "NOTSERVED scripts are not served: use MULTI with ROW.REQUIRE";
-constexpr std::string_view kExpiry =
-    "NOTSERVED rows have no expiry: delete them, or keep a column with a time";
 constexpr std::string_view kScan = "NOTSERVED keys are not listed yet: use SELECT in SQL";
 constexpr std::string_view kWatch =
     "NOTSERVED WATCH is not served yet: use ROW.REQUIRE key field op value inside MULTI";
@@ -23,7 +20,7 @@ constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: noth
 constexpr std::string_view kServer = "NOTSERVED this is a database server's: use SQL";
 
 constexpr RespCommand kCommands[] = {
-    {"append", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"append", 3, Verb::kAppend, true, 1, 1},
     {"auth", -2, Verb::kAuth},
     {"blpop", -3, Verb::kRefused, true, 1, -1, kTypes},
     {"brpop", -3, Verb::kRefused, true, 1, -1, kTypes},
@@ -33,8 +30,8 @@ constexpr RespCommand kCommands[] = {
     {"config", -2, Verb::kConfig},
     {"dbsize", 1, Verb::kRefused, false, 0, 0, kScan},
     {"debug", -2, Verb::kRefused, false, 0, 0, kServer},
-    {"decr", 2, Verb::kRefused, true, 1, 1, kStrings},
-    {"decrby", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"decr", 2, Verb::kIncrBy, true, 1, 1},
+    {"decrby", 3, Verb::kIncrBy, true, 1, 1},
     {"del", -2, Verb::kDel, true, 1, -1},
     {"discard", 1, Verb::kDiscard},
     {"echo", 2, Verb::kEcho},
@@ -42,18 +39,18 @@ constexpr RespCommand kCommands[] = {
     {"evalsha", -3, Verb::kRefused, true, 0, 0, kNoScripts},
     {"exec", 1, Verb::kExec},
     {"exists", -2, Verb::kExists, false, 1, -1},
-    {"expire", -3, Verb::kRefused, true, 1, 1, kExpiry},
-    {"expireat", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"expire", -3, Verb::kExpire, true, 1, 1},
+    {"expireat", -3, Verb::kExpire, true, 1, 1},
     {"expiretime", 2, Verb::kExpireTime, false, 1, 1},
     {"fcall", -3, Verb::kRefused, true, 0, 0, kNoScripts},
     {"flushall", -1, Verb::kRefused, true, 0, 0, kServer},
     {"flushdb", -1, Verb::kRefused, true, 0, 0, kServer},
     {"function", -2, Verb::kRefused, false, 0, 0, kNoScripts},
-    {"get", 2, Verb::kRefused, false, 1, 1, kStrings},
-    {"getdel", 2, Verb::kRefused, true, 1, 1, kStrings},
-    {"getex", -2, Verb::kRefused, true, 1, 1, kStrings},
+    {"get", 2, Verb::kGet, false, 1, 1},
+    {"getdel", 2, Verb::kGetDel, true, 1, 1},
+    {"getex", -2, Verb::kGetEx, true, 1, 1},
     {"getrange", 4, Verb::kRefused, false, 1, 1, kStrings},
-    {"getset", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"getset", 3, Verb::kGetSet, true, 1, 1},
     {"hdel", -3, Verb::kHDel, true, 1, 1},
     {"hello", -1, Verb::kHello},
     {"hexists", 3, Verb::kHExists, false, 1, 1},
@@ -68,24 +65,24 @@ constexpr RespCommand kCommands[] = {
     {"hsetnx", 4, Verb::kHSetNx, true, 1, 1},
     {"hstrlen", 3, Verb::kHStrLen, false, 1, 1},
     {"hvals", 2, Verb::kHVals, false, 1, 1},
-    {"incr", 2, Verb::kRefused, true, 1, 1, kStrings},
-    {"incrby", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"incr", 2, Verb::kIncrBy, true, 1, 1},
+    {"incrby", 3, Verb::kIncrBy, true, 1, 1},
     {"info", -1, Verb::kInfo},
     {"keys", 2, Verb::kRefused, false, 0, 0, kScan},
     {"llen", 2, Verb::kRefused, false, 1, 1, kTypes},
     {"lpop", -2, Verb::kRefused, true, 1, 1, kTypes},
     {"lpush", -3, Verb::kRefused, true, 1, 1, kTypes},
     {"lrange", 4, Verb::kRefused, false, 1, 1, kTypes},
-    {"mget", -2, Verb::kRefused, false, 1, -1, kStrings},
-    {"mset", -3, Verb::kRefused, true, 1, -1, kStrings},
+    {"mget", -2, Verb::kMGet, false, 1, -1},
+    {"mset", -3, Verb::kMSet, true, 1, -1},
     {"msetnx", -3, Verb::kRefused, true, 1, -1, kStrings},
     {"multi", 1, Verb::kMulti},
     {"persist", 2, Verb::kPersist, false, 1, 1},
-    {"pexpire", -3, Verb::kRefused, true, 1, 1, kExpiry},
-    {"pexpireat", -3, Verb::kRefused, true, 1, 1, kExpiry},
+    {"pexpire", -3, Verb::kExpire, true, 1, 1},
+    {"pexpireat", -3, Verb::kExpire, true, 1, 1},
     {"pexpiretime", 2, Verb::kExpireTime, false, 1, 1},
     {"ping", -1, Verb::kPing},
-    {"psetex", 4, Verb::kRefused, true, 1, 1, kStrings},
+    {"psetex", 4, Verb::kSetEx, true, 1, 1},
     {"psubscribe", -2, Verb::kRefused, false, 0, 0, kSubscribe},
     {"pttl", 2, Verb::kTtl, false, 1, 1},
     {"publish", 3, Verb::kPublish},
@@ -99,12 +96,12 @@ constexpr RespCommand kCommands[] = {
     {"scan", -2, Verb::kRefused, false, 0, 0, kScan},
     {"script", -2, Verb::kRefused, false, 0, 0, kNoScripts},
     {"select", 2, Verb::kSelect},
-    {"set", -3, Verb::kRefused, true, 1, 1, kStrings},
-    {"setex", 4, Verb::kRefused, true, 1, 1, kStrings},
-    {"setnx", 3, Verb::kRefused, true, 1, 1, kStrings},
+    {"set", -3, Verb::kSet, true, 1, 1},
+    {"setex", 4, Verb::kSetEx, true, 1, 1},
+    {"setnx", 3, Verb::kSetNx, true, 1, 1},
     {"shutdown", -1, Verb::kRefused, false, 0, 0, kServer},
     {"smembers", 2, Verb::kRefused, false, 1, 1, kTypes},
-    {"strlen", 2, Verb::kRefused, false, 1, 1, kStrings},
+    {"strlen", 2, Verb::kStrLen, false, 1, 1},
     {"subscribe", -2, Verb::kRefused, false, 0, 0, kSubscribe},
     {"time", 1, Verb::kTime},
     {"touch", -2, Verb::kExists, false, 1, -1},

@@ -54,9 +54,29 @@ enum class RespVerb : uint8_t {
   kExpireTime,
   kPersist,
   kRequire,
+  // Of a string in the store; kDel, kExists, kType, kTtl, kExpireTime, kPersist and kExpire are for
+  // both.
+  kExpire,
+  kGet,
+  kSet,
+  kSetEx,
+  kSetNx,
+  kGetSet,
+  kGetDel,
+  kGetEx,
+  kAppend,
+  kStrLen,
+  kIncrBy,
+  kMGet,
+  kMSet,
 };
 
+/// Whether the command asks the engine.
 constexpr bool IsOfRow(RespVerb verb) { return verb >= RespVerb::kHGet; }
+constexpr bool IsOfString(RespVerb verb) { return verb >= RespVerb::kGet; }
+constexpr bool IsOfAnyKey(RespVerb verb) {
+  return verb == RespVerb::kExpire || (verb >= RespVerb::kDel && verb <= RespVerb::kPersist);
+}
 
 struct RespCommand {
   std::string_view name;  ///< In lower case.

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "exec/write_set.h"
 #include "frontend/resp/rows.h"
+#include "frontend/resp/store.h"
 
 namespace rowsocket::frontend {
 
@@ -18,8 +19,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// How long a list of all columns is believed.
-constexpr int64_t kColumnsKnownMs = 1000;
 /// As of Redis, for a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
@@ -32,19 +31,6 @@ std::string_view Keep(std::string_view text, base::Arena& arena) {
   char* const kept = arena.AllocateBytes(text.size());
   text.copy(kept, text.size());
   return {kept, text.size()};
-}
-
-std::string ShapeOf(const RespKey& key, const engine::IndexNames& names) {
-  std::string shape;
-  const auto add = [&shape](std::string_view text) {
-    shape.append(std::to_string(text.size())).append(1, ':').append(text);
-  };
-  for (const std::string_view text : {key.db, key.table, key.index}) add(text);
-  shape.append(names.all_columns ? "*" : ";");
-  for (const std::string& column : names.columns) add(column);
-  shape.append(1, ';');
-  for (const std::string& column : names.filter_columns) add(column);
-  return shape;
 }
 
 /// Whether the command may stand between MULTI and EXEC.
@@ -263,129 +249,6 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
   else
     AnswerError("EXECABORT nothing was done: " + error, arena, item);
   return true;
-}
-
-bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                     std::vector<RespCall>* calls, std::string* error) const {
-  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
-  if (sets && arguments.size() % 2 != 0) {
-    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
-    return false;
-  }
-  const size_t keys = command.last_key < 0 ? arguments.size() - 1 : 1;
-  if (calls->size() + keys > model::kUnitRequestsMax) {
-    *error = "ERR at most 64 keys are served together";
-    return false;
-  }
-  for (size_t i = 0; i < keys; ++i) {
-    RespCall call;
-    call.verb = command.verb;
-    call.arguments = arguments;
-    call.is_first = i == 0;
-    call.is_last = i + 1 == keys;
-    if (!ParseRespKey(arguments[1 + i], settings_.schema, arena, &call.key)) {
-      *error = "NOTABLE the key names no table: keys are schema.table:key" +
-               std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : "");
-      return false;
-    }
-    if (command.verb == Verb::kRequire && arguments.size() > 5) {
-      call.refusal = arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6]
-                                                                            : std::string_view();
-      if (call.refusal.empty()) {
-        *error = "ERR syntax error: ROW.REQUIRE key field op value [ERROR text]";
-        return false;
-      }
-    }
-    calls->push_back(call);
-  }
-  return true;
-}
-
-bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
-                     std::string* error) {
-  for (RespCall& call : calls) {
-    if (!call.fixed.empty()) continue;
-    engine::IndexNames names;
-    NameColumns(call, &names);
-    const std::string shape = ShapeOf(call.key, names);
-    const auto known = shapes_.find(shape);
-    const bool is_old = known != shapes_.end() && names.all_columns && may_drop_ &&
-                        base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
-    if (known != shapes_.end() && !is_old) {
-      call.index = known->second.index.get();
-      *error = PrepareCall(call, account(), arena);
-      if (!error->empty()) return true;
-      continue;
-    }
-    if (wanted_ == shape && !wanted_error_.ok()) {
-      *error = RespErrorText(std::exchange(wanted_error_, {}), RespWork());
-      wanted_.clear();
-      return true;
-    }
-    names.db = call.key.db;
-    names.table = call.key.table;
-    names.index = call.key.index;
-    wanted_ = shape;
-    wanted_error_ = {};
-    wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
-    item->kind = Item::Kind::kSilentOpen;
-    item->names = wanted_names_.get();
-    item->request.account = account();
-    return false;
-  }
-  return true;
-}
-
-// A shape is opened anew only where no item of the turn uses its index (may_drop_).
-void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
-  wanted_error_ = outcome.error;
-  if (!outcome.ok()) {
-    shapes_.erase(wanted_);
-    return;
-  }
-  shapes_[wanted_] = {std::move(index), base::CoarseNowMs()};
-}
-
-void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
-                    Item* item) {
-  RespWork& work = WorkOf(*item);
-  work.is_exec = is_exec;
-  work.commands = commands;
-  work.calls = arena.Allocate<RespCall>(calls.size());
-  std::copy(calls.begin(), calls.end(), work.calls.begin());
-  const auto asks = static_cast<size_t>(std::count_if(
-      calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
-  if (asks == 0) {
-    base::Buffer reply;
-    resp::AppendArray(calls.size(), &reply);
-    for (const RespCall& call : calls) reply.Append(call.fixed);
-    return Answer(reply.view(), arena, item);
-  }
-  item->kind = Item::Kind::kRequest;
-  if (!is_exec && calls.size() == 1) {
-    item->index = calls[0].index;
-    item->request = calls[0].request;
-    return;
-  }
-  Unit& unit = arena.Allocate<Unit>(1)[0];
-  unit.requests = arena.Allocate<exec::UnitRequest>(asks);
-  uint32_t at = 0;
-  for (RespCall& call : work.calls) {
-    call.unit_request = at;
-    if (!call.fixed.empty()) continue;
-    unit.requests[at] = {call.index, call.request, call.verb == Verb::kRequire};
-    const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
-    if (is_named) {
-      unit.writes = call.request.is_write();
-      unit.named = at;
-      item->index = call.index;
-      item->request = call.request;
-    }
-    ++at;
-  }
-  item->unit = &unit;
-  item->stands_alone = true;
-  item->weight = static_cast<uint32_t>(asks);
 }
 
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {

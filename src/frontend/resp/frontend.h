@@ -79,6 +79,7 @@ class Resp final : public exec::Frontend {
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
+  static void PutInStore(RespCall& call, base::Arena& arena);
   /// False: the item asks for an index that a call needs.
   bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
                  std::string* error);
@@ -103,7 +104,7 @@ class Resp final : public exec::Frontend {
 
   static constexpr size_t kShapesMax = 256;
   struct Shape {
-    std::shared_ptr<engine::Index> index;
+    std::shared_ptr<engine::Index> index;  ///< Null: there was no such table.
     int64_t opened_ms = 0;
   };
 
@@ -127,7 +128,8 @@ class Resp final : public exec::Frontend {
   bool may_drop_ = true;  ///< No item of the turn uses an index of shapes_.
   std::string wanted_;    ///< The shape that is being opened.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
-  model::Error wanted_error_;                         ///< Why it could not be opened.
+  bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
+  model::Error wanted_error_;          ///< Why it could not be opened.
 };
 
 }  // namespace rowsocket::frontend

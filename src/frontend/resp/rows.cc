@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "frontend/resp/store.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -271,6 +272,10 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
+  if (call.in_store) return NameStore(names);
+  names->db = call.key.db;
+  names->table = call.key.table;
+  names->index = call.key.index;
   if (ReadsAll(call.verb)) {
     names->all_columns = true;
   } else if (call.verb == Verb::kRequire) {
@@ -294,6 +299,10 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {
   model::Request& request = call.request;
   request.account = account;
+  if (call.in_store) return PrepareStored(call, arena);
+  if (call.verb == Verb::kExpire) {
+    return "NOTSERVED rows have no expiry: delete them, or keep a column with a time";
+  }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());
   int64_t number = 0;
   if (call.verb == Verb::kHIncrBy && !ParseInteger(call.arguments[3], &number)) {
@@ -325,6 +334,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
+  if (call.in_store) return ExecuteStored(work, call, session, out);
   if (HasOtherNumber(call, session)) {
     if (IsEdit(call.verb)) {
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";

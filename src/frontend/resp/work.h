@@ -13,11 +13,29 @@
 
 namespace rowsocket::frontend {
 
+/// What a command does with a string.
+struct RespStored {
+  enum class Expires : uint8_t { kKeep, kNever, kAt };
+  std::string_view value;
+  Expires expires = Expires::kKeep;
+  int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
+  int64_t by = 0;     ///< Of an increment.
+  bool gets = false;
+  std::string_view wrong_if_there;  ///< An error, where the key is there.
+  bool only_if_absent = false, only_if_there = false;
+  bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
+  bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
+};
+
 /// One request of a command: a command with several keys has one for each.
 struct RespCall {
   RespVerb verb = RespVerb::kPing;
   std::span<const std::string_view> arguments;  ///< With the command's name.
-  RespKey key;
+  size_t at = 1;                                ///< The argument that is its key.
+  RespKey key;                                  ///< The row's, or in the store.
+  bool may_be_stored = false;                   ///< The command is for strings, or for any key.
+  bool in_store = false;
+  RespStored* stored = nullptr;  ///< in_store.
   engine::Index* index = nullptr;
   model::Request request;
   std::string_view fixed;  ///< The reply of a command that asks no engine.

@@ -22,6 +22,7 @@ bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* se
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
   settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
+  purge_ = std::make_unique<frontend::RespPurge>(engine::server::ReadHealth);
   exec::ServiceSettings service = MakeService(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;
@@ -54,6 +55,7 @@ exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>&
   if (variables_.accounts) service.listen.unix_mode = 0777;
   service.hears_anywhere = variables_.accounts_insecure;
   service.writes = true;
+  service.prepare = [this](engine::Session& session, bool) { purge_->Run(session); };
   return service;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/store.h"
 #include "plugin/protocol.h"
 #include "plugin/tls.h"
 
@@ -41,6 +42,7 @@ class RespProtocol final : public Protocol {
 
   RespVariables variables_;
   frontend::RespSettings shared_;
+  std::unique_ptr<frontend::RespPurge> purge_;
 };
 
 }  // namespace rowsocket::plugin

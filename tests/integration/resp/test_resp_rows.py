@@ -132,7 +132,7 @@ def test_a_new_column_is_a_field(client, sql):
 
 
 def test_what_is_not_served_is_refused_by_name(client):
-    for command in (["GET", "a"], ["SET", "a", "b"], ["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["EVALSHA", "x", 0],
+    for command in (["GETRANGE", "a", 0, 1], ["MSETNX", "a", "b"], ["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["EVALSHA", "x", 0],
                     ["EXPIRE", "product:7", 5], ["SCAN", 0], ["WATCH", "product:7"], ["SUBSCRIBE", "x"], ["FLUSHALL"]):
         assert client.ask(*command).startswith("NOTSERVED"), command
     assert client.ask("nosuch", "a b", "c\r\nd") == Error(
@@ -154,7 +154,7 @@ def test_the_connection(client, server):
     assert client.ask("CLIENT", "GETNAME") == b"web-2" and client.ask("HGET", "product:99", "name") is None
     assert client.ask("RESET") == "RESET" and client.ask("CLIENT", "GETNAME") is None
     assert client.ask("CONFIG", "GET", "max*") == [b"maxmemory", b"0", b"maxmemory-policy", b"noeviction"]
-    assert client.ask("COMMAND", "INFO", "hget", "get")[1] is None and client.ask("COMMAND", "COUNT") > 30
+    assert client.ask("COMMAND", "INFO", "hget", "lpush")[1] is None and client.ask("COMMAND", "COUNT") > 30
     assert b"redis_version:" in client.ask("INFO") and client.ask("ROLE")[0] == b"master"
     other = Client(server.resp_port)
     assert other.ask("CLIENT", "ID") > client.ask("CLIENT", "ID")
@@ -220,5 +220,5 @@ def test_redis_py(server, sql, protocol):  # pylint: disable=unused-argument
         with pytest.raises(redis.WatchError):
             pipe.execute()
         with pytest.raises(redis.ResponseError, match="NOTSERVED"):
-            client.get("x")
+            client.lpush("x", 1)
         assert client.delete("product:30") == 1

@@ -67,7 +67,7 @@ def test_errors_while_queueing(client, server):
     assert client.ask("EXEC") == Error("EXECABORT Transaction discarded because of previous errors.")
     assert client.ask("EXEC") == Error("ERR EXEC without MULTI")
     assert client.ask("DISCARD") == Error("ERR DISCARD without MULTI")
-    for refused in (("GET", "a"), ("HELLO", 3), ("SUBSCRIBE", "a"), ("nosuch",)):
+    for refused in (("LPUSH", "a", "b"), ("HELLO", 3), ("SUBSCRIBE", "a"), ("nosuch",)):
         client.ask("MULTI")
         assert isinstance(client.ask(*refused), Error)
         assert client.ask("EXEC").startswith("EXECABORT")

@@ -1,0 +1,12 @@
+-- The table for strings over RESP (resp_port): keys that name no table of the server, with their values.
+-- Run it once as an administrator: mariadb < rowsocket_store.sql
+
+CREATE DATABASE IF NOT EXISTS rowsocket;
+
+CREATE TABLE IF NOT EXISTS rowsocket.store (
+  k       VARBINARY(512) NOT NULL,
+  v       LONGBLOB       NOT NULL,
+  expires BIGINT                  COMMENT 'milliseconds since 1970, or never',
+  PRIMARY KEY (k),
+  KEY expires (expires)
+) ENGINE=InnoDB;

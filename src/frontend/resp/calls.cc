@@ -1,0 +1,200 @@
+// How a command becomes calls, whose indexes the connection has open, and these an item.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/rows.h"
+#include "frontend/resp/store.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using exec::Item;
+using exec::Unit;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// How long a list of all columns is believed.
+constexpr int64_t kColumnsKnownMs = 1000;
+
+std::string ShapeOf(const engine::IndexNames& names) {
+  std::string shape;
+  const auto add = [&shape](std::string_view text) {
+    shape.append(std::to_string(text.size())).append(1, ':').append(text);
+  };
+  for (const std::string& text : {names.db, names.table, names.index}) add(text);
+  shape.append(names.all_columns ? "*" : ";");
+  for (const std::string& column : names.columns) add(column);
+  shape.append(1, ';');
+  for (const std::string& column : names.filter_columns) add(column);
+  return shape;
+}
+
+RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
+
+}  // namespace
+
+bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                     std::vector<RespCall>* calls, std::string* error) const {
+  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
+  if (sets && arguments.size() % 2 != 0) {
+    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    return false;
+  }
+  const size_t step = command.verb == Verb::kMSet ? 2 : 1;
+  if (arguments.size() % step == 0 && step == 2) {
+    *error = "ERR wrong number of arguments for 'mset' command";
+    return false;
+  }
+  const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
+  if (calls->size() + keys > model::kUnitRequestsMax) {
+    *error = "ERR at most 64 keys are served together";
+    return false;
+  }
+  for (size_t i = 0; i < keys; ++i) {
+    RespCall call;
+    call.verb = command.verb;
+    call.arguments = arguments;
+    call.at = 1 + i * step;
+    call.is_first = i == 0;
+    call.is_last = i + 1 == keys;
+    call.may_be_stored = IsOfString(command.verb) || IsOfAnyKey(command.verb);
+    const bool names_table = ParseRespKey(arguments[call.at], settings_.schema, arena, &call.key);
+    if (!names_table && call.may_be_stored) PutInStore(call, arena);
+    if (!names_table && !call.may_be_stored) {
+      *error = "NOTABLE the key names no table: keys are schema.table:key" +
+               std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : "");
+      return false;
+    }
+    if (command.verb == Verb::kRequire && arguments.size() > 5) {
+      call.refusal = arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6]
+                                                                            : std::string_view();
+      if (call.refusal.empty()) {
+        *error = "ERR syntax error: ROW.REQUIRE key field op value [ERROR text]";
+        return false;
+      }
+    }
+    calls->push_back(call);
+  }
+  return true;
+}
+
+void Resp::PutInStore(RespCall& call, base::Arena& arena) {
+  call.in_store = true;
+  call.key = StoreKey(call.arguments[call.at], arena);
+}
+
+bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
+                     std::string* error) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    RespCall& call = calls[i];
+    if (!call.fixed.empty()) continue;
+    engine::IndexNames names;
+    NameColumns(call, &names);
+    const std::string shape = ShapeOf(names);
+    const auto known = shapes_.find(shape);
+    const bool may_change =
+        names.all_columns || (known != shapes_.end() && known->second.index == nullptr);
+    const bool is_old = known != shapes_.end() && may_change && may_drop_ &&
+                        base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
+    if (known != shapes_.end() && !is_old) {
+      call.index = known->second.index.get();
+      if (call.may_be_stored && !call.in_store) {
+        if (call.index == nullptr) {
+          PutInStore(call, arena);
+          --i;
+          continue;
+        }
+        if (IsOfString(call.verb)) {
+          *error = "WRONGTYPE Operation against a key holding the wrong kind of value";
+          return true;
+        }
+      }
+      *error = PrepareCall(call, account(), arena);
+      if (!error->empty()) return true;
+      continue;
+    }
+    if (wanted_ == shape && !wanted_error_.ok()) {
+      *error = call.in_store && wanted_error_.code == ErrorCode::kOpenTable
+                   ? "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql"
+                   : RespErrorText(wanted_error_, RespWork());
+      wanted_error_ = {};
+      wanted_.clear();
+      return true;
+    }
+    wanted_ = shape;
+    wanted_error_ = {};
+    wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
+    wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
+    item->kind = Item::Kind::kSilentOpen;
+    item->names = wanted_names_.get();
+    item->request.account = account();
+    return false;
+  }
+  return true;
+}
+
+// A shape is opened anew only where no item of the turn uses its index (may_drop_).
+void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
+  wanted_error_ = outcome.error;
+  const bool is_no_table =
+      outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
+  if (is_no_table && wanted_may_be_stored_) {
+    wanted_error_ = {};
+    shapes_[wanted_] = {nullptr, base::CoarseNowMs()};
+    return;
+  }
+  if (!outcome.ok()) {
+    shapes_.erase(wanted_);
+    return;
+  }
+  shapes_[wanted_] = {std::move(index), base::CoarseNowMs()};
+}
+
+void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
+                    Item* item) {
+  RespWork& work = WorkOf(*item);
+  work.is_exec = is_exec;
+  work.commands = commands;
+  work.calls = arena.Allocate<RespCall>(calls.size());
+  std::copy(calls.begin(), calls.end(), work.calls.begin());
+  const auto asks = static_cast<size_t>(std::count_if(
+      calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
+  if (asks == 0) {
+    base::Buffer reply;
+    resp::AppendArray(calls.size(), &reply);
+    for (const RespCall& call : calls) reply.Append(call.fixed);
+    return Answer(reply.view(), arena, item);
+  }
+  item->kind = Item::Kind::kRequest;
+  if (!is_exec && calls.size() == 1) {
+    item->index = calls[0].index;
+    item->request = calls[0].request;
+    return;
+  }
+  Unit& unit = arena.Allocate<Unit>(1)[0];
+  unit.requests = arena.Allocate<exec::UnitRequest>(asks);
+  uint32_t at = 0;
+  for (RespCall& call : work.calls) {
+    call.unit_request = at;
+    if (!call.fixed.empty()) continue;
+    unit.requests[at] = {call.index, call.request, call.verb == Verb::kRequire};
+    const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
+    if (is_named) {
+      unit.writes = call.request.is_write();
+      unit.named = at;
+      item->index = call.index;
+      item->request = call.request;
+    }
+    ++at;
+  }
+  item->unit = &unit;
+  item->stands_alone = true;
+  item->weight = static_cast<uint32_t>(asks);
+}
+
+}  // namespace rowsocket::frontend

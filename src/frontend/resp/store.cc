@@ -1,0 +1,477 @@
+#include "frontend/resp/store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <string>
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::CellChange;
+using model::Decision;
+using model::ErrorCode;
+using model::Value;
+using Verb = RespVerb;
+
+namespace {
+
+enum Column : uint32_t { kValue, kExpires };
+constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
+constexpr std::string_view kSyntax = "ERR syntax error";
+
+int64_t NowMs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+/// As Redis: a number that is written in another way (`007`, `-0`) is none.
+bool ParseInteger(std::string_view text, int64_t* number) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.starts_with('0') && text != "0") return false;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+std::string_view Keep(const std::string& text, base::Arena& arena) {
+  char* const kept = arena.AllocateBytes(text.size());
+  text.copy(kept, text.size());
+  return {kept, text.size()};
+}
+
+std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
+  return Keep("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command", arena);
+}
+
+bool IsExpired(const Value& expires) {
+  int64_t at_ms = 0;
+  return !expires.is_null() && ParseInteger(expires.text(), &at_ms) && at_ms <= NowMs();
+}
+
+/// Sets the moment of expiry from a number behind EX, PX, EXAT or PXAT.
+std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool is_seconds,
+                            bool is_moment, base::Arena& arena) {
+  int64_t value = 0;
+  if (!ParseInteger(number, &value)) return kNoInteger;
+  const bool fits = (call.verb == Verb::kExpire || value > 0) &&
+                    (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
+  if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
+    return WrongExpiry(call, arena);
+  }
+  call.stored->expires = RespStored::Expires::kAt;
+  call.stored->at_ms = value;
+  return {};
+}
+
+/// SET and GETEX: the options behind the key and the value. The last one of several times counts.
+std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& arena) {
+  constexpr std::string_view kTimes[] = {"ex", "px", "exat", "pxat"};
+  const auto& arguments = call.arguments;
+  RespStored& stored = *call.stored;
+  const bool sets = call.verb == Verb::kSet;
+  bool keeps = false;
+  std::string_view kind, number;
+  for (size_t i = from; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    const auto* const time =
+        std::find_if(std::begin(kTimes), std::end(kTimes),
+                     [word](std::string_view name) { return IsWord(word, name); });
+    if (time != std::end(kTimes)) {
+      if (keeps || i + 1 == arguments.size() || (!kind.empty() && kind != *time)) return kSyntax;
+      kind = *time;
+      number = arguments[++i];
+    } else if (IsWord(word, sets ? "keepttl" : "persist") && kind.empty()) {
+      keeps = true;
+      stored.expires = sets ? RespStored::Expires::kKeep : RespStored::Expires::kNever;
+    } else if (sets && IsWord(word, "nx") && !stored.only_if_there) {
+      stored.only_if_absent = true;
+    } else if (sets && IsWord(word, "xx") && !stored.only_if_absent) {
+      stored.only_if_there = true;
+    } else if (sets && IsWord(word, "get")) {
+      stored.gets = true;
+    } else {
+      return kSyntax;
+    }
+  }
+  if (kind.empty()) return {};
+  const std::string_view wrong =
+      TakeExpiry(call, number, kind.front() == 'e', kind.ends_with("at"), arena);
+  if (sets || wrong.empty()) return wrong;
+  stored.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
+  return {};
+}
+
+/// EXPIRE and its kin: the condition behind the time.
+std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
+  RespStored& stored = *call.stored;
+  for (const std::string_view word : call.arguments.subspan(3)) {
+    if (IsWord(word, "nx"))
+      stored.only_if_never = true;
+    else if (IsWord(word, "xx"))
+      stored.only_if_expires = true;
+    else if (IsWord(word, "gt"))
+      stored.only_if_later = true;
+    else if (IsWord(word, "lt"))
+      stored.only_if_sooner = true;
+    else
+      return Keep("ERR Unsupported option " + std::string(word.substr(0, 128)), arena);
+  }
+  if (stored.only_if_never &&
+      (stored.only_if_expires || stored.only_if_later || stored.only_if_sooner)) {
+    return "ERR NX and XX, GT or LT options at the same time are not compatible";
+  }
+  if (stored.only_if_later && stored.only_if_sooner) {
+    return "ERR GT and LT options at the same time are not compatible";
+  }
+  const std::string name = Lower(call.arguments[0]);
+  return TakeExpiry(call, call.arguments[2], name.front() != 'p', name.ends_with("at"), arena);
+}
+
+class StoredRow final : public model::RowSink {
+ public:
+  bool Cell(std::string_view text) override {
+    (at_++ == kValue ? value_ : expires_) = text;
+    has_expires_ = has_expires_ || at_ > kExpires;
+    return true;
+  }
+  bool NullCell() override {
+    ++at_;
+    return true;
+  }
+  bool is_there() const {
+    return at_ != 0 && !(has_expires_ && IsExpired(Value(std::string_view(expires_))));
+  }
+  const std::string& value() const { return value_; }
+  /// -1: never.
+  int64_t expires_ms() const {
+    int64_t at_ms = -1;
+    if (has_expires_) ParseInteger(expires_, &at_ms);
+    return at_ms;
+  }
+
+ private:
+  uint32_t at_ = 0;
+  bool has_expires_ = false;
+  std::string value_, expires_;
+};
+
+/// Decides about the row of a command that changes a string, and answers the command.
+class StoredChange final : public model::RowEditor {
+ public:
+  explicit StoredChange(const RespCall& call) : call_(call) {}
+
+  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
+    is_there_ = !row.empty() && !IsExpired(row[kExpires]);
+    old_ = is_there_ ? std::string(row[kValue].text()) : std::string();
+    number_ = 0;
+    done_ = false;
+    wrong_ = {};
+    count_ = 0;
+    const Decision decision = Make(row);
+    *changes = {changes_, count_};
+    return decision;
+  }
+
+  std::string_view wrong() const { return wrong_; }
+  bool done() const { return done_; }
+  bool is_there() const { return is_there_; }
+  const std::string& old() const { return old_; }
+  int64_t number() const { return number_; }
+
+ private:
+  const RespStored& stored() const { return *call_.stored; }
+
+  Decision Make(std::span<const Value> row) {
+    switch (call_.verb) {
+      case Verb::kDel:
+      case Verb::kGetDel:
+        done_ = is_there_;
+        return row.empty() ? Decision::kKeep : Decision::kDelete;
+      case Verb::kExpire:
+        return Expire(row);
+      case Verb::kPersist:
+        done_ = is_there_ && !row[kExpires].is_null();
+        return done_ ? Change(std::nullopt, RespStored::Expires::kNever) : Decision::kKeep;
+      case Verb::kGetEx:
+        done_ = is_there_;
+        if (is_there_) wrong_ = stored().wrong_if_there;
+        if (!is_there_ || !wrong_.empty() || stored().expires == RespStored::Expires::kKeep) {
+          return Decision::kKeep;
+        }
+        return Change(std::nullopt, stored().expires);
+      case Verb::kIncrBy:
+        return Increment();
+      case Verb::kAppend:
+        new_ = old_ + std::string(call_.arguments[2]);
+        number_ = static_cast<int64_t>(new_.size());
+        return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
+      default:
+        break;
+    }
+    const bool may =
+        !(stored().only_if_absent && is_there_) && !(stored().only_if_there && !is_there_);
+    done_ = may;
+    if (!may) return Decision::kKeep;
+    const bool keeps = stored().expires == RespStored::Expires::kKeep && is_there_;
+    return Change(stored().value, keeps ? RespStored::Expires::kKeep
+                                  : stored().expires == RespStored::Expires::kKeep
+                                      ? RespStored::Expires::kNever
+                                      : stored().expires);
+  }
+
+  Decision Change(std::optional<std::string_view> value, RespStored::Expires expires) {
+    if (value) changes_[count_++] = {kValue, Value(*value)};
+    if (expires == RespStored::Expires::kNever) changes_[count_++] = {kExpires, Value()};
+    if (expires == RespStored::Expires::kAt) {
+      const auto end = std::to_chars(text_, text_ + sizeof text_, stored().at_ms).ptr;
+      changes_[count_++] = {kExpires,
+                            Value(std::string_view(text_, static_cast<size_t>(end - text_)))};
+    }
+    return Decision::kStore;
+  }
+
+  Decision Increment() {
+    int64_t now = 0;
+    if (is_there_ && !ParseInteger(old_, &now)) {
+      wrong_ = kNoInteger;
+      return Decision::kKeep;
+    }
+    if (__builtin_add_overflow(now, stored().by, &number_)) {
+      wrong_ = "ERR increment or decrement would overflow";
+      return Decision::kKeep;
+    }
+    new_ = std::to_string(number_);
+    return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
+  }
+
+  Decision Expire(std::span<const Value> row) {
+    if (!is_there_) return Decision::kKeep;
+    const bool expires = !row[kExpires].is_null();
+    int64_t now_ms = INT64_MAX;  // Never is later than any time.
+    if (expires) ParseInteger(row[kExpires].text(), &now_ms);
+    done_ = !(stored().only_if_never && expires) && !(stored().only_if_expires && !expires) &&
+            !(stored().only_if_later && stored().at_ms <= now_ms) &&
+            !(stored().only_if_sooner && stored().at_ms >= now_ms);
+    if (!done_) return Decision::kKeep;
+    return stored().at_ms <= NowMs() ? Decision::kDelete
+                                     : Change(std::nullopt, RespStored::Expires::kAt);
+  }
+
+  const RespCall& call_;
+  CellChange changes_[2];
+  size_t count_ = 0;
+  char text_[24];
+  bool is_there_ = false;
+  bool done_ = false;
+  int64_t number_ = 0;
+  std::string old_, new_;
+  std::string_view wrong_;
+};
+
+bool IsRead(Verb verb) {
+  return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
+         verb == Verb::kExists || verb == Verb::kType || verb == Verb::kTtl ||
+         verb == Verb::kExpireTime;
+}
+
+void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
+  if (is_there)
+    resp::AppendBulk(text, &out);
+  else
+    resp::AppendNil(work.version, &out);
+}
+
+/// TTL, PTTL, EXPIRETIME, PEXPIRETIME.
+int64_t TimeOf(const RespCall& call, const StoredRow& row) {
+  if (!row.is_there()) return -2;
+  int64_t ms = row.expires_ms();
+  if (ms < 0) return -1;
+  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(), 0);
+  const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
+  return is_ms ? ms : (ms + 500) / 1000;
+}
+
+void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out) {
+  if (call.is_first) work.sum = 0;
+  work.sum += counts;
+  if (call.is_last) resp::AppendInteger(work.sum, &out);
+}
+
+void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base::Buffer& out) {
+  switch (call.verb) {
+    case Verb::kMGet:
+      if (call.is_first) resp::AppendArray(call.arguments.size() - 1, &out);
+      return AppendText(work, row.is_there(), row.value(), out);
+    case Verb::kGet:
+      return AppendText(work, row.is_there(), row.value(), out);
+    case Verb::kStrLen:
+      return resp::AppendInteger(row.is_there() ? static_cast<int64_t>(row.value().size()) : 0,
+                                 &out);
+    case Verb::kType:
+      return resp::AppendSimple(row.is_there() ? "string" : "none", &out);
+    case Verb::kExists:
+      return Count(work, call, row.is_there(), out);
+    default:
+      return resp::AppendInteger(TimeOf(call, row), &out);
+  }
+}
+
+void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& change,
+                   base::Buffer& out) {
+  switch (call.verb) {
+    case Verb::kDel:
+      return Count(work, call, change.done(), out);
+    case Verb::kGetDel:
+    case Verb::kGetEx:
+    case Verb::kGetSet:
+      return AppendText(work, change.is_there(), change.old(), out);
+    case Verb::kIncrBy:
+    case Verb::kAppend:
+      return resp::AppendInteger(change.number(), &out);
+    case Verb::kSetNx:
+    case Verb::kExpire:
+    case Verb::kPersist:
+      return resp::AppendInteger(change.done(), &out);
+    case Verb::kMSet:
+      if (call.is_last) resp::AppendSimple("OK", &out);
+      return;
+    default:
+      break;
+  }
+  if (call.stored->gets) return AppendText(work, change.is_there(), change.old(), out);
+  if (change.done())
+    resp::AppendSimple("OK", &out);
+  else
+    resp::AppendNil(work.version, &out);
+}
+
+}  // namespace
+
+void NameStore(engine::IndexNames* names) {
+  names->db = "rowsocket";
+  names->table = "store";
+  names->columns = {"v", "expires"};
+}
+
+RespKey StoreKey(std::string_view key, base::Arena& arena) {
+  RespKey stored;
+  stored.db = "rowsocket";
+  stored.table = "store";
+  stored.parts = arena.Allocate<Value>(1);
+  stored.parts[0] = Value(key);
+  return stored;
+}
+
+std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
+  RespStored& stored = arena.Allocate<RespStored>(1)[0];
+  call.stored = &stored;
+  const auto& arguments = call.arguments;
+  model::Request& request = call.request;
+  if (IsRead(call.verb)) {
+    request.find.key = call.key.parts;
+    request.find.key_parts_given = 1;
+    return {};
+  }
+  request.verb = model::Request::Verb::kEdit;
+  request.edit.key = call.key.parts;
+  const std::span<uint32_t> columns = arena.Allocate<uint32_t>(2);
+  columns[kExpires] = kExpires;
+  request.edit.may_update = columns;
+  request.edit.may_insert = true;
+  request.edit.may_delete =
+      call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kExpire;
+  stored.expires = RespStored::Expires::kNever;
+  switch (call.verb) {
+    case Verb::kSet:
+      stored.value = arguments[2];
+      return TakeOptions(call, 3, arena);
+    case Verb::kSetEx:
+      stored.value = arguments[3];
+      return TakeExpiry(call, arguments[2], (arguments[0].front() | 0x20) != 'p', false, arena);
+    case Verb::kSetNx:
+      stored.value = arguments[2];
+      stored.only_if_absent = true;
+      return {};
+    case Verb::kGetSet:
+      stored.value = arguments[2];
+      return {};
+    case Verb::kMSet:
+      stored.value = arguments[call.at + 1];
+      return {};
+    case Verb::kGetEx:
+      stored.expires = RespStored::Expires::kKeep;
+      return TakeOptions(call, 2, arena);
+    case Verb::kExpire:
+      return TakeCondition(call, arena);
+    case Verb::kIncrBy: {
+      const bool is_down = (arguments[0].front() | 0x20) == 'd';
+      stored.by = 1;
+      if (arguments.size() == 3 && !ParseInteger(arguments[2], &stored.by)) return kNoInteger;
+      if (is_down && __builtin_sub_overflow(int64_t{0}, stored.by, &stored.by)) {
+        return "ERR decrement would overflow";
+      }
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
+                      base::Buffer& out) {
+  if (IsRead(call.verb)) {
+    StoredRow row;
+    const Outcome outcome = session.Execute(*call.index, call.request, row);
+    if (outcome.ok()) AppendRead(work, call, row, out);
+    return outcome;
+  }
+  StoredChange change(call);
+  model::Request request = call.request;
+  request.edit.editor = &change;
+  model::NoRows none;
+  const Outcome outcome = session.Execute(*call.index, request, none);
+  if (!outcome.ok()) return outcome;
+  if (!change.wrong().empty()) {
+    work.wrong = change.wrong();
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  AppendChanged(work, call, change, out);
+  return outcome;
+}
+
+void RespPurge::Run(engine::Session& session) {
+  const int64_t now_ms = NowMs();
+  int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
+  // The worker that moves the time on has a second for itself.
+  if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
+  const model::Health health = health_ ? health_() : model::Health();
+  const bool is_ours = health.writes && health.role == model::Health::Role::kPrimary;
+  const bool is_open =
+      is_ours &&
+      (index_ != nullptr ||
+       session.OpenIndex({"rowsocket", "store", "expires", {}, {"expires"}}, &index_).ok());
+  if (is_open) {
+    const std::string now = std::to_string(now_ms);
+    const Value from;  // NULL: rows that never expire come before all others.
+    const model::Filter until{/*stops_scan=*/true, model::CompareOp::kLe, 0,
+                              Value(std::string_view(now))};
+    model::Request request;
+    request.find.op = model::CompareOp::kGt;
+    request.find.key = {&from, 1};
+    request.find.key_parts_given = 1;
+    request.find.limit = kRowsMax;
+    request.find.filters = {&until, 1};
+    request.find.modification = model::Modification::kDelete;
+    model::NoRows none;
+    session.BeginTurn(true);
+    const Outcome outcome = session.Execute(*index_, request, none);
+    if (outcome.ok() && outcome.rows != 0)
+      session.Commit();
+    else
+      session.Rollback();
+    if (!outcome.ok()) index_.reset();
+  }
+  next_ms_.store(NowMs() + kEveryMs);
+}
+
+}  // namespace rowsocket::frontend

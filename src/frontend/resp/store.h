@@ -1,0 +1,45 @@
+// Strings with expiry: rows of the table rowsocket.store (packaging/rowsocket_store.sql), for keys
+// that name no table of the server.
+//
+// An expired row counts as absent. While the port is used, RespPurge removes expired rows, a
+// thousand each second, on the server that its replicas copy.
+// Threads: const, any; RespPurge: all workers. Errors: as rows.h.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/resp/work.h"
+#include "model/health.h"
+
+namespace rowsocket::frontend {
+
+/// The names of the store, and the key of a call in it.
+void NameStore(engine::IndexNames* names);
+RespKey StoreKey(std::string_view key, base::Arena& arena);
+
+/// What the options of a command say. Empty, or the text of an error.
+std::string_view PrepareStored(RespCall& call, base::Arena& arena);
+engine::Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
+                              base::Buffer& out);
+
+/// Removes expired rows.
+class RespPurge {
+ public:
+  explicit RespPurge(std::function<model::Health()> health) : health_(std::move(health)) {}
+  /// Called by workers between turns; one of them does something, once a second.
+  void Run(engine::Session& session);
+
+ private:
+  static constexpr int64_t kEveryMs = 1000;
+  static constexpr uint64_t kRowsMax = 1000;
+
+  const std::function<model::Health()> health_;
+  std::atomic<int64_t> next_ms_{0};
+  std::shared_ptr<engine::Index> index_;  ///< The worker's that has moved next_ms_ on.
+};
+
+}  // namespace rowsocket::frontend

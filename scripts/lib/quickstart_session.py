@@ -21,7 +21,7 @@ SESSIONS = {
          f"VALUE @@user.101 0 {len(VALUE)}\r\n{VALUE}\r\nEND\r\n"),
     ],
     "resp": [
-        ("the row whose key is 101, as redis-cli asks for it: HGETALL test.user:101",
+        ("the row whose key is 101, as redis-cli shows it",
          "HGETALL test.user:101\r\n",
          f"*{len(FIELDS)}\r\n" + "".join(f"${len(text)}\r\n{text}\r\n" for text in FIELDS)),
     ],
@@ -32,18 +32,30 @@ def readable(line):
     return line.removesuffix("\n").removesuffix("\r").replace("\t", r"\t")
 
 
+def as_redis_cli_shows(replies):
+    """The texts of an array, numbered."""
+    return [f'{number}) "{text}"' for number, text in enumerate(replies[2::2], 1)]
+
+
 def main():
-    session, port = SESSIONS[sys.argv[1]], int(sys.argv[2])
+    name, session, port = sys.argv[1], SESSIONS[sys.argv[1]], int(sys.argv[2])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        replies = connection.makefile("r", encoding="utf-8", newline="\n")
+        lines = connection.makefile("r", encoding="utf-8", newline="\n")
         for what, request, expected in session:
-            print(f"   # {what}\n-> {readable(request)}", flush=True)
+            print(f"   # {what}", flush=True)
+            if name != "resp":
+                print(f"-> {readable(request)}", flush=True)
             connection.sendall(request.encode())
+            replies = []
             for line in expected.splitlines(keepends=True):
-                reply = replies.readline()
-                print(f"<- {readable(reply)}", flush=True)
+                reply = lines.readline()
+                replies.append(readable(reply))
+                if name != "resp":
+                    print(f"<- {replies[-1]}", flush=True)
                 if reply != line:
-                    sys.exit(f"wrong reply; it should be: {readable(line)}")
+                    sys.exit(f"wrong reply {replies[-1]}; it should be: {readable(line)}")
+            if name == "resp":
+                print("\n".join([f"$ redis-cli -p {port} {readable(request)}", *as_redis_cli_shows(replies)]), flush=True)
 
 
 main()

@@ -8,8 +8,7 @@ namespace {
 
 using Verb = RespVerb;
 
-constexpr std::string_view kStrings =
-    "NOTSERVED parts of strings are not served: GET and SET the whole";
+constexpr std::string_view kStrings = "NOTSERVED MSETNX is not served: SETNX each key";
 constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
 constexpr std::string_view kNoScripts =
     "NOTSERVED scripts are not served: use MULTI with ROW.REQUIRE";
@@ -49,7 +48,7 @@ constexpr RespCommand kCommands[] = {
     {"get", 2, Verb::kGet, false, 1, 1},
     {"getdel", 2, Verb::kGetDel, true, 1, 1},
     {"getex", -2, Verb::kGetEx, true, 1, 1},
-    {"getrange", 4, Verb::kRefused, false, 1, 1, kStrings},
+    {"getrange", 4, Verb::kGetRange, false, 1, 1},
     {"getset", 3, Verb::kGetSet, true, 1, 1},
     {"hdel", -3, Verb::kHDel, true, 1, 1},
     {"hello", -1, Verb::kHello},
@@ -61,6 +60,7 @@ constexpr RespCommand kCommands[] = {
     {"hlen", 2, Verb::kHLen, false, 1, 1},
     {"hmget", -3, Verb::kHMGet, false, 1, 1},
     {"hmset", -4, Verb::kHMSet, true, 1, 1},
+    {"hscan", -3, Verb::kHScan, false, 1, 1},
     {"hset", -4, Verb::kHSet, true, 1, 1},
     {"hsetnx", 4, Verb::kHSetNx, true, 1, 1},
     {"hstrlen", 3, Verb::kHStrLen, false, 1, 1},
@@ -99,10 +99,12 @@ constexpr RespCommand kCommands[] = {
     {"set", -3, Verb::kSet, true, 1, 1},
     {"setex", 4, Verb::kSetEx, true, 1, 1},
     {"setnx", 3, Verb::kSetNx, true, 1, 1},
+    {"setrange", 4, Verb::kSetRange, true, 1, 1},
     {"shutdown", -1, Verb::kRefused, false, 0, 0, kServer},
     {"smembers", 2, Verb::kRefused, false, 1, 1, kTypes},
     {"strlen", 2, Verb::kStrLen, false, 1, 1},
     {"subscribe", -2, Verb::kRefused, false, 0, 0, kSubscribe},
+    {"substr", 4, Verb::kGetRange, false, 1, 1},
     {"time", 1, Verb::kTime},
     {"touch", -2, Verb::kExists, false, 1, -1},
     {"ttl", 2, Verb::kTtl, false, 1, 1},
@@ -154,6 +156,66 @@ std::string Lower(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), LowerByte);
   return lower;
+}
+
+namespace {
+
+/// Whether the first element of the pattern, which is no `*`, matches the byte; takes it off.
+bool TakeElement(std::string_view* pattern, char byte) {
+  const char first = pattern->front();
+  pattern->remove_prefix(1);
+  if (first == '?') return true;
+  if (first == '\\' && !pattern->empty()) {
+    const bool same = pattern->front() == byte;
+    pattern->remove_prefix(1);
+    return same;
+  }
+  if (first != '[') return first == byte;
+  const bool negates = pattern->starts_with('^');
+  if (negates) pattern->remove_prefix(1);
+  bool found = false;
+  while (!pattern->empty() && pattern->front() != ']') {
+    if (pattern->front() == '\\' && pattern->size() > 1) pattern->remove_prefix(1);
+    char from = pattern->front(), to = from;
+    pattern->remove_prefix(1);
+    if (pattern->size() > 1 && pattern->front() == '-' && (*pattern)[1] != ']') {
+      to = (*pattern)[1];
+      pattern->remove_prefix(2);
+    }
+    if (from > to) std::swap(from, to);
+    found = found || (byte >= from && byte <= to);
+  }
+  if (!pattern->empty()) pattern->remove_prefix(1);
+  return found != negates;
+}
+
+}  // namespace
+
+// The last `*` alone takes back what it has matched: an earlier one can match no more than that.
+bool MatchesPattern(std::string_view pattern, std::string_view text) {
+  std::string_view behind_star, text_at_star;
+  bool has_star = false;
+  while (!text.empty()) {
+    if (pattern.starts_with('*')) {
+      pattern.remove_prefix(1);
+      has_star = true;
+      behind_star = pattern;
+      text_at_star = text;
+      continue;
+    }
+    std::string_view rest = pattern;
+    if (!rest.empty() && TakeElement(&rest, text.front())) {
+      pattern = rest;
+      text.remove_prefix(1);
+      continue;
+    }
+    if (!has_star) return false;
+    text_at_star.remove_prefix(1);
+    text = text_at_star;
+    pattern = behind_star;
+  }
+  while (pattern.starts_with('*')) pattern.remove_prefix(1);
+  return pattern.empty();
 }
 
 }  // namespace rowsocket::frontend

@@ -41,6 +41,7 @@ enum class RespVerb : uint8_t {
   kHLen,
   kHKeys,
   kHVals,
+  kHScan,
   kHStrLen,
   kHSet,
   kHMSet,
@@ -66,6 +67,8 @@ enum class RespVerb : uint8_t {
   kGetEx,
   kAppend,
   kStrLen,
+  kGetRange,
+  kSetRange,
   kIncrBy,
   kMGet,
   kMSet,
@@ -96,5 +99,8 @@ bool TakesArguments(const RespCommand& command, size_t count);
 /// Whether two words are the same but for their case.
 bool IsWord(std::string_view text, std::string_view lower);
 std::string Lower(std::string_view text);
+/// Whether the text matches a pattern with `*`, `?`, `[abc]`, `[^a-c]` and `\\`, as Redis has them.
+/// Takes time of the product of both lengths at most.
+bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 }  // namespace rowsocket::frontend

@@ -21,7 +21,7 @@ namespace {
 
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
-         verb == Verb::kHVals;
+         verb == Verb::kHVals || verb == Verb::kHScan;
 }
 bool IsEdit(Verb verb) {
   return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
@@ -53,11 +53,14 @@ class RowReply final : public model::RowSink {
 
   bool Cell(std::string_view text) override {
     const std::string& name = call_.index->names().columns[at_++];
+    if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
     size_ = text.size();
-    if (call_.verb == Verb::kHGetAll || call_.verb == Verb::kHKeys) resp::AppendBulk(name, &out_);
+    if (call_.verb == Verb::kHGetAll || call_.verb == Verb::kHKeys || call_.verb == Verb::kHScan)
+      resp::AppendBulk(name, &out_);
     const bool shows = call_.verb == Verb::kHGetAll || call_.verb == Verb::kHVals ||
-                       call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet;
+                       call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet ||
+                       (call_.verb == Verb::kHScan && !call_.without_values);
     if (shows) resp::AppendBulk(text, &out_);
     return out_.size() <= end_max_;
   }
@@ -186,6 +189,36 @@ void AppendCounted(RespWork& work, const RespCall& call, int64_t count, base::Bu
   if (call.is_last) resp::AppendInteger(work.sum, &out);
 }
 
+/// All fields at once: the cursor that comes back is 0.
+void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
+  resp::AppendArray(2, &out);
+  resp::AppendBulk("0", &out);
+  resp::AppendArray(texts, &out);
+  out.Append(cells);
+}
+
+std::string_view TakeScan(RespCall& call) {
+  int64_t number = 0;
+  if (!ParseInteger(call.arguments[2], &number) || number < 0) return "ERR invalid cursor";
+  call.pattern = "*";
+  for (size_t i = 3; i < call.arguments.size(); ++i) {
+    const bool has_next = i + 1 < call.arguments.size();
+    if (IsWord(call.arguments[i], "novalues")) {
+      call.without_values = true;
+    } else if (IsWord(call.arguments[i], "match") && has_next) {
+      call.pattern = call.arguments[++i];
+    } else if (IsWord(call.arguments[i], "count") && has_next) {
+      if (!ParseInteger(call.arguments[++i], &number)) {
+        return "ERR value is not an integer or out of range";
+      }
+      if (number < 1) return "ERR syntax error";
+    } else {
+      return "ERR syntax error";
+    }
+  }
+  return {};
+}
+
 void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kHGet:
@@ -199,6 +232,8 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
     case Verb::kHKeys:
     case Verb::kHVals:
       return resp::AppendArray(0, &out);
+    case Verb::kHScan:
+      return AppendScanned(0, {}, out);
     case Verb::kType:
       return resp::AppendSimple("none", &out);
     case Verb::kTtl:
@@ -223,6 +258,8 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       resp::AppendArray(row.fields(), &out);
       out.Append(cells);
       return;
+    case Verb::kHScan:
+      return AppendScanned(row.fields() * (call.without_values ? 1 : 2), cells, out);
     case Verb::kHMGet:
       resp::AppendArray(call.arguments.size() - 2, &out);
       out.Append(cells);
@@ -320,6 +357,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   }
   request.find.key = call.key.parts;
   request.find.key_parts_given = parts;
+  if (call.verb == Verb::kHScan) return TakeScan(call);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
   if (call.verb == Verb::kRequire) {
     const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);

@@ -31,19 +31,6 @@ constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"maxmemory-policy", "noeviction"},
     {"replica-read-only", "yes"}};
 
-/// Whether the text matches a pattern with `*` and `?`.
-bool Matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*') {
-    for (size_t i = 0; i <= text.size(); ++i) {
-      if (Matches(pattern.substr(1), text.substr(i))) return true;
-    }
-    return false;
-  }
-  return !text.empty() && (pattern.front() == '?' || pattern.front() == text.front()) &&
-         Matches(pattern.substr(1), text.substr(1));
-}
-
 bool IsNumberBelow(std::string_view text, int64_t end) {
   return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos &&
          std::stol(std::string(text)) < end;
@@ -351,8 +338,9 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
 
 void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   const auto is_asked = [&](std::string_view name) {
-    return std::any_of(arguments.begin() + 2, arguments.end(),
-                       [&](std::string_view pattern) { return Matches(Lower(pattern), name); });
+    return std::any_of(arguments.begin() + 2, arguments.end(), [&](std::string_view pattern) {
+      return MatchesPattern(Lower(pattern), name);
+    });
   };
   size_t count = 0;
   for (const auto& [name, value] : kConfig) count += is_asked(name);

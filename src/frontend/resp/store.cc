@@ -18,6 +18,8 @@ namespace {
 
 enum Column : uint32_t { kValue, kExpires };
 constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
+/// A few bytes cannot make a string larger than one command could.
+constexpr int64_t kStringBytesMax = 16 << 20;
 constexpr std::string_view kSyntax = "ERR syntax error";
 
 int64_t NowMs() {
@@ -201,6 +203,8 @@ class StoredChange final : public model::RowEditor {
         return Change(std::nullopt, stored().expires);
       case Verb::kIncrBy:
         return Increment();
+      case Verb::kSetRange:
+        return SetRange();
       case Verb::kAppend:
         new_ = old_ + std::string(call_.arguments[2]);
         number_ = static_cast<int64_t>(new_.size());
@@ -228,6 +232,19 @@ class StoredChange final : public model::RowEditor {
                             Value(std::string_view(text_, static_cast<size_t>(end - text_)))};
     }
     return Decision::kStore;
+  }
+
+  // Nothing to set leaves the key as it is.
+  Decision SetRange() {
+    const std::string_view text = call_.arguments[3];
+    const auto from = static_cast<size_t>(stored().from);
+    number_ = static_cast<int64_t>(old_.size());
+    if (text.empty()) return Decision::kKeep;
+    new_ = old_;
+    if (new_.size() < from + text.size()) new_.resize(from + text.size());
+    new_.replace(from, text.size(), text);
+    number_ = static_cast<int64_t>(new_.size());
+    return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
   }
 
   Decision Increment() {
@@ -270,8 +287,8 @@ class StoredChange final : public model::RowEditor {
 
 bool IsRead(Verb verb) {
   return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
-         verb == Verb::kExists || verb == Verb::kType || verb == Verb::kTtl ||
-         verb == Verb::kExpireTime;
+         verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
+         verb == Verb::kTtl || verb == Verb::kExpireTime;
 }
 
 void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
@@ -297,6 +314,18 @@ void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out)
   if (call.is_last) resp::AppendInteger(work.sum, &out);
 }
 
+/// Bytes from one offset to another, both included; from the end where they are negative.
+std::string_view RangeOf(std::string_view text, const RespStored& stored) {
+  const auto size = static_cast<int64_t>(text.size());
+  int64_t from = stored.from, to = stored.to;
+  if (from < 0 && to < 0 && from > to) return {};
+  if (from < 0) from = std::max<int64_t>(from + size, 0);
+  if (to < 0) to = std::max<int64_t>(to + size, 0);
+  to = std::min(to, size - 1);
+  if (size == 0 || from > to) return {};
+  return text.substr(static_cast<size_t>(from), static_cast<size_t>(to - from + 1));
+}
+
 void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kMGet:
@@ -304,6 +333,8 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
       return AppendText(work, row.is_there(), row.value(), out);
     case Verb::kGet:
       return AppendText(work, row.is_there(), row.value(), out);
+    case Verb::kGetRange:
+      return resp::AppendBulk(RangeOf(row.is_there() ? row.value() : "", *call.stored), &out);
     case Verb::kStrLen:
       return resp::AppendInteger(row.is_there() ? static_cast<int64_t>(row.value().size()) : 0,
                                  &out);
@@ -327,6 +358,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
       return AppendText(work, change.is_there(), change.old(), out);
     case Verb::kIncrBy:
     case Verb::kAppend:
+    case Verb::kSetRange:
       return resp::AppendInteger(change.number(), &out);
     case Verb::kSetNx:
     case Verb::kExpire:
@@ -370,7 +402,10 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   if (IsRead(call.verb)) {
     request.find.key = call.key.parts;
     request.find.key_parts_given = 1;
-    return {};
+    const bool is_range = call.verb == Verb::kGetRange;
+    const bool is_wrong = is_range && (!ParseInteger(arguments[2], &stored.from) ||
+                                       !ParseInteger(arguments[3], &stored.to));
+    return is_wrong ? kNoInteger : std::string_view();
   }
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
@@ -397,6 +432,13 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
       return {};
     case Verb::kMSet:
       stored.value = arguments[call.at + 1];
+      return {};
+    case Verb::kSetRange:
+      if (!ParseInteger(arguments[2], &stored.from)) return kNoInteger;
+      if (stored.from < 0) return "ERR offset is out of range";
+      if (stored.from > kStringBytesMax - static_cast<int64_t>(arguments[3].size())) {
+        return "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+      }
       return {};
     case Verb::kGetEx:
       stored.expires = RespStored::Expires::kKeep;
@@ -437,41 +479,6 @@ Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& ses
   }
   AppendChanged(work, call, change, out);
   return outcome;
-}
-
-void RespPurge::Run(engine::Session& session) {
-  const int64_t now_ms = NowMs();
-  int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
-  // The worker that moves the time on has a second for itself.
-  if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
-  const model::Health health = health_ ? health_() : model::Health();
-  const bool is_ours = health.writes && health.role == model::Health::Role::kPrimary;
-  const bool is_open =
-      is_ours &&
-      (index_ != nullptr ||
-       session.OpenIndex({"rowsocket", "store", "expires", {}, {"expires"}}, &index_).ok());
-  if (is_open) {
-    const std::string now = std::to_string(now_ms);
-    const Value from;  // NULL: rows that never expire come before all others.
-    const model::Filter until{/*stops_scan=*/true, model::CompareOp::kLe, 0,
-                              Value(std::string_view(now))};
-    model::Request request;
-    request.find.op = model::CompareOp::kGt;
-    request.find.key = {&from, 1};
-    request.find.key_parts_given = 1;
-    request.find.limit = kRowsMax;
-    request.find.filters = {&until, 1};
-    request.find.modification = model::Modification::kDelete;
-    model::NoRows none;
-    session.BeginTurn(true);
-    const Outcome outcome = session.Execute(*index_, request, none);
-    if (outcome.ok() && outcome.rows != 0)
-      session.Commit();
-    else
-      session.Rollback();
-    if (!outcome.ok()) index_.reset();
-  }
-  next_ms_.store(NowMs() + kEveryMs);
 }
 
 }  // namespace rowsocket::frontend

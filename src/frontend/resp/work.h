@@ -18,8 +18,9 @@ struct RespStored {
   enum class Expires : uint8_t { kKeep, kNever, kAt };
   std::string_view value;
   Expires expires = Expires::kKeep;
-  int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
-  int64_t by = 0;     ///< Of an increment.
+  int64_t at_ms = 0;         ///< kAt: milliseconds since 1970.
+  int64_t by = 0;            ///< Of an increment.
+  int64_t from = 0, to = 0;  ///< Of a range.
   bool gets = false;
   std::string_view wrong_if_there;  ///< An error, where the key is there.
   bool only_if_absent = false, only_if_there = false;
@@ -35,6 +36,8 @@ struct RespCall {
   RespKey key;                                  ///< The row's, or in the store.
   bool may_be_stored = false;                   ///< The command is for strings, or for any key.
   bool in_store = false;
+  std::string_view pattern;      ///< HSCAN: of the fields.
+  bool without_values = false;   ///< HSCAN.
   RespStored* stored = nullptr;  ///< in_store.
   engine::Index* index = nullptr;
   model::Request request;

@@ -53,6 +53,9 @@ def test_a_row_is_a_hash_of_its_columns(server, version):
     assert client.ask("HLEN", "product:8") == 3
     assert client.ask("HSTRLEN", "product:7", "name") == 6
     assert client.ask("TYPE", "product:7") == "hash"
+    assert client.ask("HSCAN", "product:7", 0, "MATCH", "s[t-u]o*") == [b"0", [b"stock", b"5"]]
+    assert client.ask("HSCAN", "product:7", 0, "MATCH", "[^n-s]*", "COUNT", 5, "NOVALUES") == [b"0", []]
+    assert client.ask("HSCAN", "product:99", 0) == [b"0", []] and client.ask("HSCAN", "product:7", "x") == Error("ERR invalid cursor")
     assert [client.ask(command, "product:7") for command in ("TTL", "PTTL", "EXPIRETIME", "PERSIST")] == [-1, -1, -1, 0]
 
 
@@ -132,7 +135,7 @@ def test_a_new_column_is_a_field(client, sql):
 
 
 def test_what_is_not_served_is_refused_by_name(client):
-    for command in (["GETRANGE", "a", 0, 1], ["MSETNX", "a", "b"], ["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["EVALSHA", "x", 0],
+    for command in (["MSETNX", "a", "b"], ["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["EVALSHA", "x", 0],
                     ["EXPIRE", "product:7", 5], ["SCAN", 0], ["WATCH", "product:7"], ["SUBSCRIBE", "x"], ["FLUSHALL"]):
         assert client.ask(*command).startswith("NOTSERVED"), command
     assert client.ask("nosuch", "a b", "c\r\nd") == Error(

@@ -42,6 +42,9 @@ def test_set_and_get(client, server):
     assert client.ask("SET", KEY, "d", "NX", "GET") == b"c" and client.ask("GET", KEY) == b"c"
     assert client.ask("GETSET", KEY, "e") == b"c" and client.ask("GETDEL", KEY) == b"e" and client.ask("GET", KEY) is None
     assert client.ask("APPEND", KEY, "ab") == 2 and client.ask("APPEND", KEY, "c") == 3 and client.ask("GET", KEY) == b"abc"
+    assert client.ask("GETRANGE", KEY, 1, -1) == b"bc" and client.ask("SUBSTR", KEY, -9, 0) == b"a"
+    assert client.ask("SETRANGE", KEY, 4, "x") == 5 and client.ask("GET", KEY) == b"abc\x00x"
+    assert client.ask("SETRANGE", "missing", 5, "") == 0 and client.ask("SETRANGE", KEY, 2 ** 40, "x").startswith("ERR string exceeds")
     assert client.ask("EXISTS", KEY, KEY, "missing") == 2 and client.ask("DEL", KEY, "missing", "new") == 2
 
 

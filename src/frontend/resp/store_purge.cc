@@ -1,0 +1,56 @@
+// How expired strings are removed.
+#include <chrono>
+#include <string>
+
+#include "frontend/resp/store.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::Value;
+
+namespace {
+
+int64_t WallClockMs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace
+
+void RespPurge::Run(engine::Session& session) {
+  const int64_t now_ms = WallClockMs();
+  int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
+  // The worker that moves the time on has a second for itself.
+  if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
+  const model::Health health = health_ ? health_() : model::Health();
+  const bool is_ours = health.writes && health.role == model::Health::Role::kPrimary;
+  const bool is_open =
+      is_ours &&
+      (index_ != nullptr ||
+       session.OpenIndex({"rowsocket", "store", "expires", {}, {"expires"}}, &index_).ok());
+  if (is_open) {
+    const std::string now = std::to_string(now_ms);
+    const Value from;  // NULL: rows that never expire come before all others.
+    const model::Filter until{/*stops_scan=*/true, model::CompareOp::kLe, 0,
+                              Value(std::string_view(now))};
+    model::Request request;
+    request.find.op = model::CompareOp::kGt;
+    request.find.key = {&from, 1};
+    request.find.key_parts_given = 1;
+    request.find.limit = kRowsMax;
+    request.find.filters = {&until, 1};
+    request.find.modification = model::Modification::kDelete;
+    model::NoRows none;
+    session.BeginTurn(true);
+    const Outcome outcome = session.Execute(*index_, request, none);
+    if (outcome.ok() && outcome.rows != 0)
+      session.Commit();
+    else
+      session.Rollback();
+    if (!outcome.ok()) index_.reset();
+  }
+  next_ms_.store(WallClockMs() + kEveryMs);
+}
+
+}  // namespace rowsocket::frontend

@@ -15,7 +15,10 @@ bool ServerSession::LocksItsRow(ServerIndex& index, const model::Request& reques
 
 Outcome ServerSession::BeginUnit() {
   Outcome outcome = writer_.Seal();
-  if (outcome.ok()) tables_.BeginUnit();
+  if (outcome.ok()) {
+    tables_.BeginUnit();
+    Galera::MarkBegin(thd_.get());
+  }
   Finish(&outcome);
   return outcome;
 }

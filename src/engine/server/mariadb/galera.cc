@@ -106,6 +106,14 @@ void Galera::Begin(bool writes) {
 
 bool Galera::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
 
+// Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a statement
+// removes the event that is still pending, and leaves those before it to the other nodes.
+void Galera::MarkBegin(THD* thd) {
+  if (!CollectsRowEvents(thd)) return;
+  thd->binlog_set_stmt_begin();
+  wsrep_register_binlog_handler(thd, /*trx=*/false);
+}
+
 bool Galera::AppendChildren(THD* thd, const OpenTable& open) {
   if (open.tables.size() == 1 || !WSREP(thd) || !wsrep_is_active(thd)) return true;
   for (const TABLE* child : open.tables) {

@@ -46,6 +46,8 @@ class Galera {
   static bool AppendChildren(THD* thd, const OpenTable& open);
   /// Whether row events are collected for a writeset although there is no binary log.
   static bool CollectsRowEvents(THD* thd);
+  /// Notes where in the writeset a statement or a unit begins: its rollback goes back to there.
+  static void MarkBegin(THD* thd);
   /// Whether the turn's transaction is lost: another node's writeset has aborted it, or the server
   /// has rolled it back inside a call because it is too large.
   enum class Loss : uint8_t { kNone, kConflict, kTooLarge };

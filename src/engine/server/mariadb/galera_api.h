@@ -12,6 +12,7 @@
 // The service's macros of these names hide the functions that the next headers declare.
 #undef wsrep_xid_seqno
 #undef wsrep_xid_uuid
+#include <wsrep_binlog.h>
 #include <wsrep_mysqld.h>
 #include <wsrep_server_state.h>
 #include <wsrep_thd.h>

@@ -62,6 +62,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
     BeginStatementOfIndexBeside(thd, each);
   }
+  if (!tables_.in_unit()) Galera::MarkBegin(thd);
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   table->reset_default_fields();

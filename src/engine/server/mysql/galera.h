@@ -15,6 +15,7 @@ class Galera {
   Galera(WorkerThd&, Tables&) {}
 
   static bool Replicates(const TABLE&) { return true; }
+  static void MarkBegin(THD*) {}
 
   void Begin(bool) {}
   const Outcome& refusal(bool) const { return none_; }

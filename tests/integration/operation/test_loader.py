@@ -53,7 +53,7 @@ def test_the_library_of_the_running_version_serves(loaded):
         assert client.request("P", "0", "test", "t", "PRIMARY", "b").code == 0
         assert client.request("0", "=", "1", "1").rows == [(b"2",)]
         assert sql.value("SELECT COUNT(*) FROM information_schema.PLUGINS WHERE "
-                         "PLUGIN_LIBRARY = 'rowsocket.so' AND PLUGIN_STATUS = 'ACTIVE'") == b"3"
+                         "PLUGIN_LIBRARY = 'rowsocket.so' AND PLUGIN_STATUS = 'ACTIVE'") == b"4"
         client.close()
         sql.run("UNINSTALL SONAME 'rowsocket'")
 

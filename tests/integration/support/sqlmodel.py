@@ -326,6 +326,8 @@ class Model:
         for column, cell, value in zip(opened.columns, row.cells, values):
             if mod == "U":
                 terms.append(column.name_b + b" = " + self.stored(column, value))
+            elif cell is None and value.data is not None and not column.generated:
+                terms.append(column.name_b + b" = NULL")  # ON UPDATE may move: SQL's NULL has other bytes.
             elif cell is not None and value.data is not None:
                 terms.append(b"%s = %s %s %s" % (column.name_b, self.number(column), mod.encode(),
                                                  value.data))

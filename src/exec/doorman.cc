@@ -1,6 +1,5 @@
 #include "exec/doorman.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <new>
@@ -8,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "model/limits.h"
+#include "net/peer.h"
 #include "net/tls_stream.h"
 
 namespace rowsocket::exec {
@@ -152,8 +151,9 @@ void Doorman::ReadHello(Guest& guest) {
   }
   if (CanBegin(connection.in().view())) {
     if (!HoldsHello(connection.in().view())) return Fail(guest, "no ClientHello came first");
+    guest.address = LoginSource::Of(net::PeerOf(connection.fd()), {}).Address();
+    queue_.Put(guest.address, guest.client.get());
     guest.stage = Stage::kWaits;
-    waiting_.push_back(guest.client.get());
   }
   if (!connection.CountBuffers()) return Fail(guest, "out of memory for buffers");
   if (!connection.UpdateInterest(loop_, guest.client.get())) {
@@ -162,9 +162,9 @@ void Doorman::ReadHello(Guest& guest) {
 }
 
 void Doorman::BeginWaiting() {
-  while (!waiting_.empty() && shaking_ < model::kHandshakesMax) {
-    Guest& guest = guests_.at(waiting_.front());
-    waiting_.pop_front();
+  while (Client* const client = queue_.Take()) {
+    Guest& guest = guests_.at(client);
+    guest.stage = Stage::kShakes;
     try {
       Begin(guest);
     } catch (const std::bad_alloc&) {
@@ -177,8 +177,6 @@ void Doorman::Begin(Guest& guest) {
   auto stream = net::TlsStream::Make(settings_.tls);
   if (stream == nullptr) return Fail(guest, "the server has no certificate (ssl_cert, ssl_key)");
   guest.client->connection.StartTls(std::move(stream));
-  guest.stage = Stage::kShakes;
-  ++shaking_;
   Shake(guest);
 }
 
@@ -220,9 +218,9 @@ void Doorman::Fail(Guest& guest, std::string_view why) {
 }
 
 void Doorman::GiveBack(Guest& guest) {
-  if (guest.stage == Stage::kShakes) --shaking_;
   Client* const client = guest.client.get();
-  if (guest.stage == Stage::kWaits) std::erase(waiting_, client);
+  if (guest.stage == Stage::kShakes) queue_.End(guest.address);
+  if (guest.stage == Stage::kWaits) queue_.Drop(guest.address, client);
   client->Unlink();
   client->connection.Suspend(loop_);
   std::unique_ptr<Client> given = std::move(guest.client);

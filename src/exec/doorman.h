@@ -5,18 +5,17 @@
 //       -> HandshakeOwner::Admitted, with a connection that speaks TLS, or that is kBroken
 //
 //   kHello   the first record is not complete: the connection costs no more than its bytes
-//   kWaits   kHandshakesMax others are being done
+//   kWaits   kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
 //   kShakes  OpenSSL has the handshake
 //
 // Threads: Put from any; Start and Stop from the service's; the rest on the doorman's own.
 // Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
-// DoormanSettings; kHandshakesMax of them are done at a time. Errors: a handshake that fails
-// is counted, and told to the log once a minute.
+// DoormanSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
+// and told to the log once a minute.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +25,8 @@
 
 #include "base/mutex.h"
 #include "exec/client.h"
+#include "exec/handshake_queue.h"
+#include "exec/login_sources.h"
 #include "exec/stats.h"
 #include "net/buffer_budget.h"
 #include "net/connection.h"
@@ -74,6 +75,7 @@ class Doorman {
   struct Guest {
     std::unique_ptr<Client> client;
     Stage stage = Stage::kHello;
+    LoginSource address;  ///< Known from kWaits on.
   };
 
   void Main();
@@ -99,9 +101,8 @@ class Doorman {
   ClientQueue new_ GUARDED_BY(mutex_);
 
   std::unordered_map<Client*, Guest> guests_;
-  std::deque<Client*> waiting_;  ///< In kWaits, in the order in which they came.
+  HandshakeQueue queue_;  ///< Of those in kWaits and kShakes.
   net::IdleList<Client> deadlines_{0};
-  uint32_t shaking_ = 0;  ///< How many are in kShakes.
   int64_t logged_ms_ = -3'600'000;
   std::thread thread_;
 };

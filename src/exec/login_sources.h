@@ -29,6 +29,14 @@ struct LoginSource {
   /// The source's address alone.
   LoginSource Address() const { return {kind, number, 0}; }
   bool operator==(const LoginSource&) const = default;
+
+  struct Hash {
+    size_t operator()(const LoginSource& source) const {
+      constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+      return ((source.number + static_cast<uint64_t>(source.kind)) * kOdd ^ source.name) * kOdd >>
+             16;
+    }
+  };
 };
 
 class LoginSources {
@@ -53,25 +61,18 @@ class LoginSources {
     uint32_t failures = 0;
     int64_t failed_ms = 0;
   };
-  struct Hash {
-    size_t operator()(const LoginSource& source) const {
-      constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-      return ((source.number + static_cast<uint64_t>(source.kind)) * kOdd ^ source.name) * kOdd >>
-             16;
-    }
-  };
   struct Traffic {
     uint32_t waiting = 0;
     uint32_t under_way = 0;
   };
-  using Addresses = std::unordered_map<LoginSource, Traffic, Hash>;
+  using Addresses = std::unordered_map<LoginSource, Traffic, LoginSource::Hash>;
 
   bool BeginSource(const LoginSource& source, int64_t now_ms);
   bool MakeRoom();
   void ForgetIdle(Addresses::iterator address);
 
   std::list<Entry> entries_;  ///< In the order of the last failure; those without one are in front.
-  std::unordered_map<LoginSource, std::list<Entry>::iterator, Hash> places_;
+  std::unordered_map<LoginSource, std::list<Entry>::iterator, LoginSource::Hash> places_;
   Addresses addresses_;  ///< Those with logins that wait or are under way.
 };
 

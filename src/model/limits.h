@@ -32,8 +32,10 @@ struct Limits {
 
 /// Bytes of a line that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
-/// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
+/// TLS handshakes of one port that are done at a time, and those of one address among them; more
+/// wait. One costs about 40 KiB.
 inline constexpr uint32_t kHandshakesMax = 2048;
+inline constexpr uint32_t kHandshakesOfAddressMax = 512;
 /// Logins of one source that are under way at a time, the wait of a failed one included; of all
 /// sources of an address; logins of an address that wait; sources that are remembered, and for how
 /// long after the last failure.

@@ -1,7 +1,10 @@
-"""The server shuts down while logins wait to be checked, and while accounts in use are watched: it ends cleanly."""
+"""The server shuts down while logins wait to be checked, TLS handshakes are under way, and accounts in use send
+requests and are watched: it ends cleanly."""
 
 import contextlib
 import itertools
+import socket
+import ssl
 import threading
 
 import pymysql
@@ -9,6 +12,7 @@ import pytest
 
 import hs
 import logins
+import tls
 from load import clients_kept, scaled
 from test_shutdown import bad_log_lines
 
@@ -17,9 +21,14 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.our
 QUEUED = 64
 
 
+@pytest.fixture(scope="module")
+def certificates():
+    return tls.Certificates.shared()
+
+
 @pytest.fixture
-def server(make_server):
-    server = make_server(options=logins.OPTIONS)
+def server(make_server, certificates):
+    server = make_server(options=[*logins.OPTIONS, *tls.TLS_ON, *certificates.options()])
     logins.prepare(server)
     return server
 
@@ -37,6 +46,25 @@ def keep_logging_in(server, ended):
             client.close()
 
 
+def keep_shaking_hands(server, certificates, ended):
+    """TLS handshakes: whole ones, and others that stop behind the ClientHello."""
+    context = certificates.context()
+    while not ended.is_set():
+        with contextlib.suppress(OSError), socket.create_connection(tls.address(server), timeout=5) as raw:
+            half = ssl.MemoryBIO()
+            with contextlib.suppress(ssl.SSLWantReadError):
+                context.wrap_bio(ssl.MemoryBIO(), half).do_handshake()
+            raw.sendall(half.read())
+            context.wrap_socket(socket.create_connection(tls.address(server), timeout=5)).close()
+
+
+def keep_finding(client, ended):
+    with contextlib.suppress(OSError, hs.Closed):
+        client.open_index(0, "g", "t", "", "v")
+        while not ended.is_set():
+            client.pipeline([hs.find_tokens(0, "=", [1])] * 16)
+
+
 def change_grants(server, ended):
     with contextlib.suppress(pymysql.MySQLError, OSError):
         sql = server.sql()
@@ -47,12 +75,14 @@ def change_grants(server, ended):
             sql.run(f"DROP USER other{number % 5}@localhost")
 
 
-def test_shutdowns_beside_logins(server):
+def test_shutdowns_beside_logins(server, certificates):
     for _ in range(scaled(4)):
         ended = threading.Event()
         in_use = [logins.log_in(server, "app", "right")[0] for _ in range(3)]
         threads = [threading.Thread(target=keep_logging_in, args=(server, ended)) for _ in range(3)]
         threads.append(threading.Thread(target=change_grants, args=(server, ended)))
+        threads.append(threading.Thread(target=keep_shaking_hands, args=(server, certificates, ended)))
+        threads += [threading.Thread(target=keep_finding, args=(client, ended)) for client in in_use]
         for thread in threads:
             thread.start()
         source = logins.fresh_source()

@@ -4,6 +4,7 @@ import contextlib
 import pathlib
 import re
 import resource
+import select
 import socket
 import ssl
 import subprocess
@@ -234,6 +235,31 @@ def test_silent_handshakes_cost_little_and_time_out(both, certificates):
                 assert one.recv(100) == b""
         assert sql.status("Handlersocket_connections_timed_out") - timed_out == count
         assert served.find(0, "=", [1]) == reply(0, 2, 1, "one")
+
+
+def test_stalled_handshakes_hold_up_their_own_address_alone(both, certificates):
+    """More clients of one address stop behind their ClientHello than handshakes are done at a time."""
+    hello = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        certificates.context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
+    hello = hello.read()
+    sql = both.sql()
+    timed_out = sql.status("Handlersocket_connections_timed_out")
+    answered, stalled = [], select.poll()
+
+    def no_more_are_answered():
+        answered.append(len(stalled.poll(0)))
+        return answered[-1] and len(answered) > 20 and len(set(answered[-20:])) == 1
+    with open_files(2200), contextlib.ExitStack() as stack:
+        for _ in range(2200):
+            one = stack.enter_context(socket.create_connection(address(both), timeout=60,
+                                                               source_address=("127.3.3.3", 0)))
+            one.sendall(hello)
+            stalled.register(one, select.POLLIN)
+        wait_until(no_more_are_answered, step_s=0.02)
+        client = both.connect(address(both), tls=certificates.context(), source="127.3.3.4")
+        assert opened(client).find(0, "=", [1]) == reply(0, 2, 1, "one")
+        assert sql.status("Handlersocket_connections_timed_out") == timed_out
 
 
 def test_slow_reader_holds_little(both, certificates):

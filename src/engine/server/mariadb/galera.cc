@@ -106,8 +106,8 @@ void Galera::Begin(bool writes) {
 
 bool Galera::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
 
-// Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a statement
-// removes the event that is still pending, and leaves those before it to the other nodes.
+// Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a
+// statement removes the event that is still pending, and leaves those before it to the other nodes.
 void Galera::MarkBegin(THD* thd) {
   if (!CollectsRowEvents(thd)) return;
   thd->binlog_set_stmt_begin();

@@ -1,0 +1,47 @@
+// Which of the TLS handshakes that wait begins next: the addresses of the clients take turns, and
+// none has more than its share under way, so that clients who stall hold up their own address
+// alone.
+//
+// Flow:    Put -> Take -> End; or Put -> Drop
+// Threads: one owner at a time (the doorman's thread). Limits: kHandshakesMax are under way in all,
+// kHandshakesOfAddressMax of an address. Errors: Put throws std::bad_alloc with nothing done.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "exec/client.h"
+#include "exec/login_sources.h"
+
+namespace rowsocket::exec {
+
+class HandshakeQueue {
+ public:
+  void Put(const LoginSource& address, Client* client);
+  /// The next client, which counts as under way until End. Null: none waits, or none may begin now.
+  Client* Take();
+  /// A client that waits is gone.
+  void Drop(const LoginSource& address, Client* client);
+  /// A client that was taken has ended its handshake, or is gone.
+  void End(const LoginSource& address);
+
+ private:
+  struct Line {
+    LoginSource address;
+    std::deque<Client*> waiting;
+    uint32_t under_way = 0;
+    Line* next = nullptr;  ///< In the list of lines that may begin one.
+    bool is_listed = false;
+  };
+
+  void List(Line& line);
+  void Forget(Line& line);
+
+  std::unordered_map<LoginSource, Line, LoginSource::Hash> lines_;
+  Line* first_ = nullptr;
+  Line* last_ = nullptr;
+  uint32_t under_way_ = 0;
+};
+
+}  // namespace rowsocket::exec

@@ -60,7 +60,7 @@ def test_what_is_installed_is_right_for_the_server(staged):
     assert f"[{PROGRAM}]" in load.read_text()
     assert run("packaging/rowsocket-doctor", "--root", staged) == (0, "Nothing was found to be wrong.\n")
     assert {path.name for path in (staged / "usr/share/rowsocket").iterdir()} == \
-        {"innodb_memcache.sql", "rowsocket_tokens.sql", "rowsocket-enable"}
+        {"innodb_memcache.sql", "rowsocket_store.sql", "rowsocket_tokens.sql", "rowsocket-enable"}
 
 
 @pytest.mark.ours

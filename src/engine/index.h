@@ -43,9 +43,13 @@ struct IndexNames {
   /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
   /// as it is.
   std::shared_ptr<const IndexPin> pin = nullptr;
-  /// To OpenIndex: all columns of the table but those of the index are meant, in their order, as
-  /// they are now. An index that is open lists them.
-  bool all_columns = false;
+  /// To OpenIndex: which columns are meant, as the table is now. An index that is open lists them.
+  enum class Lists : uint8_t {
+    kColumns,    ///< Those that are named.
+    kBesideKey,  ///< All columns of the table but those of the index, in their order.
+    kKey,        ///< Those of the index, in the order of the index.
+  };
+  Lists lists = Lists::kColumns;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

@@ -173,6 +173,10 @@ class Session {
   /// Tells what the index and its columns are right now. May be called wherever OpenIndex may.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
+  /// About how many rows the table has, by its statistics; `*rows` stays where there are none. May
+  /// be called wherever OpenIndex may.
+  virtual Outcome EstimateRows(Index& index, uint64_t* rows) = 0;
+
   /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.
   virtual void BeginTurn(bool writes) = 0;
 

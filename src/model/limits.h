@@ -163,6 +163,10 @@ inline constexpr int64_t kFlushRetryMs = 1000;
 /// by.
 inline constexpr size_t kMemcachedMarksMax = 65'536;
 inline constexpr size_t kMemcachedPrefixesMax = 1000;
+/// Rows that one SCAN or KEYS of RESP looks at, and positions of SCANs that a port remembers: each
+/// has a key of up to 3 KiB.
+inline constexpr uint64_t kRespScanRowsMax = 10'000;
+inline constexpr size_t kRespCursorsMax = 4096;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;
 

@@ -20,9 +20,13 @@ bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& 
                     });
 }
 
-std::vector<std::string> ColumnsBeside(const Resolved& resolved) {
+std::vector<std::string> ColumnsOf(const Resolved& resolved, IndexNames::Lists lists) {
   const std::vector<uint32_t>& key = resolved.index->columns;
   std::vector<std::string> columns;
+  if (lists == IndexNames::Lists::kKey) {
+    for (const uint32_t column : key) columns.push_back(resolved.table->definition.columns[column]);
+    return columns;
+  }
   for (uint32_t i = 0; i < resolved.table->definition.columns.size(); ++i) {
     if (std::find(key.begin(), key.end(), i) != key.end()) continue;
     columns.push_back(resolved.table->definition.columns[i]);
@@ -57,7 +61,8 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   if (!outcome.ok()) return outcome;
   HoldTables(true);
   IndexNames wanted = names;
-  if (std::exchange(wanted.all_columns, false)) wanted.columns = ColumnsBeside(resolved);
+  const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
+  if (lists != IndexNames::Lists::kColumns) wanted.columns = ColumnsOf(resolved, lists);
   *index = store_.indexes_.Get(wanted);
   return outcome;
 }
@@ -78,6 +83,13 @@ Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
   Resolved resolved;
   outcome = Outcome::Fail(store_.Resolve(index.names(), &resolved));
   if (outcome.ok()) *facts = FactsOf(resolved.table->definition, *resolved.index, resolved.columns);
+  return outcome;
+}
+
+Outcome Session::EstimateRows(engine::Index& index, uint64_t* rows) {
+  Resolved resolved;
+  const Outcome outcome = Outcome::Fail(store_.Resolve(index.names(), &resolved));
+  if (outcome.ok()) *rows = store_.Committed(*resolved.table)->size();
   return outcome;
 }
 

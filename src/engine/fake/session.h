@@ -40,6 +40,7 @@ class Session final : public engine::Session {
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<engine::Index>* index) override;
   Outcome MayOpen(const IndexNames& names, const model::Account& account) override;
   Outcome Inspect(engine::Index& index, IndexFacts* facts) override;
+  Outcome EstimateRows(engine::Index& index, uint64_t* rows) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(engine::Index& index, const model::Request& request,
                   model::RowSink& sink) override;

@@ -54,12 +54,17 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 }  // namespace
 
-ErrorCode ColumnsBeside(const TABLE& table, const std::string& index,
-                        std::vector<std::string>* columns) {
+ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
+                    std::vector<std::string>* columns) {
   uint number = 0;
   if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
   const KeyParts parts = UserKeyParts(table.key_info[number]);
   columns->clear();
+  if (lists == IndexNames::Lists::kKey) {
+    for (uint i = 0; i < parts.count; ++i)
+      columns->emplace_back(NameOf(*table.field[parts.first[i].fieldnr - 1]));
+    return ErrorCode::kNone;
+  }
   for (Field** field = table.field; *field != nullptr; ++field) {
     const bool is_part = std::any_of(parts.first, parts.first + parts.count, [&](const auto& part) {
       return part.fieldnr == NumberOf(**field) + 1u;

@@ -121,9 +121,9 @@ class ServerIndex {
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// The names of all columns that SQL may name but those of the index.
-model::ErrorCode ColumnsBeside(const TABLE& table, const std::string& index,
-                               std::vector<std::string>* columns);
+/// The names of the columns that `lists` means, which is not kColumns.
+model::ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
+                           std::vector<std::string>* columns);
 
 /// Whether the values are for all parts of a unique key, so that they name one row at most.
 bool NamesOneRow(const KEY& key, std::span<const model::Value> values);

@@ -1,5 +1,7 @@
 #include "engine/server/session.h"
 
+#include <utility>
+
 #include "engine/server/engine_error.h"
 #include "engine/server/facts.h"
 #include "engine/server/server_log.h"
@@ -105,7 +107,7 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Prepare();
   IndexNames wanted = lower_case_table_names == 0 ? names : Folded(names);
-  Outcome outcome = wanted.all_columns ? ListColumns(&wanted) : Outcome();
+  Outcome outcome = wanted.lists != IndexNames::Lists::kColumns ? ListColumns(&wanted) : Outcome();
   if (!outcome.ok()) {
     Finish(&outcome);
     return outcome;
@@ -124,8 +126,21 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
   OpenTable* open = nullptr;
   const Outcome outcome = tables_.Open(names->db, names->table, Access::kRead, &open);
   if (!outcome.ok()) return outcome;
-  names->all_columns = false;
-  return Outcome::Fail(ColumnsBeside(*open->table, names->index, &names->columns));
+  const auto lists = std::exchange(names->lists, IndexNames::Lists::kColumns);
+  return Outcome::Fail(ColumnsOf(*open->table, names->index, lists, &names->columns));
+}
+
+Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
+  Prepare();
+  OpenTable* open = nullptr;
+  Outcome outcome = StateOf(index).ResolveForRead(tables_, &open);
+  if (outcome.ok()) {
+    handler* const file = open->table->file;
+    if (file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK) == 0) *rows = file->stats.records;
+  } else {
+    Finish(&outcome);
+  }
+  return outcome;
 }
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {

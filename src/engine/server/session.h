@@ -28,6 +28,7 @@ class ServerSession final : public Session {
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
   Outcome MayOpen(const IndexNames& names, const model::Account& account) override;
   Outcome Inspect(Index& index, IndexFacts* facts) override;
+  Outcome EstimateRows(Index& index, uint64_t* rows) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
   Outcome MayExecute(Index& index, const model::Request& request) override;

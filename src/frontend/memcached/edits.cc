@@ -1,8 +1,8 @@
 #include "frontend/memcached/edits.h"
 
+#include "engine/statements.h"
 #include "frontend/memcached/editor.h"
 #include "frontend/memcached/reads.h"
-#include "frontend/memcached/statements.h"
 #include "frontend/memcached/time.h"
 #include "protocol/memcached/encoder.h"
 

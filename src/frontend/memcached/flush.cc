@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/statements.h"
 #include "frontend/memcached/keys.h"
-#include "frontend/memcached/statements.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {

@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/rows.h"
+#include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
+#include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
 
@@ -27,7 +29,7 @@ std::string ShapeOf(const engine::IndexNames& names) {
     shape.append(std::to_string(text.size())).append(1, ':').append(text);
   };
   for (const std::string& text : {names.db, names.table, names.index}) add(text);
-  shape.append(names.all_columns ? "*" : ";");
+  shape.append(1, ";*k"[static_cast<size_t>(names.lists)]);
   for (const std::string& column : names.columns) add(column);
   shape.append(1, ';');
   for (const std::string& column : names.filter_columns) add(column);
@@ -40,14 +42,21 @@ RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail)
 
 bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                      std::vector<RespCall>* calls, std::string* error) const {
+  if (IsOfManyKeys(command.verb)) {
+    RespCall& call = calls->emplace_back();
+    call.verb = command.verb;
+    call.arguments = arguments;
+    *error = TakeScan(settings_.schema, database_, *settings_.cursors, arena, &call);
+    return error->empty();
+  }
   const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
     return false;
   }
-  const size_t step = command.verb == Verb::kMSet ? 2 : 1;
+  const size_t step = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
-    *error = "ERR wrong number of arguments for 'mset' command";
+    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
     return false;
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
@@ -59,6 +68,8 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     RespCall call;
     call.verb = command.verb;
     call.arguments = arguments;
+    call.database = database_;
+    if (command.verb == Verb::kWatch) call.image = &arena.Allocate<RespImage>(1)[0];
     call.at = 1 + i * step;
     call.is_first = i == 0;
     call.is_last = i + 1 == keys;
@@ -85,7 +96,8 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
 
 void Resp::PutInStore(RespCall& call, base::Arena& arena) {
   call.in_store = true;
-  call.key = StoreKey(call.arguments[call.at], arena);
+  call.key =
+      IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
 }
 
 bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
@@ -97,8 +109,8 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     NameColumns(call, &names);
     const std::string shape = ShapeOf(names);
     const auto known = shapes_.find(shape);
-    const bool may_change =
-        names.all_columns || (known != shapes_.end() && known->second.index == nullptr);
+    const bool may_change = names.lists != engine::IndexNames::Lists::kColumns ||
+                            (known != shapes_.end() && known->second.index == nullptr);
     const bool is_old = known != shapes_.end() && may_change && may_drop_ &&
                         base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
     if (known != shapes_.end() && !is_old) {
@@ -174,15 +186,20 @@ void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands,
   if (!is_exec && calls.size() == 1) {
     item->index = calls[0].index;
     item->request = calls[0].request;
+    item->stands_alone = calls[0].verb == Verb::kFlush;
     return;
   }
+  MarkAbsent(work.calls);
   Unit& unit = arena.Allocate<Unit>(1)[0];
   unit.requests = arena.Allocate<exec::UnitRequest>(asks);
   uint32_t at = 0;
   for (RespCall& call : work.calls) {
     call.unit_request = at;
     if (!call.fixed.empty()) continue;
-    unit.requests[at] = {call.index, call.request, call.verb == Verb::kRequire};
+    unit.requests[at] = {call.index, call.request,
+                         call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
+                             call.must_be_absent ||
+                             (call.verb == Verb::kMSetNx && call.stored->only_if_absent)};
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {
       unit.writes = call.request.is_write();

@@ -27,6 +27,9 @@ enum class RespVerb : uint8_t {
   kRole,
   kConfig,
   kCluster,
+  kAcl,
+  kLatency,
+  kSlowlog,
   kPublish,
   kMulti,
   kExec,
@@ -48,13 +51,21 @@ enum class RespVerb : uint8_t {
   kHSetNx,
   kHDel,
   kHIncrBy,
+  kHIncrByFloat,
   kDel,
   kExists,
   kType,
   kTtl,
   kExpireTime,
   kPersist,
+  kWatch,
+  kWatched,  ///< Of EXEC: that the key is as WATCH has seen it.
   kRequire,
+  // Of many keys:
+  kScan,
+  kKeys,
+  kDbSize,
+  kFlush,
   // Of a string in the store; kDel, kExists, kType, kTtl, kExpireTime, kPersist and kExpire are for
   // both.
   kExpire,
@@ -70,15 +81,20 @@ enum class RespVerb : uint8_t {
   kGetRange,
   kSetRange,
   kIncrBy,
+  kIncrByFloat,
   kMGet,
   kMSet,
+  kMSetNx,
 };
 
 /// Whether the command asks the engine.
 constexpr bool IsOfRow(RespVerb verb) { return verb >= RespVerb::kHGet; }
 constexpr bool IsOfString(RespVerb verb) { return verb >= RespVerb::kGet; }
+constexpr bool IsOfManyKeys(RespVerb verb) {
+  return verb >= RespVerb::kScan && verb <= RespVerb::kFlush;
+}
 constexpr bool IsOfAnyKey(RespVerb verb) {
-  return verb == RespVerb::kExpire || (verb >= RespVerb::kDel && verb <= RespVerb::kPersist);
+  return verb == RespVerb::kExpire || (verb >= RespVerb::kDel && verb <= RespVerb::kWatched);
 }
 
 struct RespCommand {

@@ -35,14 +35,15 @@ std::string_view Keep(std::string_view text, base::Arena& arena) {
 
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
-  return IsOfRow(verb) || verb == Verb::kPing || verb == Verb::kEcho || verb == Verb::kPublish;
+  return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
+         verb == Verb::kEcho || verb == Verb::kPublish;
 }
 
 /// Whether the command changes what the connection's later commands mean.
 bool ChangesConnection(Verb verb) {
-  return verb == Verb::kReset || verb == Verb::kHello || verb == Verb::kAuth ||
-         verb == Verb::kClient || verb == Verb::kMulti || verb == Verb::kDiscard ||
-         verb == Verb::kQuit;
+  return verb == Verb::kReset || verb == Verb::kSelect || verb == Verb::kHello ||
+         verb == Verb::kAuth || verb == Verb::kClient || verb == Verb::kMulti ||
+         verb == Verb::kDiscard || verb == Verb::kQuit;
 }
 
 RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
@@ -70,10 +71,24 @@ void Resp::Rewind() {
   in_multi_ = true;
 }
 
-void Resp::Finished(const Item& item, const model::Error&) {
-  if (item.kind != Item::Kind::kRequest || !WorkOf(item).is_exec) return;
-  has_exec_ = false;
+void Resp::Finished(const Item& item, const model::Error& answer) {
+  if (item.kind != Item::Kind::kRequest) return;
+  const RespWork& work = WorkOf(item);
+  if (work.is_exec) {
+    has_exec_ = false;
+    EndTransaction();
+  } else if (work.calls[0].verb == Verb::kWatch && answer.ok()) {
+    for (const RespCall& call : work.calls) {
+      watched_.push_back({call.database, std::string(call.arguments[call.at]), *call.image});
+    }
+  }
+}
+
+void Resp::EndTransaction() {
+  in_multi_ = multi_failed_ = false;
+  multi_bytes_ = 0;
   queued_.clear();
+  watched_.clear();
 }
 
 exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
@@ -183,6 +198,9 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
     multi_failed_ = true;
     AnswerError(text, arena, item);
   };
+  if (command.verb == Verb::kWatch) {
+    return AnswerError("ERR WATCH inside MULTI is not allowed", arena, item);
+  }
   if (command.verb == Verb::kRefused) return refuse(command.refusal);
   if (!MayBeQueued(command.verb)) {
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
@@ -214,7 +232,24 @@ bool Resp::EndMulti(base::Arena& arena, Item* item) {
   in_multi_ = multi_failed_ = false;
   multi_bytes_ = 0;
   has_exec_ = item->kind == Item::Kind::kRequest;
-  if (!has_exec_) queued_.clear();
+  if (!has_exec_) EndTransaction();
+  return true;
+}
+
+bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
+  constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
+  for (const Watched& watched : watched_) {
+    const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
+    arguments[0] = kCompare.name;
+    arguments[1] = Keep(watched.key, arena);
+    if (!MakeCalls(kCompare, arguments, arena, calls, error)) return false;
+    RespCall& call = calls->back();
+    call.number = 0;
+    call.image = &arena.Allocate<RespImage>(1)[0];
+    *call.image = watched.image;
+    call.database = watched.database;
+    if (call.in_store) PutInStore(call, arena);
+  }
   return true;
 }
 
@@ -223,7 +258,9 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
   std::vector<RespCall> calls;
   std::string error;
   uint32_t number = 0;
+  const bool has_watched = AddWatched(arena, &calls, &error);
   for (const Queued& queued : commands) {
+    if (!has_watched) break;
     const size_t first = calls.size();
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
@@ -319,13 +356,16 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
   if (error.ok()) {
     if (blamed != nullptr && !blamed->refusal.empty())
       return resp::AppendError("GUARD " + std::string(blamed->refusal), &out);
+    if (blamed != nullptr && blamed->verb == Verb::kMSetNx) return resp::AppendInteger(0, &out);
     return resp::AppendNilArray(work.version, &out);
   }
   const std::string text = RespErrorText(error, work);
   if (!work.is_exec) return resp::AppendError(text, &out);
   resp::AppendError(
       "EXECABORT undone: " +
-          (blamed == nullptr ? std::string() : "command " + std::to_string(blamed->number) + ": ") +
+          (blamed == nullptr     ? std::string()
+           : blamed->number == 0 ? std::string("WATCH: ")
+                                 : "command " + std::to_string(blamed->number) + ": ") +
           text,
       &out);
 }

@@ -19,6 +19,8 @@
 #include "exec/frontend.h"
 #include "exec/stats.h"
 #include "exec/unit.h"
+#include "frontend/resp/cursors.h"
+#include "frontend/resp/watch.h"
 #include "frontend/resp/work.h"
 #include "model/health.h"
 #include "model/limits.h"
@@ -35,6 +37,7 @@ struct RespSettings {
   std::string version;  ///< The library's.
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
+  RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
   model::Limits limits;
 };
 
@@ -67,6 +70,12 @@ class Resp final : public exec::Frontend {
     std::vector<std::string> arguments;
   };
 
+  struct Watched {
+    std::string_view database;
+    std::string key;
+    RespImage image;
+  };
+
   resp::RequestLimits request_limits() const;
   Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
             base::Arena& arena, exec::Item* item);
@@ -75,6 +84,8 @@ class Resp final : public exec::Frontend {
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
   bool EndMulti(base::Arena& arena, exec::Item* item);
+  bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
+  void EndTransaction();
   bool PrepareCommands(std::span<const Queued> commands, base::Arena& arena, exec::Item* item);
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -99,9 +110,12 @@ class Resp final : public exec::Frontend {
   void AppendClient(Arguments arguments, base::Buffer& out);
   void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
+  void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
   std::string Info() const;
 
+  static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
+                                                    "8", "9", "10", "11", "12", "13", "14", "15"};
   static constexpr size_t kShapesMax = 256;
   struct Shape {
     std::shared_ptr<engine::Index> index;  ///< Null: there was no such table.
@@ -111,6 +125,7 @@ class Resp final : public exec::Frontend {
   const RespSettings& settings_;
   const uint64_t id_;
   resp::Version version_ = resp::Version::k2;
+  std::string_view database_ = kDatabases[0];
   bool is_in_;
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;
@@ -120,8 +135,9 @@ class Resp final : public exec::Frontend {
   bool multi_failed_ = false;
   size_t multi_bytes_ = 0;
   std::vector<Queued> queued_;
+  std::vector<Watched> watched_;
   /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its
-  /// commands stay in queued_, because it may have to be parsed again.
+  /// commands stay in queued_, and its keys in watched_, because it may have to be parsed again.
   bool has_exec_ = false;
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   std::unordered_map<std::string, Shape> shapes_;

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "engine/fake/session.h"
+#include "frontend/resp/cursors.h"
 #include "frontend/resp/key.h"
+#include "frontend/resp/numbers.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -20,8 +22,9 @@ class RespTest : public ::testing::Test {
   RespTest() {
     store_.CreateTable({"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}},
                        {{"1", "10", std::nullopt}, {"2", "20", "b"}});
-    store_.CreateTable({"rowsocket.store", {"k", "v", "expires"}, {{"PRIMARY", {0}}}});
+    store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
     settings_.schema = "shop";
+    settings_.cursors = &cursors_;
     frontend_.emplace(settings_);
   }
 
@@ -64,6 +67,7 @@ class RespTest : public ::testing::Test {
 
   engine::fake::Store store_;
   engine::fake::Session session_{store_, engine::LockWait::kNever};
+  RespCursors cursors_;
   RespSettings settings_;
   base::Arena arena_;
   Parsed parsed_ = Parsed::kNeedMore;
@@ -91,6 +95,87 @@ TEST_F(RespTest, StringsAreInTheStore) {
             Ask("GET t:1"));
   EXPECT_EQ(":1\r\n", Ask("INCR n"));
   EXPECT_EQ("*3\r\n$1\r\na\r\n$-1\r\n$1\r\n1\r\n", Ask("MGET page:1 none n"));
+}
+
+TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {
+  Ask("SET a 1");
+  EXPECT_EQ("+OK\r\n", Ask("SELECT 3"));
+  EXPECT_EQ("$-1\r\n", Ask("GET a"));
+  Ask("SET a 3");
+  EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
+  EXPECT_EQ("-ERR DB index is out of range\r\n", Ask("SELECT 16"));
+  Ask("RESET");
+  EXPECT_EQ("$1\r\n1\r\n", Ask("GET a"));
+}
+
+TEST_F(RespTest, SeveralKeysAreSetWhereNoneIsThere) {
+  EXPECT_EQ(":1\r\n", Ask("MSETNX a 1 b 2 a 3"));
+  EXPECT_EQ("*2\r\n$1\r\n3\r\n$1\r\n2\r\n", Ask("MGET a b"));
+  EXPECT_EQ(":0\r\n", Ask("MSETNX c 1 b 9"));
+  EXPECT_EQ("*2\r\n$-1\r\n$1\r\n2\r\n", Ask("MGET c b"));
+}
+
+TEST_F(RespTest, FractionsAreAdded) {
+  EXPECT_EQ("$4\r\n10.5\r\n", Ask("INCRBYFLOAT f 10.5"));
+  EXPECT_EQ("$3\r\n4.1\r\n", Ask("INCRBYFLOAT f -6.4"));
+  EXPECT_EQ("-ERR value is not a valid float\r\n", Ask("INCRBYFLOAT f x"));
+  EXPECT_EQ("$4\r\n10.5\r\n", Ask("HINCRBYFLOAT t:1 v 0.5"));
+  EXPECT_EQ("-ERR hash value is not a float\r\n", Ask("HINCRBYFLOAT t:2 w 0.5"));
+}
+
+TEST_F(RespTest, KeysAreListedPageByPage) {
+  for (const char* key : {"a", "b", "c:1", "c:2", "d"}) Ask(std::string("SET ") + key + " x");
+  std::string listed;
+  std::string cursor = "0";
+  int pages = 0;
+  do {
+    const std::string reply = Ask("SCAN " + cursor + " COUNT 2");
+    const size_t begin = reply.find("\r\n", 4) + 2;
+    cursor = reply.substr(begin, reply.find("\r\n", begin) - begin);
+    listed += reply.substr(reply.find('*', begin));
+    ++pages;
+  } while (cursor != "0" && pages < 9);
+  EXPECT_EQ(3, pages);
+  EXPECT_EQ("*2\r\n$1\r\na\r\n$1\r\nb\r\n*2\r\n$3\r\nc:1\r\n$3\r\nc:2\r\n*1\r\n$1\r\nd\r\n",
+            listed);
+  EXPECT_EQ("*2\r\n$1\r\n0\r\n*2\r\n$3\r\nt:1\r\n$3\r\nt:2\r\n", Ask("SCAN 0 MATCH t:*"));
+  EXPECT_EQ("*2\r\n$1\r\n0\r\n*0\r\n", Ask("SCAN 0 TYPE hash"));
+  EXPECT_EQ("*2\r\n$3\r\nc:1\r\n$3\r\nc:2\r\n", Ask("KEYS c:*"));
+  EXPECT_EQ(":5\r\n", Ask("DBSIZE"));
+  for (const char* cursor_of_none : {"1", "x", "-1"}) {
+    EXPECT_EQ("-ERR invalid cursor\r\n", Ask(std::string("SCAN ") + cursor_of_none));
+  }
+  EXPECT_EQ("+OK\r\n", Ask("FLUSHDB"));
+  EXPECT_EQ(":0\r\n", Ask("DBSIZE"));
+  EXPECT_EQ("1,10,NULL;2,20,b;", store_.Dump("shop.t"));
+}
+
+TEST_F(RespTest, AWatchedKeyThatHasChangedEndsTheTransaction) {
+  for (const char* key : {"t:1", "t:9", "s"}) {
+    EXPECT_EQ("+OK\r\n", Ask(std::string("WATCH ") + key));
+    Ask("MULTI");
+    Ask("HINCRBY t:2 v 1");
+    EXPECT_EQ('*', Ask("EXEC").front()) << key;
+  }
+  for (const auto& [key, change] : {std::pair<std::string, std::string>{"t:1", "HSET t:1 w z"},
+                                    {"t:9", "HSET t:9 v 1"},
+                                    {"s", "SET s 1"}}) {
+    Ask("WATCH " + key + " t:2");
+    Ask(change);
+    Ask("MULTI");
+    Ask("HINCRBY t:2 v 1");
+    EXPECT_EQ("*-1\r\n", Ask("EXEC")) << key;
+    Ask("MULTI");
+    EXPECT_EQ("*0\r\n", Ask("EXEC")) << "the keys are watched no more";
+  }
+  EXPECT_EQ("$2\r\n23\r\n", Ask("HGET t:2 v"));
+  Ask("WATCH t:1");
+  Ask("HSET t:1 w y");
+  Ask("UNWATCH");
+  Ask("MULTI");
+  EXPECT_EQ("-ERR WATCH inside MULTI is not allowed\r\n", Ask("WATCH t:1"));
+  Ask("HGET t:1 w");
+  EXPECT_EQ("*1\r\n$1\r\ny\r\n", Ask("EXEC"));
 }
 
 TEST_F(RespTest, ATransactionIsDoneAsAWhole) {
@@ -134,6 +219,57 @@ TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {
     frontend_->Rewind();
   }
   EXPECT_EQ("+PONG\r\n", Ask("PING"));
+}
+
+TEST(RespCursorsTest, AScanThatGoesOnHasTwoPositions) {
+  RespCursors cursors;
+  uint64_t cursor = 0;
+  for (int i = 0; i < 100; ++i) {
+    RespCursors::Position position;
+    if (cursor != 0) {
+      ASSERT_TRUE(cursors.Find(cursor, &position));
+      ASSERT_EQ(std::to_string(i - 1), position.key[0]);
+    }
+    cursor = cursors.Keep({"s", {std::to_string(i)}}, cursor);
+    EXPECT_LE(cursors.size(), 2U);
+  }
+  RespCursors::Position position;
+  EXPECT_TRUE(cursors.Find(cursor, &position)) << "a reply may have been lost";
+  EXPECT_TRUE(cursors.Find(cursor, &position));
+  EXPECT_FALSE(cursors.Find(cursor + 1, &position));
+}
+
+TEST(RespCursorsTest, ThePositionUsedLongestAgoIsForgotten) {
+  RespCursors cursors;
+  const uint64_t first = cursors.Keep({"s", {"1"}}, 0);
+  const uint64_t second = cursors.Keep({"s", {"2"}}, 0);
+  RespCursors::Position position;
+  ASSERT_TRUE(cursors.Find(first, &position));
+  for (size_t i = 2; i <= model::kRespCursorsMax; ++i) cursors.Keep({"s", {"x"}}, 0);
+  EXPECT_EQ(model::kRespCursorsMax, cursors.size());
+  EXPECT_FALSE(cursors.Find(second, &position));
+  EXPECT_TRUE(cursors.Find(first, &position));
+}
+
+TEST(RespNumbersTest, DecimalsAreExact) {
+  const auto add = [](std::string_view a, std::string_view b) {
+    std::string sum;
+    return AddDecimals(a, b, &sum) ? sum : std::string("none");
+  };
+  EXPECT_EQ("10.75", add("10.50", "0.25"));
+  EXPECT_EQ("11", add("10.50", ".50"));
+  EXPECT_EQ("-0.01", add("0.99", "-1"));
+  EXPECT_EQ("0", add("0.00", "-0.0"));
+  EXPECT_EQ("12345678901234567890123456789012345.02",
+            add("12345678901234567890123456789012345.01", "0.01"));
+  for (const char* text : {"", "1e3", "1.2.3", "x", "-", "12345678901234567890123456789012345678"})
+    EXPECT_EQ("none", add(text, "1")) << text;
+  EXPECT_EQ(2U, DecimalsOf("1.25"));
+  long double number = 0;
+  for (const char* text : {"", "nan", "inf", " 1", "1x", "0x10", "1e99999"})
+    EXPECT_FALSE(ParseFloat(text, &number)) << text;
+  EXPECT_EQ("3", FormatFloat(3.0L));
+  EXPECT_EQ("0", FormatFloat(-0.0L));
 }
 
 TEST(RespKeyTest, TablesIndexesAndParts) {

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "frontend/resp/numbers.h"
+#include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
+#include "frontend/resp/watch.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -21,16 +25,12 @@ namespace {
 
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
-         verb == Verb::kHVals || verb == Verb::kHScan;
+         verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kWatch ||
+         verb == Verb::kWatched;
 }
 bool IsEdit(Verb verb) {
   return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
-         verb == Verb::kHDel || verb == Verb::kHIncrBy;
-}
-
-bool ParseInteger(std::string_view text, int64_t* number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+         verb == Verb::kHDel || verb == Verb::kHIncrBy || verb == Verb::kHIncrByFloat;
 }
 
 bool ParseOp(std::string_view text, model::CompareOp* op) {
@@ -86,17 +86,22 @@ class RowReply final : public model::RowSink {
 /// Decides about the row of a command that changes fields.
 class RowChange final : public model::RowEditor {
  public:
-  explicit RowChange(const RespCall& call) : call_(call) {}
+  /// `column`: of an increment with a fraction.
+  RowChange(const RespCall& call, const engine::ColumnFacts& column)
+      : call_(call), column_(column) {}
 
   /// Of the last decision: what the command answers, and what is wrong.
   int64_t answer() const { return answer_; }
   std::string_view wrong() const { return wrong_; }
+  const std::string& made() const { return made_; }
+  bool saw_row() const { return saw_row_; }
 
   Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
     changes_.clear();
     answer_ = 0;
     wrong_ = {};
-    Make(row);
+    saw_row_ = !row.empty();
+    if (!(call_.must_be_absent && saw_row_)) Make(row);
     *changes = changes_;
     return changes_.empty() ? Decision::kKeep : Decision::kStore;
   }
@@ -108,6 +113,8 @@ class RowChange final : public model::RowEditor {
     switch (call_.verb) {
       case Verb::kHIncrBy:
         return Increment(row);
+      case Verb::kHIncrByFloat:
+        return IncrementFloat(row);
       case Verb::kHDel:
         for (uint32_t i = 0; exists && i < columns; ++i) {
           if (row[i].is_null()) continue;
@@ -156,7 +163,39 @@ class RowChange final : public model::RowEditor {
     changes_.push_back({0, Value(std::string_view(text_, static_cast<size_t>(end - text_)))});
   }
 
+  // What the column could not keep is refused, so that the reply is what the row has.
+  void IncrementFloat(std::span<const Value> row) {
+    if (row.empty()) {
+      wrong_ = "NOROW there is no such row: HINCRBYFLOAT does not insert one, HSET does";
+      return;
+    }
+    using Kind = engine::ColumnFacts::Kind;
+    const std::string_view now = row[0].is_null() ? "0" : row[0].text();
+    const bool is_exact = column_.kind == Kind::kInteger || column_.kind == Kind::kDecimal;
+    long double number = 0, by = 0;
+    if (!ParseFloat(now, &number)) {
+      wrong_ = "ERR hash value is not a float";
+      return;
+    }
+    ParseFloat(call_.arguments[3], &by);
+    if (!std::isfinite(number + by)) {
+      wrong_ = "ERR increment would produce NaN or Infinity";
+      return;
+    }
+    if (!is_exact) {
+      made_ = FormatFloat(number + by);
+    } else if (!AddDecimals(now, call_.arguments[3], &made_) ||
+               DecimalsOf(made_) > column_.decimals) {
+      wrong_ = "CONSTRAINT the column has not as many digits as the sum";
+      return;
+    }
+    changes_.push_back({0, Value(std::string_view(made_))});
+  }
+
   const RespCall& call_;
+  const engine::ColumnFacts& column_;
+  std::string made_;
+  bool saw_row_ = false;
   std::vector<CellChange> changes_;
   char text_[24];
   int64_t answer_ = 0;
@@ -197,7 +236,7 @@ void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
   out.Append(cells);
 }
 
-std::string_view TakeScan(RespCall& call) {
+std::string_view TakeFieldScan(RespCall& call) {
   int64_t number = 0;
   if (!ParseInteger(call.arguments[2], &number) || number < 0) return "ERR invalid cursor";
   call.pattern = "*";
@@ -288,18 +327,27 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
 
 Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
-  RowChange change(call);
+  engine::IndexFacts facts;
+  if (call.verb == Verb::kHIncrByFloat) {
+    const Outcome outcome = session.Inspect(*call.index, &facts);
+    if (!outcome.ok()) return outcome;
+  }
+  facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
+  RowChange change(call, facts.columns[0]);
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
+  if (call.must_be_absent) outcome.rows = change.saw_row() ? 0 : 1;
   if (!change.wrong().empty()) {
     work.wrong = change.wrong();
     return Outcome::Fail(ErrorCode::kNumber);
   }
   if (call.verb == Verb::kHMSet)
     resp::AppendSimple("OK", &out);
+  else if (call.verb == Verb::kHIncrByFloat)
+    resp::AppendBulk(change.made(), &out);
   else
     resp::AppendInteger(change.answer(), &out);
   return outcome;
@@ -309,12 +357,13 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
+  if (call.scan != nullptr) return NameScanned(call, names);
   if (call.in_store) return NameStore(names);
   names->db = call.key.db;
   names->table = call.key.table;
   names->index = call.key.index;
   if (ReadsAll(call.verb)) {
-    names->all_columns = true;
+    names->lists = engine::IndexNames::Lists::kBesideKey;
   } else if (call.verb == Verb::kRequire) {
     names->filter_columns.emplace_back(arguments[2]);
   } else if (call.verb == Verb::kHSet || call.verb == Verb::kHMSet) {
@@ -328,7 +377,7 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
     std::sort(names->columns.begin(), names->columns.end());
     names->columns.erase(std::unique(names->columns.begin(), names->columns.end()),
                          names->columns.end());
-  } else if (call.verb >= Verb::kHGet && call.verb <= Verb::kHIncrBy) {
+  } else if (call.verb >= Verb::kHGet && call.verb <= Verb::kHIncrByFloat) {
     names->columns.emplace_back(arguments[2]);
   }
 }
@@ -336,6 +385,7 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {
   model::Request& request = call.request;
   request.account = account;
+  if (call.scan != nullptr) return PrepareScan(call, arena);
   if (call.in_store) return PrepareStored(call, arena);
   if (call.verb == Verb::kExpire) {
     return "NOTSERVED rows have no expiry: delete them, or keep a column with a time";
@@ -344,6 +394,10 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   int64_t number = 0;
   if (call.verb == Verb::kHIncrBy && !ParseInteger(call.arguments[3], &number)) {
     return "ERR value is not an integer or out of range";
+  }
+  long double fraction = 0;
+  if (call.verb == Verb::kHIncrByFloat && !ParseFloat(call.arguments[3], &fraction)) {
+    return "ERR value is not a valid float";
   }
   if (IsEdit(call.verb)) {
     request.verb = model::Request::Verb::kEdit;
@@ -357,7 +411,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   }
   request.find.key = call.key.parts;
   request.find.key_parts_given = parts;
-  if (call.verb == Verb::kHScan) return TakeScan(call);
+  if (call.verb == Verb::kHScan) return TakeFieldScan(call);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
   if (call.verb == Verb::kRequire) {
     const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);
@@ -372,6 +426,11 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
+  if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
+  if (call.image != nullptr) {
+    const bool may_be_there = call.in_store || !HasOtherNumber(call, session);
+    return ExecuteWatch(call, may_be_there, session, out);
+  }
   if (call.in_store) return ExecuteStored(work, call, session, out);
   if (HasOtherNumber(call, session)) {
     if (IsEdit(call.verb)) {
@@ -386,71 +445,14 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   if (cells.capacity() > model::kKeptValueBytesMax) cells.Release();
   cells.Truncate(0);
   RowReply row(call, work.version, reply_bytes_max, cells);
-  const Outcome outcome = session.Execute(*call.index, call.request, row);
+  Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);
   else
     AppendFound(work, call, row, cells.view(), out);
+  if (call.must_be_absent) outcome.rows = outcome.rows == 0 ? 1 : 0;
   return outcome;
-}
-
-std::string RespErrorText(const model::Error& error, const RespWork& work) {
-  if (!work.wrong.empty()) return std::string(work.wrong);
-  switch (error.code) {
-    case ErrorCode::kUnauth:
-      return "NOAUTH Authentication required.";
-    case ErrorCode::kDenied:
-      return "NOPERM the account lacks a privilege on the table: GRANT it";
-    case ErrorCode::kNeedtls:
-      return "NEEDTLS this port wants TLS (resp_ssl=REQUIRED)";
-    case ErrorCode::kAccountRate:
-      return "RATE the account has made more requests than resp_account_requests_per_second";
-    case ErrorCode::kLockTables:
-    case ErrorCode::kReadonly:
-      return "READONLY the server takes no writes now: read_only, or the table is locked";
-    case ErrorCode::kLockWait:
-      return "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout";
-    case ErrorCode::kDeadlock:
-      return "TRYAGAIN not done: a deadlock whenever it was tried";
-    case ErrorCode::kOpenTable:
-    case ErrorCode::kView:
-    case ErrorCode::kSequence:
-    case ErrorCode::kSystemTable:
-    case ErrorCode::kTableEngine:
-      return "NOTABLE no table of this name is served here: keys are schema.table:key";
-    case ErrorCode::kIdxnum:
-      return "NOTABLE the table has no such index, or no primary key";
-    case ErrorCode::kFld:
-      return "NOFIELD the table has no column of this name";
-    case ErrorCode::kKpnum:
-      return "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
-             "colon";
-    case ErrorCode::kResultsize:
-      return "TOOLARGE the reply is larger than resp_reply_max_bytes";
-    case ErrorCode::kTrigger:
-      return "CONSTRAINT the table has triggers, which are not run: write it by SQL";
-    case ErrorCode::kVersioned:
-      return "CONSTRAINT the table is system-versioned: write it by SQL";
-    case ErrorCode::kGroup:
-      return "CONSTRAINT the table's engine cannot take a write back";
-    case ErrorCode::kEngine:
-      break;
-    default:
-      return "CONSTRAINT " + std::string(model::Name(error.code));
-  }
-  switch (error.number) {
-    case 121:
-      return "CONSTRAINT a row with this unique key is there already (121)";
-    case 151:
-      return "CONSTRAINT the row that a foreign key refers to is not there (151)";
-    case 152:
-      return "CONSTRAINT a foreign key of another row refers to this row (152)";
-    case 1048:
-      return "CONSTRAINT the column cannot be NULL (1048)";
-    default:
-      return "CONSTRAINT the server refuses it with error " + std::to_string(error.number);
-  }
 }
 
 }  // namespace rowsocket::frontend

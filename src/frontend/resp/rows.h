@@ -12,7 +12,7 @@
 
 namespace rowsocket::frontend {
 
-/// The columns that a command opens: `names->columns`, or all_columns.
+/// The columns that a command opens: `names->columns`, or what `names->lists` says.
 void NameColumns(const RespCall& call, engine::IndexNames* names);
 /// Makes the request of a call whose index is open. Empty, or the text of an error.
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena);

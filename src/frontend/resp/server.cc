@@ -18,7 +18,6 @@ namespace {
 
 /// The version of Redis whose commands and shapes are answered: clients compare it.
 constexpr std::string_view kRedisVersion = "7.2.0";
-constexpr int64_t kDatabases = 16;
 /// Whose password AUTH of one word is.
 constexpr std::string_view kDefaultUser = "default";
 
@@ -66,18 +65,19 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kReset:
       version_ = resp::Version::k2;
-      in_multi_ = multi_failed_ = false;
-      queued_.clear();
+      database_ = kDatabases[0];
+      EndTransaction();
       name_.clear();
       is_in_ = !settings_.accounts;
       if (settings_.accounts) SetAccount(settings_.account);
       resp::AppendSimple("RESET", &out);
       break;
     case Verb::kSelect:
-      // A row is the same in every database.
-      if (!IsNumberBelow(arguments[1], kDatabases)) {
+      // A row is the same in every database; a string belongs to one.
+      if (!IsNumberBelow(arguments[1], std::size(kDatabases))) {
         return AnswerError("ERR DB index is out of range", arena, item);
       }
+      database_ = kDatabases[std::stoul(std::string(arguments[1]))];
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kMulti:
@@ -90,11 +90,11 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kDiscard:
       if (!in_multi_) return AnswerError("ERR DISCARD without MULTI", arena, item);
-      in_multi_ = multi_failed_ = false;
-      queued_.clear();
+      EndTransaction();
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kUnwatch:
+      watched_.clear();
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kPublish:
@@ -123,6 +123,16 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kCluster:
       return AnswerError("ERR This instance has cluster support disabled", arena, item);
+    case Verb::kAcl:
+      if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
+        return AnswerError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", arena, item);
+      }
+      resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
+      break;
+    case Verb::kLatency:
+    case Verb::kSlowlog:
+      AppendTimes(command, arguments, out);
+      break;
     case Verb::kClient:
       AppendClient(arguments, out);
       break;
@@ -274,7 +284,8 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out) {
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "info") && count == 2) {
     resp::AppendVerbatim("id=" + std::to_string(id_) + " name=" + name_ +
-                             " db=0 lib-name=" + library_ + " lib-ver=" + library_version_ +
+                             " db=" + std::string(database_) + " lib-name=" + library_ +
+                             " lib-ver=" + library_version_ +
                              " resp=" + std::to_string(static_cast<int>(version_)) + "\n",
                          version_, &out);
   } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
@@ -350,6 +361,24 @@ void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
     resp::AppendBulk(name, &out);
     resp::AppendBulk(value, &out);
   }
+}
+
+// Nothing is recorded, which is an answer that monitors go on with.
+void Resp::AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const {
+  const std::string_view what = arguments[1];
+  const bool is_slowlog = command.verb == Verb::kSlowlog;
+  if (is_slowlog && IsWord(what, "len"))
+    resp::AppendInteger(0, &out);
+  else if (IsWord(what, "reset"))
+    is_slowlog ? resp::AppendSimple("OK", &out) : resp::AppendInteger(0, &out);
+  else if (IsWord(what, is_slowlog ? "get" : "latest"))
+    resp::AppendArray(0, &out);
+  else if (!is_slowlog && IsWord(what, "histogram"))
+    resp::AppendMap(0, version_, &out);
+  else
+    resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
+                          (is_slowlog ? "SLOWLOG" : "LATENCY") + " HELP.",
+                      &out);
 }
 
 void Resp::AppendRole(base::Buffer& out) const {

@@ -1,9 +1,10 @@
 #include "frontend/resp/store.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <string>
+
+#include "frontend/resp/numbers.h"
+#include "frontend/resp/stored_row.h"
 
 namespace rowsocket::frontend {
 
@@ -16,24 +17,9 @@ using Verb = RespVerb;
 
 namespace {
 
-enum Column : uint32_t { kValue, kExpires };
-constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
 /// A few bytes cannot make a string larger than one command could.
 constexpr int64_t kStringBytesMax = 16 << 20;
 constexpr std::string_view kSyntax = "ERR syntax error";
-
-int64_t NowMs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-/// As Redis: a number that is written in another way (`007`, `-0`) is none.
-bool ParseInteger(std::string_view text, int64_t* number) {
-  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  if (digits.starts_with('0') && text != "0") return false;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
 
 std::string_view Keep(const std::string& text, base::Arena& arena) {
   char* const kept = arena.AllocateBytes(text.size());
@@ -45,16 +31,11 @@ std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return Keep("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command", arena);
 }
 
-bool IsExpired(const Value& expires) {
-  int64_t at_ms = 0;
-  return !expires.is_null() && ParseInteger(expires.text(), &at_ms) && at_ms <= NowMs();
-}
-
 /// Sets the moment of expiry from a number behind EX, PX, EXAT or PXAT.
 std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool is_seconds,
                             bool is_moment, base::Arena& arena) {
   int64_t value = 0;
-  if (!ParseInteger(number, &value)) return kNoInteger;
+  if (!ParsePlainInteger(number, &value)) return kNoInteger;
   const bool fits = (call.verb == Verb::kExpire || value > 0) &&
                     (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
@@ -129,166 +110,11 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
   return TakeExpiry(call, call.arguments[2], name.front() != 'p', name.ends_with("at"), arena);
 }
 
-class StoredRow final : public model::RowSink {
- public:
-  bool Cell(std::string_view text) override {
-    (at_++ == kValue ? value_ : expires_) = text;
-    has_expires_ = has_expires_ || at_ > kExpires;
-    return true;
-  }
-  bool NullCell() override {
-    ++at_;
-    return true;
-  }
-  bool is_there() const {
-    return at_ != 0 && !(has_expires_ && IsExpired(Value(std::string_view(expires_))));
-  }
-  const std::string& value() const { return value_; }
-  /// -1: never.
-  int64_t expires_ms() const {
-    int64_t at_ms = -1;
-    if (has_expires_) ParseInteger(expires_, &at_ms);
-    return at_ms;
-  }
-
- private:
-  uint32_t at_ = 0;
-  bool has_expires_ = false;
-  std::string value_, expires_;
-};
-
-/// Decides about the row of a command that changes a string, and answers the command.
-class StoredChange final : public model::RowEditor {
- public:
-  explicit StoredChange(const RespCall& call) : call_(call) {}
-
-  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
-    is_there_ = !row.empty() && !IsExpired(row[kExpires]);
-    old_ = is_there_ ? std::string(row[kValue].text()) : std::string();
-    number_ = 0;
-    done_ = false;
-    wrong_ = {};
-    count_ = 0;
-    const Decision decision = Make(row);
-    *changes = {changes_, count_};
-    return decision;
-  }
-
-  std::string_view wrong() const { return wrong_; }
-  bool done() const { return done_; }
-  bool is_there() const { return is_there_; }
-  const std::string& old() const { return old_; }
-  int64_t number() const { return number_; }
-
- private:
-  const RespStored& stored() const { return *call_.stored; }
-
-  Decision Make(std::span<const Value> row) {
-    switch (call_.verb) {
-      case Verb::kDel:
-      case Verb::kGetDel:
-        done_ = is_there_;
-        return row.empty() ? Decision::kKeep : Decision::kDelete;
-      case Verb::kExpire:
-        return Expire(row);
-      case Verb::kPersist:
-        done_ = is_there_ && !row[kExpires].is_null();
-        return done_ ? Change(std::nullopt, RespStored::Expires::kNever) : Decision::kKeep;
-      case Verb::kGetEx:
-        done_ = is_there_;
-        if (is_there_) wrong_ = stored().wrong_if_there;
-        if (!is_there_ || !wrong_.empty() || stored().expires == RespStored::Expires::kKeep) {
-          return Decision::kKeep;
-        }
-        return Change(std::nullopt, stored().expires);
-      case Verb::kIncrBy:
-        return Increment();
-      case Verb::kSetRange:
-        return SetRange();
-      case Verb::kAppend:
-        new_ = old_ + std::string(call_.arguments[2]);
-        number_ = static_cast<int64_t>(new_.size());
-        return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
-      default:
-        break;
-    }
-    const bool may =
-        !(stored().only_if_absent && is_there_) && !(stored().only_if_there && !is_there_);
-    done_ = may;
-    if (!may) return Decision::kKeep;
-    const bool keeps = stored().expires == RespStored::Expires::kKeep && is_there_;
-    return Change(stored().value, keeps ? RespStored::Expires::kKeep
-                                  : stored().expires == RespStored::Expires::kKeep
-                                      ? RespStored::Expires::kNever
-                                      : stored().expires);
-  }
-
-  Decision Change(std::optional<std::string_view> value, RespStored::Expires expires) {
-    if (value) changes_[count_++] = {kValue, Value(*value)};
-    if (expires == RespStored::Expires::kNever) changes_[count_++] = {kExpires, Value()};
-    if (expires == RespStored::Expires::kAt) {
-      const auto end = std::to_chars(text_, text_ + sizeof text_, stored().at_ms).ptr;
-      changes_[count_++] = {kExpires,
-                            Value(std::string_view(text_, static_cast<size_t>(end - text_)))};
-    }
-    return Decision::kStore;
-  }
-
-  // Nothing to set leaves the key as it is.
-  Decision SetRange() {
-    const std::string_view text = call_.arguments[3];
-    const auto from = static_cast<size_t>(stored().from);
-    number_ = static_cast<int64_t>(old_.size());
-    if (text.empty()) return Decision::kKeep;
-    new_ = old_;
-    if (new_.size() < from + text.size()) new_.resize(from + text.size());
-    new_.replace(from, text.size(), text);
-    number_ = static_cast<int64_t>(new_.size());
-    return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
-  }
-
-  Decision Increment() {
-    int64_t now = 0;
-    if (is_there_ && !ParseInteger(old_, &now)) {
-      wrong_ = kNoInteger;
-      return Decision::kKeep;
-    }
-    if (__builtin_add_overflow(now, stored().by, &number_)) {
-      wrong_ = "ERR increment or decrement would overflow";
-      return Decision::kKeep;
-    }
-    new_ = std::to_string(number_);
-    return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
-  }
-
-  Decision Expire(std::span<const Value> row) {
-    if (!is_there_) return Decision::kKeep;
-    const bool expires = !row[kExpires].is_null();
-    int64_t now_ms = INT64_MAX;  // Never is later than any time.
-    if (expires) ParseInteger(row[kExpires].text(), &now_ms);
-    done_ = !(stored().only_if_never && expires) && !(stored().only_if_expires && !expires) &&
-            !(stored().only_if_later && stored().at_ms <= now_ms) &&
-            !(stored().only_if_sooner && stored().at_ms >= now_ms);
-    if (!done_) return Decision::kKeep;
-    return stored().at_ms <= NowMs() ? Decision::kDelete
-                                     : Change(std::nullopt, RespStored::Expires::kAt);
-  }
-
-  const RespCall& call_;
-  CellChange changes_[2];
-  size_t count_ = 0;
-  char text_[24];
-  bool is_there_ = false;
-  bool done_ = false;
-  int64_t number_ = 0;
-  std::string old_, new_;
-  std::string_view wrong_;
-};
-
 bool IsRead(Verb verb) {
   return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
          verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
-         verb == Verb::kTtl || verb == Verb::kExpireTime;
+         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kWatch ||
+         verb == Verb::kWatched;
 }
 
 void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
@@ -360,12 +186,17 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
     case Verb::kAppend:
     case Verb::kSetRange:
       return resp::AppendInteger(change.number(), &out);
+    case Verb::kIncrByFloat:
+      return resp::AppendBulk(change.made(), &out);
     case Verb::kSetNx:
     case Verb::kExpire:
     case Verb::kPersist:
       return resp::AppendInteger(change.done(), &out);
     case Verb::kMSet:
       if (call.is_last) resp::AppendSimple("OK", &out);
+      return;
+    case Verb::kMSetNx:
+      if (call.is_last) resp::AppendInteger(change.done(), &out);
       return;
     default:
       break;
@@ -385,12 +216,13 @@ void NameStore(engine::IndexNames* names) {
   names->columns = {"v", "expires"};
 }
 
-RespKey StoreKey(std::string_view key, base::Arena& arena) {
+RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena) {
   RespKey stored;
   stored.db = "rowsocket";
   stored.table = "store";
-  stored.parts = arena.Allocate<Value>(1);
-  stored.parts[0] = Value(key);
+  stored.parts = arena.Allocate<Value>(2);
+  stored.parts[0] = Value(database);
+  stored.parts[1] = Value(key);
   return stored;
 }
 
@@ -401,10 +233,10 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   if (IsRead(call.verb)) {
     request.find.key = call.key.parts;
-    request.find.key_parts_given = 1;
+    request.find.key_parts_given = 2;
     const bool is_range = call.verb == Verb::kGetRange;
-    const bool is_wrong = is_range && (!ParseInteger(arguments[2], &stored.from) ||
-                                       !ParseInteger(arguments[3], &stored.to));
+    const bool is_wrong = is_range && (!ParsePlainInteger(arguments[2], &stored.from) ||
+                                       !ParsePlainInteger(arguments[3], &stored.to));
     return is_wrong ? kNoInteger : std::string_view();
   }
   request.verb = model::Request::Verb::kEdit;
@@ -433,8 +265,18 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
     case Verb::kMSet:
       stored.value = arguments[call.at + 1];
       return {};
+    case Verb::kMSetNx: {
+      // A key that stands twice is set twice.
+      size_t first = 1;
+      while (arguments[first] != arguments[call.at]) first += 2;
+      stored.only_if_absent = first == call.at;
+      stored.value = arguments[call.at + 1];
+      return {};
+    }
+    case Verb::kIncrByFloat:
+      return ParseFloat(arguments[2], &stored.by_float) ? std::string_view() : kNoFloat;
     case Verb::kSetRange:
-      if (!ParseInteger(arguments[2], &stored.from)) return kNoInteger;
+      if (!ParsePlainInteger(arguments[2], &stored.from)) return kNoInteger;
       if (stored.from < 0) return "ERR offset is out of range";
       if (stored.from > kStringBytesMax - static_cast<int64_t>(arguments[3].size())) {
         return "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
@@ -448,7 +290,7 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
     case Verb::kIncrBy: {
       const bool is_down = (arguments[0].front() | 0x20) == 'd';
       stored.by = 1;
-      if (arguments.size() == 3 && !ParseInteger(arguments[2], &stored.by)) return kNoInteger;
+      if (arguments.size() == 3 && !ParsePlainInteger(arguments[2], &stored.by)) return kNoInteger;
       if (is_down && __builtin_sub_overflow(int64_t{0}, stored.by, &stored.by)) {
         return "ERR decrement would overflow";
       }
@@ -471,8 +313,9 @@ Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& ses
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;
-  const Outcome outcome = session.Execute(*call.index, request, none);
+  Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
+  if (call.must_be_absent) outcome.rows = change.is_there() ? 0 : 1;
   if (!change.wrong().empty()) {
     work.wrong = change.wrong();
     return Outcome::Fail(ErrorCode::kNumber);

@@ -17,9 +17,9 @@
 
 namespace rowsocket::frontend {
 
-/// The names of the store, and the key of a call in it.
+/// The names of the store, and the key of a call in it. `database`: 0 to 15, in digits.
 void NameStore(engine::IndexNames* names);
-RespKey StoreKey(std::string_view key, base::Arena& arena);
+RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena);
 
 /// What the options of a command say. Empty, or the text of an error.
 std::string_view PrepareStored(RespCall& call, base::Arena& arena);

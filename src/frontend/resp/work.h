@@ -18,8 +18,9 @@ struct RespStored {
   enum class Expires : uint8_t { kKeep, kNever, kAt };
   std::string_view value;
   Expires expires = Expires::kKeep;
-  int64_t at_ms = 0;         ///< kAt: milliseconds since 1970.
-  int64_t by = 0;            ///< Of an increment.
+  int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
+  int64_t by = 0;     ///< Of an increment.
+  long double by_float = 0;
   int64_t from = 0, to = 0;  ///< Of a range.
   bool gets = false;
   std::string_view wrong_if_there;  ///< An error, where the key is there.
@@ -27,6 +28,9 @@ struct RespStored {
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
 };
+
+struct RespScan;
+struct RespImage;
 
 /// One request of a command: a command with several keys has one for each.
 struct RespCall {
@@ -39,6 +43,9 @@ struct RespCall {
   std::string_view pattern;      ///< HSCAN: of the fields.
   bool without_values = false;   ///< HSCAN.
   RespStored* stored = nullptr;  ///< in_store.
+  RespScan* scan = nullptr;      ///< Of a command on many keys.
+  RespImage* image = nullptr;    ///< WATCH: of the key.
+  std::string_view database;     ///< Of the store.
   engine::Index* index = nullptr;
   model::Request request;
   std::string_view fixed;  ///< The reply of a command that asks no engine.
@@ -46,6 +53,8 @@ struct RespCall {
   uint32_t unit_request = 0;
   bool is_first = true;  ///< Of the keys of its command.
   bool is_last = true;
+  /// Of a unit: stops it where its key has a row (watch.h).
+  bool must_be_absent = false;
   std::string_view refusal = {};  ///< ROW.REQUIRE: the error where it does not hold; empty: nil.
 };
 

@@ -41,6 +41,7 @@ class RespProtocol final : public Protocol {
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
 
   RespVariables variables_;
+  frontend::RespCursors cursors_;
   frontend::RespSettings shared_;
   std::unique_ptr<frontend::RespPurge> purge_;
 };

@@ -1,11 +1,15 @@
 """MULTI and EXEC over RESP: all commands are done, or none is."""
 
+import threading
+import time
+
 import pytest
+import redis
 
 import resp
 from private_servers import create, remove
 from resp import Client, Error
-from server import wait_until
+from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -119,3 +123,94 @@ def test_a_locked_row_is_waited_for(client, server):
     assert Client(server.resp_port).ask("HINCRBY", "product:8", "stock", 0) == 0
     locker.run("ROLLBACK")
     assert client.receive() == [4]
+
+
+def watched(client, key, meanwhile):
+    assert client.ask("WATCH", key) == "OK"
+    meanwhile()
+    return client.transaction(TAKE)
+
+
+def test_a_watched_row_that_sql_changes(client, server):
+    sql = server.sql("shop")
+    assert watched(client, "product:8", lambda: None) == [4]
+    assert watched(client, "product:8", lambda: sql.run("UPDATE product SET name = 'Mug' WHERE id = 8")) is None
+    assert watched(client, "product:9", lambda: None) == [3], "a row that is not there"
+    assert watched(client, "product:9", lambda: sql.run("INSERT INTO product (id) VALUES (9)")) is None
+    assert watched(client, "product:9", lambda: sql.run("DELETE FROM product WHERE id = 9")) is None
+    assert watched(client, "product@by_sku:C\\:8", lambda: sql.run("UPDATE product SET stock = 1 WHERE id = 8")) is None
+    assert watched(client, "product:007", lambda: None) == [2], "no row has such a key"
+    assert state(server) == (2, 0)
+    sql.run("UPDATE product SET name = 'Cup', stock = 0 WHERE id = 8")
+
+
+def test_a_watched_string(client, server):
+    run_packaged(server.sql(), "rowsocket_store.sql")
+    other = Client(server.resp_port)
+    other.ask("DEL", "s")
+    assert watched(client, "s", lambda: other.ask("SET", "t", 1)) == [4]
+    assert watched(client, "s", lambda: other.ask("SET", "s", 1)) is None
+    assert watched(client, "s", lambda: other.ask("EXPIRE", "s", 100)) is None
+    assert watched(client, "s", lambda: (other.ask("SELECT", 4), other.ask("SET", "s", 2))) == [3], "of another database"
+    assert client.ask("SET", "soon", 1, "PX", 150) == "OK"
+    assert watched(client, "soon", lambda: time.sleep(0.3)) is None, "it has expired meanwhile"
+    assert watched(client, "soon", lambda: None) == [2]
+
+
+def test_watch_ends_with_its_transaction(client, server):
+    sql = server.sql("shop")
+    for ends in (["UNWATCH"], ["MULTI", "DISCARD"], ["MULTI", "EXEC"]):
+        client.ask("WATCH", "product:8")
+        for command in ends:
+            client.ask(command)
+        sql.run("UPDATE product SET stock = stock + 1 WHERE id = 8")
+        assert client.transaction(["HGET", "product:8", "name"]) == [b"Cup"], ends
+    client.ask("MULTI")
+    assert client.ask("WATCH", "product:8") == Error("ERR WATCH inside MULTI is not allowed")
+    assert client.ask("EXEC") == [] and client.ask("WATCH") == Error("ERR wrong number of arguments for 'watch' command")
+
+
+def test_an_insert_between_check_and_write_is_seen(client, server):
+    """SQL inserts the row that was absent while EXEC is between the comparison and its own write."""
+    sql = server.sql("shop")
+    inserted = threading.Event()
+    both = []
+    for number in range(200):
+        assert client.ask("WATCH", f"orders:{number}") == "OK"
+        for command in (["MULTI"], *[["HGET", "product:7", "stock"]] * 50, ["HSET", f"orders:{number}", "product", 1]):
+            client.ask(*command)
+        inserted.clear()
+
+        def insert():
+            try:
+                sql.run(f"INSERT INTO orders VALUES ({number}, 2)")
+                inserted.set()
+            except Exception:  # pylint: disable=broad-except
+                pass  # EXEC was first
+
+        thread = threading.Thread(target=insert)
+        client.send("EXEC")
+        thread.start()
+        answer = client.receive()
+        thread.join()
+        if answer is not None and inserted.is_set():
+            both.append(number)
+    assert both == []
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_redis_pys_transaction_counts_each_call(server, client, protocol):  # pylint: disable=unused-argument
+    """transaction() reads under WATCH, writes in MULTI and repeats on nil: no increment is lost."""
+
+    def add():
+        with redis.Redis(port=server.resp_port, protocol=protocol) as py:
+            for _ in range(40):
+                py.transaction(lambda pipe: (now := int(pipe.hget("product:7", "stock")), pipe.multi(),
+                                             pipe.hset("product:7", "stock", now + 1)), "product:7")
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert state(server)[0] == 5 + 4 * 40

@@ -3,17 +3,17 @@
 
 #include "engine/session.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::engine {
 
 /// Adds the effects of a statement to those of the statements before it.
-inline void AddDone(const engine::Outcome& outcome, engine::Outcome* done) {
+inline void AddDone(const Outcome& outcome, Outcome* done) {
   done->rows += outcome.rows;
   done->permanent = done->permanent || outcome.permanent;
 }
 
 /// The outcome of a request that fails behind statements that are done. Their changes can only be
 /// taken back with the whole transaction, whose other requests then run again.
-inline engine::Outcome FailBehind(const engine::Outcome& done, engine::Outcome failed) {
+inline Outcome FailBehind(const Outcome& done, Outcome failed) {
   if (done.permanent)
     failed.permanent = true;
   else if (done.rows != 0)
@@ -21,4 +21,4 @@ inline engine::Outcome FailBehind(const engine::Outcome& done, engine::Outcome f
   return failed;
 }
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::engine

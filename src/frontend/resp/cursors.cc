@@ -1,0 +1,53 @@
+#include "frontend/resp/cursors.h"
+
+#include <chrono>
+#include <utility>
+
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+namespace {
+
+constexpr int kCursorsOfASecondBits = 20;
+
+uint64_t SecondsNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+}
+
+}  // namespace
+
+RespCursors::RespCursors() : next_(SecondsNow() << kCursorsOfASecondBits) {}
+
+uint64_t RespCursors::Keep(Position position, uint64_t before) {
+  const base::MutexLock lock(mutex_);
+  kept_.push_front({next_, before, std::move(position)});
+  places_[next_] = kept_.begin();
+  if (kept_.size() > model::kRespCursorsMax) Forget(kept_.back().cursor);
+  return next_++;
+}
+
+bool RespCursors::Find(uint64_t cursor, Position* position) {
+  const base::MutexLock lock(mutex_);
+  const auto place = places_.find(cursor);
+  if (place == places_.end()) return false;
+  kept_.splice(kept_.begin(), kept_, place->second);
+  Forget(std::exchange(kept_.front().before, 0));
+  *position = kept_.front().position;
+  return true;
+}
+
+size_t RespCursors::size() {
+  const base::MutexLock lock(mutex_);
+  return kept_.size();
+}
+
+void RespCursors::Forget(uint64_t cursor) {
+  const auto place = places_.find(cursor);
+  if (place == places_.end()) return;
+  kept_.erase(place->second);
+  places_.erase(place);
+}
+
+}  // namespace rowsocket::frontend

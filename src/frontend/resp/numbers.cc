@@ -1,0 +1,116 @@
+#include "frontend/resp/numbers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace rowsocket::frontend {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr size_t kFloatTextMax = 256;
+/// Of a decimal: 10^38 fits into 127 bits.
+constexpr size_t kDigitsMax = 37;
+
+struct Decimal {
+  Wide digits = 0;
+  size_t decimals = 0;
+};
+
+bool ParseDecimal(std::string_view text, Decimal* decimal) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  size_t count = 0;
+  bool behind_point = false;
+  for (const char byte : text) {
+    if (byte == '.' && !behind_point) {
+      behind_point = true;
+      continue;
+    }
+    if (byte < '0' || byte > '9' || ++count > kDigitsMax) return false;
+    decimal->digits = decimal->digits * 10 + (byte - '0');
+    decimal->decimals += behind_point;
+  }
+  if (is_negative) decimal->digits = -decimal->digits;
+  return count != 0;
+}
+
+/// False: it has too many digits.
+bool Scale(size_t decimals, Decimal* decimal) {
+  for (; decimal->decimals < decimals; ++decimal->decimals) {
+    if (__builtin_mul_overflow(decimal->digits, Wide{10}, &decimal->digits)) return false;
+  }
+  return true;
+}
+
+void DropZeros(std::string* text) {
+  if (text->find('.') == std::string::npos) return;
+  while (text->back() == '0') text->pop_back();
+  if (text->back() == '.') text->pop_back();
+  if (*text == "-0") *text = "0";
+}
+
+}  // namespace
+
+bool ParseInteger(std::string_view text, int64_t* number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+bool ParsePlainInteger(std::string_view text, int64_t* number) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.starts_with('0') && text != "0") return false;
+  return ParseInteger(text, number);
+}
+
+bool ParseFloat(std::string_view text, long double* number) {
+  const bool begins_well = !text.empty() && text.size() < kFloatTextMax &&
+                           text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+  if (!begins_well) return false;
+  const std::string copy(text);
+  char* end = nullptr;
+  *number = std::strtold(copy.c_str(), &end);
+  return end == copy.c_str() + copy.size() && std::isfinite(*number);
+}
+
+std::string FormatFloat(long double number) {
+  const int size = std::snprintf(nullptr, 0, "%.17Lf", number);
+  std::string text(static_cast<size_t>(size) + 1, '\0');
+  std::snprintf(text.data(), text.size(), "%.17Lf", number);
+  text.pop_back();
+  DropZeros(&text);
+  return text;
+}
+
+bool AddDecimals(std::string_view a, std::string_view b, std::string* sum) {
+  Decimal left, right;
+  if (!ParseDecimal(a, &left) || !ParseDecimal(b, &right)) return false;
+  const size_t decimals = std::max(left.decimals, right.decimals);
+  Wide digits = 0;
+  const bool fits = Scale(decimals, &left) && Scale(decimals, &right) &&
+                    !__builtin_add_overflow(left.digits, right.digits, &digits);
+  if (!fits) return false;
+  const bool is_negative = digits < 0;
+  std::string text;
+  for (size_t i = 0; digits != 0 || i <= decimals; ++i) {
+    if (i == decimals && decimals != 0) text.push_back('.');
+    const auto digit = static_cast<int>(digits % 10);
+    text.push_back(static_cast<char>('0' + (digit < 0 ? -digit : digit)));
+    digits /= 10;
+  }
+  if (is_negative) text.push_back('-');
+  *sum = {text.rbegin(), text.rend()};
+  DropZeros(sum);
+  return true;
+}
+
+size_t DecimalsOf(std::string_view decimal) {
+  const size_t point = decimal.find('.');
+  return point == std::string_view::npos ? 0 : decimal.size() - point - 1;
+}
+
+}  // namespace rowsocket::frontend

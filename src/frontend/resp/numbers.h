@@ -1,0 +1,25 @@
+// Numbers in commands and values, as Redis reads and writes them.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rowsocket::frontend {
+
+/// A signed integer of 64 bits, whole text.
+bool ParseInteger(std::string_view text, int64_t* number);
+/// The same as Redis takes it from a value: `007` and `-0` are none.
+bool ParsePlainInteger(std::string_view text, int64_t* number);
+/// A number with a fraction or an exponent; neither NaN nor infinity.
+bool ParseFloat(std::string_view text, long double* number);
+/// The shortest decimal with at most 17 digits behind the point, without an exponent.
+std::string FormatFloat(long double number);
+/// The exact sum of two decimals without exponents, of at most 38 digits; false: they are none.
+bool AddDecimals(std::string_view a, std::string_view b, std::string* sum);
+/// Digits behind the point of a decimal.
+size_t DecimalsOf(std::string_view decimal);
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,326 @@
+#include "frontend/resp/scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "engine/statements.h"
+#include "frontend/resp/store.h"
+#include "frontend/resp/stored_row.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::ErrorCode;
+using model::Value;
+using Verb = RespVerb;
+
+namespace {
+
+constexpr uint64_t kCountWithoutOption = 10;
+constexpr std::string_view kSyntax = "ERR syntax error";
+constexpr std::string_view kNoCursor = "ERR invalid cursor";
+/// Columns of the store that a scan reads.
+enum ScanColumn : uint32_t { kScannedDatabase, kScannedKey, kScannedExpires };
+
+bool ParseNumber(std::string_view text, uint64_t* number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+std::string_view Keep(const std::string& text, base::Arena& arena) {
+  char* const kept = arena.AllocateBytes(text.size());
+  text.copy(kept, text.size());
+  return {kept, text.size()};
+}
+
+std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
+  const auto& arguments = call.arguments;
+  if (!ParseNumber(arguments[1], &scan->cursor)) return kNoCursor;
+  for (size_t i = 2; i < arguments.size(); i += 2) {
+    if (i + 1 == arguments.size()) return kSyntax;
+    const std::string_view value = arguments[i + 1];
+    if (IsWord(arguments[i], "match")) {
+      scan->pattern = value;
+    } else if (IsWord(arguments[i], "type")) {
+      scan->type = value;
+    } else if (IsWord(arguments[i], "count")) {
+      if (!ParseNumber(value, &scan->rows)) return kNoInteger;
+      if (scan->rows == 0) return kSyntax;
+      scan->rows = std::min(scan->rows, model::kRespScanRowsMax);
+    } else {
+      return kSyntax;
+    }
+  }
+  return {};
+}
+
+/// The front of the pattern that stands for itself.
+std::string_view LiteralFront(std::string_view pattern) {
+  return pattern.substr(0, pattern.find_first_of("*?[\\"));
+}
+
+/// The least text that is greater than all that begin with the prefix; empty: there is none.
+std::string Behind(std::string_view prefix) {
+  std::string text(prefix);
+  while (!text.empty() && text.back() == '\xff') text.pop_back();
+  if (!text.empty()) text.back() = static_cast<char>(static_cast<unsigned char>(text.back()) + 1);
+  return text;
+}
+
+/// Takes the rows of a find: the values of their columns.
+class ScannedRows final : public model::RowSink {
+ public:
+  using Row = std::vector<std::optional<std::string>>;
+
+  explicit ScannedRows(size_t columns) : columns_(columns) {}
+  bool Cell(std::string_view text) override {
+    Add(std::string(text));
+    return true;
+  }
+  bool NullCell() override {
+    Add(std::nullopt);
+    return true;
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  void Add(std::optional<std::string> value) {
+    if (rows_.empty() || rows_.back().size() == columns_) rows_.emplace_back();
+    rows_.back().push_back(std::move(value));
+  }
+  const size_t columns_;
+  std::vector<Row> rows_;
+};
+
+/// The key that names the row, or nothing: it has none, or has expired.
+std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& row) {
+  if (call.in_store) {
+    if (row[kScannedExpires] && IsExpired(Value(std::string_view(*row[kScannedExpires]))))
+      return std::nullopt;
+    return row[kScannedKey];
+  }
+  std::string key(call.scan->prefix);
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (!row[i]) return std::nullopt;
+    if (i != 0) key.push_back(':');
+    for (const char byte : *row[i]) {
+      if (byte == ':' || byte == '\\') key.push_back('\\');
+      key.push_back(byte);
+    }
+  }
+  return key;
+}
+
+RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& row) {
+  RespCursors::Position position{std::string(call.scan->space), {}};
+  const size_t parts = call.in_store ? kScannedKey + 1 : row.size();
+  // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
+  for (size_t i = 0; i < parts; ++i) position.key.push_back(row[i].value_or(std::string()));
+  return position;
+}
+
+/// A number that is not exact cannot say where a scan goes on.
+bool HasFloat(const RespCall& call, engine::Session& session) {
+  engine::IndexFacts facts;
+  if (call.in_store || !session.Inspect(*call.index, &facts).ok()) return false;
+  return std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
+    return column.kind == engine::ColumnFacts::Kind::kFloat;
+  });
+}
+
+Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                 engine::Session& session, base::Buffer& out) {
+  const RespScan& scan = *call.scan;
+  if (scan.lists_nothing) {
+    resp::AppendArray(2, &out);
+    resp::AppendBulk("0", &out);
+    resp::AppendArray(0, &out);
+    return {};
+  }
+  if (HasFloat(call, session)) {
+    work.wrong = "NOTSERVED keys of FLOAT and DOUBLE are not listed: use SELECT in SQL";
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  ScannedRows found(call.index->columns());
+  const Outcome outcome = session.Execute(*call.index, call.request, found);
+  if (!outcome.ok()) return outcome;
+  const bool goes_on = found.rows().size() == call.request.find.limit;
+  if (goes_on && call.verb == Verb::kKeys) {
+    work.wrong = "TOOLARGE KEYS looks at 10000 keys at most: use SCAN";
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  std::vector<std::string> keys;
+  size_t bytes = 0;
+  for (const ScannedRows::Row& row : found.rows()) {
+    std::optional<std::string> key = KeyOf(call, row);
+    if (!key || !MatchesPattern(scan.pattern, *key)) continue;
+    bytes += key->size();
+    if (bytes > reply_bytes_max) return Outcome::Fail(ErrorCode::kResultsize);
+    keys.push_back(std::move(*key));
+  }
+  if (call.verb == Verb::kScan) {
+    const uint64_t next =
+        goes_on ? scan.cursors->Keep(PositionOf(call, found.rows().back()), scan.cursor) : 0;
+    resp::AppendArray(2, &out);
+    resp::AppendBulk(std::to_string(next), &out);
+  }
+  resp::AppendArray(keys.size(), &out);
+  for (const std::string& key : keys) resp::AppendBulk(key, &out);
+  return outcome;
+}
+
+// Rows are counted one by one as far as that takes no time; where there are more, the statistics of
+// the table say about how many they are.
+Outcome CountKeys(const RespCall& call, engine::Session& session, base::Buffer& out) {
+  ScannedRows found(call.index->columns());
+  Outcome outcome = session.Execute(*call.index, call.request, found);
+  if (!outcome.ok()) return outcome;
+  auto count = static_cast<uint64_t>(
+      std::count_if(found.rows().begin(), found.rows().end(),
+                    [&](const ScannedRows::Row& row) { return KeyOf(call, row).has_value(); }));
+  if (found.rows().size() == call.request.find.limit) {
+    uint64_t estimate = 0;
+    outcome = session.EstimateRows(*call.index, &estimate);
+    if (!outcome.ok()) return outcome;
+    count = std::max(count, estimate);
+  }
+  resp::AppendInteger(static_cast<int64_t>(count), &out);
+  return outcome;
+}
+
+// Chunk by chunk, each behind the last key of the chunk before: an engine remembers all rows that
+// one statement is to delete. The whole is one transaction.
+Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out) {
+  // The account needs DELETE. The keys by which it is done are the library's own business.
+  model::Request request = call.request;
+  request.find.wants_pre_images = false;
+  Outcome all = session.MayExecute(*call.index, request);
+  if (!all.ok()) return all;
+  request.account = nullptr;
+  request.find.wants_pre_images = true;
+  std::string database, key;
+  Value last[2];
+  for (;;) {
+    ScannedRows found(call.index->columns());
+    const Outcome outcome = session.Execute(*call.index, request, found);
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
+    if (found.rows().empty()) break;
+    database = found.rows().back()[kScannedDatabase].value_or("0");
+    key = found.rows().back()[kScannedKey].value_or("");
+    last[0] = Value(std::string_view(database));
+    last[1] = Value(std::string_view(key));
+    request.find.op = model::CompareOp::kGt;
+    request.find.key = last;
+    request.find.key_parts_given = 2;
+  }
+  resp::AppendSimple("OK", &out);
+  return all;
+}
+
+/// Where a scan begins in the store, and which rows end it.
+void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* find) {
+  if (scan.database.empty()) return;
+  const std::string_view front = LiteralFront(scan.pattern);
+  const std::string behind = Behind(front);
+  const std::span<Value> key = arena.Allocate<Value>(2);
+  key[0] = Value(scan.database);
+  key[1] = Value(front);
+  find->key = key;
+  const std::span<model::Filter> filters = arena.Allocate<model::Filter>(behind.empty() ? 1 : 2);
+  filters[0] = {/*stops_scan=*/true, model::CompareOp::kEq, kScannedDatabase, Value(scan.database)};
+  if (!behind.empty()) {
+    filters[1] = {/*stops_scan=*/true, model::CompareOp::kLt, kScannedKey,
+                  Value(Keep(behind, arena))};
+  }
+  find->filters = filters;
+}
+
+}  // namespace
+
+std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
+                          base::Arena& arena, RespCall* call) {
+  RespScan& scan = arena.Allocate<RespScan>(1)[0];
+  call->scan = &scan;
+  scan.cursors = &cursors;
+  scan.database = database;
+  scan.rows = kCountWithoutOption;
+  const bool lists = call->verb == Verb::kScan || call->verb == Verb::kKeys;
+  if (call->verb == Verb::kScan) {
+    const std::string_view wrong = TakeScanOptions(*call, &scan);
+    if (!wrong.empty()) return wrong;
+  } else {
+    scan.rows = model::kRespScanRowsMax + 1;  // One more tells that there are more.
+  }
+  if (call->verb == Verb::kKeys) scan.pattern = call->arguments[1];
+  if (call->verb == Verb::kFlush) {
+    const auto& arguments = call->arguments;
+    const bool knows =
+        arguments.size() == 1 ||
+        (arguments.size() == 2 && (IsWord(arguments[1], "async") || IsWord(arguments[1], "sync")));
+    if (!knows) return kSyntax;
+    if (IsWord(arguments[0], "flushall")) scan.database = {};
+  }
+  const std::string_view front = LiteralFront(scan.pattern);
+  const size_t colon = front.find(':');
+  if (lists && colon != std::string_view::npos) {
+    const std::string_view prefix = front.substr(0, colon + 1);
+    if (ParseRespKey(prefix, schema, arena, &call->key)) scan.prefix = prefix;
+  }
+  call->in_store = scan.prefix.empty();
+  call->may_be_stored = true;
+  return {};
+}
+
+void NameScanned(const RespCall& call, engine::IndexNames* names) {
+  if (!call.in_store) {
+    names->db = call.key.db;
+    names->table = call.key.table;
+    names->index = call.key.index;
+    names->lists = engine::IndexNames::Lists::kKey;
+    return;
+  }
+  NameStore(names);
+  names->columns = {"db", "k", "expires"};
+  names->filter_columns = {"db", "k"};
+}
+
+std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
+  RespScan& scan = *call.scan;
+  model::Find& find = call.request.find;
+  find.op = model::CompareOp::kGe;
+  find.limit = call.verb == Verb::kFlush ? model::kFlushChunkRows : scan.rows;
+  if (call.verb == Verb::kFlush) {
+    find.modification = model::Modification::kDelete;
+    find.wants_pre_images = true;
+  }
+  if (call.in_store) PrepareStoreScan(scan, arena, &find);
+  std::string space(call.in_store ? scan.database : call.key.db);
+  space.append("/").append(call.key.table).append("/").append(call.key.index);
+  scan.space = Keep(space, arena);
+  const bool is_other_type =
+      !scan.type.empty() && !IsWord(scan.type, call.in_store ? "string" : "hash");
+  scan.lists_nothing = is_other_type;
+  if (scan.cursor != 0) {
+    RespCursors::Position position;
+    if (!scan.cursors->Find(scan.cursor, &position) || position.space != space) return kNoCursor;
+    const std::span<Value> key = arena.Allocate<Value>(position.key.size());
+    for (size_t i = 0; i < key.size(); ++i) key[i] = Value(Keep(position.key[i], arena));
+    find.op = model::CompareOp::kGt;
+    find.key = key;
+  }
+  find.key_parts_given = static_cast<uint32_t>(find.key.size());
+  return {};
+}
+
+Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                    engine::Session& session, base::Buffer& out) {
+  if (call.verb == Verb::kFlush) return Flush(call, session, out);
+  if (call.verb == Verb::kDbSize) return CountKeys(call, session, out);
+  return ListKeys(work, call, reply_bytes_max, session, out);
+}
+
+}  // namespace rowsocket::frontend

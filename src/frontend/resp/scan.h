@@ -1,0 +1,41 @@
+// Commands on many keys: SCAN and KEYS over the store or over the rows of a table, DBSIZE, FLUSHDB
+// and FLUSHALL.
+//
+// Each SCAN is one find of COUNT rows behind the last key that was listed before, so that it takes
+// the same memory and time however many rows there are. Keys come in the order of the index: one
+// that is there from the first SCAN to the last is listed once.
+// Threads: const, any. Errors: as rows.h. Limits: kRespScanRowsMax rows of one command.
+#pragma once
+
+#include <string>
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/resp/cursors.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+/// What SCAN, KEYS, DBSIZE, FLUSHDB and FLUSHALL are about.
+struct RespScan {
+  RespCursors* cursors = nullptr;
+  std::string_view pattern = "*";
+  std::string_view type;      ///< `string`, `hash`; empty: any.
+  std::string_view prefix;    ///< What stands before the key in a table, as the client writes it.
+  std::string_view database;  ///< Of the store, in digits; empty: all of them.
+  uint64_t cursor = 0;
+  uint64_t rows = 0;           ///< That are looked at.
+  std::string_view space;      ///< Of a cursor.
+  bool lists_nothing = false;  ///< Keys of the type are elsewhere.
+};
+
+/// The options of a command, and the table that its pattern names, if it names one. Empty, or the
+/// text of an error. `schema`, `database`: the connection's.
+std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
+                          base::Arena& arena, RespCall* call);
+void NameScanned(const RespCall& call, engine::IndexNames* names);
+std::string_view PrepareScan(RespCall& call, base::Arena& arena);
+engine::Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                            engine::Session& session, base::Buffer& out);
+
+}  // namespace rowsocket::frontend

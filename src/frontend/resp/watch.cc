@@ -1,0 +1,86 @@
+#include "frontend/resp/watch.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <string>
+
+#include "frontend/resp/store.h"
+#include "frontend/resp/stored_row.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::ErrorCode;
+
+namespace {
+
+/// The cells of a row as one text, in which no two rows look the same.
+class RowText final : public model::RowSink {
+ public:
+  bool Cell(std::string_view text) override {
+    text_.append(std::to_string(text.size())).append(1, ':').append(text);
+    last_ = text;
+    is_null_ = false;
+    return true;
+  }
+  bool NullCell() override {
+    text_.append(1, '-');
+    is_null_ = true;
+    return true;
+  }
+  const std::string& text() const { return text_; }
+  /// The store's last column is its time of expiry.
+  bool is_expired() const { return !is_null_ && IsExpired(model::Value(std::string_view(last_))); }
+
+ private:
+  std::string text_, last_;
+  bool is_null_ = true;
+};
+
+bool SameKey(const RespCall& a, const RespCall& b) {
+  return a.in_store == b.in_store && a.key.db == b.key.db && a.key.table == b.key.table &&
+         a.key.index == b.key.index &&
+         std::equal(
+             a.key.parts.begin(), a.key.parts.end(), b.key.parts.begin(), b.key.parts.end(),
+             [](const model::Value& x, const model::Value& y) { return x.text() == y.text(); });
+}
+
+}  // namespace
+
+Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
+                     base::Buffer& out) {
+  RespImage image;
+  Outcome outcome;
+  if (may_be_there) {
+    RowText row;
+    outcome = session.Execute(*call.index, call.request, row);
+    if (!outcome.ok()) return outcome;
+    image.is_there = outcome.rows != 0 && !(call.in_store && row.is_expired());
+    const std::string& text = row.text();
+    unsigned size = 0;
+    const bool has_digest =
+        !image.is_there || EVP_Digest(text.data(), text.size(), image.digest.data(), &size,
+                                      EVP_sha256(), nullptr) == 1;
+    if (!has_digest) return Outcome::Fail(ErrorCode::kInternal);
+  }
+  if (call.verb == RespVerb::kWatch) {
+    *call.image = image;
+    if (call.is_last) resp::AppendSimple("OK", &out);
+    return outcome;
+  }
+  outcome.rows = image == *call.image ? 1 : 0;
+  return outcome;
+}
+
+void MarkAbsent(std::span<RespCall> calls) {
+  for (const RespCall& watched : calls) {
+    if (watched.verb != RespVerb::kWatched || watched.image->is_there) continue;
+    const auto write = std::find_if(calls.begin(), calls.end(), [&](const RespCall& call) {
+      return call.fixed.empty() && call.request.is_write() && SameKey(call, watched);
+    });
+    if (write != calls.end()) write->must_be_absent = true;
+  }
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,33 @@
+// WATCH: what a key holds is noted as a digest, and compared before the commands of EXEC, whose
+// unit holds the row's lock by then. A key that was changed and changed back counts as unchanged.
+//
+// Writes read the newest version without locking gaps, so that a key that was absent may be there
+// when a command of the unit writes it: that command then stops the unit as well (must_be_absent).
+// Threads: const, any. Errors: as rows.h.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+/// What a key held.
+struct RespImage {
+  bool is_there = false;
+  std::array<unsigned char, 32> digest{};  ///< SHA-256 of the cells.
+
+  friend bool operator==(const RespImage&, const RespImage&) = default;
+};
+
+/// WATCH notes the image of its key and answers; of EXEC, a key that is no longer as its image
+/// makes the outcome's rows 0, which stops the unit.
+engine::Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
+                             base::Buffer& out);
+/// Finds the calls of a unit that must not meet a row, because its key was watched and absent.
+void MarkAbsent(std::span<RespCall> calls);
+
+}  // namespace rowsocket::frontend

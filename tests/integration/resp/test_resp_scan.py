@@ -1,0 +1,142 @@
+"""Many keys over RESP: SCAN and KEYS over the store and over a table, DBSIZE, FLUSHDB, databases."""
+
+import time
+
+import pytest
+import redis
+
+import resp
+from private_servers import create, remove
+from resp import Client, Error
+from server import run_packaged
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+STRINGS = 2500
+
+
+@pytest.fixture(scope="module")
+def server(request):
+    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_store.sql")
+    sql.run("CREATE TABLE shop.text (a VARCHAR(20) COLLATE utf8mb4_general_ci, b INT, PRIMARY KEY (a, b)) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.text VALUES ('b:1', 2), ('A', -1), ('a', 7), ('c\\\\d', 0), ('é*', 5)")
+    sql.run("CREATE TABLE shop.many (id BIGINT PRIMARY KEY, u INT, UNIQUE KEY by_u (u)) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.many SELECT s.seq, IF(s.seq % 2, s.seq, NULL) FROM (WITH RECURSIVE n (seq) AS"
+            " (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 900) SELECT seq FROM n) AS s")
+    sql.run("CREATE TABLE shop.fraction (f DOUBLE PRIMARY KEY) ENGINE=InnoDB")
+    yield server
+    remove(server)
+
+
+@pytest.fixture
+def client(server):
+    server.sql().run("DELETE FROM rowsocket.store")
+    client = Client(server.resp_port)
+    yield client
+    client.close()
+
+
+def scan(client, *options):
+    cursor, keys = b"0", []
+    while True:
+        cursor, page = client.ask("SCAN", cursor, *options)
+        keys += page
+        if cursor == b"0":
+            return keys
+
+
+def fill(client, count=STRINGS):
+    for begin in range(0, count, 50):
+        client.ask("MSET", *[word for i in range(begin, min(begin + 50, count)) for word in (f"k:{i}", i)])
+
+
+def test_each_key_of_the_store_once(client):
+    fill(client)
+    client.ask("SET", "gone", "x", "PX", 1)
+    time.sleep(0.02)
+    wanted = sorted(f"k:{i}".encode() for i in range(STRINGS))
+    assert sorted(scan(client)) == sorted(scan(client, "COUNT", 999)) == wanted
+    assert sorted(scan(client, "MATCH", "k:1?", "COUNT", 3)) == [f"k:1{i}".encode() for i in range(10)]
+    assert scan(client, "MATCH", "*:77") == [b"k:77"] and scan(client, "TYPE", "hash") == [] and len(scan(client, "TYPE", "string")) == STRINGS
+    assert len(client.ask("KEYS", "k:24*")) == 111 and client.ask("DBSIZE") == STRINGS
+
+
+def test_keys_that_come_and_go_do_not_hide_others(client, server, rng):
+    fill(client, 300)
+    other = Client(server.resp_port)
+    cursor, listed, number = b"0", [], 0
+    while True:
+        cursor, page = client.ask("SCAN", cursor, "COUNT", 7)
+        listed += page
+        for _ in range(10):
+            number += 1
+            other.ask("SET", f"k:{rng.randrange(300)}x{number}", "new")
+            other.ask("DEL", f"k:{rng.randrange(200, 300)}")
+        if cursor == b"0":
+            break
+    stay = {f"k:{i}".encode() for i in range(200)}
+    assert stay <= set(listed) and len(listed) == len(set(listed))
+
+
+def test_the_keys_of_a_table_find_its_rows(client):
+    keys = scan(client, "MATCH", "shop.text:*", "COUNT", 2)
+    assert sorted(keys) == sorted(["shop.text:b\\:1:2".encode(), b"shop.text:A:-1", b"shop.text:a:7", "shop.text:c\\\\d:0".encode(),
+                                   "shop.text:é*:5".encode()])
+    assert client.ask("EXISTS", *keys) == 5
+    assert scan(client, "MATCH", "text:a:*") == [b"text:a:7"] and client.ask("KEYS", "text:[Aa]:*") == [b"text:A:-1", b"text:a:7"]
+    assert len(scan(client, "MATCH", "many:*", "COUNT", 100)) == 900
+    assert len(scan(client, "MATCH", "many@by_u:*", "COUNT", 100)) == 450, "a row whose key is NULL has no name"
+    assert client.ask("SCAN", 0, "MATCH", "fraction:*").startswith("NOTSERVED")
+    assert scan(client, "MATCH", "many:*", "TYPE", "string") == []
+
+
+def test_cursors(client, server):
+    fill(client, 30)
+    cursor, _ = client.ask("SCAN", 0)
+    other = Client(server.resp_port)
+    page = other.ask("SCAN", cursor)
+    assert page[1] == client.ask("SCAN", cursor)[1], "a scan may go on by another connection, and a page be asked for again"
+    for wrong in (12345, "x", -1, 2 ** 70):
+        assert client.ask("SCAN", wrong) == Error("ERR invalid cursor"), wrong
+    assert client.ask("SCAN", cursor, "MATCH", "many:*") == Error("ERR invalid cursor"), "a cursor is of one table"
+    assert client.ask("SCAN", 0, "COUNT", 0) == Error("ERR syntax error")
+    assert client.ask("SCAN", 0, "COUNT", "x") == Error("ERR value is not an integer or out of range")
+
+
+def test_a_scan_goes_on_while_others_scan(client, server):
+    """A busy scan takes no other scan's place: 9,000 pages are more than positions that are kept."""
+    fill(client, 30)
+    cursor, _ = client.ask("SCAN", 0)
+    other = Client(server.resp_port)
+    for _ in range(300):
+        scan(other, "COUNT", 1)
+    assert client.ask("SCAN", cursor)[0] != Error("ERR invalid cursor")
+
+
+def test_keys_and_dbsize_of_many(client, server):
+    server.sql().run("INSERT INTO rowsocket.store (k, v) SELECT CONCAT('m', a.id * 1000 + b.id), '' FROM shop.many AS a, shop.many AS b"
+                     " WHERE a.id <= 15")
+    server.sql().run("ANALYZE TABLE rowsocket.store")
+    assert client.ask("KEYS", "*").startswith("TOOLARGE") and client.ask("KEYS", "m1002*") == [b"m1002"] + [f"m1002{i}".encode() for i in range(10)]
+    assert 10_000 <= client.ask("DBSIZE") <= 20_000
+    assert client.ask("FLUSHALL") == "OK" and client.ask("DBSIZE") == 0
+
+
+def test_databases_are_apart_for_strings_alone(client, server):
+    assert client.ask("SET", "k", "0") == "OK" and client.ask("SELECT", 5) == "OK" and client.ask("GET", "k") is None
+    assert client.ask("SET", "k", "5") == "OK" and client.ask("HGET", "product:7", "stock") == b"5"
+    assert client.ask("SCAN", 0) == [b"0", [b"k"]] and client.ask("DBSIZE") == 1
+    assert client.ask("FLUSHDB") == "OK" and client.ask("DBSIZE") == 0 and client.ask("SELECT", 0) == "OK"
+    assert client.ask("GET", "k") == b"0" and client.ask("FLUSHDB", "NOW") == Error("ERR syntax error")
+    assert server.sql().rows("SELECT db, k FROM rowsocket.store") == [(b"0", b"k")]
+
+
+def test_redis_py(server, client):
+    fill(client, 100)
+    with redis.Redis(port=server.resp_port, db=0) as py:
+        assert len(list(py.scan_iter(match="k:*", count=7))) == 100
+        assert sorted(py.scan_iter(match="product:*")) == [b"product:7", b"product:8"]
+    with redis.Redis(port=server.resp_port, db=3) as py:
+        assert list(py.scan_iter()) == [] and py.set("x", 1) and py.keys() == [b"x"]

@@ -40,6 +40,7 @@ class OneRowSession final : public engine::Session {
   engine::Outcome MayOpen(const engine::IndexNames&, const model::Account&) override { return {}; }
   engine::Outcome MayExecute(engine::Index&, const model::Request&) override { return {}; }
   engine::Outcome Inspect(engine::Index&, engine::IndexFacts*) override { return {}; }
+  engine::Outcome EstimateRows(engine::Index&, uint64_t*) override { return {}; }
   void BeginTurn(bool) override {}
   engine::Outcome Execute(engine::Index&, const model::Request&, model::RowSink& sink) override {
     engine::Outcome outcome;

@@ -167,6 +167,10 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 /// has a key of up to 3 KiB.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
 inline constexpr size_t kRespCursorsMax = 4096;
+/// Bytes of a script of RESP that may be one of those that are served, and different texts of these
+/// that a port remembers.
+inline constexpr size_t kRespScriptBytesMax = 4096;
+inline constexpr size_t kRespScriptsMax = 1024;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;
 

@@ -49,6 +49,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     *error = TakeScan(settings_.schema, database_, *settings_.cursors, arena, &call);
     return error->empty();
   }
+  if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
   const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -91,6 +92,36 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     }
     calls->push_back(call);
   }
+  return true;
+}
+
+// A client that gets NOSCRIPT sends the text itself, which is then recognised or refused.
+bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                          std::vector<RespCall>* calls, std::string* error) const {
+  std::string sha1;
+  const bool has_text = command.name == "eval";
+  const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
+                                     : settings_.scripts->Find(arguments[1]);
+  if (script == RespScript::kNone) {
+    *error =
+        has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
+    return false;
+  }
+  const bool is_short = script == RespScript::kRelease;
+  if (arguments[2] != "1" || arguments.size() < (is_short                        ? 5
+                                                 : script == RespScript::kExtend ? 7
+                                                                                 : 6)) {
+    *error = "ERR the script has one key, and more arguments";
+    return false;
+  }
+  RespCall& call = calls->emplace_back();
+  call.verb = command.verb;
+  call.script = script;
+  call.arguments = arguments;
+  call.at = 3;
+  call.database = database_;
+  call.may_be_stored = true;
+  if (!ParseRespKey(arguments[3], settings_.schema, arena, &call.key)) PutInStore(call, arena);
   return true;
 }
 

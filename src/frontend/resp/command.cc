@@ -9,8 +9,6 @@ namespace {
 using Verb = RespVerb;
 
 constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
-constexpr std::string_view kNoScripts =
-    "NOTSERVED scripts are not served: use MULTI with ROW.REQUIRE";
 constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: nothing is published";
 constexpr std::string_view kKeysOnly =
     "NOTSERVED a row or string keeps its key, and no field expires: use SQL";
@@ -49,21 +47,21 @@ constexpr RespCommand kCommands[] = {
     {"discard", 1, Verb::kDiscard},
     {"dump", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"echo", 2, Verb::kEcho},
-    {"eval", -3, Verb::kRefused, true, 0, 0, kNoScripts},
-    {"eval_ro", -3, Verb::kRefused, false, 0, 0, kNoScripts},
-    {"evalsha", -3, Verb::kRefused, true, 0, 0, kNoScripts},
-    {"evalsha_ro", -3, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"eval", -3, Verb::kEval, true, 3, 3},
+    {"eval_ro", -3, Verb::kRefused, false, 0, 0, kRespNoScripts},
+    {"evalsha", -3, Verb::kEval, true, 3, 3},
+    {"evalsha_ro", -3, Verb::kRefused, false, 0, 0, kRespNoScripts},
     {"exec", 1, Verb::kExec},
     {"exists", -2, Verb::kExists, false, 1, -1},
     {"expire", -3, Verb::kExpire, true, 1, 1},
     {"expireat", -3, Verb::kExpire, true, 1, 1},
     {"expiretime", 2, Verb::kExpireTime, false, 1, 1},
     {"failover", -1, Verb::kRefused, false, 0, 0, kServer},
-    {"fcall", -3, Verb::kRefused, true, 0, 0, kNoScripts},
-    {"fcall_ro", -3, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"fcall", -3, Verb::kRefused, true, 0, 0, kRespNoScripts},
+    {"fcall_ro", -3, Verb::kRefused, false, 0, 0, kRespNoScripts},
     {"flushall", -1, Verb::kFlush, true},
     {"flushdb", -1, Verb::kFlush, true},
-    {"function", -2, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"function", -2, Verb::kRefused, false, 0, 0, kRespNoScripts},
     {"geoadd", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"geodist", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"geohash", -1, Verb::kRefused, false, 0, 0, kTypes},
@@ -170,7 +168,7 @@ constexpr RespCommand kCommands[] = {
     {"save", -1, Verb::kRefused, false, 0, 0, kServer},
     {"scan", -2, Verb::kScan},
     {"scard", -1, Verb::kRefused, false, 0, 0, kTypes},
-    {"script", -2, Verb::kRefused, false, 0, 0, kNoScripts},
+    {"script", -2, Verb::kScript},
     {"sdiff", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"sdiffstore", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"select", 2, Verb::kSelect},

@@ -28,6 +28,7 @@ enum class RespVerb : uint8_t {
   kConfig,
   kCluster,
   kAcl,
+  kScript,
   kLatency,
   kSlowlog,
   kPublish,
@@ -85,6 +86,7 @@ enum class RespVerb : uint8_t {
   kMGet,
   kMSet,
   kMSetNx,
+  kEval,
 };
 
 /// Whether the command asks the engine.
@@ -106,6 +108,10 @@ struct RespCommand {
   int last_key = 0;  ///< -1: the last argument.
   std::string_view refusal = {};
 };
+
+inline constexpr std::string_view kRespNoScripts =
+    "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
+    "use MULTI with ROW.REQUIRE or WATCH";
 
 std::span<const RespCommand> RespCommands();
 /// Null: there is no such command. `name`: in any case.

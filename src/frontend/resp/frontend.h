@@ -20,6 +20,7 @@
 #include "exec/stats.h"
 #include "exec/unit.h"
 #include "frontend/resp/cursors.h"
+#include "frontend/resp/scripts.h"
 #include "frontend/resp/watch.h"
 #include "frontend/resp/work.h"
 #include "model/health.h"
@@ -37,6 +38,7 @@ struct RespSettings {
   std::string version;  ///< The library's.
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
+  RespScripts* scripts = nullptr;  ///< That clients have brought.
   RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
   model::Limits limits;
 };
@@ -90,6 +92,8 @@ class Resp final : public exec::Frontend {
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
+  bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                      std::vector<RespCall>* calls, std::string* error) const;
   static void PutInStore(RespCall& call, base::Arena& arena);
   /// False: the item asks for an index that a call needs.
   bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
@@ -110,6 +114,7 @@ class Resp final : public exec::Frontend {
   void AppendClient(Arguments arguments, base::Buffer& out);
   void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
+  void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
   std::string Info() const;

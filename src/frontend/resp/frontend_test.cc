@@ -25,6 +25,7 @@ class RespTest : public ::testing::Test {
     store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
     settings_.schema = "shop";
     settings_.cursors = &cursors_;
+    settings_.scripts = &scripts_;
     frontend_.emplace(settings_);
   }
 
@@ -68,6 +69,7 @@ class RespTest : public ::testing::Test {
   engine::fake::Store store_;
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   RespCursors cursors_;
+  RespScripts scripts_;
   RespSettings settings_;
   base::Arena arena_;
   Parsed parsed_ = Parsed::kNeedMore;
@@ -106,6 +108,32 @@ TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {
   EXPECT_EQ("-ERR DB index is out of range\r\n", Ask("SELECT 16"));
   Ask("RESET");
   EXPECT_EQ("$1\r\n1\r\n", Ask("GET a"));
+}
+
+TEST_F(RespTest, ScriptsOfLocksAreDone) {
+  const std::string release =
+      "'if redis.call(\"GET\", KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) else "
+      "return 0 end'";
+  Ask("SET lock mine PX 60000");
+  EXPECT_EQ(":0\r\n", Ask("EVAL " + release + " 1 lock other"));
+  EXPECT_EQ(":1\r\n", Ask("EVAL " + release + " 1 lock mine"));
+  EXPECT_EQ("$-1\r\n", Ask("GET lock"));
+  EXPECT_EQ('$', Ask("SCRIPT LOAD " + release).front());
+  EXPECT_EQ('-', Ask("EVAL 'return 1' 0").front());
+  EXPECT_EQ("-NOSCRIPT No matching script. Please use EVAL.\r\n", Ask("EVALSHA 00 1 lock x"));
+  EXPECT_EQ("-ERR the script has one key, and more arguments\r\n",
+            Ask("EVAL " + release + " 1 lock"));
+  EXPECT_EQ("-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+            Ask("EVAL " + release + " 1 t:1 mine"));
+}
+
+TEST(RespScriptsTest, BlanksQuotesAndCaseDoNotCount) {
+  EXPECT_EQ(NormalScript("return  redis.call('del', KEYS[1]);\n"),
+            NormalScript("return redis.call(\"DEL\",KEYS[1])"));
+  EXPECT_EQ("if a then", NormalScript("\n if\ta  then "));
+  EXPECT_NE(NormalScript("a b"), NormalScript("ab"));
+  EXPECT_EQ("", NormalScript("'a\"b'"));
+  EXPECT_EQ("da39a3ee5e6b4b0d3255bfef95601890afd80709", Sha1(""));
 }
 
 TEST_F(RespTest, SeveralKeysAreSetWhereNoneIsThere) {

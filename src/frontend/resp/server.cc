@@ -129,6 +129,9 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       }
       resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
       break;
+    case Verb::kScript:
+      AppendScript(arguments, out);
+      break;
     case Verb::kLatency:
     case Verb::kSlowlog:
       AppendTimes(command, arguments, out);
@@ -360,6 +363,26 @@ void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
     if (!is_asked(name)) continue;
     resp::AppendBulk(name, &out);
     resp::AppendBulk(value, &out);
+  }
+}
+
+void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
+  const std::string_view what = arguments[1];
+  std::string sha1;
+  if (IsWord(what, "load") && arguments.size() == 3) {
+    if (settings_.scripts->Load(arguments[2], &sha1) == RespScript::kNone)
+      return resp::AppendError(kRespNoScripts, &out);
+    resp::AppendBulk(sha1, &out);
+  } else if (IsWord(what, "exists") && arguments.size() > 2) {
+    resp::AppendArray(arguments.size() - 2, &out);
+    for (const std::string_view one : arguments.subspan(2)) {
+      resp::AppendInteger(settings_.scripts->Find(one) != RespScript::kNone, &out);
+    }
+  } else if (IsWord(what, "flush")) {
+    resp::AppendSimple("OK", &out);
+  } else {
+    resp::AppendError(
+        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try SCRIPT HELP.", &out);
   }
 }
 

@@ -36,8 +36,9 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
                             bool is_moment, base::Arena& arena) {
   int64_t value = 0;
   if (!ParsePlainInteger(number, &value)) return kNoInteger;
-  const bool fits = (call.verb == Verb::kExpire || value > 0) &&
-                    (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
+  const bool may_be_past = call.verb == Verb::kExpire || call.verb == Verb::kEval;
+  const bool fits =
+      (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
     return WrongExpiry(call, arena);
   }
@@ -82,6 +83,19 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   if (sets || wrong.empty()) return wrong;
   stored.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
   return {};
+}
+
+std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
+  RespStored& stored = *call.stored;
+  const auto& arguments = call.arguments;
+  stored.script = call.script;
+  const bool adds = call.script == RespScript::kAdd || call.script == RespScript::kAddForMs;
+  (adds ? stored.value : stored.token) = arguments[4];
+  stored.only_if_absent = adds;
+  if (call.script == RespScript::kRelease) return {};
+  stored.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
+  const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
+  return TakeExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
 /// EXPIRE and its kin: the condition behind the time.
@@ -192,6 +206,9 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
     case Verb::kExpire:
     case Verb::kPersist:
       return resp::AppendInteger(change.done(), &out);
+    case Verb::kEval:
+      if (!call.stored->only_if_absent) return resp::AppendInteger(change.done(), &out);
+      break;
     case Verb::kMSet:
       if (call.is_last) resp::AppendSimple("OK", &out);
       return;
@@ -246,7 +263,9 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   request.edit.may_update = columns;
   request.edit.may_insert = true;
   request.edit.may_delete =
-      call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kExpire;
+      call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kExpire ||
+      call.script == RespScript::kRelease || call.script == RespScript::kReacquire ||
+      call.script == RespScript::kRefresh || call.script == RespScript::kExtend;
   stored.expires = RespStored::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:
@@ -273,6 +292,8 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
       stored.value = arguments[call.at + 1];
       return {};
     }
+    case Verb::kEval:
+      return TakeScript(call, arena);
     case Verb::kIncrByFloat:
       return ParseFloat(arguments[2], &stored.by_float) ? std::string_view() : kNoFloat;
     case Verb::kSetRange:

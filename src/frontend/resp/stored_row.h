@@ -75,6 +75,7 @@ class StoredChange final : public model::RowEditor {
     done_ = false;
     wrong_ = {};
     count_ = 0;
+    at_ms_ = stored().at_ms;
     if (call_.must_be_absent && is_there_) return model::Decision::kKeep;
     const model::Decision decision = Make(row);
     *changes = {changes_, count_};
@@ -109,6 +110,9 @@ class StoredChange final : public model::RowEditor {
           return model::Decision::kKeep;
         }
         return Change(std::nullopt, stored().expires);
+      case RespVerb::kEval:
+        if (!stored().only_if_absent) return ChangeLock(row);
+        break;
       case RespVerb::kIncrBy:
         return Increment();
       case RespVerb::kIncrByFloat:
@@ -137,7 +141,7 @@ class StoredChange final : public model::RowEditor {
     if (value) changes_[count_++] = {kValue, model::Value(*value)};
     if (expires == RespStored::Expires::kNever) changes_[count_++] = {kExpires, model::Value()};
     if (expires == RespStored::Expires::kAt) {
-      const auto end = std::to_chars(text_, text_ + sizeof text_, stored().at_ms).ptr;
+      const auto end = std::to_chars(text_, text_ + sizeof text_, at_ms_).ptr;
       changes_[count_++] = {
           kExpires, model::Value(std::string_view(text_, static_cast<size_t>(end - text_)))};
     }
@@ -155,6 +159,26 @@ class StoredChange final : public model::RowEditor {
     new_.replace(from, text.size(), text);
     number_ = static_cast<int64_t>(new_.size());
     return Change(new_, is_there_ ? RespStored::Expires::kKeep : RespStored::Expires::kNever);
+  }
+
+  /// What the scripts of locks do where the string is the token.
+  model::Decision ChangeLock(std::span<const model::Value> row) {
+    done_ = is_there_ && old_ == stored().token;
+    if (!done_) return model::Decision::kKeep;
+    if (stored().script == RespScript::kRelease) return model::Decision::kDelete;
+    int64_t left_at_ms = 0;
+    if (stored().script == RespScript::kExtend) {
+      done_ = !row[kExpires].is_null() && ParsePlainInteger(row[kExpires].text(), &left_at_ms);
+      if (!done_) return model::Decision::kKeep;
+    }
+    const bool overflows =
+        stored().adds_time && __builtin_add_overflow(at_ms_, left_at_ms - NowMs(), &at_ms_);
+    if (overflows) {
+      wrong_ = "ERR invalid expire time in script";
+      return model::Decision::kKeep;
+    }
+    return at_ms_ <= NowMs() ? model::Decision::kDelete
+                             : Change(std::nullopt, RespStored::Expires::kAt);
   }
 
   model::Decision Increment() {
@@ -206,6 +230,7 @@ class StoredChange final : public model::RowEditor {
   bool is_there_ = false;
   bool done_ = false;
   int64_t number_ = 0;
+  int64_t at_ms_ = 0;
   std::string old_, new_;
   std::string_view wrong_;
 };

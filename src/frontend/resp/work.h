@@ -8,6 +8,7 @@
 #include "exec/frontend.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/key.h"
+#include "frontend/resp/scripts.h"
 #include "model/request.h"
 #include "protocol/resp/reply.h"
 
@@ -23,6 +24,9 @@ struct RespStored {
   long double by_float = 0;
   int64_t from = 0, to = 0;  ///< Of a range.
   bool gets = false;
+  RespScript script = RespScript::kNone;
+  std::string_view token;           ///< script: what the string must hold.
+  bool adds_time = false;           ///< script: to the time that is left.
   std::string_view wrong_if_there;  ///< An error, where the key is there.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
@@ -40,8 +44,9 @@ struct RespCall {
   RespKey key;                                  ///< The row's, or in the store.
   bool may_be_stored = false;                   ///< The command is for strings, or for any key.
   bool in_store = false;
-  std::string_view pattern;      ///< HSCAN: of the fields.
-  bool without_values = false;   ///< HSCAN.
+  std::string_view pattern;     ///< HSCAN: of the fields.
+  bool without_values = false;  ///< HSCAN.
+  RespScript script = RespScript::kNone;
   RespStored* stored = nullptr;  ///< in_store.
   RespScan* scan = nullptr;      ///< Of a command on many keys.
   RespImage* image = nullptr;    ///< WATCH: of the key.

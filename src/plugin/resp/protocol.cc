@@ -32,6 +32,7 @@ bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* se
   shared_.health = engine::server::ReadHealth;
   shared_.stats = &stats;
   shared_.cursors = &cursors_;
+  shared_.scripts = &scripts_;
   shared_.limits = variables_.limits;
   settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Resp>(shared_); },

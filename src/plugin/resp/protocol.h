@@ -42,6 +42,7 @@ class RespProtocol final : public Protocol {
 
   RespVariables variables_;
   frontend::RespCursors cursors_;
+  frontend::RespScripts scripts_;
   frontend::RespSettings shared_;
   std::unique_ptr<frontend::RespPurge> purge_;
 };

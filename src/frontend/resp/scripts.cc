@@ -1,0 +1,106 @@
+#include "frontend/resp/scripts.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "frontend/resp/command.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+namespace {
+
+struct KnownScript {
+  std::string_view sha1;  ///< Of the normal text.
+  RespScript script;
+  std::string_view source;
+};
+
+constexpr KnownScript kScripts[] = {
+    {"7207705fe594df3ae9284ac1bb02cb839e6bb6d6", RespScript::kRelease,
+     "redis-py and valkey-py, Lock.release; django-redis"},
+    {"c0c707c4bec016dafd187acc09028350cd8b3f6d", RespScript::kRelease,
+     "Laravel LuaScripts::releaseLock; Redis's page on locks; redsync"},
+    {"7e5b8b1c8492617cc2e01b1f67de23df28f74ccb", RespScript::kReacquire,
+     "redis-py and valkey-py, Lock.reacquire"},
+    {"d4477b9f7579af482457f0c2f363525cff4ea1d4", RespScript::kReacquire,
+     "node redlock, redsync: extend"},
+    {"9d071e3e2e37313935eefcd4507f6faa9172728e", RespScript::kRefresh,
+     "Laravel LuaScripts::refreshLock"},
+    {"f450802dd75d333e0f6e746befbe093331bc1869", RespScript::kExtend,
+     "redis-py and valkey-py, Lock.extend"},
+    {"b8dfde8c861025bd12fb6398edfed6323c49d945", RespScript::kAdd, "Laravel LuaScripts::add"},
+    {"a6e77505036c4602581d513d5c792ed5de468f68", RespScript::kAddForMs,
+     "godruoyi's snowflake for PHP, of several frameworks"},
+};
+
+bool IsOfName(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') || byte == '_';
+}
+bool IsBlank(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == ';';
+}
+
+}  // namespace
+
+std::string NormalScript(std::string_view text) {
+  std::string normal;
+  char quote = 0;
+  bool has_blank = false;
+  for (char byte : text) {
+    if (quote == 0 && IsBlank(byte)) {
+      has_blank = true;
+      continue;
+    }
+    if (byte == '\'' || byte == '"') {
+      if (quote != 0 && quote != byte) return {};
+      quote = quote == 0 ? byte : '\0';
+      byte = '"';
+    }
+    const bool parts_names =
+        has_blank && !normal.empty() && IsOfName(normal.back()) && IsOfName(byte);
+    if (parts_names) normal.push_back(' ');
+    has_blank = false;
+    normal.push_back(byte);
+  }
+  return Lower(normal);
+}
+
+std::string Sha1(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1)
+    return {};
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex.push_back(kDigits[digest[i] >> 4]);
+    hex.push_back(kDigits[digest[i] & 15]);
+  }
+  return hex;
+}
+
+RespScript RespScripts::Load(std::string_view text, std::string* sha1) {
+  if (text.size() > model::kRespScriptBytesMax) return RespScript::kNone;
+  const std::string normal = Sha1(NormalScript(text));
+  const auto* const found =
+      std::find_if(std::begin(kScripts), std::end(kScripts),
+                   [&normal](const KnownScript& one) { return one.sha1 == normal; });
+  if (found == std::end(kScripts)) return RespScript::kNone;
+  *sha1 = Sha1(text);
+  const base::MutexLock lock(mutex_);
+  if (known_.size() < model::kRespScriptsMax) known_[*sha1] = found->script;
+  return found->script;
+}
+
+RespScript RespScripts::Find(std::string_view sha1) {
+  const base::MutexLock lock(mutex_);
+  const auto known = known_.find(Lower(sha1));
+  return known != known_.end() ? known->second : RespScript::kNone;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,47 @@
+// The scripts that are served: those by which client libraries and frameworks release, extend and
+// take locks, and add to caches. No Lua is run: a script is recognised by its text, and done as one
+// change of one string. Every other script is refused.
+//
+// A text is recognised whatever its blanks, quotes and case: what is compared is the SHA-1 of the
+// text without them (the table in scripts.cc says where each comes from). EVALSHA knows the SHA-1
+// of exact texts that EVAL or SCRIPT LOAD have brought, kRespScriptsMax of them.
+// Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/mutex.h"
+
+namespace rowsocket::frontend {
+
+/// What a script does with its one key; `token`, `value`: the first argument.
+enum class RespScript : uint8_t {
+  kNone,
+  kRelease,    ///< Deletes the key where it holds the token.
+  kReacquire,  ///< Expires in the second argument's milliseconds, where it holds the token.
+  kRefresh,    ///< The same with seconds.
+  kExtend,     ///< The same, added to the time that is left where the third argument is 0.
+  kAdd,        ///< Sets the value where there is none, for the second argument's seconds.
+  kAddForMs,   ///< The same with milliseconds.
+};
+
+class RespScripts {
+ public:
+  /// The script of a text, whose SHA-1 EVALSHA knows from then on; kNone: it is not served.
+  RespScript Load(std::string_view text, std::string* sha1);
+  /// kNone: no text with this SHA-1 has come. `sha1`: 40 hexadecimal digits in any case.
+  RespScript Find(std::string_view sha1);
+
+ private:
+  base::Mutex mutex_;
+  std::unordered_map<std::string, RespScript> known_ GUARDED_BY(mutex_);
+};
+
+/// The text as it is compared, and the SHA-1 of a text in lower case hexadecimal digits.
+std::string NormalScript(std::string_view text);
+std::string Sha1(std::string_view text);
+
+}  // namespace rowsocket::frontend

@@ -2,7 +2,7 @@
 // that name no table of the server.
 //
 // An expired row counts as absent. While the port is used, RespPurge removes expired rows, a
-// thousand each second, on the server that its replicas copy.
+// thousand each second, on a server without a replication source; each node of a cluster does.
 // Threads: const, any; RespPurge: all workers. Errors: as rows.h.
 #pragma once
 
@@ -13,7 +13,6 @@
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "frontend/resp/work.h"
-#include "model/health.h"
 
 namespace rowsocket::frontend {
 
@@ -29,7 +28,8 @@ engine::Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Sess
 /// Removes expired rows.
 class RespPurge {
  public:
-  explicit RespPurge(std::function<model::Health()> health) : health_(std::move(health)) {}
+  /// `may_purge`: whether the server may change rows by itself now.
+  explicit RespPurge(std::function<bool()> may_purge) : may_purge_(std::move(may_purge)) {}
   /// Called by workers between turns; one of them does something, once a second.
   void Run(engine::Session& session);
 
@@ -37,7 +37,7 @@ class RespPurge {
   static constexpr int64_t kEveryMs = 1000;
   static constexpr uint64_t kRowsMax = 1000;
 
-  const std::function<model::Health()> health_;
+  const std::function<bool()> may_purge_;
   std::atomic<int64_t> next_ms_{0};
   std::shared_ptr<engine::Index> index_;  ///< The worker's that has moved next_ms_ on.
 };

@@ -23,10 +23,8 @@ void RespPurge::Run(engine::Session& session) {
   int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
   // The worker that moves the time on has a second for itself.
   if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
-  const model::Health health = health_ ? health_() : model::Health();
-  const bool is_ours = health.writes && health.role == model::Health::Role::kPrimary;
   const bool is_open =
-      is_ours &&
+      may_purge_() &&
       (index_ != nullptr ||
        session.OpenIndex({"rowsocket", "store", "expires", {}, {"expires"}}, &index_).ok());
   if (is_open) {

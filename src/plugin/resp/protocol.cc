@@ -22,7 +22,9 @@ bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* se
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
   settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
-  purge_ = std::make_unique<frontend::RespPurge>(engine::server::ReadHealth);
+  purge_ = std::make_unique<frontend::RespPurge>([] {
+    return !engine::server::HasReplicationSource() && engine::server::ReadHealth().writes;
+  });
   exec::ServiceSettings service = MakeService(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;

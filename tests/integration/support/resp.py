@@ -17,7 +17,13 @@ class Client:
     """One connection. Replies: Status, Error, int, bytes, None, list, dict."""
 
     def __init__(self, port, version=2):
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
+        """`port`: a number, or the path of a UNIX socket."""
+        if isinstance(port, int):
+            self.sock = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
+        else:
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(TIMEOUT_S)
+            self.sock.connect(str(port))
         self.file = self.sock.makefile("rb")
         if version == 3:
             assert self.ask("HELLO", 3)[b"proto"] == 3

@@ -48,6 +48,7 @@ struct IndexNames {
     kColumns,    ///< Those that are named.
     kBesideKey,  ///< All columns of the table but those of the index, in their order.
     kKey,        ///< Those of the index, in the order of the index.
+    kKnown,      ///< Those that are named and that the table has.
   };
   Lists lists = Lists::kColumns;
 

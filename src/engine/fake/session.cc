@@ -20,9 +20,17 @@ bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& 
                     });
 }
 
-std::vector<std::string> ColumnsOf(const Resolved& resolved, IndexNames::Lists lists) {
+std::vector<std::string> ColumnsOf(const Resolved& resolved, IndexNames::Lists lists,
+                                   std::vector<std::string> named) {
   const std::vector<uint32_t>& key = resolved.index->columns;
   std::vector<std::string> columns;
+  if (lists == IndexNames::Lists::kKnown) {
+    const std::vector<std::string>& all = resolved.table->definition.columns;
+    std::erase_if(named, [&all](const std::string& name) {
+      return std::find(all.begin(), all.end(), name) == all.end();
+    });
+    return named;
+  }
   if (lists == IndexNames::Lists::kKey) {
     for (const uint32_t column : key) columns.push_back(resolved.table->definition.columns[column]);
     return columns;
@@ -56,13 +64,15 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   if (!outcome.ok()) return outcome;
   outcome = PassTable(names.db + "." + names.table);
   if (!outcome.ok()) return outcome;
-  Resolved resolved;
-  outcome = Outcome::Fail(store_.Resolve(names, &resolved));
-  if (!outcome.ok()) return outcome;
-  HoldTables(true);
   IndexNames wanted = names;
   const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
-  if (lists != IndexNames::Lists::kColumns) wanted.columns = ColumnsOf(resolved, lists);
+  if (lists != IndexNames::Lists::kColumns) wanted.columns.clear();
+  Resolved resolved;
+  outcome = Outcome::Fail(store_.Resolve(wanted, &resolved));
+  if (!outcome.ok()) return outcome;
+  HoldTables(true);
+  if (lists != IndexNames::Lists::kColumns)
+    wanted.columns = ColumnsOf(resolved, lists, names.columns);
   *index = store_.indexes_.Get(wanted);
   return outcome;
 }

@@ -58,6 +58,12 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
                     std::vector<std::string>* columns) {
   uint number = 0;
   if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
+  if (lists == IndexNames::Lists::kKnown) {
+    std::vector<uint> field;
+    std::erase_if(*columns,
+                  [&](const std::string& name) { return !LookUpFields(table, {name}, &field); });
+    return ErrorCode::kNone;
+  }
   const KeyParts parts = UserKeyParts(table.key_info[number]);
   columns->clear();
   if (lists == IndexNames::Lists::kKey) {

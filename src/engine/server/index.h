@@ -121,7 +121,8 @@ class ServerIndex {
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// The names of the columns that `lists` means, which is not kColumns.
+/// Makes `*columns`, which are those that are named, the columns that `lists` means.
+/// REQUIRES: not kColumns.
 model::ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                            std::vector<std::string>* columns);
 

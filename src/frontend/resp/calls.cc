@@ -29,11 +29,20 @@ std::string ShapeOf(const engine::IndexNames& names) {
     shape.append(std::to_string(text.size())).append(1, ':').append(text);
   };
   for (const std::string& text : {names.db, names.table, names.index}) add(text);
-  shape.append(1, ";*k"[static_cast<size_t>(names.lists)]);
+  shape.append(1, ";*k?"[static_cast<size_t>(names.lists)]);
   for (const std::string& column : names.columns) add(column);
   shape.append(1, ';');
   for (const std::string& column : names.filter_columns) add(column);
   return shape;
+}
+
+/// Whether a field that the table has no column for is just absent: a name that reads, or that is
+/// to go.
+bool MayLackFields(const RespCall& call) {
+  const Verb verb = call.verb;
+  return !call.in_store && !call.skips_unknown &&
+         (verb == Verb::kHGet || verb == Verb::kHMGet || verb == Verb::kHExists ||
+          verb == Verb::kHStrLen || verb == Verb::kHDel);
 }
 
 RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
@@ -138,6 +147,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     if (!call.fixed.empty()) continue;
     engine::IndexNames names;
     NameColumns(call, &names);
+    if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
     const std::string shape = ShapeOf(names);
     const auto known = shapes_.find(shape);
     const bool may_change = names.lists != engine::IndexNames::Lists::kColumns ||
@@ -146,7 +156,18 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
                         base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
     if (known != shapes_.end() && !is_old) {
       call.index = known->second.index.get();
-      if (call.may_be_stored && !call.in_store) {
+      const bool may_be_elsewhere = call.may_be_stored && !call.in_store;
+      if (call.index == nullptr && !may_be_elsewhere) {
+        // Another command with the same columns has found that there is no such table or column.
+        call.skips_unknown = MayLackFields(call) && known->second.error.code == ErrorCode::kFld;
+        if (call.skips_unknown) {
+          --i;
+          continue;
+        }
+        *error = RespErrorText(known->second.error, RespWork());
+        return true;
+      }
+      if (may_be_elsewhere) {
         if (call.index == nullptr) {
           PutInStore(call, arena);
           --i;
@@ -172,6 +193,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     wanted_ = shape;
     wanted_error_ = {};
     wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
+    wanted_may_lack_ = MayLackFields(call);
     wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
     item->kind = Item::Kind::kSilentOpen;
     item->names = wanted_names_.get();
@@ -188,14 +210,19 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
       outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
   if (is_no_table && wanted_may_be_stored_) {
     wanted_error_ = {};
-    shapes_[wanted_] = {nullptr, base::CoarseNowMs()};
+    shapes_[wanted_] = {nullptr, base::CoarseNowMs(), outcome.error};
+    return;
+  }
+  if (outcome.error.code == ErrorCode::kFld && wanted_may_lack_) {
+    wanted_error_ = {};
+    shapes_[wanted_] = {nullptr, base::CoarseNowMs(), outcome.error};
     return;
   }
   if (!outcome.ok()) {
     shapes_.erase(wanted_);
     return;
   }
-  shapes_[wanted_] = {std::move(index), base::CoarseNowMs()};
+  shapes_[wanted_] = {std::move(index), base::CoarseNowMs(), {}};
 }
 
 void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,

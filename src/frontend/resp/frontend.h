@@ -123,8 +123,9 @@ class Resp final : public exec::Frontend {
                                                     "8", "9", "10", "11", "12", "13", "14", "15"};
   static constexpr size_t kShapesMax = 256;
   struct Shape {
-    std::shared_ptr<engine::Index> index;  ///< Null: there was no such table.
+    std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
     int64_t opened_ms = 0;
+    model::Error error;
   };
 
   const RespSettings& settings_;
@@ -150,6 +151,7 @@ class Resp final : public exec::Frontend {
   std::string wanted_;    ///< The shape that is being opened.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
   bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
+  bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.
   model::Error wanted_error_;          ///< Why it could not be opened.
 };
 

@@ -81,6 +81,11 @@ TEST_F(RespTest, RowsAreHashes) {
   EXPECT_EQ("$-1\r\n", Ask("HGET shop.t:1 w"));
   EXPECT_EQ("*2\r\n$1\r\nv\r\n$2\r\n10\r\n", Ask("HGETALL t:1"));
   EXPECT_EQ("*2\r\n$1\r\nb\r\n$2\r\n20\r\n", Ask("HMGET t:2 w v"));
+  EXPECT_EQ("*4\r\n$-1\r\n$2\r\n20\r\n$-1\r\n$1\r\nb\r\n", Ask("HMGET t:2 x v x w"));
+  EXPECT_EQ("$-1\r\n", Ask("HGET t:2 x"));
+  EXPECT_EQ(":0\r\n", Ask("HEXISTS t:2 x"));
+  EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));
+  EXPECT_EQ("-NOFIELD the table has no column of this name\r\n", Ask("HSET t:2 v 1 x 2"));
   EXPECT_EQ(":2\r\n", Ask("HSET t:3 v 1 w 2"));
   EXPECT_EQ(":1\r\n", Ask("HSET t:1 v 11 w x"));
   EXPECT_EQ(":16\r\n", Ask("HINCRBY t:1 v 5"));
@@ -97,6 +102,18 @@ TEST_F(RespTest, StringsAreInTheStore) {
             Ask("GET t:1"));
   EXPECT_EQ(":1\r\n", Ask("INCR n"));
   EXPECT_EQ("*3\r\n$1\r\na\r\n$-1\r\n$1\r\n1\r\n", Ask("MGET page:1 none n"));
+}
+
+// Commands whose columns are the same share what was found of the table.
+TEST_F(RespTest, WhatIsNotThereIsMissedByEachCommandInItsWay) {
+  EXPECT_EQ("+OK\r\n", Ask("WATCH sess:1"));
+  EXPECT_EQ("-NOTABLE no table of this name is served here: keys are schema.table:key\r\n",
+            Ask("HGETALL sess:1"));
+  EXPECT_EQ("$-1\r\n", Ask("HGET t:2 x"));
+  for (const char* write : {"HSETNX t:2 x 1", "HSET t:2 x 1", "HINCRBY t:2 x 1"}) {
+    EXPECT_EQ("-NOFIELD the table has no column of this name\r\n", Ask(write));
+  }
+  EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));
 }
 
 TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {

@@ -52,6 +52,7 @@ class RowReply final : public model::RowSink {
       : call_(call), version_(version), out_(out), end_max_(out.size() + bytes_max) {}
 
   bool Cell(std::string_view text) override {
+    AppendUnknown(call_.index->names().columns[at_]);
     const std::string& name = call_.index->names().columns[at_++];
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
@@ -65,18 +66,30 @@ class RowReply final : public model::RowSink {
     return out_.size() <= end_max_;
   }
   bool NullCell() override {
-    ++at_;
+    AppendUnknown(call_.index->names().columns[at_++]);
     if (call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet) resp::AppendNil(version_, &out_);
     return true;
   }
+
+  /// Behind the last cell of HGET and HMGET.
+  void AppendRest() { AppendUnknown({}); }
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
 
  private:
+  /// Fields that are no columns are nil; `next`: the column whose cell comes.
+  void AppendUnknown(std::string_view next) {
+    if (!call_.skips_unknown || (call_.verb != Verb::kHGet && call_.verb != Verb::kHMGet)) return;
+    for (; argument_ < call_.arguments.size() && call_.arguments[argument_] != next; ++argument_)
+      resp::AppendNil(version_, &out_);
+    ++argument_;
+  }
+
   const RespCall& call_;
   const resp::Version version_;
   base::Buffer& out_;
+  size_t argument_ = 2;
   const size_t end_max_;
   size_t at_ = 0;
   size_t fields_ = 0;
@@ -447,6 +460,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   RowReply row(call, work.version, reply_bytes_max, cells);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);
   else

@@ -44,7 +44,8 @@ struct RespCall {
   RespKey key;                                  ///< The row's, or in the store.
   bool may_be_stored = false;                   ///< The command is for strings, or for any key.
   bool in_store = false;
-  std::string_view pattern;     ///< HSCAN: of the fields.
+  bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
+  std::string_view pattern;    ///< HSCAN: of the fields.
   bool without_values = false;  ///< HSCAN.
   RespScript script = RespScript::kNone;
   RespStored* stored = nullptr;  ///< in_store.

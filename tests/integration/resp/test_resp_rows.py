@@ -119,7 +119,12 @@ def test_keys(client, sql):
         assert client.ask("HGETALL", key).startswith("NOTABLE the key names no table")
     for key in ("nothing:1", "nowhere.t:1", "mysql.user:1", "product@nokey:1"):
         assert client.ask("HGETALL", key).startswith("NOTABLE"), key
-    assert client.ask("HGET", "product:7", "nofield").startswith("NOFIELD")
+    assert client.ask("HGET", "product:7", "nofield") is None and client.ask("HMGET", "product:7", "x", "name", "y", "name") == [
+        None, b"Teapot", None, b"Teapot"]
+    assert client.ask("HMGET", "product:99", "x", "name") == [None, None] and client.ask("HEXISTS", "product:7", "x") == 0
+    assert client.ask("HSTRLEN", "product:7", "x") == 0 and client.ask("HDEL", "product:8", "x", "price", "name") == 1
+    for command in (["HSET", "product:7", "x", 1], ["HSETNX", "product:7", "x", 1], ["HINCRBY", "product:7", "x", 1]):
+        assert client.ask(*command).startswith("NOFIELD"), command
 
 
 def test_a_new_column_is_a_field(client, sql):

@@ -77,7 +77,7 @@ def test_errors_while_queueing(client, server):
         assert client.ask("EXEC").startswith("EXECABORT")
     assert client.ask("MULTI") == "OK" and client.ask(*TAKE) == "QUEUED" and client.ask("DISCARD") == "OK"
     assert client.transaction() == []
-    assert client.transaction(("HGET", "product:7", "nofield")).startswith("EXECABORT nothing was done: NOFIELD")
+    assert client.transaction(("HSET", "product:7", "nofield", 1)).startswith("EXECABORT nothing was done: NOFIELD")
     assert client.ask("MULTI") == "OK"
     for _ in range(64):
         assert client.ask("PING") == "QUEUED"

@@ -72,6 +72,9 @@ void Resp::Rewind() {
 }
 
 void Resp::Finished(const Item& item, const model::Error& answer) {
+  if (!item.is_silent() && ++uncounted_ == kCountEvery) {
+    settings_.info->AddCommands(std::exchange(uncounted_, 0));
+  }
   if (item.kind != Item::Kind::kRequest) return;
   const RespWork& work = WorkOf(item);
   if (work.is_exec) {
@@ -201,7 +204,10 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   if (command.verb == Verb::kWatch) {
     return AnswerError("ERR WATCH inside MULTI is not allowed", arena, item);
   }
-  if (command.verb == Verb::kRefused) return refuse(command.refusal);
+  if (command.verb == Verb::kRefused) {
+    settings_.info->AddRefused(command);
+    return refuse(command.refusal);
+  }
   if (!MayBeQueued(command.verb)) {
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
                   "'");

@@ -20,6 +20,7 @@
 #include "exec/stats.h"
 #include "exec/unit.h"
 #include "frontend/resp/cursors.h"
+#include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
 #include "frontend/resp/watch.h"
 #include "frontend/resp/work.h"
@@ -38,6 +39,7 @@ struct RespSettings {
   std::string version;  ///< The library's.
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
+  RespInfo* info = nullptr;        ///< What INFO tells.
   RespScripts* scripts = nullptr;  ///< That clients have brought.
   RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
   model::Limits limits;
@@ -46,6 +48,7 @@ struct RespSettings {
 class Resp final : public exec::Frontend {
  public:
   explicit Resp(const RespSettings& settings);
+  ~Resp() override { settings_.info->AddCommands(uncounted_); }
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
@@ -121,6 +124,8 @@ class Resp final : public exec::Frontend {
 
   static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                     "8", "9", "10", "11", "12", "13", "14", "15"};
+  /// Connections add to the port's count of commands now and then: it is on one cache line.
+  static constexpr uint64_t kCountEvery = 64;
   static constexpr size_t kShapesMax = 256;
   struct Shape {
     std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
@@ -130,6 +135,7 @@ class Resp final : public exec::Frontend {
 
   const RespSettings& settings_;
   const uint64_t id_;
+  uint64_t uncounted_ = 0;  ///< Commands that are not in RespInfo yet.
   resp::Version version_ = resp::Version::k2;
   std::string_view database_ = kDatabases[0];
   bool is_in_;

@@ -24,6 +24,7 @@ class RespTest : public ::testing::Test {
                        {{"1", "10", std::nullopt}, {"2", "20", "b"}});
     store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
     settings_.schema = "shop";
+    settings_.info = &info_;
     settings_.cursors = &cursors_;
     settings_.scripts = &scripts_;
     frontend_.emplace(settings_);
@@ -68,6 +69,7 @@ class RespTest : public ::testing::Test {
 
   engine::fake::Store store_;
   engine::fake::Session session_{store_, engine::LockWait::kNever};
+  RespInfo info_;
   RespCursors cursors_;
   RespScripts scripts_;
   RespSettings settings_;
@@ -114,6 +116,17 @@ TEST_F(RespTest, WhatIsNotThereIsMissedByEachCommandInItsWay) {
     EXPECT_EQ("-NOFIELD the table has no column of this name\r\n", Ask(write));
   }
   EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));
+}
+
+TEST_F(RespTest, InfoTellsWhatWasRefused) {
+  Ask("LPUSH a b");
+  Ask("lpush a b");
+  Ask("ZADD a 1 b");
+  for (int i = 0; i < 3; ++i) Ask("GET a");
+  const std::string info = Ask("INFO");
+  EXPECT_NE(std::string::npos, info.find("\r\nrefused_lpush:2\r\nrefused_zadd:1\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("total_commands_processed:3\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("\r\nrun_id:" + info_.run_id())) << info;
 }
 
 TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {

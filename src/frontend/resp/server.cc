@@ -143,6 +143,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendCommand(arguments, out);
       break;
     default:
+      settings_.info->AddRefused(command);
       return AnswerError(command.refusal, arena, item);
   }
   if (out.view().starts_with('-')) item->error.code = ErrorCode::kCmd;
@@ -428,14 +429,21 @@ std::string Resp::Info() const {
   std::string text = "# Server\r\nredis_version:" + std::string(kRedisVersion);
   text += "\r\nrowsocket_version:" + settings_.version;
   text += "\r\nserver_version:" + std::string(health.version);
+  text += "\r\nrun_id:" + settings_.info->run_id();
+  text += "\r\nuptime_in_seconds:" + std::to_string(settings_.info->uptime_s());
   text += "\r\nredis_mode:standalone\r\narch_bits:64\r\n\r\n# Clients\r\nconnected_clients:";
-  text += sum(exec::Stat::kConnections) + "\r\nblocked_clients:0\r\n\r\n# Persistence\r\nloading:0";
+  text += sum(exec::Stat::kConnections) + "\r\nblocked_clients:0\r\n\r\n# Memory\r\nused_memory:";
+  text += std::to_string(ResidentBytes()) + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction";
+  text += "\r\n\r\n# Persistence\r\nloading:0";
   text += "\r\n\r\n# Stats\r\ntotal_connections_received:" + sum(exec::Stat::kConnectionsAccepted);
+  text += "\r\ntotal_commands_processed:";
+  text += std::to_string(settings_.info->commands() + uncounted_);
   text += "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived);
   text += "\r\ntotal_net_output_bytes:" + sum(exec::Stat::kBytesSent);
   text += "\r\nrejected_connections:" + sum(exec::Stat::kConnectionsRefused);
   text += "\r\n\r\n# Replication\r\nrole:" + std::string(health.writes ? "master" : "slave");
-  return text + "\r\nconnected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n";
+  text += "\r\nconnected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n";
+  return text + "\r\n# Refused\r\n" + settings_.info->RefusedLines();
 }
 
 }  // namespace rowsocket::frontend

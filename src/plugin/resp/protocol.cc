@@ -33,6 +33,7 @@ bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* se
   shared_.version = "0.1.0";
   shared_.health = engine::server::ReadHealth;
   shared_.stats = &stats;
+  shared_.info = &info_;
   shared_.cursors = &cursors_;
   shared_.scripts = &scripts_;
   shared_.limits = variables_.limits;

@@ -41,6 +41,7 @@ class RespProtocol final : public Protocol {
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
 
   RespVariables variables_;
+  frontend::RespInfo info_;
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
   frontend::RespSettings shared_;

@@ -1,0 +1,44 @@
+// What INFO tells of a RESP port beside the counters that all ports have.
+//
+// Threads: any. Lifetime: outlives the port's connections.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "frontend/resp/command.h"
+
+namespace rowsocket::frontend {
+
+class RespInfo {
+ public:
+  RespInfo();
+
+  void AddCommands(uint64_t count) { commands_.fetch_add(count, std::memory_order_relaxed); }
+  /// REQUIRES: `command` is one of RespCommands().
+  void AddRefused(const RespCommand& command) {
+    const auto at = static_cast<size_t>(&command - RespCommands().data());
+    if (at < refused_.size()) refused_[at].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
+  const std::string& run_id() const { return run_id_; }
+  int64_t uptime_s() const;
+  /// A line `refused_NAME:COUNT` for each command that is not served and that somebody has sent.
+  std::string RefusedLines() const;
+
+ private:
+  static constexpr size_t kCommandsMax = 320;
+
+  std::string run_id_;  ///< 40 hexadecimal digits, others after each start.
+  const int64_t started_ms_;
+  std::atomic<uint64_t> commands_{0};
+  std::array<std::atomic<uint64_t>, kCommandsMax> refused_{};
+};
+
+/// Bytes of memory that the server's process has; 0: unknown.
+uint64_t ResidentBytes();
+
+}  // namespace rowsocket::frontend

@@ -136,6 +136,7 @@ TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {
   Ask("SET a 3");
   EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
   EXPECT_EQ("-ERR DB index is out of range\r\n", Ask("SELECT 16"));
+  EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask("SELECT x"));
   Ask("RESET");
   EXPECT_EQ("$1\r\n1\r\n", Ask("GET a"));
 }
@@ -177,6 +178,8 @@ TEST_F(RespTest, FractionsAreAdded) {
   EXPECT_EQ("$4\r\n10.5\r\n", Ask("INCRBYFLOAT f 10.5"));
   EXPECT_EQ("$3\r\n4.1\r\n", Ask("INCRBYFLOAT f -6.4"));
   EXPECT_EQ("-ERR value is not a valid float\r\n", Ask("INCRBYFLOAT f x"));
+  for (const char* infinite : {"INCRBYFLOAT f inf", "HINCRBYFLOAT t:1 v -inf"})
+    EXPECT_EQ("-ERR increment would produce NaN or Infinity\r\n", Ask(infinite)) << infinite;
   EXPECT_EQ("$4\r\n10.5\r\n", Ask("HINCRBYFLOAT t:1 v 0.5"));
   EXPECT_EQ("-ERR hash value is not a float\r\n", Ask("HINCRBYFLOAT t:2 w 0.5"));
 }
@@ -324,8 +327,9 @@ TEST(RespNumbersTest, DecimalsAreExact) {
     EXPECT_EQ("none", add(text, "1")) << text;
   EXPECT_EQ(2U, DecimalsOf("1.25"));
   long double number = 0;
-  for (const char* text : {"", "nan", "inf", " 1", "1x", "0x10", "1e99999"})
+  for (const char* text : {"", "nan", " 1", "1x", "0x10", "in", "1e99999"})
     EXPECT_FALSE(ParseFloat(text, &number)) << text;
+  EXPECT_TRUE(ParseFloat("-Inf", &number));
   EXPECT_EQ("3", FormatFloat(3.0L));
   EXPECT_EQ("0", FormatFloat(-0.0L));
 }

@@ -1,6 +1,7 @@
 #include "frontend/resp/numbers.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -69,12 +70,14 @@ bool ParsePlainInteger(std::string_view text, int64_t* number) {
 
 bool ParseFloat(std::string_view text, long double* number) {
   const bool begins_well = !text.empty() && text.size() < kFloatTextMax &&
-                           text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+                           text.find_first_not_of("0123456789+-.eEinfINF") == text.npos;
   if (!begins_well) return false;
   const std::string copy(text);
   char* end = nullptr;
+  errno = 0;
   *number = std::strtold(copy.c_str(), &end);
-  return end == copy.c_str() + copy.size() && std::isfinite(*number);
+  const bool fits = errno != ERANGE || (std::isfinite(*number) && *number != 0);
+  return fits && end == copy.c_str() + copy.size() && !std::isnan(*number);
 }
 
 std::string FormatFloat(long double number) {

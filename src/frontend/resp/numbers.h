@@ -13,7 +13,7 @@ namespace rowsocket::frontend {
 bool ParseInteger(std::string_view text, int64_t* number);
 /// The same as Redis takes it from a value: `007` and `-0` are none.
 bool ParsePlainInteger(std::string_view text, int64_t* number);
-/// A number with a fraction or an exponent; neither NaN nor infinity.
+/// A number with a fraction or an exponent, or an infinity; not NaN.
 bool ParseFloat(std::string_view text, long double* number);
 /// The shortest decimal with at most 17 digits behind the point, without an exponent.
 std::string FormatFloat(long double number);

@@ -6,6 +6,7 @@
 
 #include "base/secret_text.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 
 namespace rowsocket::frontend {
@@ -74,6 +75,9 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kSelect:
       // A row is the same in every database; a string belongs to one.
+      if (int64_t number = 0; !ParseInteger(arguments[1], &number)) {
+        return AnswerError("ERR value is not an integer or out of range", arena, item);
+      }
       if (!IsNumberBelow(arguments[1], std::size(kDatabases))) {
         return AnswerError("ERR DB index is out of range", arena, item);
       }

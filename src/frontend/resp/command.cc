@@ -61,7 +61,7 @@ constexpr RespCommand kCommands[] = {
     {"fcall_ro", -3, Verb::kRefused, false, 0, 0, kRespNoScripts},
     {"flushall", -1, Verb::kFlush, true},
     {"flushdb", -1, Verb::kFlush, true},
-    {"function", -2, Verb::kRefused, false, 0, 0, kRespNoScripts},
+    {"function", -2, Verb::kFunction},
     {"geoadd", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"geodist", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"geohash", -1, Verb::kRefused, false, 0, 0, kTypes},

@@ -29,6 +29,7 @@ enum class RespVerb : uint8_t {
   kCluster,
   kAcl,
   kScript,
+  kFunction,
   kLatency,
   kSlowlog,
   kPublish,

@@ -31,6 +31,19 @@ constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"maxmemory-policy", "noeviction"},
     {"replica-read-only", "yes"}};
 
+/// CONFIG SET of how Redis keeps small values in memory, which nobody can see here.
+bool SetsOnlyEncodings(std::span<const std::string_view> arguments) {
+  if (arguments.size() < 4 || arguments.size() % 2 != 0) return false;
+  for (size_t i = 2; i < arguments.size(); i += 2) {
+    const std::string name = Lower(arguments[i]);
+    const bool is_one = name.find("-max-listpack-") != name.npos ||
+                        name.find("-max-ziplist-") != name.npos ||
+                        name.find("-max-intset-") != name.npos || name == "list-compress-depth";
+    if (!is_one) return false;
+  }
+  return true;
+}
+
 bool IsNumberBelow(std::string_view text, int64_t end) {
   return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos &&
          std::stol(std::string(text)) < end;
@@ -119,6 +132,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       resp::AppendVerbatim(Info(), version_, &out);
       break;
     case Verb::kConfig:
+      if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
+        resp::AppendSimple("OK", &out);
+        break;
+      }
       if (!IsWord(arguments[1], "get") || arguments.size() < 3) {
         return AnswerError("NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL", arena,
                            item);
@@ -132,6 +149,15 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
         return AnswerError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", arena, item);
       }
       resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
+      break;
+    case Verb::kFunction:
+      // There are none, so that there is nothing to list or to flush.
+      if (IsWord(arguments[1], "flush"))
+        resp::AppendSimple("OK", &out);
+      else if (IsWord(arguments[1], "list"))
+        resp::AppendArray(0, &out);
+      else
+        return AnswerError(kRespNoScripts, arena, item);
       break;
     case Verb::kScript:
       AppendScript(arguments, out);

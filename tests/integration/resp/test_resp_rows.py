@@ -151,6 +151,9 @@ def test_what_is_not_served_is_refused_by_name(client):
     assert client.ask("CLIENT", "MAINT_NOTIFICATIONS", "ON").startswith("ERR unknown subcommand")
     assert client.ask("CLUSTER", "SHARDS") == Error("ERR This instance has cluster support disabled")
     assert client.ask("PUBLISH", "a", "b") == 0
+    assert client.ask("FUNCTION", "FLUSH") == "OK" and client.ask("FUNCTION", "LOAD", "x").startswith("NOTSERVED")
+    assert client.ask("CONFIG", "SET", "hash-max-listpack-entries", 5) == "OK"
+    assert client.ask("CONFIG", "SET", "maxmemory", 5).startswith("NOTSERVED")
     assert b"\r\nrefused_shutdown:" in client.ask("INFO") and b"\r\nrefused_get:" not in client.ask("INFO")
 
 

@@ -27,12 +27,6 @@ uint64_t NextId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-std::string_view Keep(std::string_view text, base::Arena& arena) {
-  char* const kept = arena.AllocateBytes(text.size());
-  text.copy(kept, text.size());
-  return {kept, text.size()};
-}
-
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
   return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||

@@ -30,12 +30,6 @@ bool ParseNumber(std::string_view text, uint64_t* number) {
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
-std::string_view Keep(const std::string& text, base::Arena& arena) {
-  char* const kept = arena.AllocateBytes(text.size());
-  text.copy(kept, text.size());
-  return {kept, text.size()};
-}
-
 std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
   const auto& arguments = call.arguments;
   if (!ParseNumber(arguments[1], &scan->cursor)) return kNoCursor;

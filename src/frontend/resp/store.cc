@@ -21,12 +21,6 @@ namespace {
 constexpr int64_t kStringBytesMax = 16 << 20;
 constexpr std::string_view kSyntax = "ERR syntax error";
 
-std::string_view Keep(const std::string& text, base::Arena& arena) {
-  char* const kept = arena.AllocateBytes(text.size());
-  text.copy(kept, text.size());
-  return {kept, text.size()};
-}
-
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return Keep("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command", arena);
 }

@@ -1,25 +1,16 @@
 // How expired strings are removed.
-#include <chrono>
 #include <string>
 
 #include "frontend/resp/store.h"
+#include "frontend/resp/stored_row.h"
 
 namespace rowsocket::frontend {
 
 using engine::Outcome;
 using model::Value;
 
-namespace {
-
-int64_t WallClockMs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-}  // namespace
-
 void RespPurge::Run(engine::Session& session) {
-  const int64_t now_ms = WallClockMs();
+  const int64_t now_ms = NowMs();
   int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
   // The worker that moves the time on has a second for itself.
   if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
@@ -48,7 +39,7 @@ void RespPurge::Run(engine::Session& session) {
       session.Rollback();
     if (!outcome.ok()) index_.reset();
   }
-  next_ms_.store(WallClockMs() + kEveryMs);
+  next_ms_.store(NowMs() + kEveryMs);
 }
 
 }  // namespace rowsocket::frontend

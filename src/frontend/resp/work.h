@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/arena.h"
 #include "exec/frontend.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/key.h"
@@ -13,6 +14,13 @@
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
+
+/// A copy that lives as long as the arena.
+inline std::string_view Keep(std::string_view text, base::Arena& arena) {
+  char* const kept = arena.AllocateBytes(text.size());
+  text.copy(kept, text.size());
+  return {kept, text.size()};
+}
 
 /// What a command does with a string.
 struct RespStored {

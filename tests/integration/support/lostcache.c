@@ -34,6 +34,7 @@ struct undo {
   ino_t inode;
   int descriptor;
   uint64_t end;
+  uint64_t safe; /* Of several flushes at a time, the one that ends last may have begun first. */
 };
 
 struct record {
@@ -102,6 +103,7 @@ static struct undo* find(int fd, const struct stat64* status) {
     give_up("lostcache: header");
   }
   undo->end = header;
+  undo->safe = header;
   ++undo_count;
   return undo;
 }
@@ -210,9 +212,12 @@ static int flush(int fd, int (*real)(int)) {
   pthread_rwlock_unlock(&writes);
   const int failed = real(fd);
   const int error = errno;
-  if (!failed && real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) {
-    give_up("lostcache: flush");
+  pthread_mutex_lock(&notes);
+  if (!failed && safe > undo->safe) {
+    undo->safe = safe;
+    if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lostcache: flush");
   }
+  pthread_mutex_unlock(&notes);
   errno = error;
   return failed;
 }

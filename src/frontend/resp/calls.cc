@@ -116,6 +116,10 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
     return false;
   }
+  if (calls->size() == model::kUnitRequestsMax) {
+    *error = "ERR at most 64 keys are served together";
+    return false;
+  }
   const bool is_short = script == RespScript::kRelease;
   if (arguments[2] != "1" || arguments.size() < (is_short                        ? 5
                                                  : script == RespScript::kExtend ? 7

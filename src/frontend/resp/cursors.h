@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,8 +22,8 @@ namespace rowsocket::frontend {
 class RespCursors {
  public:
   struct Position {
-    std::string space;             ///< What is scanned; a cursor of one is none of another.
-    std::vector<std::string> key;  ///< The last key that was listed.
+    std::string space;  ///< What is scanned; a cursor of one is none of another.
+    std::vector<std::optional<std::string>> key;  ///< The last key, NULL without a value.
   };
 
   RespCursors();

@@ -69,15 +69,22 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   if (!item.is_silent() && ++uncounted_ == kCountEvery) {
     settings_.info->AddCommands(std::exchange(uncounted_, 0));
   }
-  if (item.kind != Item::Kind::kRequest) return;
+  if (item.is_silent()) return;
   const RespWork& work = WorkOf(item);
+  // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
   if (work.is_exec) {
     has_exec_ = false;
-    EndTransaction();
-  } else if (work.calls[0].verb == Verb::kWatch && answer.ok()) {
-    for (const RespCall& call : work.calls) {
-      watched_.push_back({call.database, std::string(call.arguments[call.at]), *call.image});
-    }
+    return EndTransaction();
+  }
+  const bool watches =
+      item.kind == Item::Kind::kRequest && answer.ok() && work.calls[0].verb == Verb::kWatch;
+  if (!watches) return;
+  // More than EXEC can compare: it says so.
+  watches_too_many_ =
+      watches_too_many_ || watched_.size() + work.calls.size() > model::kUnitRequestsMax;
+  if (watches_too_many_) return watched_.clear();
+  for (const RespCall& call : work.calls) {
+    watched_.push_back({call.database, std::string(call.arguments[call.at]), *call.image});
   }
 }
 
@@ -86,6 +93,7 @@ void Resp::EndTransaction() {
   multi_bytes_ = 0;
   queued_.clear();
   watched_.clear();
+  watches_too_many_ = false;
 }
 
 exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
@@ -237,6 +245,10 @@ bool Resp::EndMulti(base::Arena& arena, Item* item) {
 }
 
 bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
+  if (watches_too_many_) {
+    *error = "ERR at most 64 keys are watched together";
+    return false;
+  }
   constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
   for (const Watched& watched : watched_) {
     const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);

@@ -148,6 +148,7 @@ class Resp final : public exec::Frontend {
   size_t multi_bytes_ = 0;
   std::vector<Queued> queued_;
   std::vector<Watched> watched_;
+  bool watches_too_many_ = false;  ///< More than kUnitRequestsMax, of which none is kept.
   /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its
   /// commands stay in queued_, and its keys in watched_, because it may have to be parsed again.
   bool has_exec_ = false;

@@ -63,6 +63,7 @@ class RespTest : public ::testing::Test {
       frontend_->Finished(item, outcome.error);
     } else {
       frontend_->Reply(item, out);
+      frontend_->Finished(item, item.error);
     }
     return std::string(out.view());
   }
@@ -125,7 +126,7 @@ TEST_F(RespTest, InfoTellsWhatWasRefused) {
   for (int i = 0; i < 3; ++i) Ask("GET a");
   const std::string info = Ask("INFO");
   EXPECT_NE(std::string::npos, info.find("\r\nrefused_lpush:2\r\nrefused_zadd:1\r\n")) << info;
-  EXPECT_NE(std::string::npos, info.find("total_commands_processed:3\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("total_commands_processed:6\r\n")) << info;
   EXPECT_NE(std::string::npos, info.find("\r\nrun_id:" + info_.run_id())) << info;
 }
 
@@ -273,6 +274,42 @@ TEST_F(RespTest, AnExecThatIsParsedAgainHasItsCommands) {
   EXPECT_EQ("$2\r\n11\r\n", Ask("HGET t:1 v"));
 }
 
+// The worker refuses a request whose account has used up its share.
+TEST_F(RespTest, AnExecThatIsRefusedIsOver) {
+  Ask("MULTI");
+  Ask("HINCRBY t:1 v 1");
+  Item exec = Parse("EXEC\r\n");
+  frontend_->Refuse(exec, {model::ErrorCode::kAccountRate}, arena_);
+  EXPECT_EQ('-', Run(exec).front());
+  Parse("PING\r\n", true);
+  frontend_->Rewind();
+  EXPECT_EQ("+PONG\r\n", Ask("PING"));
+  EXPECT_EQ("-ERR EXEC without MULTI\r\n", Ask("EXEC"));
+}
+
+TEST_F(RespTest, WatchedKeysAreBounded) {
+  for (int i = 0; i < 100; ++i) EXPECT_EQ("+OK\r\n", Ask("WATCH k" + std::to_string(i)));
+  Ask("MULTI");
+  Ask("SET a 1");
+  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 64 keys are watched together\r\n",
+            Ask("EXEC"));
+  Ask("MULTI");
+  Ask("SET a 1");
+  EXPECT_EQ("*1\r\n+OK\r\n", Ask("EXEC"));
+}
+
+TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
+  const std::string add =
+      "EVAL \"return redis.call('exists',KEYS[1])<1 and "
+      "redis.call('setex',KEYS[1],ARGV[2],ARGV[1])\" 1 k v 9";
+  std::string many = "DEL";
+  for (int i = 0; i < 63; ++i) many += " k" + std::to_string(i);
+  Ask("MULTI");
+  for (const std::string& command : {many, add, add}) EXPECT_EQ("+QUEUED\r\n", Ask(command));
+  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 64 keys are served together\r\n",
+            Ask("EXEC"));
+}
+
 TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {
   for (const char* command : {"MULTI", "HELLO 3", "CLIENT SETNAME x", "RESET", "QUIT"}) {
     Parse(std::string(command) + "\r\n", true);
@@ -289,7 +326,7 @@ TEST(RespCursorsTest, AScanThatGoesOnHasTwoPositions) {
     RespCursors::Position position;
     if (cursor != 0) {
       ASSERT_TRUE(cursors.Find(cursor, &position));
-      ASSERT_EQ(std::to_string(i - 1), position.key[0]);
+      ASSERT_EQ(std::to_string(i - 1), *position.key[0]);
     }
     cursor = cursors.Keep({"s", {std::to_string(i)}}, cursor);
     EXPECT_LE(cursors.size(), 2U);

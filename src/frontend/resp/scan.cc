@@ -112,16 +112,18 @@ RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& r
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t parts = call.in_store ? kScannedKey + 1 : row.size();
   // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
-  for (size_t i = 0; i < parts; ++i) position.key.push_back(row[i].value_or(std::string()));
+  for (size_t i = 0; i < parts; ++i) position.key.push_back(row[i]);
   return position;
 }
 
-/// A number that is not exact cannot say where a scan goes on.
-bool HasFloat(const RespCall& call, engine::Session& session) {
+/// A text that does not name one value, as that of a moment in the hour that a clock repeats,
+/// cannot say where a scan goes on.
+bool HasInexact(const RespCall& call, engine::Session& session) {
   engine::IndexFacts facts;
   if (call.in_store || !session.Inspect(*call.index, &facts).ok()) return false;
   return std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
-    return column.kind == engine::ColumnFacts::Kind::kFloat;
+    return column.kind == engine::ColumnFacts::Kind::kFloat ||
+           column.kind == engine::ColumnFacts::Kind::kTimestamp;
   });
 }
 
@@ -134,8 +136,8 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
     resp::AppendArray(0, &out);
     return {};
   }
-  if (HasFloat(call, session)) {
-    work.wrong = "NOTSERVED keys of FLOAT and DOUBLE are not listed: use SELECT in SQL";
+  if (HasInexact(call, session)) {
+    work.wrong = "NOTSERVED keys of FLOAT, DOUBLE and TIMESTAMP are not listed: use SELECT in SQL";
     return Outcome::Fail(ErrorCode::kNumber);
   }
   ScannedRows found(call.index->columns());
@@ -302,7 +304,8 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
     RespCursors::Position position;
     if (!scan.cursors->Find(scan.cursor, &position) || position.space != space) return kNoCursor;
     const std::span<Value> key = arena.Allocate<Value>(position.key.size());
-    for (size_t i = 0; i < key.size(); ++i) key[i] = Value(Keep(position.key[i], arena));
+    for (size_t i = 0; i < key.size(); ++i)
+      key[i] = position.key[i] ? Value(Keep(*position.key[i], arena)) : Value();
     find.op = model::CompareOp::kGt;
     find.key = key;
   }

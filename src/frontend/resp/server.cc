@@ -112,6 +112,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kUnwatch:
       watched_.clear();
+      watches_too_many_ = false;
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kPublish:

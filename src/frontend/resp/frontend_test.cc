@@ -281,7 +281,7 @@ TEST_F(RespTest, AnExecThatIsRefusedIsOver) {
   Item exec = Parse("EXEC\r\n");
   frontend_->Refuse(exec, {model::ErrorCode::kAccountRate}, arena_);
   EXPECT_EQ('-', Run(exec).front());
-  Parse("PING\r\n", true);
+  Parse("PING\r\n");
   frontend_->Rewind();
   EXPECT_EQ("+PONG\r\n", Ask("PING"));
   EXPECT_EQ("-ERR EXEC without MULTI\r\n", Ask("EXEC"));

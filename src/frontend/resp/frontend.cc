@@ -35,9 +35,9 @@ bool MayBeQueued(Verb verb) {
 
 /// Whether the command changes what the connection's later commands mean.
 bool ChangesConnection(Verb verb) {
-  return verb == Verb::kReset || verb == Verb::kSelect || verb == Verb::kHello ||
-         verb == Verb::kAuth || verb == Verb::kClient || verb == Verb::kMulti ||
-         verb == Verb::kDiscard || verb == Verb::kQuit;
+  return verb == Verb::kReset || verb == Verb::kSelect || verb == Verb::kUnwatch ||
+         verb == Verb::kHello || verb == Verb::kAuth || verb == Verb::kClient ||
+         verb == Verb::kMulti || verb == Verb::kDiscard || verb == Verb::kQuit;
 }
 
 RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
@@ -66,10 +66,8 @@ void Resp::Rewind() {
 }
 
 void Resp::Finished(const Item& item, const model::Error& answer) {
-  if (!item.is_silent() && ++uncounted_ == kCountEvery) {
-    settings_.info->AddCommands(std::exchange(uncounted_, 0));
-  }
   if (item.is_silent()) return;
+  if (++uncounted_ == kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
   const RespWork& work = WorkOf(item);
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
   if (work.is_exec) {

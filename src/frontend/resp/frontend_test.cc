@@ -311,7 +311,8 @@ TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
 }
 
 TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {
-  for (const char* command : {"MULTI", "HELLO 3", "CLIENT SETNAME x", "RESET", "QUIT"}) {
+  for (const char* command :
+       {"MULTI", "HELLO 3", "CLIENT SETNAME x", "RESET", "QUIT", "SELECT 1", "UNWATCH"}) {
     Parse(std::string(command) + "\r\n", true);
     EXPECT_EQ(Parsed::kLater, parsed_) << command;
     frontend_->Rewind();

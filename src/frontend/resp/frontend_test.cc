@@ -168,6 +168,18 @@ TEST(RespScriptsTest, BlanksQuotesAndCaseDoNotCount) {
   EXPECT_EQ("da39a3ee5e6b4b0d3255bfef95601890afd80709", Sha1(""));
 }
 
+TEST(RespScriptsTest, OneClientDoesNotTakeTheScriptsOfOthersAway) {
+  const std::string add =
+      "return redis.call('exists',KEYS[1])<1 and redis.call('setex',KEYS[1],ARGV[2],ARGV[1])";
+  RespScripts scripts;
+  std::string sha1;
+  for (size_t i = 0; i < 2 * model::kRespScriptsMax; ++i) {
+    ASSERT_EQ(RespScript::kAdd, scripts.Load(add + std::string(i + 1, ' '), &sha1));
+    ASSERT_EQ(RespScript::kAdd, scripts.Find(sha1)) << "what was brought last is known";
+  }
+  EXPECT_EQ(RespScript::kNone, scripts.Find(Sha1(add + " "))) << "and the oldest is not";
+}
+
 TEST_F(RespTest, SeveralKeysAreSetWhereNoneIsThere) {
   EXPECT_EQ(":1\r\n", Ask("MSETNX a 1 b 2 a 3"));
   EXPECT_EQ("*2\r\n$1\r\n3\r\n$1\r\n2\r\n", Ask("MGET a b"));

@@ -93,7 +93,12 @@ RespScript RespScripts::Load(std::string_view text, std::string* sha1) {
   if (found == std::end(kScripts)) return RespScript::kNone;
   *sha1 = Sha1(text);
   const base::MutexLock lock(mutex_);
-  if (known_.size() < model::kRespScriptsMax) known_[*sha1] = found->script;
+  if (!known_.emplace(*sha1, found->script).second) return found->script;
+  order_.push_back(*sha1);
+  if (order_.size() > model::kRespScriptsMax) {
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
   return found->script;
 }
 

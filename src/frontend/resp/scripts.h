@@ -4,11 +4,12 @@
 //
 // A text is recognised whatever its blanks, quotes and case: what is compared is the SHA-1 of the
 // text without them (the table in scripts.cc says where each comes from). EVALSHA knows the SHA-1
-// of exact texts that EVAL or SCRIPT LOAD have brought, kRespScriptsMax of them.
+// of exact texts that EVAL or SCRIPT LOAD have brought, the last kRespScriptsMax of them.
 // Threads: any.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +39,7 @@ class RespScripts {
  private:
   base::Mutex mutex_;
   std::unordered_map<std::string, RespScript> known_ GUARDED_BY(mutex_);
+  std::deque<std::string> order_ GUARDED_BY(mutex_);  ///< Of known_, the oldest first.
 };
 
 /// The text as it is compared, and the SHA-1 of a text in lower case hexadecimal digits.

@@ -195,10 +195,12 @@ class RowChange final : public model::RowEditor {
       wrong_ = "ERR increment would produce NaN or Infinity";
       return;
     }
+    // An exponent, or a plus, is written out.
+    const bool is_sum =
+        AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
     if (!is_exact) {
       made_ = FormatFloat(number + by);
-    } else if (!AddDecimals(now, call_.arguments[3], &made_) ||
-               DecimalsOf(made_) > column_.decimals) {
+    } else if (!is_sum || DecimalsOf(made_) > column_.decimals) {
       wrong_ = "CONSTRAINT the column has not as many digits as the sum";
       return;
     }

@@ -107,6 +107,22 @@ def test_hincrby(client, sql):
     sql.run("DROP TABLE big")
 
 
+def test_hincrbyfloat_is_exact_or_refused(client, sql):
+    def add(key, field, by):
+        return client.ask("HINCRBYFLOAT", key, field, by)
+
+    assert add("product:7", "price", "0.1") == b"25" and add("product:7", "price", "-0.01") == b"24.99"
+    assert add("product:7", "price", "1e1") == b"34.99" and add("product:7", "price", "+5") == b"39.99"
+    assert sql.value("SELECT price FROM product WHERE id = 7") == b"39.99"
+    assert add("product:8", "price", "1.5") == b"1.5", "NULL is 0"
+    for field, by in (("price", "0.001"), ("stock", "0.5")):
+        assert add("product:7", field, by).startswith("CONSTRAINT the column has not as many digits"), field
+    assert add("product:7", "name", "1") == Error("ERR hash value is not a float")
+    assert add("product:7", "price", "x") == Error("ERR value is not a valid float")
+    assert add("product:99", "price", "1").startswith("NOROW")
+    assert sql.rows("SELECT price, stock FROM product WHERE id = 7") == [(b"39.99", b"5")]
+
+
 def test_keys(client, sql):
     assert client.ask("HGET", "line:1:x\\:y", "n") == b"3"
     assert client.ask("HGET", "line:1:x:y", "n").startswith("NOROW")

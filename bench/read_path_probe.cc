@@ -12,8 +12,10 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "exec/turn.h"
 #include "frontend/handlersocket/frontend.h"
+#include "frontend/handlersocket/verbs.h"
 #include "net/test_allocations.h"
 #include "protocol/handlersocket/encoder.h"
 
@@ -128,6 +130,7 @@ class Probe {
         turn_.Added();
       }
       turn_.Run(session_);
+      latency_block_.AddTurn(turn_.items(), turn_.times(), base::NowNs());
       Require(out_.sendable().starts_with("0\t3\tuser0012345\t"));
       out_.Consume(out_.sendable_bytes());
     }
@@ -154,6 +157,8 @@ class Probe {
   frontend::HandlerSocket frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;
+  exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
+  exec::LatencyBlock latency_block_{&latency_, "mode=rd"};
   exec::CommitBoard commits_;
   exec::Turn turn_;
   OneRowSession session_;

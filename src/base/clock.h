@@ -15,11 +15,14 @@ inline int64_t CoarseNowMs() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// Microseconds of the clock of CoarseNowMs, exact to less than a microsecond.
-inline int64_t NowUs() {
+/// Nanoseconds of the clock of CoarseNowMs, exact to less than a microsecond.
+inline int64_t NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+
+/// Microseconds of the clock of NowNs.
+inline int64_t NowUs() { return NowNs() / 1000; }
 
 }  // namespace rowsocket::base

@@ -26,6 +26,13 @@ struct AverageInfo {
   std::string_view stats;
 };
 
+/// A quantile of latencies that is shown, in microseconds.
+struct QuantileInfo {
+  const char* name;
+  unsigned permille;
+  std::string_view plugins;
+};
+
 /// Whether `plugin` is in `plugins`, a list with commas.
 constexpr bool IsShownBy(std::string_view plugins, std::string_view plugin) {
   while (!plugins.empty()) {

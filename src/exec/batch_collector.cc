@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace rowsocket::exec {
 
 namespace {
@@ -224,6 +226,7 @@ void BatchCollector::Finish(ClientBatch& batch) {
     waits_.ConsumeInput(*client);
     if (!client->retired) clients_.ComeBack(*client);
   }
+  core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), base::NowNs());
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.size());
   batch.clients.clear();

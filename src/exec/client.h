@@ -56,7 +56,9 @@ struct Client : net::IdleLink {
   bool is_new = false;  ///< Its first byte, which has yet to come, says whether it speaks TLS.
   Away away = Away::kNo;
   int64_t connected_ms = 0;
-  uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
+  int64_t oldest_ns = 0;   ///< When the input's first byte was received; of some of them, later.
+  int64_t newest_ns = 0;   ///< When its last byte was.
+  uint32_t active_in = 0;  ///< The last period in which the client sent something (Crew).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
   std::unique_ptr<engine::LoginTicket> ticket;
@@ -67,9 +69,14 @@ struct Client : net::IdleLink {
   HandshakeOwner* handshake_owner = nullptr;  ///< Who gets it back from the doorman.
   Client* next_in_queue = nullptr;            ///< ClientQueue's.
 
+  void NoteReceived(int64_t now_ns, bool was_empty) {
+    newest_ns = now_ns;
+    if (was_empty) oldest_ns = now_ns;
+  }
   /// The requests at the front of the input are answered, or somebody else has them.
   void Consume(size_t bytes) {
     connection.in().Consume(bytes);
+    if (!connection.in().empty()) oldest_ns = newest_ns;
     charged -= std::min(charged, bytes);
   }
 

@@ -52,6 +52,9 @@ struct Item {
     kRequest,       ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
+  /// By which latencies are counted: below the number of the protocol's verbs (plugin/protocol.h);
+  /// 0: none of them.
+  uint16_t verb = 0;
   model::Error error;
   uint32_t index_id = 0;
   bool authenticates = false;                 ///< A kReply to a request for access.

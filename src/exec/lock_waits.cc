@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "exec/unit.h"
 
 namespace rowsocket::exec {
@@ -51,6 +52,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   job->client = &client;
   job->frontend = client.frontend.get();
   job->was_handed_back = client.was_handed_back;
+  job->since_ns = base::NowNs();
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
   if (item.item.kind == Item::Kind::kSilentOpen) {
     job->item = item.item;
@@ -104,6 +106,21 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
   client.has_more = true;
   if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job, session);
   if (!client.is_held()) clients_.Send(client);
+  CountTime(client, job);
+}
+
+// A request that is handed back, or for whose sake only something was opened, has its answer later.
+void LockWaits::CountTime(Client& client, const WaitJob& job) {
+  const int64_t now_ns = base::NowNs();
+  const uint32_t verb = job.item.verb;
+  if (job.item.kind != Item::Kind::kSilentOpen)
+    core_.latency.Add(verb, Phase::kLockWait, now_ns - job.since_ns);
+  if (job.is_handed_back || job.item.kind == Item::Kind::kSilentOpen) return;
+  if (!client.is_held())
+    return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);
+  client.turn.held_verb = verb;
+  client.turn.held_from_ns = now_ns;
+  ++client.turn.held_items;
 }
 
 // The lane does not ask which commits were under way beside a find, so the worker does.

@@ -25,6 +25,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
     : settings_(settings) {
   context_.sessions = &sessions;
   context_.stats = &stats;
+  context_.latency = settings.latency;
   context_.lane = &lane;
   context_.commits = &commits;
   context_.make_frontend = std::move(make_frontend);

@@ -44,6 +44,11 @@ inline constexpr base::CounterInfo kStatInfo[] = {
 };
 static_assert(std::size(kStatInfo) == static_cast<size_t>(Stat::kCount));
 
+inline constexpr base::QuantileInfo kQuantileInfo[] = {
+#define ROWSOCKET_QUANTILE(name, permille, plugins) {name, permille, plugins},
+#include "exec/counters.inc"
+};
+
 using StatRegistry = base::CounterRegistry<Stat>;
 using StatBlock = base::CounterBlock<Stat>;
 

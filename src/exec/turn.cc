@@ -110,6 +110,7 @@ void Turn::RunAll(engine::Session& session) {
   too_large_ = has_permanent_ = false;
   pause_us_max_ = kFirstPauseUs;
   began_ms_ = base::CoarseNowMs();
+  times_ = {base::NowNs()};
   merges_ = writes_ && rows_.Link(items_);
   stats_.Add(Stat::kTurns);
   if (writes_) {
@@ -151,7 +152,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });
-  const engine::Outcome commit = wrote ? CommitWrites(session, items) : session.Commit();
+  const engine::Outcome commit = wrote ? CommitWrites(session, items) : EndReads(session);
   const bool is_unknown = commit.result == Result::kUnknown;
   if (wrote && is_unknown) {
     LoseClients(items, Loss::kUnknown);
@@ -181,7 +182,8 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
 }
 
 engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const TurnItem> items) {
-  const auto began = std::chrono::steady_clock::now();
+  times_.executed_ns = base::NowNs();
+  times_.commits = true;
   const bool is_seen_early = session.PrepareCommit();
   if (is_seen_early) commits_.Enter(commit_, items);
   struct Leaving {
@@ -194,8 +196,15 @@ engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const Tur
   };
   const Leaving leaving{is_seen_early, commits_, commit_};
   const engine::Outcome commit = session.Commit();
-  commit_time_ = std::chrono::steady_clock::now() - began;
+  times_.ended_ns = base::NowNs();
+  commit_time_ = std::chrono::nanoseconds(times_.ended_ns - times_.executed_ns);
   return commit;
+}
+
+engine::Outcome Turn::EndReads(engine::Session& session) {
+  const engine::Outcome end = session.Commit();
+  times_.executed_ns = times_.ended_ns = base::NowNs();
+  return end;
 }
 
 bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
@@ -422,7 +431,8 @@ void Turn::FinishThoseThatGiveWay() {
   }
 }
 
-void Turn::FinishItem(const TurnItem& item) {
+void Turn::FinishItem(TurnItem& item) {
+  item.is_finished = true;
   const bool is_request = item.item.kind == Item::Kind::kRequest;
   const model::Error& answer = is_request ? item.answer : item.item.error;
   CountAnswer(item.item, answer, item.rows, stats_);

@@ -31,6 +31,7 @@
 #include "engine/session.h"
 #include "exec/commit_board.h"
 #include "exec/frontend.h"
+#include "exec/latency.h"
 #include "exec/row_groups.h"
 #include "exec/stats.h"
 #include "model/limits.h"
@@ -59,6 +60,11 @@ struct TurnClient {
   TurnItem* stopped_at = nullptr;
   bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
   Loss loss = Loss::kNone;
+  // For the histograms of latencies:
+  int64_t since_ns = 0;      ///< When the first request of the turn had come.
+  int64_t held_from_ns = 0;  ///< When the replies that are held were ready,
+  uint32_t held_verb = 0;    ///< to requests of which verb,
+  uint32_t held_items = 0;   ///< and to how many.
 
   bool stopped() const { return stopped_at != nullptr; }
 };
@@ -77,8 +83,9 @@ struct TurnItem {
   uint64_t rows = 0;       ///< Rows that it sent or changed.
   uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
-  bool is_done = false;    ///< Executed, before its turn perhaps.
-  bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
+  bool is_done = false;      ///< Executed, before its turn perhaps.
+  bool is_finished = false;  ///< Its answer is final, and counted.
+  bool gives_way = false;    ///< Its session is in the way of another (engine::Outcome::Result).
   RanAlone ran_alone = RanAlone::kNot;
 
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
@@ -136,6 +143,9 @@ class Turn {
   /// Whether another node of a cluster has taken back an attempt, behind which the turn slept.
   bool met_conflicts() const { return pause_us_max_ != kFirstPauseUs; }
 
+  /// When the phases of the last run began and ended.
+  const TurnTimes& times() const { return times_; }
+
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
   /// How long the last commit of a batch took; kNoCommit if it had nothing to commit.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
@@ -149,6 +159,7 @@ class Turn {
   static void LoseClients(std::span<TurnItem> items, Loss loss);
   Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
+  engine::Outcome EndReads(engine::Session& session);
   /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// False when the transaction is lost. `alone`: no other request is in the transaction.
@@ -182,7 +193,7 @@ class Turn {
   static void Drop(std::span<TurnItem> items);
   /// Counts the answers, which are final, and opens the gates.
   void Finish(std::span<TurnItem> items);
-  void FinishItem(const TurnItem& item);
+  void FinishItem(TurnItem& item);
 
   StatBlock& stats_;
   CommitBoard& commits_;
@@ -206,6 +217,7 @@ class Turn {
   int64_t ms_max_ = model::kTurnMsMax;
   Commit commit_;
   std::chrono::nanoseconds commit_time_{0};
+  TurnTimes times_;
 };
 
 }  // namespace rowsocket::exec

@@ -62,6 +62,7 @@ struct WaitJob {
   std::string line;
   std::string row;  ///< WaitLane::RowOf(item).
   base::Arena arena;
+  int64_t since_ns = 0;          ///< When it was submitted, by base::NowNs.
   bool was_handed_back = false;  ///< The lane has handed it back once: now it is executed.
   // The outcome:
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.

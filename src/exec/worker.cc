@@ -177,17 +177,16 @@ void Worker::ReleaseIdleTables(engine::Session& session) {
 }
 
 std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
-  if (!core_.context.crew->is_elastic() || timeout_ms == 0)
-    return core_.loop.Wait(events_, timeout_ms);
-  core_.load.FallAsleep(base::NowUs());
+  const bool is_counted = core_.context.crew->is_elastic() && timeout_ms != 0;
+  if (is_counted) core_.load.FallAsleep(base::NowUs());
   const std::span<const net::Event> events = core_.loop.Wait(events_, timeout_ms);
-  core_.load.WakeUp(base::NowUs());
+  core_.clock.BeginRound();
+  if (is_counted) core_.load.WakeUp(core_.clock.round_ns / 1000);
   return events;
 }
 
 void Worker::HandleEvents(int timeout_ms) {
   const std::span<const net::Event> events = WaitForEvents(timeout_ms);
-  core_.clock.BeginRound();
   for (const net::Event& event : events) {
     if (net::Listener* const listener = acceptor_.ListenerOf(event.tag()); listener != nullptr) {
       Accept(*listener);
@@ -309,7 +308,10 @@ void Worker::AddTo(ConnectionList& list) const {
 }
 
 void Worker::TakeHeld() {
-  while (Client* const client = held_.Next()) clients_.ComeBack(*client);
+  while (Client* const client = held_.Next()) {
+    clients_.ComeBack(*client);
+    core_.latency.AddHeld(client->turn, base::NowNs());
+  }
 }
 
 void Worker::DescribeTo(engine::Session& session) {

@@ -14,6 +14,7 @@
 #include "exec/crew.h"
 #include "exec/doorman.h"
 #include "exec/frontend.h"
+#include "exec/latency.h"
 #include "exec/login_desk.h"
 #include "exec/stats.h"
 #include "exec/wait_lane.h"
@@ -29,6 +30,7 @@ namespace rowsocket::exec {
 struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
+  LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
   WaitLane* lane = nullptr;
   LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
   bool hears_anywhere = false;  ///< Passwords are taken from other machines in clear, too.
@@ -51,24 +53,30 @@ struct WorkerContext {
   std::function<bool()> may_serve;                          ///< See ServiceSettings.
 };
 
-/// When things happen on a worker: the clock is read once a round, and once a turn.
+/// When things happen on a worker: the clocks are read once a round, and once a turn.
 struct RoundClock {
   int64_t now_ms = 0;     ///< When this round began, or its turn ended.
   int64_t worked_ms = 0;  ///< When a turn last executed something.
+  int64_t round_ns = 0;   ///< When this round began, by base::NowNs.
 
-  void BeginRound() { now_ms = base::CoarseNowMs(); }
+  void BeginRound() {
+    now_ms = base::CoarseNowMs();
+    round_ns = base::NowNs();
+  }
   void HasWorked() { worked_ms = now_ms = base::CoarseNowMs(); }
 };
 
 /// State that the parts of one worker share; a member of the worker.
 struct WorkerCore {
-  explicit WorkerCore(const WorkerContext& shared) : context(shared), stats(*context.stats) {}
+  explicit WorkerCore(const WorkerContext& shared)
+      : context(shared), stats(*context.stats), latency(context.latency, context.name) {}
 
   const WorkerContext context;
   net::EventLoop loop;
   WorkerLoad load;
   RoundClock clock;
   StatBlock stats;
+  LatencyBlock latency;
 };
 
 }  // namespace rowsocket::exec

@@ -9,6 +9,7 @@ namespace rowsocket::exec {
 void Worker::RunTurn(engine::Session& session) {
   std::vector<Client*>& ready = clients_.ready();
   turn_.Clear();
+  core_.latency.LookForFlush();
   places_.Begin(core_.context.account_limits);
   if (arena_.use_count() == 1)
     arena_->Reset();
@@ -61,9 +62,11 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
 }
 
 void Worker::ReceiveFrom(Client& client) {
+  const bool was_empty = client.connection.in().empty();
   const auto received = client.connection.Receive(client.frontend->input_bytes_max());
   client.can_receive = received.may_have_more;
   if (received.bytes == 0) return;
+  client.NoteReceived(core_.clock.round_ns, was_empty);
   core_.stats.Add(Stat::kBytesReceived, received.bytes);
   clients_.Touch(client);
 }
@@ -77,6 +80,8 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.turn.stopped_at = nullptr;
   client.turn.may_see_undurable = false;
   client.turn.loss = Loss::kNone;
+  client.turn.since_ns = client.oldest_ns;
+  client.turn.held_items = 0;
   client.turn.out = &client.connection.out();
   if (!accepts_work) return;
   const model::Account* const account = client.frontend->account();
@@ -134,6 +139,7 @@ void Worker::AfterTurn(engine::Session& session) {
     clients_.Send(client);
     if (!client.retired) clients_.Touch(client);
   }
+  if (!turn_.empty()) core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
 }
 
 }  // namespace rowsocket::exec

@@ -5,6 +5,7 @@
 
 #include "information_schema.h"
 #include "plugin/daemon.h"
+#include "plugin/schema_row.h"
 
 namespace rowsocket::plugin {
 
@@ -32,33 +33,8 @@ SchemaColumn columns[] = {
 
 Daemon* const* all_daemons = nullptr;
 
-/// Stores values into the columns of a row, from the first on.
-class Row {
- public:
-  explicit Row(TABLE* table) : next_(table->field) { restore_record(table, s->default_values); }
-
-  void Text(const std::string& text) {
-    (*next_++)->store(text.data(), static_cast<uint>(text.size()), system_charset_info);
-  }
-  /// An empty text is NULL.
-  void TextOrNull(const std::string& text) {
-    Field& field = **next_;
-    if (text.empty())
-      field.set_null();
-    else
-      field.set_notnull();
-    Text(text);
-  }
-  void Number(uint64_t number) {
-    (*next_++)->store(static_cast<longlong>(number), /*unsigned_val=*/true);
-  }
-
- private:
-  Field** next_;
-};
-
 bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::ConnectionInfo& info) {
-  Row row(table);
+  SchemaRow row(table);
   row.Text(plugin);
   row.Text(info.mode);
   row.TextOrNull(info.account);

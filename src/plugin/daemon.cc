@@ -45,13 +45,15 @@ constexpr std::chrono::milliseconds kListWait{2000};
 
 class Daemon::Running {
  public:
-  explicit Running(const Descriptor& descriptor)
-      : name_(descriptor.name), protocol_(descriptor.make_protocol()) {}
+  Running(const Descriptor& descriptor, unsigned long* latency_since)
+      : name_(descriptor.name),
+        latency_(descriptor.verbs.count, latency_since),
+        protocol_(descriptor.make_protocol()) {}
   ~Running() { Stop(); }
 
   bool Start(std::string* error) {
     DaemonSettings settings;
-    if (!protocol_->Configure(stats_, &settings, error)) return false;
+    if (!protocol_->Configure({stats_, latency_}, &settings, error)) return false;
     sessions_ =
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
@@ -100,6 +102,7 @@ class Daemon::Running {
   }
 
   const exec::StatRegistry& stats() const { return stats_; }
+  const exec::LatencyRegistry& latency() const { return latency_; }
   const Protocol& protocol() const { return *protocol_; }
 
  private:
@@ -121,6 +124,7 @@ class Daemon::Running {
   bool StartPort(const Port& port, std::string* error) {
     exec::ServiceSettings settings = port.service;
     settings.account_limits = account_limits_.get();
+    settings.latency = &latency_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
     // The service is kept before it starts. When its start fails, some of its workers run and wait
@@ -137,6 +141,7 @@ class Daemon::Running {
 
   const char* const name_;
   exec::StatRegistry stats_;
+  exec::LatencyRegistry latency_;
   const std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;
@@ -154,7 +159,7 @@ int Daemon::Init() {
   if (error.empty() && engine::server::OnlyMakesItsTables()) return 0;
   std::unique_ptr<Running> starting;
   if (error.empty()) {
-    starting = std::make_unique<Running>(descriptor_);
+    starting = std::make_unique<Running>(descriptor_, &latency_since_);
     if (!starting->Start(&error)) starting.reset();
   }
   if (starting == nullptr) {
@@ -207,10 +212,16 @@ std::vector<exec::ConnectionInfo> Daemon::Connections() {
   return list->Await(kListWait);
 }
 
+std::vector<exec::LatencyRow> Daemon::Latency() {
+  const base::MutexLock lock(mutex_);
+  return running_ != nullptr ? running_->latency().Read() : std::vector<exec::LatencyRow>();
+}
+
 void Daemon::Show(StatusVariable* var) {
   const base::MutexLock lock(mutex_);
   shown.Clear(descriptor_.name);
   shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);
+  shown.AddLatency(running_ != nullptr ? &running_->latency() : nullptr);
   if (descriptor_.show_own != nullptr) {
     descriptor_.show_own(running_ != nullptr ? &running_->protocol() : nullptr, &shown);
   }

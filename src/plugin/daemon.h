@@ -30,6 +30,10 @@ class Daemon {
   void Show(StatusVariable* var);
   /// All connections, but those of workers that are busy for very long.
   std::vector<exec::ConnectionInfo> Connections();
+  /// The latencies of the plugin's ports; none while it does not run.
+  std::vector<exec::LatencyRow> Latency();
+  /// Where FLUSH STATUS stores 0 (exec::LatencyRegistry).
+  unsigned long* latency_since() { return &latency_since_; }
 
   const Descriptor& descriptor() const { return descriptor_; }
 
@@ -38,6 +42,7 @@ class Daemon {
   void StopLater(std::unique_ptr<Running> stopping);
 
   const Descriptor& descriptor_;
+  unsigned long latency_since_ = 0;
   base::Mutex mutex_;  ///< SHOW STATUS may come while the plugin stops.
   std::unique_ptr<Running> running_ GUARDED_BY(mutex_);
 };

@@ -4,6 +4,7 @@
 #include "plugin/daemon.h"
 #include "plugin/handlersocket/variables.h"
 #include "plugin/host.h"
+#include "plugin/latency_table.h"
 #include "plugin/memcached/variables.h"
 #include "plugin/resp/variables.h"
 
@@ -24,6 +25,7 @@ struct Plugin {
   static int Init() { return daemon.Init(); }
   static int Deinit() { return daemon.Deinit(); }
   static void Show(StatusVariable* var) { daemon.Show(var); }
+  static unsigned long* latency_since() { return daemon.latency_since(); }
   static const Descriptor& descriptor() { return daemon.descriptor(); }
 };
 
@@ -34,4 +36,5 @@ using namespace rowsocket::plugin;  // The macro below names things of the names
 
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
                   DeclarePlugin<Plugin<memcached>>(&daemon_info),
-                  DeclarePlugin<Plugin<resp>>(&daemon_info), ConnectionsTable(daemons))
+                  DeclarePlugin<Plugin<resp>>(&daemon_info), ConnectionsTable(daemons),
+                  LatencyTable(daemons))

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/server/session.h"
@@ -32,6 +33,12 @@ struct DaemonSettings {
   std::vector<Port> ports;
 };
 
+/// What the ports of a plugin count.
+struct Counted {
+  const exec::StatRegistry& stats;
+  const exec::LatencyRegistry& latency;
+};
+
 /// One protocol while its plugin runs. It outlives its ports, so that state which their frontends
 /// share is its member.
 class Protocol {
@@ -40,22 +47,29 @@ class Protocol {
 
   /// Makes ports of the values of the plugin's variables. False, with a text, when the values do
   /// not fit.
-  virtual bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
-                         std::string* error) = 0;
+  virtual bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) = 0;
   /// Starts a thread that works beside the ports.
   virtual bool StartHousekeeper(engine::SessionFactory&, std::string* /*error*/) { return true; }
   virtual void StopHousekeeper() {}
 };
 
+/// The verbs by which latencies are counted (exec::Item::verb).
+struct VerbNames {
+  uint32_t count = 0;
+  std::string_view (*name)(uint32_t verb) = nullptr;
+};
+
 struct Descriptor {
   const char* name;         ///< The plugin's name; its variables begin with it.
   const char* status_name;  ///< The name with which its counters in SHOW STATUS begin.
+  const char* since_name;   ///< Of the counter that says since when latencies are counted.
   const char* description;
   SystemVariable** variables;
   std::unique_ptr<Protocol> (*make_protocol)();
   /// Adds the protocol's own counters. Null `protocol`: the protocol does not run, and all counters
   /// are 0.
   void (*show_own)(const Protocol* protocol, ShownCounters* shown);
+  VerbNames verbs;
 };
 
 }  // namespace rowsocket::plugin

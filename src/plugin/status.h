@@ -14,6 +14,7 @@
 #include "api.h"
 #include "base/counter_info.h"
 #include "declare.h"
+#include "exec/latency.h"
 #include "exec/stats.h"
 
 namespace rowsocket::plugin {
@@ -30,6 +31,15 @@ class ShownCounters {
 
   /// Null `stats`: the plugin does not run, and all counters are 0.
   void AddExec(const exec::StatRegistry* stats) { AddAll<exec::Stat>(exec::kStatInfo, stats); }
+
+  /// Null `latency`: the plugin does not run.
+  void AddLatency(const exec::LatencyRegistry* latency) {
+    const base::LatencyCounts whole = latency != nullptr ? latency->Whole() : base::LatencyCounts();
+    for (const base::QuantileInfo& one : exec::kQuantileInfo) {
+      if (!base::IsShownBy(one.plugins, plugin_)) continue;
+      Add(one.name, static_cast<uint64_t>(whole.QuantileUs(one.permille) + 0.5));
+    }
+  }
 
   template <typename Counters, size_t kInfos, size_t kAverages>
   void AddOwn(const base::CounterInfo (&infos)[kInfos],
@@ -51,7 +61,8 @@ class ShownCounters {
   }
 
  private:
-  static constexpr size_t kMax = static_cast<size_t>(exec::Stat::kCount) + kOwnMax;
+  static constexpr size_t kMax =
+      static_cast<size_t>(exec::Stat::kCount) + std::size(exec::kQuantileInfo) + kOwnMax;
 
   template <typename E, typename Counters, size_t kInfos>
   void AddAll(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {

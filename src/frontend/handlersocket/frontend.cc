@@ -6,6 +6,7 @@
 #include "base/secret_text.h"
 #include "exec/unit.h"
 #include "exec/write_set.h"
+#include "frontend/handlersocket/verbs.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/tokens.h"
 
@@ -180,6 +181,7 @@ void HandlerSocket::AccountEnded(base::Buffer& out) {
 }
 
 void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* item) {
+  item->verb = VerbNumber(HandlerSocketVerb::kAuth);
   item->authenticates = true;
   const bool matches = IsSecret(command);
   const bool has_type = command.auth_names_user || !command.errors.Has(ErrorCode::kAuthtype);
@@ -228,6 +230,7 @@ void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open,
 }
 
 void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
+  item->verb = VerbNumber(HandlerSocketVerb::kOpen);
   handlersocket::ErrorSet errors = command.errors;
   CheckNames(command.open_index, &errors);
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
@@ -308,6 +311,7 @@ engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
 }
 
 void HandlerSocket::PrepareRequest(Command& command, Item* item) {
+  item->verb = VerbNumber(VerbOf(command.request));
   handlersocket::ErrorSet& errors = command.errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   engine::Index* index = nullptr;

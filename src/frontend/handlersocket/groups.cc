@@ -6,6 +6,7 @@
 #include "exec/unit.h"
 #include "exec/write_set.h"
 #include "frontend/handlersocket/frontend.h"
+#include "frontend/handlersocket/verbs.h"
 #include "protocol/handlersocket/encoder.h"
 
 namespace rowsocket::frontend {
@@ -39,6 +40,7 @@ void Fail(ErrorCode code, uint32_t position, Item* item) {
 exec::Frontend::Step HandlerSocket::ParseGroup(const GroupAt& at, std::string_view input,
                                                base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];
+  item->verb = VerbNumber(HandlerSocketVerb::kGroup);
   const std::optional<size_t> count = handlersocket::ParseGroup(at.line);
   const size_t end =
       count && authenticated_ ? group_lines_.End(input, at.size, *count).value_or(0) : 0;

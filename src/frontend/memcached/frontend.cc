@@ -88,6 +88,7 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
   if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
   item->kind = Item::Kind::kReply;
+  item->verb = static_cast<uint16_t>(work.command.verb);
   item->detail = &work;
   if (step.outcome == memcached::Outcome::kSkipped) {
     work.is_nothing = true;
@@ -419,10 +420,9 @@ void Memcached::CountContainers(const Work& work, bool failed) {
 
 void Memcached::CountTime(const Item& item, const Work& work) {
   const bool is_write = item.request.is_write();
-  const int64_t took_us = std::max<int64_t>(0, WallClockUs() - work.parsed_us);
+  const auto us = static_cast<uint64_t>(std::max<int64_t>(0, WallClockUs() - work.parsed_us));
   shared_.counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
-  shared_.counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros,
-                       static_cast<uint64_t>(took_us));
+  shared_.counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros, us);
 }
 
 void Memcached::Finished(const Item& item, const model::Error& answer) {

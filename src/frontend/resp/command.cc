@@ -267,6 +267,8 @@ static_assert(std::is_sorted(std::begin(kCommands), std::end(kCommands),
                                return a.name < b.name;
                              }));
 
+static_assert(std::size(kCommands) + 1 == kRespVerbs);
+
 constexpr size_t kNameBytesMax = 24;
 
 char LowerByte(char byte) {
@@ -276,6 +278,14 @@ char LowerByte(char byte) {
 }  // namespace
 
 std::span<const RespCommand> RespCommands() { return kCommands; }
+
+std::string_view RespVerbName(uint32_t number) {
+  return number == 0 ? "other" : kCommands[number - 1].name;
+}
+
+uint16_t NumberOf(const RespCommand& command) {
+  return static_cast<uint16_t>(&command - std::data(kCommands)) + 1;
+}
 
 const RespCommand* FindRespCommand(std::string_view name) {
   if (name.size() > kNameBytesMax) return nullptr;

@@ -114,7 +114,13 @@ inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
     "use MULTI with ROW.REQUIRE or WATCH";
 
+/// One more than there are commands.
+inline constexpr uint32_t kRespVerbs = 245 + 1;
 std::span<const RespCommand> RespCommands();
+/// The place of one of RespCommands() among them, from 1: its verb, by which latencies are counted.
+uint16_t NumberOf(const RespCommand& command);
+/// The name of a verb; "other" for 0.
+std::string_view RespVerbName(uint32_t number);
 /// Null: there is no such command. `name`: in any case.
 const RespCommand* FindRespCommand(std::string_view name);
 bool TakesArguments(const RespCommand& command, size_t count);

@@ -115,6 +115,7 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   }
   const Arguments arguments(step.arguments);
   const RespCommand* const command = FindRespCommand(arguments[0]);
+  if (command != nullptr) item->verb = NumberOf(*command);
   const bool changes = in_multi_ || (command != nullptr && ChangesConnection(command->verb));
   is_later_ = changes && behind_requests;
   if (is_later_) return {Parsed::kLater, 0};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "exec/frontend.h"
+#include "exec/latency.h"
 #include "exec/stats.h"
 #include "exec/unit.h"
 #include "frontend/resp/cursors.h"
@@ -39,6 +40,7 @@ struct RespSettings {
   std::string version;  ///< The library's.
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
+  const exec::LatencyRegistry* latency = nullptr;
   RespInfo* info = nullptr;        ///< What INFO tells.
   RespScripts* scripts = nullptr;  ///< That clients have brought.
   RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
@@ -118,9 +120,14 @@ class Resp final : public exec::Frontend {
   void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
-  void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
-  std::string Info() const;
+  // What monitors ask for (monitor.cc).
+  void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
+  void AppendLatencies(Arguments commands, base::Buffer& out) const;
+  /// `sections`: the words behind INFO; none: the usual ones.
+  std::string Info(Arguments sections) const;
+  std::string InfoSection(std::string_view section) const;
+  std::string CommandLines(bool as_percentiles) const;
 
   static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                     "8", "9", "10", "11", "12", "13", "14", "15"};

@@ -7,10 +7,14 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "frontend/resp/command.h"
 
 namespace rowsocket::frontend {
+
+/// The version of Redis whose commands and shapes are answered: clients compare it.
+inline constexpr std::string_view kRespRedisVersion = "7.2.0";
 
 class RespInfo {
  public:

@@ -17,8 +17,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// The version of Redis whose commands and shapes are answered: clients compare it.
-constexpr std::string_view kRedisVersion = "7.2.0";
 /// Whose password AUTH of one word is.
 constexpr std::string_view kDefaultUser = "default";
 
@@ -130,7 +128,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendRole(out);
       break;
     case Verb::kInfo:
-      resp::AppendVerbatim(Info(), version_, &out);
+      resp::AppendVerbatim(Info(arguments.subspan(1)), version_, &out);
       break;
     case Verb::kConfig:
       if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
@@ -259,7 +257,7 @@ void Resp::AppendHello(base::Buffer& out) const {
     resp::AppendBulk(value, &out);
   };
   add("server", "redis");
-  add("version", kRedisVersion);
+  add("version", kRespRedisVersion);
   resp::AppendBulk("proto", &out);
   resp::AppendInteger(static_cast<int64_t>(version_), &out);
   resp::AppendBulk("id", &out);
@@ -418,24 +416,6 @@ void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-// Nothing is recorded, which is an answer that monitors go on with.
-void Resp::AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const {
-  const std::string_view what = arguments[1];
-  const bool is_slowlog = command.verb == Verb::kSlowlog;
-  if (is_slowlog && IsWord(what, "len"))
-    resp::AppendInteger(0, &out);
-  else if (IsWord(what, "reset"))
-    is_slowlog ? resp::AppendSimple("OK", &out) : resp::AppendInteger(0, &out);
-  else if (IsWord(what, is_slowlog ? "get" : "latest"))
-    resp::AppendArray(0, &out);
-  else if (!is_slowlog && IsWord(what, "histogram"))
-    resp::AppendMap(0, version_, &out);
-  else
-    resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
-                          (is_slowlog ? "SLOWLOG" : "LATENCY") + " HELP.",
-                      &out);
-}
-
 void Resp::AppendRole(base::Buffer& out) const {
   const bool writes = !settings_.health || settings_.health().writes;
   if (!writes) {
@@ -450,31 +430,6 @@ void Resp::AppendRole(base::Buffer& out) const {
   resp::AppendBulk("master", &out);
   resp::AppendInteger(0, &out);
   resp::AppendArray(0, &out);
-}
-
-std::string Resp::Info() const {
-  const auto sum = [this](exec::Stat stat) {
-    return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0);
-  };
-  const model::Health health = settings_.health ? settings_.health() : model::Health();
-  std::string text = "# Server\r\nredis_version:" + std::string(kRedisVersion);
-  text += "\r\nrowsocket_version:" + settings_.version;
-  text += "\r\nserver_version:" + std::string(health.version);
-  text += "\r\nrun_id:" + settings_.info->run_id();
-  text += "\r\nuptime_in_seconds:" + std::to_string(settings_.info->uptime_s());
-  text += "\r\nredis_mode:standalone\r\narch_bits:64\r\n\r\n# Clients\r\nconnected_clients:";
-  text += sum(exec::Stat::kConnections) + "\r\nblocked_clients:0\r\n\r\n# Memory\r\nused_memory:";
-  text += std::to_string(ResidentBytes()) + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction";
-  text += "\r\n\r\n# Persistence\r\nloading:0";
-  text += "\r\n\r\n# Stats\r\ntotal_connections_received:" + sum(exec::Stat::kConnectionsAccepted);
-  text += "\r\ntotal_commands_processed:";
-  text += std::to_string(settings_.info->commands() + uncounted_);
-  text += "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived);
-  text += "\r\ntotal_net_output_bytes:" + sum(exec::Stat::kBytesSent);
-  text += "\r\nrejected_connections:" + sum(exec::Stat::kConnectionsRefused);
-  text += "\r\n\r\n# Replication\r\nrole:" + std::string(health.writes ? "master" : "slave");
-  text += "\r\nconnected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n";
-  return text + "\r\n# Refused\r\n" + settings_.info->RefusedLines();
 }
 
 }  // namespace rowsocket::frontend

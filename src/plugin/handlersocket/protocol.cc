@@ -13,7 +13,7 @@ namespace rowsocket::plugin {
 HandlerSocketProtocol::HandlerSocketProtocol(HandlerSocketVariables variables)
     : variables_(std::move(variables)) {}
 
-bool HandlerSocketProtocol::Configure(const exec::StatRegistry&, DaemonSettings* settings,
+bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
                                       std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
   settings->lock_wait_threads = variables_.lock_wait_threads;

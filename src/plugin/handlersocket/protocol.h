@@ -36,8 +36,7 @@ class HandlerSocketProtocol final : public Protocol {
  public:
   explicit HandlerSocketProtocol(HandlerSocketVariables variables);
 
-  bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
-                 std::string* error) override;
+  bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) override;
 
  private:
   /// The settings that differ between the two ports.

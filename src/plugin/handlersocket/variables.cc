@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/handlersocket/verbs.h"
 #include "plugin/handlersocket/protocol.h"
 #include "plugin/host.h"
 #include "plugin/number_variable.h"
@@ -259,10 +260,13 @@ std::unique_ptr<Protocol> Make() {
 constinit const Descriptor kHandlerSocket = {
     "handlersocket",
     "Handlersocket",
+    "Handlersocket_latency_since",
     "Rows over the HandlerSocket protocol, straight from the storage engine",
     sys_vars,
     Make,
     /*show_own=*/nullptr,
+    {std::size(frontend::kHandlerSocketVerbNames),
+     [](uint32_t verb) { return frontend::kHandlerSocketVerbNames[verb]; }},
 };
 
 }  // namespace rowsocket::plugin

@@ -28,7 +28,7 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
 MemcachedProtocol::MemcachedProtocol(MemcachedVariables variables)
     : variables_(std::move(variables)) {}
 
-bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
+bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settings,
                                   std::string* error) {
   if (!ApplyOptions(error)) return false;
   std::vector<net::Address> addresses;
@@ -53,7 +53,7 @@ bool MemcachedProtocol::Configure(const exec::StatRegistry& stats, DaemonSetting
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {
     return false;
   }
-  MakeShared(addresses, account, stats);
+  MakeShared(addresses, account, counted.stats);
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
   settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },

@@ -40,8 +40,7 @@ class MemcachedProtocol final : public Protocol {
  public:
   explicit MemcachedProtocol(MemcachedVariables variables);
 
-  bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
-                 std::string* error) override;
+  bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) override;
   bool StartHousekeeper(engine::SessionFactory& sessions, std::string* error) override;
   void StopHousekeeper() override;
 

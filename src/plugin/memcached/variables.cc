@@ -235,10 +235,12 @@ void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
 constinit const Descriptor kMemcached = {
     "daemon_memcached",
     "Daemon_memcached",
+    "Daemon_memcached_latency_since",
     "Rows over the memcached protocol, straight from the storage engine",
     sys_vars,
     Make,
     ShowOwn,
+    {memcached::kVerbs, [](uint32_t verb) { return memcached::kVerbNames[verb]; }},
 };
 
 }  // namespace rowsocket::plugin

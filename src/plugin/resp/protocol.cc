@@ -10,8 +10,7 @@
 
 namespace rowsocket::plugin {
 
-bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
-                             std::string* error) {
+bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"resp"}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   settings->account_limits = variables_.account_limits;
@@ -32,7 +31,8 @@ bool RespProtocol::Configure(const exec::StatRegistry& stats, DaemonSettings* se
   shared_.schema = variables_.schema;
   shared_.version = "0.1.0";
   shared_.health = engine::server::ReadHealth;
-  shared_.stats = &stats;
+  shared_.stats = &counted.stats;
+  shared_.latency = &counted.latency;
   shared_.info = &info_;
   shared_.cursors = &cursors_;
   shared_.scripts = &scripts_;

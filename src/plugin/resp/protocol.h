@@ -33,8 +33,7 @@ class RespProtocol final : public Protocol {
  public:
   explicit RespProtocol(RespVariables variables) : variables_(std::move(variables)) {}
 
-  bool Configure(const exec::StatRegistry& stats, DaemonSettings* settings,
-                 std::string* error) override;
+  bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) override;
 
  private:
   exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses) const;

@@ -158,10 +158,12 @@ std::unique_ptr<Protocol> Make() { return std::make_unique<RespProtocol>(TakeVar
 constinit const Descriptor kResp = {
     "resp",
     "Resp",
+    "Resp_latency_since",
     "Rows as hashes over RESP, the protocol of Redis's clients, straight from the storage engine",
     sys_vars,
     Make,
     /*show_own=*/nullptr,
+    {frontend::kRespVerbs, frontend::RespVerbName},
 };
 
 }  // namespace rowsocket::plugin

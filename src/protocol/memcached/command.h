@@ -42,6 +42,11 @@ enum class Verb : uint8_t {
   kQuit,
 };
 inline constexpr size_t kVerbs = static_cast<size_t>(Verb::kQuit) + 1;
+/// By Verb.
+inline constexpr std::string_view kVerbNames[kVerbs] = {
+    "none",    "get",       "gat",    "touch",     "set",       "add",       "replace",
+    "append",  "prepend",   "delete", "increment", "decrement", "flush_all", "noop",
+    "version", "verbosity", "stats",  "debug",     "quit"};
 
 /// Flags of the meta commands; all unset in the other dialects.
 struct MetaFlags {

@@ -8,11 +8,6 @@ namespace {
 
 using base::Quoted;
 
-constexpr const char* kVerbNames[kVerbs] = {
-    "none",    "get",       "gat",    "touch",     "set",       "add",       "replace",
-    "append",  "prepend",   "delete", "increment", "decrement", "flush_all", "noop",
-    "version", "verbosity", "stats",  "debug",     "quit"};
-
 class Dumper {
  public:
   explicit Dumper(std::string start) : text_(std::move(start)) {}
@@ -69,7 +64,7 @@ bool Within(std::string_view part, std::string_view whole) {
 
 std::string Dump(const Command& command) {
   Dumper to(std::string(NameOf(command.dialect)) + ' ' +
-            kVerbNames[static_cast<size_t>(command.verb)]);
+            std::string(kVerbNames[static_cast<size_t>(command.verb)]));
   for (const std::string_view key : command.keys) to.Text("", key);
   to.Flag("quiet", command.quiet);
   to.Flag("closes", command.closes);

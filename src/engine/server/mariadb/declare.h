@@ -15,6 +15,10 @@ using StatusVariable = st_mysql_show_var;
 inline StatusVariable StatusOf(const char* name, ulonglong* value) {
   return {name, value, SHOW_LONGLONG};
 }
+/// A number that FLUSH STATUS sets to 0; MariaDB 11.5 and newer, FLUSH GLOBAL STATUS.
+inline StatusVariable FlushedStatus(const char* name, unsigned long* value) {
+  return {name, value, SHOW_LONG};
+}
 inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF}; }
 /// Answers a counter that stands for many: `all` ends with EndOfStatus.
 inline void ShowAll(StatusVariable* var, StatusVariable* all) {
@@ -39,6 +43,7 @@ template <typename Plugin>
 PluginDeclaration DeclarePlugin(DaemonInfo* info) {
   static StatusVariable status[] = {
       {Plugin::descriptor().status_name, reinterpret_cast<void*>(&ShowPlugin<Plugin>), SHOW_FUNC},
+      FlushedStatus(Plugin::descriptor().since_name, Plugin::latency_since()),
       EndOfStatus(),
   };
   constexpr auto init = [](void*) { return Plugin::Init(); };

@@ -20,6 +20,14 @@ inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return Show::Column(name, Show::ULonglong(digits), NOT_NULL);
 }
+/// A column of numbers with three decimal places.
+inline SchemaColumn FractionColumn(const char* name) {
+  constexpr uint kDigits = 21, kDecimals = 3;
+  return Show::Column(name, Show::Decimal(100 * kDigits + kDecimals), NOT_NULL);
+}
+inline SchemaColumn LongTextColumn(const char* name) {
+  return Show::Column(name, Show::Longtext(UINT16_MAX), NOT_NULL);
+}
 inline SchemaColumn EndOfColumns() { return Show::CEnd(); }
 
 /// Whether the session may see what others do. Where it may not, no error is raised.

@@ -17,6 +17,10 @@ using StatusVariable = SHOW_VAR;
 inline StatusVariable StatusOf(const char* name, unsigned long long* value) {
   return {name, reinterpret_cast<char*>(value), SHOW_LONGLONG, SHOW_SCOPE_GLOBAL};
 }
+/// A number that FLUSH STATUS sets to 0.
+inline StatusVariable FlushedStatus(const char* name, unsigned long* value) {
+  return {name, reinterpret_cast<char*>(value), SHOW_LONG, SHOW_SCOPE_GLOBAL};
+}
 inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF, SHOW_SCOPE_UNDEF}; }
 /// Answers a counter that stands for many: `all` ends with EndOfStatus.
 inline void ShowAll(StatusVariable* var, StatusVariable* all) {
@@ -60,6 +64,7 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
   static StatusVariable status[] = {
       {Plugin::descriptor().status_name, reinterpret_cast<char*>(&ShowPlugin<Plugin>), SHOW_FUNC,
        SHOW_SCOPE_GLOBAL},
+      FlushedStatus(Plugin::descriptor().since_name, Plugin::latency_since()),
       EndOfStatus(),
   };
   return {

@@ -21,6 +21,14 @@ inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return {name, digits, MYSQL_TYPE_LONGLONG, 0, MY_I_S_UNSIGNED, "", 0};
 }
+/// A column of numbers with three decimal places.
+inline SchemaColumn FractionColumn(const char* name) {
+  constexpr uint kDigits = 21, kDecimals = 3;
+  return {name, 100 * kDigits + kDecimals, MYSQL_TYPE_DECIMAL, 0, 0, "", 0};
+}
+inline SchemaColumn LongTextColumn(const char* name) {
+  return {name, UINT16_MAX, MYSQL_TYPE_STRING, 0, 0, "", 0};
+}
 inline SchemaColumn EndOfColumns() { return {nullptr, 0, MYSQL_TYPE_NULL, 0, 0, nullptr, 0}; }
 
 /// Whether the session may see what others do. Where it may not, no error is raised.

@@ -1,0 +1,159 @@
+#include "exec/latency.h"
+
+#include <algorithm>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+
+/// Items in a row that share their verb and their clients' times.
+struct LatencyBlock::Run {
+  const TurnClient* client = nullptr;  ///< Of the last item.
+  uint32_t verb = 0;
+  uint32_t items = 0;
+  int64_t since_ns = 0;
+  TurnClient* held = nullptr;  ///< The client whose replies are held; null: they have been sent.
+};
+
+LatencyRegistry::LatencyRegistry(uint32_t verbs, unsigned long* since)
+    : verbs_(verbs), since_(since) {
+  if (since_ != nullptr)
+    __atomic_store_n(since_, static_cast<unsigned long>(time(nullptr)), __ATOMIC_RELAXED);
+}
+
+void LatencyRegistry::Enter(const LatencyBlock* block) {
+  const base::MutexLock lock(mutex_);
+  blocks_.push_back(block);
+}
+
+void LatencyRegistry::Leave(const LatencyBlock* block) {
+  const base::MutexLock lock(mutex_);
+  std::erase(blocks_, block);
+  try {
+    block->ForEach([&](uint32_t verb, Phase phase, const base::LatencyHistogram& histogram)
+                       REQUIRES(mutex_) {
+                         histogram.AddTo(&retired_[{block->mode_, verb, phase}]);
+                       });
+  } catch (const std::bad_alloc&) {  // What the block has counted is lost.
+  }
+}
+
+LatencyRegistry::Counts LatencyRegistry::Sum() const {
+  Counts counts = retired_;
+  for (const LatencyBlock* const block : blocks_) {
+    block->ForEach([&](uint32_t verb, Phase phase, const base::LatencyHistogram& histogram) {
+      histogram.AddTo(&counts[{block->mode_, verb, phase}]);
+    });
+  }
+  return counts;
+}
+
+// Of several threads that see the flush at once, one begins anew.
+void LatencyRegistry::BeginAnew() const {
+  const base::MutexLock lock(mutex_);
+  if (__atomic_load_n(since_, __ATOMIC_RELAXED) != 0) return;
+  try {
+    flushed_ = Sum();
+  } catch (const std::bad_alloc&) {  // The next look tries again.
+    return;
+  }
+  __atomic_store_n(since_, static_cast<unsigned long>(time(nullptr)), __ATOMIC_RELAXED);
+}
+
+std::vector<LatencyRow> LatencyRegistry::Read() const {
+  LookForFlush();
+  const base::MutexLock lock(mutex_);
+  std::vector<LatencyRow> rows;
+  for (auto& [key, counts] : Sum()) {
+    LatencyRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), counts};
+    const auto before = flushed_.find(key);
+    if (before != flushed_.end()) row.counts -= before->second;
+    if (row.counts.count() != 0) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+base::LatencyCounts LatencyRegistry::Whole() const {
+  base::LatencyCounts whole;
+  for (const LatencyRow& row : Read()) {
+    if (row.phase == Phase::kWhole) whole += row.counts;
+  }
+  return whole;
+}
+
+LatencyBlock::LatencyBlock(LatencyRegistry* registry, std::string mode)
+    : registry_(registry),
+      mode_(std::move(mode)),
+      histograms_(registry == nullptr ? 0 : registry->verbs() * kPhases) {
+  if (registry_ != nullptr) registry_->Enter(this);
+}
+
+LatencyBlock::~LatencyBlock() {
+  if (registry_ != nullptr) registry_->Leave(this);
+  for (auto& histogram : histograms_) delete histogram.load(std::memory_order_relaxed);
+}
+
+template <typename Visit>
+void LatencyBlock::ForEach(Visit visit) const {
+  for (size_t i = 0; i < histograms_.size(); ++i) {
+    const base::LatencyHistogram* const one = histograms_[i].load(std::memory_order_acquire);
+    if (one != nullptr)
+      visit(static_cast<uint32_t>(i / kPhases), static_cast<Phase>(i % kPhases), *one);
+  }
+}
+
+void LatencyBlock::Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times) {
+  const size_t at = verb * kPhases + static_cast<size_t>(phase);
+  if (at >= histograms_.size()) return;
+  base::LatencyHistogram* histogram = histograms_[at].load(std::memory_order_relaxed);
+  if (histogram == nullptr) [[unlikely]] {
+    histogram = new (std::nothrow) base::LatencyHistogram;
+    if (histogram == nullptr) return;
+    histograms_[at].store(histogram, std::memory_order_release);
+  }
+  histogram->Add(ns, times);
+}
+
+void LatencyBlock::AddRun(const Run& run, const TurnTimes& times, int64_t sent_ns) {
+  if (run.items == 0) return;
+  Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns, run.items);
+  Add(run.verb, Phase::kExecute, times.executed_ns - times.began_ns, run.items);
+  if (times.commits) Add(run.verb, Phase::kCommit, times.ended_ns - times.executed_ns, run.items);
+  if (run.held == nullptr) return Add(run.verb, Phase::kWhole, sent_ns - run.since_ns, run.items);
+  run.held->held_from_ns = times.ended_ns;
+  run.held->held_verb = run.verb;
+  run.held->held_items += run.items;
+}
+
+void LatencyBlock::AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times,
+                           int64_t sent_ns) {
+  if (registry_ == nullptr) return;
+  Run run;
+  for (const TurnItem& item : items) {
+    if (!item.is_finished) continue;
+    const uint32_t verb = item.item.verb;
+    if (item.client != run.client || verb != run.verb) {
+      TurnClient& client = *item.client;
+      TurnClient* const held = client.may_see_undurable ? &client : nullptr;
+      if (verb != run.verb || client.since_ns != run.since_ns || held != run.held) {
+        AddRun(run, times, sent_ns);
+        run = {&client, verb, 0, client.since_ns, held};
+      }
+      run.client = &client;
+    }
+    ++run.items;
+  }
+  AddRun(run, times, sent_ns);
+}
+
+void LatencyBlock::AddHeld(TurnClient& client, int64_t sent_ns) {
+  const uint32_t items = std::exchange(client.held_items, 0);
+  if (items == 0) return;
+  Add(client.held_verb, Phase::kHeld, sent_ns - client.held_from_ns, items);
+  Add(client.held_verb, Phase::kWhole, sent_ns - client.since_ns, items);
+}
+
+}  // namespace rowsocket::exec

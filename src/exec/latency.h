@@ -1,0 +1,142 @@
+// How long requests take, by port, verb and phase: histograms that each worker keeps and readers
+// add up.
+//
+// The clock is read once at each boundary between two phases of a turn, and the requests of the
+// turn share what it says. A request's time begins with the return of the worker's wait for events
+// in which its first byte was seen, and ends when the worker has handed the replies of its turn to
+// their sockets.
+//
+//   whole     = | queue | execute | commit | held | and the sending of the turn's replies
+//   or, where the request met a lock, | lock wait |, which holds its execution and commit in the
+//   lane.
+//
+// Flow: a LatencyRegistry for a plugin; each worker has one LatencyBlock; the tables ask the
+//       registry to Read.
+// Threads: a block from its worker's thread; the registry from any.
+// Lifetime: the registry outlives its blocks; what a block has counted stays.
+// Limits: a histogram is made when its first time comes: kLatencyHistogramBytes for each worker,
+//         verb and phase that occur. Where there is no memory for it, the time is not counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/latency_histogram.h"
+#include "base/mutex.h"
+
+namespace rowsocket::exec {
+
+struct TurnClient;
+struct TurnItem;
+
+enum class Phase : uint8_t {
+  kQueue,     ///< From the first byte to the beginning of the turn's execution.
+  kLockWait,  ///< In the wait lane.
+  kExecute,   ///< The execution of the turn, or batch, that the request was in.
+  kCommit,    ///< The commit of that turn, where it wrote.
+  kHeld,      ///< Executed, while the reply waited for the end of another worker's commit.
+  kWhole,     ///< From the first byte to the reply.
+};
+inline constexpr const char* kPhaseNames[] = {"queue",  "lock_wait", "execute",
+                                              "commit", "held",      "whole"};
+inline constexpr size_t kPhases = std::size(kPhaseNames);
+inline constexpr size_t kLatencyHistogramBytes = sizeof(base::LatencyHistogram);
+
+/// The boundaries of a turn's phases, in nanoseconds of base::NowNs.
+struct TurnTimes {
+  int64_t began_ns = 0;
+  int64_t executed_ns = 0;
+  int64_t ended_ns = 0;  ///< Behind the commit.
+  bool commits = false;  ///< Else the turn had nothing to commit.
+};
+
+struct LatencyRow {
+  std::string mode;  ///< The port's name.
+  uint32_t verb = 0;
+  Phase phase = Phase::kWhole;
+  base::LatencyCounts counts;
+};
+
+class LatencyBlock;
+
+class LatencyRegistry {
+ public:
+  /// `verbs`: one more than the largest number of a verb. `since`: where the server's FLUSH STATUS
+  /// stores 0; the registry then begins anew and stores the time of that, in seconds since 1970.
+  /// Null: nothing is flushed.
+  LatencyRegistry(uint32_t verbs, unsigned long* since);
+  LatencyRegistry(const LatencyRegistry&) = delete;
+  LatencyRegistry& operator=(const LatencyRegistry&) = delete;
+
+  uint32_t verbs() const { return verbs_; }
+
+  /// What has been counted since the last flush, ordered by mode, verb and phase; without those
+  /// that have counted nothing.
+  std::vector<LatencyRow> Read() const;
+  /// The whole time of the requests of all ports and verbs.
+  base::LatencyCounts Whole() const;
+
+  void LookForFlush() const {
+    if (since_ == nullptr || __atomic_load_n(since_, __ATOMIC_RELAXED) != 0) [[likely]]
+      return;
+    BeginAnew();
+  }
+
+ private:
+  friend class LatencyBlock;
+  using Key = std::tuple<std::string, uint32_t, Phase>;
+  using Counts = std::map<Key, base::LatencyCounts>;
+
+  void Enter(const LatencyBlock* block);
+  void Leave(const LatencyBlock* block);
+  void BeginAnew() const;
+  Counts Sum() const REQUIRES(mutex_);
+
+  const uint32_t verbs_;
+  unsigned long* const since_;
+  mutable base::Mutex mutex_;
+  std::vector<const LatencyBlock*> blocks_ GUARDED_BY(mutex_);
+  Counts retired_ GUARDED_BY(mutex_);          ///< Of blocks that are gone.
+  mutable Counts flushed_ GUARDED_BY(mutex_);  ///< Was counted before the last flush.
+};
+
+class alignas(base::kCacheLineBytes) LatencyBlock {
+ public:
+  /// Null `registry`: nothing is counted.
+  LatencyBlock(LatencyRegistry* registry, std::string mode);
+  ~LatencyBlock();
+  LatencyBlock(const LatencyBlock&) = delete;
+  LatencyBlock& operator=(const LatencyBlock&) = delete;
+
+  /// Call at the beginning of a round.
+  void LookForFlush() const {
+    if (registry_ != nullptr) registry_->LookForFlush();
+  }
+  void Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times = 1);
+  /// Counts the items of a turn that have their answers, which were sent until `sent_ns`. For
+  /// clients whose replies are held it only notes how many these are.
+  void AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times, int64_t sent_ns);
+  /// The held replies of a client have been sent.
+  void AddHeld(TurnClient& client, int64_t sent_ns);
+
+ private:
+  friend class LatencyRegistry;
+  struct Run;
+
+  void AddRun(const Run& run, const TurnTimes& times, int64_t sent_ns);
+  template <typename Visit>
+  void ForEach(Visit visit) const;
+
+  LatencyRegistry* const registry_;
+  const std::string mode_;
+  /// By verb, then phase; null: no time has come yet.
+  std::vector<std::atomic<base::LatencyHistogram*>> histograms_;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,46 @@
+// The verbs of HandlerSocket by which latencies are counted.
+//
+// Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "model/request.h"
+
+namespace rowsocket::frontend {
+
+enum class HandlerSocketVerb : uint8_t {
+  kOther,  ///< Refused before it was parsed to its end, or a request for the server's health.
+  kFind,
+  kInsert,
+  kUpdate,
+  kDelete,
+  kIncrement,
+  kGroup,
+  kOpen,
+  kAuth,
+};
+/// By HandlerSocketVerb.
+inline constexpr std::string_view kHandlerSocketVerbNames[] = {
+    "other", "find", "insert", "update", "delete", "increment", "group", "open", "auth"};
+
+constexpr HandlerSocketVerb VerbOf(const model::Request& request) {
+  using Verb = HandlerSocketVerb;
+  if (request.verb == model::Request::Verb::kInsert) return Verb::kInsert;
+  switch (request.find.modification) {
+    case model::Modification::kNone:
+      return Verb::kFind;
+    case model::Modification::kUpdate:
+      return Verb::kUpdate;
+    case model::Modification::kDelete:
+      return Verb::kDelete;
+    default:
+      return Verb::kIncrement;
+  }
+}
+/// As exec::Item has it.
+constexpr uint16_t VerbNumber(HandlerSocketVerb verb) { return static_cast<uint16_t>(verb); }
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,171 @@
+// The commands of RESP that monitors ask: INFO, LATENCY, SLOWLOG.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/frontend.h"
+
+namespace rowsocket::frontend {
+
+using Verb = RespVerb;
+
+namespace {
+
+/// In the order of the reply; "all" and "everything" ask for all of them.
+constexpr std::string_view kSections[] = {"server",       "clients",     "memory",  "persistence",
+                                          "stats",        "replication", "cluster", "refused",
+                                          "commandstats", "latencystats"};
+/// Those that INFO without an argument does not show, as in Redis.
+bool IsOnDemand(std::string_view section) {
+  return section == "commandstats" || section == "latencystats";
+}
+
+bool IsAsked(std::span<const std::string_view> asked, std::string_view section) {
+  if (asked.empty()) return !IsOnDemand(section);
+  return std::any_of(asked.begin(), asked.end(), [&](std::string_view word) {
+    if (IsWord(word, "all") || IsWord(word, "everything")) return true;
+    return IsWord(word, section) || (IsWord(word, "default") && !IsOnDemand(section));
+  });
+}
+
+/// The whole latencies of the commands, in the order of their names.
+std::vector<exec::LatencyRow> Latencies(const exec::LatencyRegistry* registry) {
+  if (registry == nullptr) return {};
+  std::vector<exec::LatencyRow> rows = registry->Read();
+  std::erase_if(rows, [](const exec::LatencyRow& row) {
+    return row.phase != exec::Phase::kWhole || row.verb == 0;
+  });
+  return rows;
+}
+
+/// Appends a map from powers of two microseconds to how many calls took no longer, as Redis does.
+void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, base::Buffer* out) {
+  std::vector<std::pair<int64_t, uint64_t>> bounds;
+  uint64_t calls = 0, shown = 0;
+  for (size_t i = 0; i < base::kLatencyBuckets; ++i) {
+    calls += counts.buckets[i];
+    const double end_us = base::LatencyBucketEndUs(i);
+    const auto bound = static_cast<int64_t>(end_us);
+    const bool is_power = static_cast<double>(bound) == end_us && (bound & (bound - 1)) == 0;
+    if (!is_power || calls == shown) continue;
+    bounds.emplace_back(bound, calls);
+    shown = calls;
+  }
+  if (calls != shown) bounds.emplace_back(bounds.back().first, calls);
+  resp::AppendMap(bounds.size(), version, out);
+  for (const auto& [bound, count] : bounds) {
+    resp::AppendInteger(bound, out);
+    resp::AppendInteger(static_cast<int64_t>(count), out);
+  }
+}
+
+}  // namespace
+
+// SLOWLOG records nothing, which is an answer that monitors go on with.
+void Resp::AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const {
+  const std::string_view what = arguments[1];
+  const bool is_slowlog = command.verb == Verb::kSlowlog;
+  if (is_slowlog && IsWord(what, "len"))
+    resp::AppendInteger(0, &out);
+  else if (IsWord(what, "reset"))
+    is_slowlog ? resp::AppendSimple("OK", &out) : resp::AppendInteger(0, &out);
+  else if (IsWord(what, is_slowlog ? "get" : "latest"))
+    resp::AppendArray(0, &out);
+  else if (!is_slowlog && IsWord(what, "histogram"))
+    AppendLatencies(arguments.subspan(2), out);
+  else
+    resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
+                          (is_slowlog ? "SLOWLOG" : "LATENCY") + " HELP.",
+                      &out);
+}
+
+// Names that are no command's are passed over, as in Redis.
+void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
+  std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
+  std::erase_if(rows, [&](const exec::LatencyRow& row) {
+    const std::string_view name = RespVerbName(row.verb);
+    return !commands.empty() &&
+           std::none_of(commands.begin(), commands.end(),
+                        [&](std::string_view word) { return IsWord(word, name); });
+  });
+  resp::AppendMap(rows.size(), version_, &out);
+  for (const exec::LatencyRow& row : rows) {
+    resp::AppendBulk(RespVerbName(row.verb), &out);
+    resp::AppendMap(2, version_, &out);
+    resp::AppendBulk("calls", &out);
+    resp::AppendInteger(static_cast<int64_t>(row.counts.count()), &out);
+    resp::AppendBulk("histogram_usec", &out);
+    AppendHistogram(row.counts, version_, &out);
+  }
+}
+
+std::string Resp::CommandLines(bool as_percentiles) const {
+  std::string lines;
+  for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
+    const base::LatencyCounts& counts = row.counts;
+    const std::string name(RespVerbName(row.verb));
+    char line[256];
+    if (as_percentiles) {
+      snprintf(line, sizeof(line), "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n",
+               name.c_str(), counts.QuantileUs(500), counts.QuantileUs(990),
+               counts.QuantileUs(999));
+    } else {
+      const uint64_t calls = counts.count();
+      const double us = static_cast<double>(counts.sum_ns) / 1000;
+      snprintf(line, sizeof(line), "cmdstat_%s:calls=%llu,usec=%.0f,usec_per_call=%.2f\r\n",
+               name.c_str(), static_cast<unsigned long long>(calls), us,
+               us / static_cast<double>(calls));
+    }
+    lines += line;
+  }
+  return lines;
+}
+
+std::string Resp::Info(Arguments sections) const {
+  std::string text;
+  for (const std::string_view section : kSections) {
+    if (!IsAsked(sections, section)) continue;
+    std::string title(section);
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    text += (text.empty() ? "# " : "\r\n# ") + title + "\r\n" + InfoSection(section);
+  }
+  return text;
+}
+
+std::string Resp::InfoSection(std::string_view section) const {
+  const auto sum = [this](exec::Stat stat) {
+    return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
+  };
+  const model::Health health = settings_.health ? settings_.health() : model::Health();
+  if (section == "server") {
+    return "redis_version:" + std::string(kRespRedisVersion) +
+           "\r\nrowsocket_version:" + settings_.version +
+           "\r\nserver_version:" + std::string(health.version) +
+           "\r\nrun_id:" + settings_.info->run_id() +
+           "\r\nuptime_in_seconds:" + std::to_string(settings_.info->uptime_s()) +
+           "\r\nredis_mode:standalone\r\narch_bits:64\r\n";
+  }
+  if (section == "clients")
+    return "connected_clients:" + sum(exec::Stat::kConnections) + "blocked_clients:0\r\n";
+  if (section == "memory") {
+    return "used_memory:" + std::to_string(ResidentBytes()) +
+           "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+  }
+  if (section == "persistence") return "loading:0\r\n";
+  if (section == "stats") {
+    return "total_connections_received:" + sum(exec::Stat::kConnectionsAccepted) +
+           "total_commands_processed:" + std::to_string(settings_.info->commands() + uncounted_) +
+           "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived) +
+           "total_net_output_bytes:" + sum(exec::Stat::kBytesSent) +
+           "rejected_connections:" + sum(exec::Stat::kConnectionsRefused);
+  }
+  if (section == "replication") {
+    return "role:" + std::string(health.writes ? "master" : "slave") + "\r\nconnected_slaves:0\r\n";
+  }
+  if (section == "cluster") return "cluster_enabled:0\r\n";
+  if (section == "refused") return settings_.info->RefusedLines();
+  return CommandLines(section == "latencystats");
+}
+
+}  // namespace rowsocket::frontend

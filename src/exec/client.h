@@ -8,6 +8,7 @@
 
 #include "engine/login.h"
 #include "exec/account_limits.h"
+#include "exec/connection_book.h"
 #include "exec/frontend.h"
 #include "exec/turn.h"
 #include "net/connection.h"
@@ -40,6 +41,7 @@ struct Client : net::IdleLink {
       : connection(std::move(fd), context), frontend(std::move(made)) {}
 
   net::Connection connection;
+  BookedConnection booked;  ///< Leaves the book before the connection closes its socket.
   std::unique_ptr<Frontend> frontend;
   TurnClient turn;
   size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.

@@ -44,10 +44,12 @@ void ClientTable::Add(net::UniqueFd fd) {
     MakeRoom();
     client =
         std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
+    client->booked.Enter(client->connection.fd(), core_.context.plugin, core_.context.name);
   } catch (const std::bad_alloc&) {
     ExpectNoMore();
     return Refuse("out of memory");
   }
+  client->frontend->SetConnectionId(client->booked.id());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
   client->is_new = core_.context.doorman != nullptr && net::IsTcp(client->connection.fd());
@@ -127,9 +129,35 @@ void ClientTable::Forget(Client& client) {
   ExpectNoMore();
 }
 
+namespace {
+
+const char* StateOf(const Client& client) {
+  switch (client.away) {
+    case Away::kAwaitsBatch:
+    case Away::kInBatch:
+      return "batch";
+    case Away::kHeld:
+      return "held";
+    case Away::kInLane:
+    case Away::kHeldInLane:
+      return "lock wait";
+    case Away::kLoggingIn:
+      return "login";
+    case Away::kNo:
+      break;
+  }
+  if (!client.connection.accepts_work()) return "unread replies";
+  return client.is_ready || client.has_more ? "ready" : "idle";
+}
+
+}  // namespace
+
 ConnectionInfo ClientTable::Describe(const Client& client) const {
   ConnectionInfo info;
   const net::Peer peer = net::PeerOf(client.connection.fd());
+  info.id = client.booked.id();
+  info.name = client.frontend->name();
+  info.state = StateOf(client);
   info.mode = core_.context.name;
   if (const model::Account* const account = client.frontend->account(); account != nullptr)
     info.account = account->user() + "@" + account->host();

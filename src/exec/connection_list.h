@@ -17,7 +17,13 @@
 
 namespace rowsocket::exec {
 
+/// The state of a connection whose worker is in a long turn, and does not tell.
+inline constexpr const char* kUnknownState = "worker busy";
+
 struct ConnectionInfo {
+  uint64_t id = 0;      ///< In the ConnectionBook.
+  std::string name;     ///< That the client has given itself; may be empty.
+  std::string state;    ///< "idle", or what its next request waits for.
   std::string mode;     ///< Of the port: "mode=rd".
   std::string account;  ///< As SQL shows it: user@host; empty: let in without one.
   std::string address;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -112,6 +113,12 @@ class Frontend {
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
+  /// The connection's number in the ConnectionBook; 0: it has none.
+  uint64_t connection_id() const { return connection_id_; }
+  virtual void SetConnectionId(uint64_t id) { connection_id_ = id; }
+  /// The name that the client has given its connection, for operators; may be empty.
+  virtual std::string name() const { return {}; }
+
   /// Gives the connection another account. Called while no item of the connection is under way.
   void SetAccount(std::shared_ptr<const model::Account> account) { account_ = std::move(account); }
 
@@ -164,6 +171,7 @@ class Frontend {
 
  private:
   std::shared_ptr<const model::Account> account_;
+  uint64_t connection_id_ = 0;
   std::atomic<uint64_t> answers_{0};
   std::atomic<uint64_t> errors_{0};
 };

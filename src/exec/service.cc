@@ -33,6 +33,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.assign = [this](net::UniqueFd fd) { return Assign(std::move(fd)); };
   context_.log = std::move(log);
   context_.limits = settings.limits;
+  context_.plugin = settings.plugin;
   context_.name = settings.name;
   context_.connections_variable = settings.connections_variable;
   context_.memory_variable = settings.memory_variable;

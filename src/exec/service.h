@@ -16,7 +16,8 @@
 namespace rowsocket::exec {
 
 struct ServiceSettings {
-  std::string name;  ///< For the process list.
+  const char* plugin = "";  ///< The plugin's name; static.
+  std::string name;         ///< For the process list.
   unsigned workers = 1;
   // The variables that messages name, by what an administrator changes with them:
   std::string workers_variable;             ///< How many workers there are.

@@ -44,6 +44,7 @@ struct WorkerContext {
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   model::Limits limits;
+  const char* plugin = "";           ///< The plugin's name; static.
   std::string name;                  ///< For the process list: "mode=rd".
   std::string connections_variable;  ///< The variable that limits connections: for messages.
   std::string memory_variable;       ///< The variable that limits their buffers: for messages.

@@ -28,6 +28,9 @@ SchemaColumn columns[] = {
     NumberColumn("REQUESTS", 20),
     NumberColumn("ERRORS", 20),
     NumberColumn("BUFFERED_BYTES", 20),
+    NumberColumn("ID", 20),
+    TextOrNullColumn("NAME", kTextMax),
+    TextColumn("STATE", kNameMax),
     EndOfColumns(),
 };
 
@@ -48,6 +51,9 @@ bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::Connection
   row.Number(info.requests);
   row.Number(info.errors);
   row.Number(info.buffered_bytes);
+  row.Number(info.id);
+  row.TextOrNull(info.name);
+  row.Text(info.state);
   return schema_table_store_record(thd, table);
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "engine/server/login.h"
 #include "engine/server/server_log.h"
 #include "exec/commit_board.h"
+#include "exec/connection_book.h"
 #include "plugin/host.h"
 #include "replication.h"
 
@@ -39,7 +41,7 @@ bool PinLibrary() {
 }
 
 /// How long the table of connections waits for a worker that is in a turn.
-constexpr std::chrono::milliseconds kListWait{2000};
+constexpr std::chrono::milliseconds kListWait{100};
 
 }  // namespace
 
@@ -125,6 +127,7 @@ class Daemon::Running {
     exec::ServiceSettings settings = port.service;
     settings.account_limits = account_limits_.get();
     settings.latency = &latency_;
+    settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
     // The service is kept before it starts. When its start fails, some of its workers run and wait
@@ -209,7 +212,11 @@ std::vector<exec::ConnectionInfo> Daemon::Connections() {
     if (running_ == nullptr) return {};
     list = running_->ListConnections();
   }
-  return list->Await(kListWait);
+  std::vector<exec::ConnectionInfo> known = list->Await(kListWait);
+  std::vector<exec::ConnectionInfo> others =
+      exec::ConnectionBook::Shared().Others(descriptor_.name, known);
+  std::move(others.begin(), others.end(), std::back_inserter(known));
+  return known;
 }
 
 std::vector<exec::LatencyRow> Daemon::Latency() {

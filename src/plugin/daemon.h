@@ -28,7 +28,7 @@ class Daemon {
   int Init();
   int Deinit();
   void Show(StatusVariable* var);
-  /// All connections, but those of workers that are busy for very long.
+  /// All connections; little is known of those whose workers are in a long turn.
   std::vector<exec::ConnectionInfo> Connections();
   /// The latencies of the plugin's ports; none while it does not run.
   std::vector<exec::LatencyRow> Latency();

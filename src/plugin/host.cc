@@ -58,6 +58,13 @@ void ReportFailure(const char* plugin, const std::string& why) {
                   text.c_str());
 }
 
+void ReportNoConnection(const char* plugin, unsigned long long id) {
+  my_printf_error(ER_NO_SUCH_THREAD,
+                  "%s has no connection with the id %llu: see "
+                  "information_schema.ROWSOCKET_CONNECTIONS",
+                  MYF(0), plugin, id);
+}
+
 unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
 
 }  // namespace rowsocket::plugin

@@ -1,7 +1,6 @@
 #include "frontend/resp/frontend.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,11 +21,6 @@ namespace {
 /// As of Redis, for a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
-uint64_t NextId() {
-  static std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
   return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
@@ -44,9 +38,13 @@ RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail)
 
 }  // namespace
 
-Resp::Resp(const RespSettings& settings)
-    : settings_(settings), id_(NextId()), is_in_(!settings.accounts) {
+Resp::Resp(const RespSettings& settings) : settings_(settings), is_in_(!settings.accounts) {
   SetAccount(settings.account);
+}
+
+Resp::~Resp() {
+  if (connection_id() != 0) settings_.clients->Leave(connection_id());
+  settings_.info->AddCommands(uncounted_);
 }
 
 size_t Resp::input_bytes_max() const {

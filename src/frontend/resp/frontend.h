@@ -20,6 +20,7 @@
 #include "exec/latency.h"
 #include "exec/stats.h"
 #include "exec/unit.h"
+#include "frontend/resp/clients.h"
 #include "frontend/resp/cursors.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
@@ -42,6 +43,8 @@ struct RespSettings {
   const exec::StatRegistry* stats = nullptr;
   const exec::LatencyRegistry* latency = nullptr;
   RespInfo* info = nullptr;        ///< What INFO tells.
+  const char* plugin = "resp";     ///< By this name the ConnectionBook knows its connections.
+  RespClients* clients = nullptr;  ///< The port's connections.
   RespScripts* scripts = nullptr;  ///< That clients have brought.
   RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
   model::Limits limits;
@@ -50,7 +53,7 @@ struct RespSettings {
 class Resp final : public exec::Frontend {
  public:
   explicit Resp(const RespSettings& settings);
-  ~Resp() override { settings_.info->AddCommands(uncounted_); }
+  ~Resp() override;
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
@@ -58,6 +61,8 @@ class Resp final : public exec::Frontend {
   void Finished(const exec::Item& item, const model::Error& answer) override;
   size_t input_bytes_max() const override;
   bool authenticated() const override { return is_in_; }
+  std::string name() const override { return facts_.name; }
+  void SetConnectionId(uint64_t id) override;
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
   void AccountEnded(base::Buffer& out) override;
   void Opened(exec::Item& item, const engine::Outcome& outcome,
@@ -116,11 +121,18 @@ class Resp final : public exec::Frontend {
   void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
              exec::Item* item);
   void AppendHello(base::Buffer& out) const;
-  void AppendClient(Arguments arguments, base::Buffer& out);
   void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
+  // The connection, and others of the port (client.cc).
+  void AppendClient(Arguments arguments, base::Buffer& out, exec::Item* item);
+  void SetName(std::string_view name, base::Buffer& out);
+  std::vector<RespClient> VisibleClients() const;
+  void ListClients(Arguments arguments, base::Buffer& out) const;
+  void KillClients(Arguments arguments, base::Buffer& out, exec::Item* item) const;
+  /// To be called when they have changed.
+  void ShowFacts();
   // What monitors ask for (monitor.cc).
   void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
   void AppendLatencies(Arguments commands, base::Buffer& out) const;
@@ -141,7 +153,6 @@ class Resp final : public exec::Frontend {
   };
 
   const RespSettings& settings_;
-  const uint64_t id_;
   uint64_t uncounted_ = 0;  ///< Commands that are not in RespInfo yet.
   resp::Version version_ = resp::Version::k2;
   std::string_view database_ = kDatabases[0];
@@ -149,7 +160,7 @@ class Resp final : public exec::Frontend {
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;
   std::optional<std::string> hello_name_;
-  std::string name_, library_, library_version_;
+  RespFacts facts_;  ///< RespClients has a copy: ShowFacts.
   bool in_multi_ = false;
   bool multi_failed_ = false;
   size_t multi_bytes_ = 0;

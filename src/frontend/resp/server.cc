@@ -79,9 +79,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       version_ = resp::Version::k2;
       database_ = kDatabases[0];
       EndTransaction();
-      name_.clear();
+      facts_.name.clear();
       is_in_ = !settings_.accounts;
       if (settings_.accounts) SetAccount(settings_.account);
+      ShowFacts();
       resp::AppendSimple("RESET", &out);
       break;
     case Verb::kSelect:
@@ -93,6 +94,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
         return AnswerError("ERR DB index is out of range", arena, item);
       }
       database_ = kDatabases[std::stoul(std::string(arguments[1]))];
+      ShowFacts();
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kMulti:
@@ -166,7 +168,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendTimes(command, arguments, out);
       break;
     case Verb::kClient:
-      AppendClient(arguments, out);
+      AppendClient(arguments, out, item);
       break;
     case Verb::kCommand:
       AppendCommand(arguments, out);
@@ -243,7 +245,8 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
     return;
   }
   version_ = version;
-  if (names) name_ = name;
+  if (names) facts_.name = name;
+  ShowFacts();
   base::Buffer out;
   AppendHello(out);
   Answer(out.view(), arena, item);
@@ -261,7 +264,7 @@ void Resp::AppendHello(base::Buffer& out) const {
   resp::AppendBulk("proto", &out);
   resp::AppendInteger(static_cast<int64_t>(version_), &out);
   resp::AppendBulk("id", &out);
-  resp::AppendInteger(static_cast<int64_t>(id_), &out);
+  resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
   add("mode", "standalone");
   add("role", writes ? "master" : "replica");
   resp::AppendBulk("modules", &out);
@@ -280,56 +283,15 @@ void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
   }
   is_in_ = true;
   shapes_.clear();
+  if (answers_hello) version_ = hello_version_;
+  if (answers_hello && hello_name_) facts_.name = *hello_name_;
+  ShowFacts();
   if (!answers_hello) return resp::AppendSimple("OK", &out);
-  version_ = hello_version_;
-  if (hello_name_) name_ = *hello_name_;
   AppendHello(out);
 }
 
 void Resp::AccountEnded(base::Buffer& out) {
   resp::AppendError("NOAUTH the account has changed: log in again", &out);
-}
-
-void Resp::AppendClient(Arguments arguments, base::Buffer& out) {
-  const std::string_view what = arguments[1];
-  const size_t count = arguments.size();
-  if (IsWord(what, "id") && count == 2) {
-    resp::AppendInteger(static_cast<int64_t>(id_), &out);
-  } else if (IsWord(what, "getname") && count == 2) {
-    if (name_.empty())
-      resp::AppendNil(version_, &out);
-    else
-      resp::AppendBulk(name_, &out);
-  } else if (IsWord(what, "setname") && count == 3) {
-    const bool has_blank = std::any_of(arguments[2].begin(), arguments[2].end(),
-                                       [](char byte) { return byte < '!' || byte > '~'; });
-    if (has_blank || arguments[2].size() > model::kNameBytesMax) {
-      return resp::AppendError(
-          "ERR Client names cannot contain spaces, newlines or special characters.", &out);
-    }
-    name_ = arguments[2];
-    resp::AppendSimple("OK", &out);
-  } else if (IsWord(what, "setinfo") && count == 4) {
-    const bool is_known = IsWord(arguments[2], "lib-name") || IsWord(arguments[2], "lib-ver");
-    if (!is_known) return resp::AppendError("ERR Unrecognized option", &out);
-    (IsWord(arguments[2], "lib-name") ? library_ : library_version_) =
-        arguments[3].substr(0, model::kNameBytesMax);
-    resp::AppendSimple("OK", &out);
-  } else if (IsWord(what, "info") && count == 2) {
-    resp::AppendVerbatim("id=" + std::to_string(id_) + " name=" + name_ +
-                             " db=" + std::string(database_) + " lib-name=" + library_ +
-                             " lib-ver=" + library_version_ +
-                             " resp=" + std::to_string(static_cast<int>(version_)) + "\n",
-                         version_, &out);
-  } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
-    resp::AppendSimple("OK", &out);
-  } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
-    // Clients that were told OK would keep values that nobody tells them are old.
-    resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
-  } else {
-    resp::AppendError(
-        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);
-  }
 }
 
 void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {

@@ -8,10 +8,14 @@
 #include "frontend/handlersocket/verbs.h"
 #include "plugin/handlersocket/protocol.h"
 #include "plugin/host.h"
+#include "plugin/kill_variable.h"
 #include "plugin/number_variable.h"
 
 namespace rowsocket::plugin {
 namespace {
+
+constexpr const char* kName = "handlersocket";
+unsigned long long kill_connection;
 
 char* address;
 char* port;
@@ -211,6 +215,11 @@ MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
                        "unsent replies, all together",
                        nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 
+MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
+                       "Ends the connection with this id: see "
+                       "information_schema.ROWSOCKET_CONNECTIONS",
+                       CheckConnection<kName>, EndConnection<kName>, 0, 0, 1ull << 62, 0);
+
 SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(port),
                               MYSQL_SYSVAR(port_wr),
@@ -249,6 +258,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(connections_max),
                               MYSQL_SYSVAR(buffer_max_bytes),
                               MYSQL_SYSVAR(memory_max_bytes),
+                              MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
 std::unique_ptr<Protocol> Make() {
@@ -258,7 +268,7 @@ std::unique_ptr<Protocol> Make() {
 }  // namespace
 
 constinit const Descriptor kHandlerSocket = {
-    "handlersocket",
+    kName,
     "Handlersocket",
     "Handlersocket_latency_since",
     "Rows over the HandlerSocket protocol, straight from the storage engine",

@@ -5,12 +5,16 @@
 #include <string>
 
 #include "plugin/host.h"
+#include "plugin/kill_variable.h"
 #include "plugin/memcached/protocol.h"
 #include "plugin/number_variable.h"
 
 namespace rowsocket::plugin {
 
 namespace {
+
+constexpr const char* kName = "daemon_memcached";
+unsigned long long kill_connection;
 
 char* option;
 char* engine_lib_name;
@@ -186,6 +190,11 @@ MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
                       "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
                       SetClock, 0, -10000000000ll, 10000000000ll, 0);
 
+MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
+                       "Ends the connection with this id: see "
+                       "information_schema.ROWSOCKET_CONNECTIONS",
+                       CheckConnection<kName>, EndConnection<kName>, 0, 0, 1ull << 62, 0);
+
 SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
                               MYSQL_SYSVAR(engine_lib_name),
                               MYSQL_SYSVAR(engine_lib_path),
@@ -220,6 +229,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
                               MYSQL_SYSVAR(purge_rows_per_second),
                               MYSQL_SYSVAR(housekeeping_on_replica),
                               MYSQL_SYSVAR(clock_offset),
+                              MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
 std::unique_ptr<Protocol> Make() { return std::make_unique<MemcachedProtocol>(TakeVariables()); }
@@ -233,7 +243,7 @@ void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
 }  // namespace
 
 constinit const Descriptor kMemcached = {
-    "daemon_memcached",
+    kName,
     "Daemon_memcached",
     "Daemon_memcached_latency_since",
     "Rows over the memcached protocol, straight from the storage engine",

@@ -34,6 +34,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.stats = &counted.stats;
   shared_.latency = &counted.latency;
   shared_.info = &info_;
+  shared_.clients = &clients_;
   shared_.cursors = &cursors_;
   shared_.scripts = &scripts_;
   shared_.limits = variables_.limits;

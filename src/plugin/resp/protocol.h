@@ -41,6 +41,7 @@ class RespProtocol final : public Protocol {
 
   RespVariables variables_;
   frontend::RespInfo info_;
+  frontend::RespClients clients_;
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
   frontend::RespSettings shared_;

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "plugin/host.h"
+#include "plugin/kill_variable.h"
 #include "plugin/number_variable.h"
 #include "plugin/resp/protocol.h"
 
 namespace rowsocket::plugin {
 
 namespace {
+
+constexpr const char* kName = "resp";
+unsigned long long kill_connection;
 
 char* address;
 char* port;
@@ -126,6 +130,11 @@ MYSQL_SYSVAR_ENUM(ssl_client_cert, ssl_client_cert, PLUGIN_VAR_READONLY,
                   "REQUIRED: a TLS client needs a certificate of an authority in ssl_ca", nullptr,
                   nullptr, static_cast<unsigned long>(ClientCert::kOptional), &client_cert_modes);
 
+MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
+                       "Ends the connection with this id: see "
+                       "information_schema.ROWSOCKET_CONNECTIONS",
+                       CheckConnection<kName>, EndConnection<kName>, 0, 0, 1ull << 62, 0);
+
 SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(port),
                               MYSQL_SYSVAR(socket),
@@ -149,6 +158,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(account_share_percent),
                               MYSQL_SYSVAR(ssl),
                               MYSQL_SYSVAR(ssl_client_cert),
+                              MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
 std::unique_ptr<Protocol> Make() { return std::make_unique<RespProtocol>(TakeVariables()); }
@@ -156,7 +166,7 @@ std::unique_ptr<Protocol> Make() { return std::make_unique<RespProtocol>(TakeVar
 }  // namespace
 
 constinit const Descriptor kResp = {
-    "resp",
+    kName,
     "Resp",
     "Resp_latency_since",
     "Rows as hashes over RESP, the protocol of Redis's clients, straight from the storage engine",

@@ -1,15 +1,16 @@
 """information_schema.ROWSOCKET_CONNECTIONS shows each connection, whose it is, and what it has done."""
 
+import pymysql
 import pytest
 
 import logins
-from hs import OK, refused
+from hs import OK, find_tokens, refused
 from server import wait_until
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
 COLUMNS = ("plugin, mode, account, address, port, tls_version, tls_cipher, tls_subject, age_ms, idle_ms, requests,"
-           " errors, buffered_bytes")
+           " errors, buffered_bytes, id, name, state")
 
 
 @pytest.fixture
@@ -46,7 +47,9 @@ def test_connections_are_shown(server):
     assert writes["tls_version"] is writes["tls_cipher"] is writes["tls_subject"] is None
     assert (memcached["plugin"], memcached["account"]) == (b"daemon_memcached", b"app@127.%")
     assert (reads["mode"], reads["account"], reads["address"], reads["port"]) == (b"mode=rd", None, b"localhost", b"0")
+    assert len({row["id"] for row in (memcached, reads, writes)}) == 3
     for row in (memcached, reads, writes):
+        assert row["name"] is None and row["state"] == b"idle"
         assert 0 <= int(row["idle_ms"]) <= int(row["age_ms"]) < 60_000
     client.close()
     wait_until(lambda: len(connections(sql)) == 2, what="the end of a connection")
@@ -71,3 +74,55 @@ def test_many_connections(server):
     clients = [logins.connect(server) for _ in range(300)]
     assert all(client.request("x") == refused(2, "cmd") for client in clients)
     assert len(connections(server.sql())) == 300
+
+
+def id_of(sql, client):
+    [row] = [row for row in connections(sql) if int(row["port"]) == client.sock.getsockname()[1]]
+    return int(row["id"])
+
+
+def test_an_operator_ends_one_connection(server):
+    sql = server.sql()
+    first, second = logins.log_in(server, "app", "right")[0], logins.log_in(server, "app", "right")[0]
+    sql.run(f"SET GLOBAL handlersocket_kill_connection = {id_of(sql, first)}")
+    assert first.at_end()
+    assert logins.is_in(second)
+    assert sql.value("SELECT @@handlersocket_kill_connection") == b"0"
+    wait_until(lambda: len(connections(sql)) == 1, what="the end of a connection")
+
+
+def test_a_connection_that_there_is_not_is_refused(server):
+    sql = server.sql()
+    cached = logins.connect_mc(server)
+    assert logins.log_in_mc(cached, "app", "right") == b"STORED"
+    theirs = int(connections(sql)[0]["id"])
+    for number in (theirs, theirs + 1000, -1):
+        with pytest.raises(pymysql.MySQLError) as refused_with:
+            sql.run(f"SET GLOBAL handlersocket_kill_connection = {number}")
+        assert refused_with.value.args[0] == 1094 and "ROWSOCKET_CONNECTIONS" in refused_with.value.args[1]
+    sql.run("SET GLOBAL handlersocket_kill_connection = 0")
+    sql.run(f"SET GLOBAL daemon_memcached_kill_connection = {theirs}")
+    assert cached.is_closed()
+    sql.run("CREATE USER plain@localhost")
+    assert server.sql(user="plain").error("SET GLOBAL handlersocket_kill_connection = 0") == 1227
+
+
+def test_a_connection_that_waits_for_a_lock_is_seen_and_ended(server):
+    sql, owner = server.sql(), server.sql()
+    sql.run("CREATE DATABASE w")
+    sql.run("CREATE TABLE w.t (id INT PRIMARY KEY, x INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO w.t VALUES (1, 0)")
+    sql.run("GRANT ALL ON w.* TO app@'127.%'")
+    client, _ = logins.log_in(server, "app", "right")
+    index = client.opened("w", "t", "", "x")
+    owner.run("BEGIN")
+    owner.run("UPDATE w.t SET x = 5")
+    client.send(*find_tokens(index.id, "=", [1], 1, 0, mod=["U", 9]))
+    wait_until(lambda: connections(sql)[0]["state"] == b"lock wait", what="the wait")
+    sql.run(f"SET GLOBAL handlersocket_kill_connection = {id_of(sql, client)}")
+    assert client.at_end()
+    owner.run("COMMIT")
+    wait_until(lambda: connections(sql) == [], what="the end of the connection")
+    # What is under way is carried out, and nobody learns of it.
+    wait_until(lambda: sql.value("SELECT x FROM w.t") == b"9", what="the update")
+    sql.run("DROP DATABASE w")

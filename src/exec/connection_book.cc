@@ -1,0 +1,78 @@
+#include "exec/connection_book.h"
+
+#include <sys/socket.h>
+
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include "net/peer.h"
+
+namespace rowsocket::exec {
+
+ConnectionBook& ConnectionBook::Shared() {
+  // Never freed: connections may end while the library is taken down.
+  static ConnectionBook* const book = new ConnectionBook;
+  return *book;
+}
+
+uint64_t ConnectionBook::Enter(int fd, const char* plugin, const std::string& mode) {
+  const base::MutexLock lock(mutex_);
+  entries_.emplace_hint(entries_.end(), last_id_ + 1, Entry{fd, plugin, mode});
+  return ++last_id_;
+}
+
+void ConnectionBook::Leave(uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  entries_.erase(id);
+}
+
+const ConnectionBook::Entry* ConnectionBook::Find(const char* plugin, uint64_t id) {
+  const auto found = entries_.find(id);
+  const bool is_its = found != entries_.end() && strcmp(found->second.plugin, plugin) == 0;
+  return is_its ? &found->second : nullptr;
+}
+
+bool ConnectionBook::Has(const char* plugin, uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  return Find(plugin, id) != nullptr;
+}
+
+bool ConnectionBook::End(const char* plugin, uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  const Entry* const entry = Find(plugin, id);
+  if (entry != nullptr) shutdown(entry->fd, SHUT_RDWR);
+  return entry != nullptr;
+}
+
+std::string ConnectionBook::AddressOf(uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  const net::Peer peer = net::PeerOf(found->second.fd);
+  const std::string text = net::AddressText(peer);
+  if (peer.is_unix) return text;
+  const bool is_v6 = text.find(':') != text.npos;
+  return (is_v6 ? "[" + text + "]" : text) + ":" + std::to_string(peer.port);
+}
+
+std::vector<ConnectionInfo> ConnectionBook::Others(const char* plugin,
+                                                   const std::vector<ConnectionInfo>& known) {
+  std::unordered_set<uint64_t> ids;
+  for (const ConnectionInfo& info : known) ids.insert(info.id);
+  std::vector<ConnectionInfo> others;
+  const base::MutexLock lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    if (strcmp(entry.plugin, plugin) != 0 || ids.contains(id)) continue;
+    const net::Peer peer = net::PeerOf(entry.fd);
+    ConnectionInfo& info = others.emplace_back();
+    info.id = id;
+    info.mode = entry.mode;
+    info.address = net::AddressText(peer);
+    info.port = peer.port;
+    info.state = kUnknownState;
+  }
+  return others;
+}
+
+}  // namespace rowsocket::exec

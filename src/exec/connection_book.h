@@ -1,0 +1,69 @@
+// The open connections of all ports, by the numbers under which operators and clients name them.
+//
+// Flow: a connection that is kept enters the book, and leaves it before its socket is closed; so
+//       whoever ends a connection, or asks for its address, finds an open socket or nothing.
+// Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "exec/connection_list.h"
+
+namespace rowsocket::exec {
+
+class ConnectionBook {
+ public:
+  /// The library's own: numbers are unique in a server, whichever plugin serves a connection.
+  static ConnectionBook& Shared();
+
+  /// `plugin`: the name of the plugin whose port it is; static. The number is never used again.
+  uint64_t Enter(int fd, const char* plugin, const std::string& mode);
+  void Leave(uint64_t id);
+
+  bool Has(const char* plugin, uint64_t id);
+  /// Shuts the socket down: its worker sees the end, and closes the connection as if the client had
+  /// gone. False: the plugin has no such connection.
+  bool End(const char* plugin, uint64_t id);
+  /// "address:port", or "localhost" for a UNIX socket; empty: there is no such connection.
+  std::string AddressOf(uint64_t id);
+  /// What the book knows of the connections of a plugin that are not in `known`.
+  std::vector<ConnectionInfo> Others(const char* plugin, const std::vector<ConnectionInfo>& known);
+
+ private:
+  struct Entry {
+    int fd;
+    const char* plugin;
+    std::string mode;
+  };
+  /// Null: the plugin has no such connection.
+  const Entry* Find(const char* plugin, uint64_t id) REQUIRES(mutex_);
+
+  base::Mutex mutex_;
+  uint64_t last_id_ GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, Entry> entries_ GUARDED_BY(mutex_);
+};
+
+/// A connection's place in the book; its end is the place's.
+class BookedConnection {
+ public:
+  BookedConnection() = default;
+  ~BookedConnection() {
+    if (id_ != 0) ConnectionBook::Shared().Leave(id_);
+  }
+  BookedConnection(const BookedConnection&) = delete;
+  BookedConnection& operator=(const BookedConnection&) = delete;
+
+  void Enter(int fd, const char* plugin, const std::string& mode) {
+    id_ = ConnectionBook::Shared().Enter(fd, plugin, mode);
+  }
+  uint64_t id() const { return id_; }
+
+ private:
+  uint64_t id_ = 0;
+};
+
+}  // namespace rowsocket::exec

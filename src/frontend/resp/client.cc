@@ -1,0 +1,202 @@
+// CLIENT: what a connection says of itself, and what it may see of others and do to them.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exec/connection_book.h"
+#include "frontend/resp/frontend.h"
+
+namespace rowsocket::frontend {
+
+using exec::ConnectionBook;
+using exec::Item;
+
+namespace {
+
+/// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
+/// does not have any more.
+std::string LineOf(const RespClient& client) {
+  const RespFacts& facts = client.facts;
+  const int64_t age_s = (base::CoarseNowMs() - facts.since_ms) / 1000;
+  return "id=" + std::to_string(client.id) +
+         " addr=" + ConnectionBook::Shared().AddressOf(client.id) + " name=" + facts.name +
+         " age=" + std::to_string(age_s) + " flags=N db=" + facts.database +
+         " sub=0 psub=0 ssub=0 user=" + facts.user +
+         " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
+         " lib-ver=" + facts.library_version + "\n";
+}
+
+bool ParseId(std::string_view text, uint64_t* id) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *id);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *id > 0;
+}
+
+/// Which connections CLIENT KILL is for.
+struct Filter {
+  std::optional<uint64_t> id, age_s_min;
+  std::optional<std::string_view> user, address;
+  bool is_normal = true;  ///< TYPE: others than normal connections there are none.
+  bool skips_me = true;
+
+  bool TakesIn(const RespClient& client) const {
+    const int64_t age_ms = base::CoarseNowMs() - client.facts.since_ms;
+    return is_normal && (!id || *id == client.id) && (!user || *user == client.facts.user) &&
+           (!age_s_min || age_ms >= static_cast<int64_t>(*age_s_min) * 1000) &&
+           (!address || *address == ConnectionBook::Shared().AddressOf(client.id));
+  }
+};
+
+/// Takes one option with its value. False: the error is in `*error`.
+bool TakeOption(std::string_view name, std::string_view value, Filter* filter,
+                std::string_view* error) {
+  *error = "ERR syntax error";
+  uint64_t number = 0;
+  if (IsWord(name, "id")) {
+    *error = "ERR client-id should be greater than 0";
+    if (!ParseId(value, &number)) return false;
+    filter->id = number;
+  } else if (IsWord(name, "maxage")) {
+    *error = "ERR maxage should be greater than 0";
+    if (!ParseId(value, &number)) return false;
+    filter->age_s_min = std::min<uint64_t>(number, UINT32_MAX);
+  } else if (IsWord(name, "user")) {
+    filter->user = value;
+  } else if (IsWord(name, "addr")) {
+    filter->address = value;
+  } else if (IsWord(name, "type")) {
+    filter->is_normal = IsWord(value, "normal");
+  } else if (IsWord(name, "skipme")) {
+    filter->skips_me = IsWord(value, "yes");
+    if (!filter->skips_me && !IsWord(value, "no")) return false;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Resp::SetConnectionId(uint64_t id) {
+  exec::Frontend::SetConnectionId(id);
+  ShowFacts();
+}
+
+void Resp::ShowFacts() {
+  facts_.database = database_;
+  facts_.version = static_cast<int>(version_);
+  const model::Account* const own = account();
+  facts_.account = own != nullptr ? own->user() + "@" + own->host() : std::string();
+  facts_.user = own != nullptr ? own->user() : "default";
+  if (connection_id() != 0) settings_.clients->Show(connection_id(), facts_);
+}
+
+// Whoever logs in sees the connections of the own account, as SHOW PROCESSLIST shows them without
+// the privilege PROCESS.
+std::vector<RespClient> Resp::VisibleClients() const {
+  std::vector<RespClient> clients = settings_.clients->All();
+  if (!settings_.accounts) return clients;
+  std::erase_if(
+      clients, [this](const RespClient& client) { return client.facts.account != facts_.account; });
+  return clients;
+}
+
+void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
+  const std::string_view what = arguments[1];
+  const size_t count = arguments.size();
+  const auto shown = [this] { return RespClient{connection_id(), facts_}; };
+  if (IsWord(what, "id") && count == 2) {
+    resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
+  } else if (IsWord(what, "getname") && count == 2) {
+    if (facts_.name.empty())
+      resp::AppendNil(version_, &out);
+    else
+      resp::AppendBulk(facts_.name, &out);
+  } else if (IsWord(what, "setname") && count == 3) {
+    SetName(arguments[2], out);
+  } else if (IsWord(what, "setinfo") && count == 4) {
+    const bool is_known = IsWord(arguments[2], "lib-name") || IsWord(arguments[2], "lib-ver");
+    if (!is_known) return resp::AppendError("ERR Unrecognized option", &out);
+    (IsWord(arguments[2], "lib-name") ? facts_.library : facts_.library_version) =
+        arguments[3].substr(0, model::kNameBytesMax);
+    ShowFacts();
+    resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "info") && count == 2) {
+    resp::AppendVerbatim(LineOf(shown()), version_, &out);
+  } else if (IsWord(what, "list")) {
+    ListClients(arguments.subspan(2), out);
+  } else if (IsWord(what, "kill") && count > 2) {
+    KillClients(arguments.subspan(2), out, item);
+  } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
+    resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
+    // Clients that were told OK would keep values that nobody tells them are old.
+    resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
+  } else {
+    resp::AppendError(
+        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);
+  }
+}
+
+void Resp::SetName(std::string_view name, base::Buffer& out) {
+  const bool has_blank =
+      std::any_of(name.begin(), name.end(), [](char byte) { return byte < '!' || byte > '~'; });
+  if (has_blank || name.size() > model::kNameBytesMax) {
+    return resp::AppendError(
+        "ERR Client names cannot contain spaces, newlines or special characters.", &out);
+  }
+  facts_.name = name;
+  ShowFacts();
+  resp::AppendSimple("OK", &out);
+}
+
+void Resp::ListClients(Arguments options, base::Buffer& out) const {
+  std::vector<RespClient> clients = VisibleClients();
+  if (!options.empty()) {
+    const bool has_type = options.size() == 2 && IsWord(options[0], "type");
+    if (!has_type && !(IsWord(options[0], "id") && options.size() > 1))
+      return resp::AppendError("ERR syntax error", &out);
+    std::vector<uint64_t> ids;
+    for (const std::string_view text : options.subspan(has_type ? 2 : 1)) {
+      uint64_t id = 0;
+      if (!ParseId(text, &id)) return resp::AppendError("ERR Invalid client ID", &out);
+      ids.push_back(id);
+    }
+    std::erase_if(clients, [&](const RespClient& client) {
+      return has_type ? !IsWord(options[1], "normal")
+                      : std::find(ids.begin(), ids.end(), client.id) == ids.end();
+    });
+  }
+  std::string lines;
+  for (const RespClient& client : clients) lines += LineOf(client);
+  resp::AppendVerbatim(lines, version_, &out);
+}
+
+// A connection that ends itself gets its reply first.
+void Resp::KillClients(Arguments options, base::Buffer& out, Item* item) const {
+  Filter filter;
+  const bool is_old = options.size() == 1;  // CLIENT KILL address:port
+  if (is_old) {
+    filter.address = options[0];
+    filter.skips_me = false;
+  }
+  if (!is_old && options.size() % 2 != 0) return resp::AppendError("ERR syntax error", &out);
+  for (size_t i = 0; !is_old && i < options.size(); i += 2) {
+    std::string_view error;
+    if (!TakeOption(options[i], options[i + 1], &filter, &error))
+      return resp::AppendError(error, &out);
+  }
+  int64_t ended = 0;
+  for (const RespClient& client : VisibleClients()) {
+    const bool is_me = client.id == connection_id();
+    if (!filter.TakesIn(client) || (is_me && filter.skips_me)) continue;
+    if (is_me) item->closes = true;
+    ended += is_me || ConnectionBook::Shared().End(settings_.plugin, client.id);
+  }
+  if (!is_old) return resp::AppendInteger(ended, &out);
+  if (ended == 0) return resp::AppendError("ERR No such client", &out);
+  resp::AppendSimple("OK", &out);
+}
+
+}  // namespace rowsocket::frontend

@@ -50,7 +50,7 @@ std::string ConnectionBook::AddressOf(uint64_t id) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return {};
   const net::Peer peer = net::PeerOf(found->second.fd);
-  const std::string text = net::AddressText(peer);
+  std::string text = net::AddressText(peer);
   if (peer.is_unix) return text;
   const bool is_v6 = text.find(':') != text.npos;
   return (is_v6 ? "[" + text + "]" : text) + ":" + std::to_string(peer.port);

@@ -227,6 +227,7 @@ void BatchCollector::Finish(ClientBatch& batch) {
     if (!client->retired) clients_.ComeBack(*client);
   }
   core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), base::NowNs());
+  core_.hot_rows.AddTurn(batch.turn, batch.turn.items());
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.size());
   batch.clients.clear();

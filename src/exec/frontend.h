@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -153,6 +154,8 @@ class Frontend {
   /// Adds what a kRequest item that stands alone changes beyond its `request`. Called on any
   /// thread, while the turn of the item commits.
   virtual void AddWrites(const Item&, WriteSet&) const {}
+  /// Calls `visit` with the rows that a kRequest item names besides the one of its `request`.
+  virtual void VisitRows(const Item&, const std::function<void(const RowName&)>& /*visit*/) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
   /// Makes a kRequest or kOpen item, which its account may not have executed now, a kReply item

@@ -115,6 +115,7 @@ void LockWaits::CountTime(Client& client, const WaitJob& job) {
   const uint32_t verb = job.item.verb;
   if (job.item.kind != Item::Kind::kSilentOpen)
     core_.latency.Add(verb, Phase::kLockWait, now_ns - job.since_ns);
+  core_.hot_rows.AddLockWait(job.item, now_ns - job.since_ns);
   if (job.is_handed_back || job.item.kind == Item::Kind::kSilentOpen) return;
   if (!client.is_held())
     return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);

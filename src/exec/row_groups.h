@@ -39,6 +39,7 @@ class RowGroups {
   bool Link(std::span<TurnItem> items);
 
   RowGroup& at(uint32_t row) { return rows_[row]; }
+  const RowGroup& at(uint32_t row) const { return rows_[row]; }
 
  private:
   uint32_t FindOrAdd(TurnItem& item);

@@ -26,6 +26,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.sessions = &sessions;
   context_.stats = &stats;
   context_.latency = settings.latency;
+  context_.hot_rows = settings.hot_rows;
   context_.lane = &lane;
   context_.commits = &commits;
   context_.make_frontend = std::move(make_frontend);

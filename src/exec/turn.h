@@ -143,6 +143,11 @@ class Turn {
   /// Whether another node of a cluster has taken back an attempt, behind which the turn slept.
   bool met_conflicts() const { return pause_us_max_ != kFirstPauseUs; }
 
+  /// Whether the item has shared one change of its row with others.
+  bool IsMerged(const TurnItem& item) const {
+    return merges_ && item.row != RowGroup::kNone && item.is_done && rows_.at(item.row).writes > 1;
+  }
+
   /// When the phases of the last run began and ended.
   const TurnTimes& times() const { return times_; }
 

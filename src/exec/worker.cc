@@ -140,6 +140,7 @@ void Worker::Loop(engine::Session& session) {
     ReleaseIdleTables(session);
     clients_.CloseExpired(polled_ms);
     clients_.FreeRetired();
+    core_.hot_rows.Flush(core_.clock.now_ms);
     DescribeTo(session);
     core_.context.crew->Look(core_.clock.now_ms);
   }

@@ -14,6 +14,7 @@
 #include "exec/crew.h"
 #include "exec/doorman.h"
 #include "exec/frontend.h"
+#include "exec/hot_rows.h"
 #include "exec/latency.h"
 #include "exec/login_desk.h"
 #include "exec/stats.h"
@@ -31,6 +32,7 @@ struct WorkerContext {
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
   LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
+  HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
   WaitLane* lane = nullptr;
   LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
   bool hears_anywhere = false;  ///< Passwords are taken from other machines in clear, too.
@@ -70,7 +72,10 @@ struct RoundClock {
 /// State that the parts of one worker share; a member of the worker.
 struct WorkerCore {
   explicit WorkerCore(const WorkerContext& shared)
-      : context(shared), stats(*context.stats), latency(context.latency, context.name) {}
+      : context(shared),
+        stats(*context.stats),
+        latency(context.latency, context.name),
+        hot_rows(context.hot_rows) {}
 
   const WorkerContext context;
   net::EventLoop loop;
@@ -78,6 +83,7 @@ struct WorkerCore {
   RoundClock clock;
   StatBlock stats;
   LatencyBlock latency;
+  HotRowSampler hot_rows;
 };
 
 }  // namespace rowsocket::exec

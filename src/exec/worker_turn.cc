@@ -139,7 +139,9 @@ void Worker::AfterTurn(engine::Session& session) {
     clients_.Send(client);
     if (!client.retired) clients_.Touch(client);
   }
-  if (!turn_.empty()) core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
+  if (turn_.empty()) return;
+  core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
+  core_.hot_rows.AddTurn(turn_, turn_.items());
 }
 
 }  // namespace rowsocket::exec

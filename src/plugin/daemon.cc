@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/server/login.h"
 #include "engine/server/server_log.h"
 #include "exec/commit_board.h"
@@ -105,6 +106,7 @@ class Daemon::Running {
 
   const exec::StatRegistry& stats() const { return stats_; }
   const exec::LatencyRegistry& latency() const { return latency_; }
+  exec::HotRows& hot_rows() { return hot_rows_; }
   const Protocol& protocol() const { return *protocol_; }
 
  private:
@@ -127,6 +129,7 @@ class Daemon::Running {
     exec::ServiceSettings settings = port.service;
     settings.account_limits = account_limits_.get();
     settings.latency = &latency_;
+    settings.hot_rows = &hot_rows_;
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
@@ -145,6 +148,7 @@ class Daemon::Running {
   const char* const name_;
   exec::StatRegistry stats_;
   exec::LatencyRegistry latency_;
+  exec::HotRows hot_rows_;
   const std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;
@@ -222,6 +226,12 @@ std::vector<exec::ConnectionInfo> Daemon::Connections() {
 std::vector<exec::LatencyRow> Daemon::Latency() {
   const base::MutexLock lock(mutex_);
   return running_ != nullptr ? running_->latency().Read() : std::vector<exec::LatencyRow>();
+}
+
+exec::HotRows::Rows Daemon::HotRows(int64_t seconds) {
+  const base::MutexLock lock(mutex_);
+  return running_ != nullptr ? running_->hot_rows().Top(seconds, base::CoarseNowMs())
+                             : exec::HotRows::Rows();
 }
 
 void Daemon::Show(StatusVariable* var) {

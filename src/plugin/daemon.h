@@ -32,6 +32,8 @@ class Daemon {
   std::vector<exec::ConnectionInfo> Connections();
   /// The latencies of the plugin's ports; none while it does not run.
   std::vector<exec::LatencyRow> Latency();
+  /// The hot rows of the last so many seconds (exec::HotRows::Top).
+  exec::HotRows::Rows HotRows(int64_t seconds);
   /// Where FLUSH STATUS stores 0 (exec::LatencyRegistry).
   unsigned long* latency_since() { return &latency_since_; }
 

@@ -4,6 +4,7 @@
 #include "plugin/daemon.h"
 #include "plugin/handlersocket/variables.h"
 #include "plugin/host.h"
+#include "plugin/hot_rows_table.h"
 #include "plugin/latency_table.h"
 #include "plugin/memcached/variables.h"
 #include "plugin/resp/variables.h"
@@ -37,4 +38,4 @@ using namespace rowsocket::plugin;  // The macro below names things of the names
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
                   DeclarePlugin<Plugin<memcached>>(&daemon_info),
                   DeclarePlugin<Plugin<resp>>(&daemon_info), ConnectionsTable(daemons),
-                  LatencyTable(daemons))
+                  LatencyTable(daemons), HotRowsTable(daemons))

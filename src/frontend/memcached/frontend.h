@@ -45,6 +45,13 @@ class Memcached final : public exec::Frontend {
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
   void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
+  void VisitRows(const exec::Item& item,
+                 const std::function<void(const exec::RowName&)>& visit) const override {
+    if (item.detail == nullptr) return;
+    for (const Target& target : static_cast<const Work*>(item.detail)->targets) {
+      if (target.container != nullptr) visit({*target.container->reads, target.parts});
+    }
+  }
   void Refuse(exec::Item& item, const model::Error& error, base::Arena& arena) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;

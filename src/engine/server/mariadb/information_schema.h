@@ -35,6 +35,11 @@ inline bool HasProcessPrivilege(THD* thd) {
   return !check_global_access(thd, PROCESS_ACL, /*no_errors=*/true);
 }
 
+/// Whether the session may read all tables.
+inline bool MayReadAll(THD* thd) {
+  return !check_global_access(thd, SELECT_ACL, /*no_errors=*/true);
+}
+
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
                                             const char* description, int (*init)(void*)) {
   return {

@@ -36,6 +36,11 @@ inline bool HasProcessPrivilege(THD* thd) {
   return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);
 }
 
+/// Whether the session may read all tables.
+inline bool MayReadAll(THD* thd) {
+  return (thd->security_context()->master_access() & SELECT_ACL) != 0;
+}
+
 /// The number tells the server whether its dictionary has the table's present columns: a server
 /// that starts with another number stores the columns anew. Each change of the columns counts it
 /// up.

@@ -1,0 +1,173 @@
+#include "exec/hot_rows.h"
+
+#include <algorithm>
+#include <new>
+
+#include "exec/turn.h"
+#include "exec/unit.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+/// How often a sampler hands over what it has, and chooses how many items it looks at.
+constexpr int64_t kFlushMs = 100;
+
+/// 'a',7,NULL as an operator reads it, cut to kHotKeyBytesMax bytes.
+std::string KeyText(std::span<const model::Value> key) {
+  std::string text;
+  for (const model::Value& value : key) {
+    if (!text.empty()) text += ',';
+    if (value.is_null())
+      text += "NULL";
+    else
+      text.append(value.text().substr(0, kHotKeyBytesMax));
+    if (text.size() > kHotKeyBytesMax) return text.substr(0, kHotKeyBytesMax);
+  }
+  return text;
+}
+
+}  // namespace
+
+HotRowCounts& HotRowCounts::operator+=(const HotRowCounts& other) {
+  requests += other.requests;
+  merged += other.merged;
+  lock_waits += other.lock_waits;
+  lock_ns += other.lock_ns;
+  overcount += other.overcount;
+  return *this;
+}
+
+// A row that comes anew takes the place of the one with the lowest count, and its count.
+void HotRowSketch::Add(const HotRowName& name, const HotRowCounts& counts) {
+  const auto known = rows_.find(name);
+  if (known != rows_.end()) {
+    known->second += counts;
+    return;
+  }
+  HotRowCounts first = counts;
+  if (rows_.size() >= rows_max_) {
+    const auto lowest = std::min_element(
+        rows_.begin(), rows_.end(),
+        [this](const auto& a, const auto& b) { return a.second.*measure_ < b.second.*measure_; });
+    const uint64_t taken_over = lowest->second.*measure_;
+    first.*measure_ += taken_over;
+    if (measure_ == &HotRowCounts::requests) first.overcount += taken_over;
+    rows_.erase(lowest);
+  }
+  rows_.emplace(name, first);
+}
+
+HotRows::HotRows() : slices_(kSlices) {}
+
+void HotRows::Add(const Rows& rows, int64_t now_ms) {
+  const int64_t number = now_ms / kSliceMs;
+  const base::MutexLock lock(mutex_);
+  Slice& slice = slices_[static_cast<size_t>(number) % kSlices];
+  if (slice.number != number) {
+    slice.by_requests.Clear();
+    slice.by_locks.Clear();
+    slice.number = number;
+  }
+  for (const auto& [name, counts] : rows) {
+    if (counts.requests != 0) slice.by_requests.Add(name, {counts.requests, counts.merged});
+    if (counts.lock_waits != 0) slice.by_locks.Add(name, {0, 0, counts.lock_waits, counts.lock_ns});
+  }
+}
+
+HotRows::Rows HotRows::Top(int64_t seconds, int64_t now_ms) {
+  std::map<HotRowName, HotRowCounts> sums;
+  {
+    const int64_t last = now_ms / kSliceMs, first = last - seconds * 1000 / kSliceMs;
+    const base::MutexLock lock(mutex_);
+    for (const Slice& slice : slices_) {
+      if (slice.number < std::max<int64_t>(first, 0) || slice.number > last) continue;
+      for (const auto& [name, counts] : slice.by_requests.rows()) sums[name] += counts;
+      for (const auto& [name, counts] : slice.by_locks.rows()) sums[name] += counts;
+    }
+  }
+  using Row = std::pair<HotRowName, HotRowCounts>;
+  Rows rows(sums.begin(), sums.end()), top;
+  for (const auto measure : {&HotRowCounts::requests, &HotRowCounts::merged,
+                             &HotRowCounts::lock_waits, &HotRowCounts::lock_ns}) {
+    const size_t count = std::min(kTop, rows.size());
+    std::partial_sort(
+        rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count), rows.end(),
+        [measure](const Row& a, const Row& b) { return a.second.*measure > b.second.*measure; });
+    for (size_t i = 0; i < count && rows[i].second.*measure != 0; ++i) top.push_back(rows[i]);
+  }
+  std::sort(top.begin(), top.end(), [](const Row& a, const Row& b) { return a.first < b.first; });
+  top.erase(std::unique(top.begin(), top.end(),
+                        [](const Row& a, const Row& b) { return a.first == b.first; }),
+            top.end());
+  std::stable_sort(top.begin(), top.end(), [](const Row& a, const Row& b) {
+    return a.second.requests > b.second.requests;
+  });
+  return top;
+}
+
+// The distance to the next item is random, with the mean one_of_: requests that come in a pattern
+// are not met always at the same place of it.
+void HotRowSampler::AddTurn(const Turn& turn, const std::vector<TurnItem>& items) {
+  if (rows_ == nullptr) return;
+  items_ += items.size();
+  uint64_t at = until_next_;
+  for (; at < items.size(); at += one_of_ == 1 ? 1 : 1 + random_() % (2 * one_of_ - 1)) {
+    Look(turn, items[at]);
+  }
+  until_next_ = at - items.size();
+}
+
+void HotRowSampler::Look(const Turn& turn, const TurnItem& item) {
+  if (!item.is_finished || item.item.kind != Item::Kind::kRequest) return;
+  HotRowCounts counts;
+  counts.requests = one_of_;
+  if (turn.IsMerged(item)) counts.merged = one_of_;
+  if (item.item.unit != nullptr) {
+    for (const UnitRequest& one : item.item.unit->requests) {
+      Keep(RowName(*one.index, one.request), counts);
+    }
+    return;
+  }
+  const RowName row = item.item.row();
+  if (row.is_row()) return Keep(row, counts);
+  item.client->frontend->VisitRows(item.item, [&](const RowName& one) { Keep(one, counts); });
+}
+
+void HotRowSampler::AddLockWait(const Item& item, int64_t ns) {
+  if (rows_ == nullptr || item.kind != Item::Kind::kRequest) return;
+  HotRowCounts counts;
+  counts.requests = counts.lock_waits = 1;
+  counts.lock_ns = static_cast<uint64_t>(std::max<int64_t>(ns, 1));
+  Keep(item.row(), counts);
+}
+
+void HotRowSampler::Keep(const RowName& row, const HotRowCounts& counts) {
+  if (!row.is_row()) return;
+  const engine::IndexNames& names = row.index().names();
+  try {
+    kept_.emplace_back(
+        HotRowName{names.db, names.table, names.index.empty() ? "PRIMARY" : names.index,
+                   KeyText(row.key())},
+        counts);
+  } catch (const std::bad_alloc&) {  // The request is not counted.
+  }
+}
+
+void HotRowSampler::Flush(int64_t now_ms) {
+  if (rows_ == nullptr || now_ms - flushed_ms_ < kFlushMs) return;
+  const int64_t period_ms = std::clamp<int64_t>(now_ms - flushed_ms_, 1, 1000);
+  flushed_ms_ = now_ms;
+  const uint64_t wanted =
+      std::max<uint64_t>(1, kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
+  one_of_ = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, 1u << 16));
+  items_ = 0;
+  if (kept_.empty()) return;
+  try {
+    rows_->Add(kept_, now_ms);
+  } catch (const std::bad_alloc&) {  // They are not counted.
+  }
+  kept_.clear();
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,123 @@
+// Which rows are asked for most, and waited for longest, of late.
+//
+// Each worker looks at some of its requests, chosen at random: all of them while there are few, and
+// about kHotSamplesPerSecond a second of many; each then counts for as many as it was chosen of.
+// Lock waits are all counted. Slices of ten seconds keep the rows with the highest counts by the
+// Space-Saving algorithm (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k
+// Elements in Data Streams, 2005).
+//
+// Errors: a row that was asked for n times is shown with n + e +- 2 * sqrt(n * w) in 19 of 20
+// cases, w being how many requests a chosen one counts for, and e at most `overcount`: what the row
+// whose place it took had been counted.
+// Threads: a sampler from its worker's thread; HotRows from any.
+// Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
+//         a key is shown up to kHotKeyBytesMax bytes. About 10 MB for a plugin when all are full.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "exec/row_name.h"
+
+namespace rowsocket::exec {
+
+struct Item;
+struct TurnItem;
+class Turn;
+
+inline constexpr size_t kHotRowsOfSlice = 256;
+inline constexpr size_t kHotLocksOfSlice = 128;
+inline constexpr size_t kHotKeyBytesMax = 128;
+inline constexpr uint32_t kHotSamplesPerSecond = 1000;
+
+/// A row as operators name it.
+struct HotRowName {
+  std::string schema, table, index, key;
+  auto operator<=>(const HotRowName&) const = default;
+};
+
+struct HotRowCounts {
+  uint64_t requests = 0;
+  uint64_t merged = 0;  ///< Of these, those that shared one change of the row.
+  uint64_t lock_waits = 0;
+  uint64_t lock_ns = 0;
+  uint64_t overcount = 0;  ///< By how many `requests` may be too high because rows left a slice.
+
+  HotRowCounts& operator+=(const HotRowCounts& other);
+};
+
+/// The rows of a slice with the highest counts, by one measure.
+class HotRowSketch {
+ public:
+  HotRowSketch(size_t rows_max, uint64_t HotRowCounts::*measure)
+      : rows_max_(rows_max), measure_(measure) {}
+
+  void Add(const HotRowName& name, const HotRowCounts& counts);
+  const std::map<HotRowName, HotRowCounts>& rows() const { return rows_; }
+  void Clear() { rows_.clear(); }
+
+ private:
+  const size_t rows_max_;
+  uint64_t HotRowCounts::*const measure_;
+  std::map<HotRowName, HotRowCounts> rows_;
+};
+
+class HotRows {
+ public:
+  using Rows = std::vector<std::pair<HotRowName, HotRowCounts>>;
+  static constexpr int64_t kSliceMs = 10'000;
+  static constexpr size_t kSlices = 60;
+
+  HotRows();
+
+  void Add(const Rows& rows, int64_t now_ms);
+  /// The rows with the most requests, merged requests, lock waits or lock time in the slice under
+  /// way and as many before it as `seconds` have; kTop of each at most.
+  Rows Top(int64_t seconds, int64_t now_ms);
+  static constexpr size_t kTop = 100;
+
+ private:
+  struct Slice {
+    int64_t number = -1;  ///< Of its time; -1: empty.
+    HotRowSketch by_requests{kHotRowsOfSlice, &HotRowCounts::requests};
+    HotRowSketch by_locks{kHotLocksOfSlice, &HotRowCounts::lock_ns};
+  };
+
+  base::Mutex mutex_;
+  std::vector<Slice> slices_ GUARDED_BY(mutex_);
+};
+
+/// A worker's part.
+class HotRowSampler {
+ public:
+  /// Null `rows`: nothing is looked at.
+  explicit HotRowSampler(HotRows* rows) : rows_(rows) {}
+
+  /// Looks at some of the items of a turn that has run.
+  void AddTurn(const Turn& turn, const std::vector<TurnItem>& items);
+  /// A request has waited for a row in the lane.
+  void AddLockWait(const Item& item, int64_t ns);
+  /// Hands over what it has, now and then. Call once a round.
+  void Flush(int64_t now_ms);
+
+ private:
+  void Look(const Turn& turn, const TurnItem& item);
+  void Keep(const RowName& row, const HotRowCounts& counts);
+
+  HotRows* const rows_;
+  HotRows::Rows kept_;
+  std::minstd_rand random_{1};
+  uint64_t until_next_ = 0;  ///< Items that are passed over.
+  uint32_t one_of_ = 1;      ///< A chosen item counts for so many.
+  uint64_t items_ = 0;       ///< Since the last Flush.
+  int64_t flushed_ms_ = 0;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,165 @@
+#include "exec/hot_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+namespace {
+
+HotRowName Named(const std::string& key) { return {"shop", "product", "PRIMARY", key}; }
+
+uint64_t RequestsOf(const HotRows::Rows& rows, const std::string& key) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first.key == key; });
+  return found == rows.end() ? 0 : found->second.requests;
+}
+
+TEST(HotRowsTest, RowsAreShownInTheOrderOfTheirRequests) {
+  HotRows rows;
+  rows.Add({{Named("1"), {3}}, {Named("2"), {9, 4}}, {Named("1"), {1}}}, 1000);
+  const HotRows::Rows top = rows.Top(10, 1000);
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].first.key, "2");
+  EXPECT_EQ(top[0].second.merged, 4u);
+  EXPECT_EQ(top[1].second.requests, 4u);
+}
+
+TEST(HotRowsTest, AWindowForgetsWhatIsOlder) {
+  HotRows rows;
+  rows.Add({{Named("old"), {5}}}, 100'000);
+  rows.Add({{Named("new"), {5}}}, 130'000);
+  EXPECT_EQ(RequestsOf(rows.Top(10, 130'000), "old"), 0u);
+  EXPECT_EQ(RequestsOf(rows.Top(10, 130'000), "new"), 5u);
+  EXPECT_EQ(RequestsOf(rows.Top(60, 130'000), "old"), 5u);
+  EXPECT_EQ(RequestsOf(rows.Top(600, 690'000), "old"), 5u);
+  EXPECT_EQ(RequestsOf(rows.Top(600, 711'000), "old"), 0u);
+}
+
+// By Zipf's law over 100,000 rows, of which a slice keeps 256.
+TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
+  constexpr int kRows = 100'000, kRequests = 200'000;
+  std::vector<double> weights(kRows);
+  for (int i = 0; i < kRows; ++i) weights[static_cast<size_t>(i)] = 1.0 / (i + 1);
+  std::discrete_distribution<int> zipf(weights.begin(), weights.end());
+  std::mt19937 random(5);
+  std::map<std::string, uint64_t> exact;
+  HotRows rows;
+  for (int i = 0; i < kRequests; ++i) {
+    const std::string key = std::to_string(zipf(random));
+    ++exact[key];
+    rows.Add({{Named(key), {1}}}, 1000);
+  }
+  const HotRows::Rows top = rows.Top(10, 1000);
+  ASSERT_EQ(top.size(), HotRows::kTop);
+  for (int i = 0; i < 20; ++i) EXPECT_NE(RequestsOf(top, std::to_string(i)), 0u) << i;
+  for (const auto& [name, counts] : top) {
+    EXPECT_LE(exact[name.key], counts.requests) << name.key;
+    EXPECT_GE(exact[name.key], counts.requests - counts.overcount) << name.key;
+  }
+}
+
+// Rows that come once each push out neither a hot row nor its count.
+TEST(HotRowsTest, AHotRowStaysBehindAStreamOfRowsThatComeOnce) {
+  HotRows rows;
+  for (int i = 0; i < 20'000; ++i) {
+    rows.Add({{Named("once" + std::to_string(i)), {1}}}, 1000);
+    if (i % 10 == 0) rows.Add({{Named("hot"), {1}}}, 1000);
+  }
+  const HotRows::Rows top = rows.Top(10, 1000);
+  EXPECT_EQ(top[0].first.key, "hot");
+  EXPECT_GE(top[0].second.requests, 2000u);
+  EXPECT_LE(top[0].second.requests - top[0].second.overcount, 2000u);
+}
+
+TEST(HotRowsTest, LockWaitsHaveAnOrderOfTheirOwn) {
+  HotRows rows;
+  for (int i = 0; i < 200; ++i) rows.Add({{Named("busy" + std::to_string(i)), {100}}}, 1000);
+  rows.Add({{Named("locked"), {0, 0, 1, 5'000}}}, 1000);
+  const HotRows::Rows top = rows.Top(10, 1000);
+  EXPECT_EQ(top.size(), HotRows::kTop + 1);
+  EXPECT_EQ(top.back().first.key, "locked");
+  EXPECT_EQ(top.back().second.lock_ns, 5'000u);
+}
+
+class HotRowSamplerTest : public testing::Test {
+ protected:
+  /// A turn of finds of the row with this key.
+  void Run(const std::string& key, size_t count) {
+    const model::Value value{std::string_view(key)};
+    std::vector<TurnItem> items(count);
+    for (TurnItem& item : items) {
+      item.client = &client_;
+      item.is_finished = true;
+      item.item.kind = Item::Kind::kRequest;
+      item.item.index = &index_;
+      item.item.request.find.op = model::CompareOp::kEq;
+      item.item.request.find.limit = 1;
+      item.item.request.find.key = {&value, 1};
+      item.item.request.find.key_parts_given = 1;
+    }
+    sampler_.AddTurn(turn_, items);
+  }
+
+  engine::Index index_{{"shop", "product", "", {"name"}, {}}, 1, 1};
+  TurnClient client_;
+  StatRegistry registry_;
+  StatBlock stats_{registry_};
+  CommitBoard commits_;
+  Turn turn_{stats_, commits_};
+  HotRows rows_;
+  HotRowSampler sampler_{&rows_};
+};
+
+TEST_F(HotRowSamplerTest, FewRequestsAreAllCounted) {
+  sampler_.Flush(1000);
+  for (int i = 0; i < 50; ++i) Run("a", 1);
+  Run("b", 7);
+  sampler_.Flush(1100);
+  const HotRows::Rows top = rows_.Top(10, 1100);
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].first, (HotRowName{"shop", "product", "PRIMARY", "a"}));
+  EXPECT_EQ(RequestsOf(top, "a"), 50u);
+  EXPECT_EQ(RequestsOf(top, "b"), 7u);
+}
+
+TEST_F(HotRowSamplerTest, OfManyRequestsAFewAreLookedAtAndCountForAll) {
+  sampler_.Flush(1000);
+  constexpr int kPeriods = 50;
+  for (int period = 1; period <= kPeriods; ++period) {
+    for (int i = 0; i < 100; ++i) {
+      Run("often", 90);
+      Run("seldom", 10);
+    }
+    sampler_.Flush(1000 + 100 * period);
+  }
+  const HotRows::Rows top = rows_.Top(10, 1000 + 100 * kPeriods);
+  EXPECT_NEAR(static_cast<double>(RequestsOf(top, "often")), 9000.0 * kPeriods, 40'000);
+  EXPECT_NEAR(static_cast<double>(RequestsOf(top, "seldom")), 1000.0 * kPeriods, 10'000);
+}
+
+TEST_F(HotRowSamplerTest, ALockWaitCountsForItsRow) {
+  const model::Value key{std::string_view("7")};
+  Item item;
+  item.kind = Item::Kind::kRequest;
+  item.index = &index_;
+  item.request.find.op = model::CompareOp::kEq;
+  item.request.find.limit = 1;
+  item.request.find.key = {&key, 1};
+  item.request.find.key_parts_given = 1;
+  sampler_.AddLockWait(item, 4'000);
+  sampler_.Flush(1000);
+  const HotRows::Rows top = rows_.Top(10, 1000);
+  ASSERT_EQ(top.size(), 1u);
+  EXPECT_EQ(top[0].second.lock_waits, 1u);
+  EXPECT_EQ(top[0].second.lock_ns, 4'000u);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,87 @@
+#include "plugin/hot_rows_table.h"
+
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "information_schema.h"
+#include "plugin/daemon.h"
+#include "plugin/schema_row.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+constexpr uint kNameMax = 64;
+constexpr uint kKeyMax = 128;
+constexpr int64_t kWindowsS[] = {10, 60, 600};
+
+SchemaColumn columns[] = {
+    NumberColumn("SECONDS", 5),           TextColumn("PLUGIN", kNameMax),
+    TextColumn("TABLE_SCHEMA", kNameMax), TextColumn("TABLE_NAME", kNameMax),
+    TextColumn("INDEX_NAME", kNameMax),   TextColumn("KEY_TEXT", kKeyMax),
+    NumberColumn("REQUESTS", 20),         NumberColumn("MERGED", 20),
+    NumberColumn("LOCK_WAITS", 20),       FractionColumn("LOCK_TIME_US"),
+    NumberColumn("OVERCOUNT", 20),        EndOfColumns(),
+};
+
+Daemon* const* all_daemons = nullptr;
+
+/// A number that is the same for the same row until the server ends, and tells nothing of the key.
+std::string Hidden(const exec::HotRowName& name) {
+  static const size_t salt = (size_t{std::random_device()()} << 32) | std::random_device()();
+  char text[32];
+  snprintf(text, sizeof(text), "#%016zx",
+           exec::HashText(salt, name.schema + "." + name.table + "." + name.key));
+  return text;
+}
+
+bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
+              const exec::HotRowName& name, const exec::HotRowCounts& counts) {
+  SchemaRow row(table);
+  row.Number(static_cast<uint64_t>(seconds));
+  row.Text(plugin);
+  row.Text(name.schema);
+  row.Text(name.table);
+  row.Text(name.index);
+  row.Text(MayReadAll(thd) ? name.key : Hidden(name));
+  row.Number(counts.requests);
+  row.Number(counts.merged);
+  row.Number(counts.lock_waits);
+  row.Fraction(static_cast<double>(counts.lock_ns) / 1000);
+  row.Number(counts.overcount);
+  return schema_table_store_record(thd, table);
+}
+
+int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
+  if (!HasProcessPrivilege(thd)) return 0;
+  for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
+    const char* const plugin = (*daemon)->descriptor().name;
+    for (const int64_t seconds : kWindowsS) {
+      for (const auto& [name, counts] : (*daemon)->HotRows(seconds)) {
+        if (StoreRow(thd, tables->table, seconds, plugin, name, counts)) return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+int Init(void* table) {
+  auto* const schema = static_cast<SchemaTable*>(table);
+  schema->fields_info = columns;
+  schema->fill_table = Fill;
+  return 0;
+}
+
+SchemaTableInfo info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
+
+}  // namespace
+
+PluginDeclaration HotRowsTable(Daemon* const* daemons) {
+  all_daemons = daemons;
+  return DeclareSchemaTable(&info, "ROWSOCKET_HOT_ROWS",
+                            "The rows that are asked for most, and waited for longest", Init);
+}
+
+}  // namespace rowsocket::plugin

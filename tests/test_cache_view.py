@@ -30,6 +30,8 @@ def machine(tmp_path):
         (store / name).symlink_to(made)
     (store / "memcached-1.1").mkdir()
     (store / "memcached").symlink_to(store / "memcached-1.1")
+    (store / "prometheus-2.1").mkdir()
+    (store / "prometheus").symlink_to(store / "prometheus-2.1")
     text = (scripts / "bootstrap").read_text()
     stop = '  install_missing_packages "${works[@]}"\n'
     assert stop in text

@@ -1,0 +1,1 @@
+"""What rowsocket-exporter and rowsocket-top have in common."""

@@ -1,0 +1,101 @@
+"""What has happened between two readings: rates by verb, quantiles, batches, and what is hot."""
+
+QUANTILES = (0.5, 0.99)
+ROWS_SHOWN = 10
+
+
+def _buckets_between(before, after):
+    """[[end in us, requests], ...] that have come; after FLUSH STATUS, all that there are."""
+    old = {end: count for end, count in before}
+    new = [[end, count - old.get(end, 0)] for end, count in after]
+    return after if any(count < 0 for _, count in new) else [pair for pair in new if pair[1] > 0]
+
+
+def quantile_us(buckets, share):
+    """The end of the bucket that this share of the requests does not exceed; None where there were none."""
+    left = share * sum(count for _, count in buckets)
+    for end, count in buckets:
+        left -= count
+        if left <= 0 and count:
+            return end
+    return None
+
+
+def verbs_between(before, after, phase="whole"):
+    """A row for each port and verb that was asked for: rate, p50_us, p99_us."""
+    seconds = max(after.at - before.at, 1e-3)
+    old = {(row["plugin"], row["mode"], row["verb"]): row["buckets"] for row in before.latencies if row["phase"] == phase}
+    rows = []
+    for row in after.latencies:
+        if row["phase"] != phase:
+            continue
+        key = (row["plugin"], row["mode"], row["verb"])
+        buckets = _buckets_between(old.get(key, []), row["buckets"])
+        count = sum(count for _, count in buckets)
+        if count:
+            p50, p99 = (quantile_us(buckets, share) for share in QUANTILES)
+            rows.append({"plugin": key[0], "mode": key[1], "verb": key[2], "per_second": count / seconds, "p50_us": p50,
+                         "p99_us": p99})
+    return sorted(rows, key=lambda row: -row["per_second"])
+
+
+def phases_between(before, after):
+    """For each plugin the mean time of each phase, in us, over all verbs."""
+    sums = {}
+    for sign, reading in ((-1, before), (1, after)):
+        for row in reading.latencies:
+            entry = sums.setdefault((row["plugin"], row["phase"]), [0.0, 0])
+            entry[0] += sign * float(row["sum_us"])
+            entry[1] += sign * int(row["count"])
+    found = {}
+    for (plugin, phase), (total, count) in sums.items():
+        if count > 0:
+            found.setdefault(plugin, {})[phase] = total / count
+    return found
+
+
+def plugins_between(before, after):
+    """For each plugin that is loaded: connections, batches, merges, refusals."""
+    seconds = max(after.at - before.at, 1e-3)
+    rows = []
+    for plugin, counters in after.counters.items():
+        def rate(name, plugin=plugin, counters=counters):
+            return max(0, counters.get(name, 0) - before.counters.get(plugin, {}).get(name, 0)) / seconds
+
+        batches = rate("batches")
+        rows.append({
+            "plugin": plugin, "connections": counters.get("connections", 0), "commits_per_second": rate("commits"),
+            "requests_per_batch": rate("batch_requests") / batches if batches else 0.0,
+            "merged_per_second": rate("merged_requests"), "lock_waits_per_second": rate("lock_waits"),
+            "conflicts_per_second": rate("conflicts"), "refused_per_second": rate("connections_refused"),
+            "received_bytes_per_second": rate("bytes_received"), "sent_bytes_per_second": rate("bytes_sent")})
+    return rows
+
+
+def tables_of(hot_rows):
+    """Requests of the hot rows by table."""
+    sums = {}
+    for row in hot_rows:
+        name = f"{row['table_schema']}.{row['table_name']}"
+        sums[name] = sums.get(name, 0) + int(row["requests"])
+    return [{"table": name, "requests": count} for name, count in sorted(sums.items(), key=lambda one: -one[1])]
+
+
+def summary(before, after):
+    """Everything that rowsocket-top shows, ready for JSON."""
+    hot = sorted(after.hot_rows, key=lambda row: -int(row["requests"]))
+    return {
+        "version": after.version,
+        "seconds": after.at - before.at,
+        "plugins": plugins_between(before, after),
+        "verbs": verbs_between(before, after),
+        "phases_us": phases_between(before, after),
+        "connections": [{**row, "bytes": int(row["bytes"])} for row in after.connections],
+        "lock_wait_threads": after.lanes,
+        "replication_lag_s": after.lag_s,
+        "tables": tables_of(after.hot_rows)[:ROWS_SHOWN],
+        "hot_rows": [{"row": f"{row['table_schema']}.{row['table_name']} {row['index_name']} {row['key_text']}",
+                      "requests": int(row["requests"]), "merged": int(row["merged"]),
+                      "lock_waits": int(row["lock_waits"]), "lock_time_us": float(row["lock_time_us"])}
+                     for row in hot[:ROWS_SHOWN]],
+    }

@@ -1,0 +1,217 @@
+"""rowsocket-exporter, its rules and dashboard in a real Prometheus, and rowsocket-top."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from hs import counted, refused
+from resp import free_port
+from server import REPOSITORY, cache_dir, read_env, wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+PACKAGING = REPOSITORY / "packaging"
+MONITORING = PACKAGING / "monitoring"
+
+
+@pytest.fixture
+def work(sql, rd, wr):
+    """Finds, updates and errors on a table of the test's own."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO t VALUES (1, 0), (2, 0)")
+    reads, writes = rd("t", "", "id,x"), wr("t", "", "x")
+
+    def do(times=20):
+        for number in range(times):
+            assert len(reads.rows("=", [1])) == 1
+            assert writes.update("=", [2], [time.monotonic_ns() % 1_000_000_007]) == counted(1)
+        assert reads.find("?", [1]) == refused(2, "op")
+        return number
+    return do
+
+
+def prometheus_env():
+    return read_env(cache_dir() / "prometheus" / "env")
+
+
+def run(program, server, *arguments, **kwargs):
+    command = [sys.executable, PACKAGING / program, "--socket", server.env["SQL_SOCKET"], "--user", "root", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **kwargs)
+
+
+def scraped(text):
+    """{(sample name, frozenset of labels): value}"""
+    return {(sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def is_served(url):
+    try:
+        return fetch(url)
+    except OSError:
+        return None
+
+
+@pytest.fixture
+def exporter(server):
+    port = free_port()
+    process = subprocess.Popen(  # pylint: disable=consider-using-with
+        [sys.executable, PACKAGING / "rowsocket-exporter", "--listen", f"127.0.0.1:{port}", "--socket",
+         server.env["SQL_SOCKET"], "--user", "root"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/metrics"
+    try:
+        wait_until(lambda: is_served(url), what="the exporter")
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_what_is_exported_is_what_the_server_says(server, sql, work):
+    work(25)
+    key = {"plugin": "handlersocket", "mode": "mode=wr", "verb": "update", "phase": "whole"}
+    count = "SELECT count, sum_us FROM information_schema.ROWSOCKET_LATENCY WHERE mode = 'mode=wr' AND verb = 'update' AND phase = 'whole'"
+    wait_until(lambda: int(sql.row(count)[0]) >= 25, what="the latencies")
+    done = run("rowsocket-exporter", server, "--once")
+    assert done.returncode == 0, done.stderr
+    found = scraped(done.stdout)
+    assert found["rowsocket_up", frozenset()] == 1
+    plugin = frozenset({("plugin", "handlersocket")})
+    for name, metric in (("finds", "finds"), ("commits", "commits"), ("connections_accepted", "connections_accepted")):
+        assert found[f"rowsocket_{metric}_total", plugin] == sql.status(f"Handlersocket_{name}")
+    assert found["rowsocket_errors_total", plugin | {("error", "op")}] == sql.status("Handlersocket_errors_op")
+    assert found["rowsocket_connections", plugin] == sql.status("Handlersocket_connections")
+    requests, sum_us = sql.row(count)
+    assert found["rowsocket_request_duration_seconds_count", frozenset(key.items())] == int(requests)
+    assert abs(found["rowsocket_request_duration_seconds_sum", frozenset(key.items())] * 1e6 - float(sum_us)) < 1
+    ends = [value for (name, labels), value in found.items()
+            if name == "rowsocket_request_duration_seconds_bucket" and frozenset(key.items()) <= labels]
+    assert ends == sorted(ends) and ends[-1] == int(requests) and len(ends) == 29
+    checked = subprocess.run([prometheus_env()["ROWSOCKET_PROMTOOL"], "check", "metrics"], input=done.stdout, text=True,
+                             capture_output=True, check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_every_counter_of_the_table_is_exported(server):
+    found = {name for name, _ in scraped(run("rowsocket-exporter", server, "--once").stdout)}
+    lines = (REPOSITORY / "spec/counters.tsv").read_text().splitlines()
+    names = {line.split("\t")[0] for line in lines if line and not line.startswith("#")
+             and line.split("\t")[2] == "counter" and line.split("\t")[4] != "-"}
+    renamed = {"bytes_received": "received_bytes", "bytes_sent": "sent_bytes"}
+    wanted = {f"rowsocket_{renamed.get(name, name)}_total" for name in names if not name.startswith("unmerged_")}
+    assert wanted <= found, wanted - found
+    assert "rowsocket_unmerged_requests_total" in found
+
+
+def test_a_server_that_does_not_answer_is_down(make_server):
+    server = make_server()
+    port = free_port()
+    with subprocess.Popen([sys.executable, PACKAGING / "rowsocket-exporter", "--listen", f"127.0.0.1:{port}",
+                           "--socket", server.env["SQL_SOCKET"], "--user", "root"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as process:
+        url = f"http://127.0.0.1:{port}/metrics"
+        try:
+            wait_until(lambda: is_served(url), what="the exporter")
+            assert scraped(fetch(url))["rowsocket_up", frozenset()] == 1
+            server.stop()
+            for _ in range(2):
+                assert scraped(fetch(url))["rowsocket_up", frozenset()] == 0
+            server.start()
+            assert scraped(fetch(url))["rowsocket_up", frozenset()] == 1
+        finally:
+            process.kill()
+        assert "is the server running" in process.stderr.read()
+
+
+def test_the_alerts_fire_when_they_should():
+    done = subprocess.run([prometheus_env()["ROWSOCKET_PROMTOOL"], "test", "rules", "rowsocket.rules.test.yml"],
+                          cwd=REPOSITORY / "tests/integration/operation", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rules = re.findall(r"- alert: (\w+)", (MONITORING / "rowsocket.rules.yml").read_text())
+    tested = (REPOSITORY / "tests/integration/operation/rowsocket.rules.test.yml").read_text()
+    assert [rule for rule in rules if f"alertname: {rule}\n" not in tested] == []
+
+
+@pytest.fixture
+def prometheus(exporter, tmp_path):
+    """The address of a Prometheus that scrapes the exporter and has the rules."""
+    port = free_port()
+    target = urllib.parse.urlparse(exporter).netloc
+    (tmp_path / "prometheus.yml").write_text(
+        "global: {scrape_interval: 200ms, evaluation_interval: 200ms}\n"
+        f"rule_files: ['{MONITORING}/rowsocket.rules.yml']\n"
+        f"scrape_configs: [{{job_name: rowsocket, static_configs: [{{targets: ['{target}']}}]}}]\n")
+    process = subprocess.Popen(  # pylint: disable=consider-using-with
+        [prometheus_env()["ROWSOCKET_PROMETHEUS"], f"--config.file={tmp_path}/prometheus.yml",
+         f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address=127.0.0.1:{port}"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: is_served(f"http://127.0.0.1:{port}/-/ready"), timeout_s=30, what="Prometheus")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answer(prometheus, query):
+    url = f"{prometheus}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+    return json.loads(fetch(url))["data"]["result"]
+
+
+def test_every_panel_of_the_dashboard_has_data(prometheus, work):
+    dashboard = json.loads((MONITORING / "rowsocket-dashboard.json").read_text())
+    queries = [target["expr"].replace("$instance", ".*").replace("$__rate_interval", "10s")
+               for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(queries) > 15
+
+    def without_data():
+        work(5)
+        return [query for query in queries
+                if not [one for one in answer(prometheus, query) if one["value"][1] != "NaN"]]
+    wait_until(lambda: not without_data(), timeout_s=60, what="data for every query", step_s=0.3)
+    groups = json.loads(fetch(f"{prometheus}/api/v1/rules"))["data"]["groups"]
+    assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+
+
+def test_top_shows_rates_and_hot_rows(server, sql, work):
+    work()
+    with subprocess.Popen([sys.executable, PACKAGING / "rowsocket-top", "--json", "--interval", "0.5", "--socket",
+                           server.env["SQL_SOCKET"], "--user", "root"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for _ in range(20):  # Intervals; the first may begin behind the work.
+                work(10)
+                shown = json.loads(process.stdout.readline())
+                verbs = {(row["plugin"], row["mode"], row["verb"]): row for row in shown["verbs"]}
+                if ("handlersocket", "mode=wr", "update") in verbs:
+                    break
+        finally:
+            process.kill()
+    row = verbs["handlersocket", "mode=wr", "update"]
+    assert row["per_second"] > 0 and 0 < row["p50_us"] <= row["p99_us"]
+    schema = sql.value("SELECT DATABASE()").decode()
+    assert f"{schema}.t PRIMARY 2" in [one["row"] for one in shown["hot_rows"]]
+    [plugin] = [one for one in shown["plugins"] if one["plugin"] == "handlersocket"]
+    assert plugin["connections"] >= 2 and plugin["commits_per_second"] > 0
+    done = run("rowsocket-top", server, "--once", "--interval", "0.1")
+    assert done.returncode == 0 and "HOT ROW (60 s)" in done.stdout and f"{schema}.t PRIMARY 2" in done.stdout
+
+
+def test_errors_say_what_to_do(server, tmp_path):
+    for program in ("rowsocket-top", "rowsocket-exporter"):
+        done = subprocess.run([sys.executable, PACKAGING / program, "--once", "--socket", tmp_path / "none"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "is the server running, and --socket or --host right?" in done.stderr
+        done = run(program, server, "--once", "--user", "nobody_at_all")
+        assert done.returncode == 1 and "--user or --defaults-file" in done.stderr, done.stderr

@@ -8,7 +8,7 @@ import pytest
 import mc
 import resp
 from hs import counted, find_tokens
-from server import is_server_before, wait_until
+from server import is_mysql, is_server_before, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -89,6 +89,12 @@ def test_a_lock_wait_is_counted_from_its_beginning_to_the_answer(table, server, 
     waited = found["mode=wr", "update", "lock_wait"]
     assert waited["count"] == 1 and waited["sum"] >= held_us
     assert found["mode=wr", "update", "whole"]["sum"] >= waited["sum"]
+
+
+def test_sums_of_long_times_fit_into_their_columns(sql):
+    [kind] = sql.rows("SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema'"
+                      " AND TABLE_NAME = 'ROWSOCKET_LATENCY' AND COLUMN_NAME = 'SUM_US'")
+    assert kind == ((b"double(23,0)" if is_mysql() else b"decimal(21,3)"),)
 
 
 def test_flush_status_begins_anew(table, sql, rd):

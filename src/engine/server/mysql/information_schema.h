@@ -21,10 +21,11 @@ inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return {name, digits, MYSQL_TYPE_LONGLONG, 0, MY_I_S_UNSIGNED, "", 0};
 }
-/// A column of numbers with three decimal places.
+/// A column of numbers with decimal places. The server's dictionary gives each DECIMAL of a plugin's
+/// table nine digits, whatever the plugin asks for.
 inline SchemaColumn FractionColumn(const char* name) {
-  constexpr uint kDigits = 21, kDecimals = 3;
-  return {name, 100 * kDigits + kDecimals, MYSQL_TYPE_DECIMAL, 0, 0, "", 0};
+  constexpr uint kCharacters = 23;
+  return {name, kCharacters, MYSQL_TYPE_DOUBLE, 0, 0, "", 0};
 }
 inline SchemaColumn LongTextColumn(const char* name) {
   return {name, UINT16_MAX, MYSQL_TYPE_STRING, 0, 0, "", 0};
@@ -44,7 +45,7 @@ inline bool MayReadAll(THD* thd) {
 /// The number tells the server whether its dictionary has the table's present columns: a server
 /// that starts with another number stores the columns anew. Each change of the columns counts it
 /// up.
-inline constexpr unsigned kColumnsVersion = 0x0101;
+inline constexpr unsigned kColumnsVersion = 0x0102;
 
 /// UNINSTALL PLUGIN of the table is refused. A statement keeps a pointer to the server's
 /// description of the table from its parsing on, a prepared statement until it is deallocated, with

@@ -4,7 +4,7 @@ import sys
 try:
     import pymysql
 except ImportError:
-    sys.exit("PyMySQL is missing: apt install python3-pymysql")
+    pymysql = None
 
 OPTION_FILE_GROUP = "client"
 
@@ -21,6 +21,8 @@ def add_options(parser):
 
 def connect(options, **kwargs):
     """A connection with autocommit. Errors end the program, with what to do."""
+    if pymysql is None:
+        sys.exit("PyMySQL is missing: apt install python3-pymysql")
     where = {"host": options.host, "port": options.port} if options.host else {}
     if options.socket or not (options.host or options.defaults_file):
         where = {"unix_socket": options.socket or "/run/mysqld/mysqld.sock"}
@@ -42,4 +44,4 @@ def why(error):
     return text
 
 
-Error = pymysql.MySQLError
+Error = pymysql.MySQLError if pymysql is not None else OSError

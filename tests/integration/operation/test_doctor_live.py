@@ -1,0 +1,145 @@
+"""rowsocket-doctor --live names what is wrong now: each trouble is made, and looked for in what the doctor says."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import hs
+import logins
+from hs import OK, find_tokens, line
+from server import REPOSITORY, wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+NOTHING = "Nothing is wrong now.\n"
+
+
+def doctor(server, interval_s=0.3):
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--interval", str(interval_s), "--socket",
+         server.env["SQL_SOCKET"], "--user", "root"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == "" and (done.returncode == 0) == (done.stdout == NOTHING), done
+    return done.stdout
+
+
+def says(server, *words):
+    """Waits until the doctor says all the words."""
+    wait_until(lambda: all(word in doctor(server) for word in words), timeout_s=30,
+               what=f"{words}; it says: {doctor(server)}")
+
+
+@contextlib.contextmanager
+def busy(work):
+    """Calls work() again and again, in a thread of its own, until the end."""
+    ends = threading.Event()
+
+    def run():
+        while not ends.is_set():
+            work()
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+@pytest.fixture
+def table(sql):
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT NOT NULL DEFAULT 0) ENGINE=InnoDB")
+    sql.run("INSERT INTO t SELECT seq, 0 FROM seq_1_to_1000")
+    return sql.value("SELECT DATABASE()").decode()
+
+
+def test_nothing_is_wrong_with_a_server_that_does_its_work(table, server, rd, wr):
+    reads, writes, number = rd("t", "", "x"), wr("t", "", "x"), iter(range(1, 1_000_000))
+
+    def work():
+        at = next(number)
+        reads.find("=", [at % 1000 + 1])
+        writes.update("=", [at % 1000 + 1], [at])
+    with busy(work):
+        assert doctor(server) == NOTHING
+
+
+def test_the_transaction_that_holds_a_row_is_named(table, server, wr):
+    index, owner = wr("t", "", "x"), server.sql(table)
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 7 WHERE id = 3")
+    index.client.send(*find_tokens(index.id, "=", [3], 1, 0, mod=["U", 9]))
+    says(server, "1 connections wait for rows", f"connection {int(owner.value('SELECT CONNECTION_ID()'))} of SQL (root@localhost)",
+         "executes nothing now", "KILL")
+    owner.run("COMMIT")
+    index.client.recv()
+    wait_until(lambda: doctor(server) == NOTHING, timeout_s=30, what="the end of the trouble")
+
+
+def test_a_hot_row_is_named(table, server, rd):
+    index = rd("t", "", "x")
+    request = line(*find_tokens(index.id, "=", [77], 1, 0))
+    with busy(lambda: index.client.pipeline_deep(request * 200, 200)):
+        says(server, "is for one: ", f"{table}.t PRIMARY 77")
+
+
+def test_clients_that_do_not_read_are_named(make_server):
+    server = make_server(options=["--loose-handlersocket-buffer-max-bytes=65536"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE wide")
+    sql.run("CREATE TABLE wide.t (id INT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")
+    sql.run("INSERT INTO wide.t VALUES (1, REPEAT('x', 1000000))")
+    client = hs.Client(("127.0.0.1", int(server.env["HS_PORT"])), receive_buffer_bytes=4096)
+    index = client.opened("wide", "t", "", "v")
+    client.send_raw(line(*find_tokens(index.id, "=", [1], 1, 0)) * 50)
+    says(server, "that their clients do not read", "SET GLOBAL handlersocket_kill_connection = ID")
+    client.close()
+
+
+def test_connections_at_their_limit_are_named(make_server):
+    server = make_server(options=["--loose-handlersocket-connections-max=10"])
+    clients = [server.hs_rd() for _ in range(10)]
+    for client in clients:
+        client.ask_for_nothing()
+
+    def try_one():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(server.env["HS_PORT"])), 5) as one:
+            one.recv(1)
+    says(server, "handlersocket has 10 connections of 10")
+    with busy(try_one):
+        says(server, "handlersocket has turned", "raise handlersocket_connections_max")
+
+
+def test_logins_that_fail_are_named(make_server):
+    server = make_server(options=logins.OPTIONS)
+    logins.prepare(server)
+
+    def try_one():
+        client, answer = logins.log_in(server, "app", "wrong", source=logins.fresh_source())
+        assert answer != OK
+        client.close()
+    with busy(try_one):
+        says(server, "handlersocket has refused", "logins")
+
+
+def test_requests_that_fail_are_named_with_the_reason(table, server, hs_rd):
+    def write():
+        hs_rd.request(0, "+", 1, 5)
+    hs_rd.opened(table, "t", "", "x")
+    with busy(write):
+        says(server, "were answered readonly", "give them the port of writes")
+
+
+def test_long_turns_are_named(table, server, sql, rd):
+    sql.run("CREATE TABLE long_ (id INT PRIMARY KEY, v VARCHAR(200)) ENGINE=InnoDB")
+    sql.run("INSERT INTO long_ SELECT seq, REPEAT('y', 200) FROM seq_1_to_200000")
+    index = rd("long_", "", "id", "v")
+    with busy(lambda: index.find(">", [0], 1, 0, filters=[("F", "=", 0, "none")])):
+        says(server, "a turn over handlersocket executes for", "scans and long ranges")
+
+
+def test_a_server_without_the_library_is_named(make_server):
+    assert "the library is not loaded" in doctor(make_server("none"))

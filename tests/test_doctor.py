@@ -368,11 +368,13 @@ def test_a_listener(tmp_path, root, name):
     ({b"P": b"2\t1\topen_table\n"}, "served to every client that reaches it: no secret is set"),
     ({b"g": b"END\r\n"}, "served to every client that reaches it"),
     ({b"g": b"SERVER_ERROR there is no container nobody\r\n"}, "served to every client that reaches it"),
-    ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account")])
+    ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account"),
+    ({b"G": b"$-1\r\n"}, "served to every client that reaches it, rows and strings"),
+    ({b"G": b"-ERR no table\r\n"}, "rows alone; a GET answers: -ERR no table")])
 def test_what_a_client_sees(tmp_path, answers, sees):
     put_server(tmp_path, "mariadb")
     program, machine = machine_of(tmp_path, "mariadb")
-    name = "daemon_memcached_socket" if b"g" in answers else "handlersocket_port"
+    name = "daemon_memcached_socket" if b"g" in answers else "resp_port" if b"G" in answers else "handlersocket_port"
     path = str(tmp_path / "s")
     assert "nobody listens" in program.client_sees(name, path, b"A\t1\tx\n", b"0\t", machine.options)
 

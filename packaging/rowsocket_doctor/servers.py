@@ -38,7 +38,8 @@ SERVERS = (
            ("INSTALL SONAME 'rowsocket'",), "/etc/mysql/mariadb.cnf", False),
     Server("mysql", "MySQL", "usr/sbin/mysqld", "etc/mysql/mysql.conf.d", frozenset({"mysqld", "server"}),
            "mysql", "mysql", ("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'",
-                              "INSTALL PLUGIN daemon_memcached SONAME 'rowsocket.so'"),
+                              "INSTALL PLUGIN daemon_memcached SONAME 'rowsocket.so'",
+                              "INSTALL PLUGIN resp SONAME 'rowsocket.so'"),
            "/etc/mysql/mysql.cnf", True),
 )
 

@@ -10,8 +10,9 @@ import pytest
 
 import hs
 import logins
+import resp
 from hs import OK, find_tokens, line
-from server import REPOSITORY, wait_until
+from server import REPOSITORY, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -139,6 +140,20 @@ def test_long_turns_are_named(table, server, sql, rd):
     index = rd("long_", "", "id", "v")
     with busy(lambda: index.find(">", [0], 1, 0, filters=[("F", "=", 0, "none")])):
         says(server, "a turn over handlersocket executes for", "scans and long ranges")
+
+
+def test_what_a_client_of_resp_sees(make_server):
+    server = resp.start(make_server)
+    look = (f"import importlib.machinery, importlib.util, sys; sys.dont_write_bytecode = True;"
+            f" loader = importlib.machinery.SourceFileLoader('doctor', '{REPOSITORY}/packaging/rowsocket-doctor');"
+            " doctor = importlib.util.module_from_spec(importlib.util.spec_from_loader('doctor', loader));"
+            f" loader.exec_module(doctor); print(doctor.resp_client_sees(('127.0.0.1', {server.resp_port}), False))")
+
+    def seen():
+        return subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+    assert "rows alone; a GET answers: -" in seen()
+    run_packaged(server.sql(), "rowsocket_store.sql")
+    wait_until(lambda: "rows and strings" in seen(), what="the store")
 
 
 def test_a_server_without_the_library_is_named(make_server):

@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "information_schema.h"
-#include "plugin/daemon.h"
-#include "plugin/schema_row.h"
+#include "plugin/schema_table.h"
 
 namespace rowsocket::plugin {
 
@@ -34,8 +32,6 @@ SchemaColumn columns[] = {
     EndOfColumns(),
 };
 
-Daemon* const* all_daemons = nullptr;
-
 bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::ConnectionInfo& info) {
   SchemaRow row(table);
   row.Text(plugin);
@@ -57,32 +53,18 @@ bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::Connection
   return schema_table_store_record(thd, table);
 }
 
-int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
-  if (!HasProcessPrivilege(thd)) return 0;
-  for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
-    const char* const name = (*daemon)->descriptor().name;
-    for (const exec::ConnectionInfo& info : (*daemon)->Connections()) {
-      if (StoreRow(thd, tables->table, name, info)) return 1;
-    }
+bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+  for (const exec::ConnectionInfo& info : daemon.Connections()) {
+    if (StoreRow(thd, table, daemon.descriptor().name, info)) return true;
   }
-  return 0;
+  return false;
 }
-
-int Init(void* table) {
-  auto* const schema = static_cast<SchemaTable*>(table);
-  schema->fields_info = columns;
-  schema->fill_table = Fill;
-  return 0;
-}
-
-SchemaTableInfo info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 }  // namespace
 
 PluginDeclaration ConnectionsTable(Daemon* const* daemons) {
-  all_daemons = daemons;
-  return DeclareSchemaTable(&info, "ROWSOCKET_CONNECTIONS",
-                            "Connections of the HandlerSocket and memcached protocols", Init);
+  return SchemaTableOf<columns, StoreRows>::Declare(daemons, "ROWSOCKET_CONNECTIONS",
+                                                    "Connections of the ports of Rowsocket");
 }
 
 }  // namespace rowsocket::plugin

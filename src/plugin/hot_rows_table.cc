@@ -5,9 +5,7 @@
 #include <random>
 #include <string>
 
-#include "information_schema.h"
-#include "plugin/daemon.h"
-#include "plugin/schema_row.h"
+#include "plugin/schema_table.h"
 
 namespace rowsocket::plugin {
 
@@ -25,8 +23,6 @@ SchemaColumn columns[] = {
     NumberColumn("LOCK_WAITS", 20),       FractionColumn("LOCK_TIME_US"),
     NumberColumn("OVERCOUNT", 20),        EndOfColumns(),
 };
-
-Daemon* const* all_daemons = nullptr;
 
 /// A number that is the same for the same row until the server ends, and tells nothing of the key.
 std::string Hidden(const exec::HotRowName& name) {
@@ -54,34 +50,20 @@ bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
   return schema_table_store_record(thd, table);
 }
 
-int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
-  if (!HasProcessPrivilege(thd)) return 0;
-  for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
-    const char* const plugin = (*daemon)->descriptor().name;
-    for (const int64_t seconds : kWindowsS) {
-      for (const auto& [name, counts] : (*daemon)->HotRows(seconds)) {
-        if (StoreRow(thd, tables->table, seconds, plugin, name, counts)) return 1;
-      }
+bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+  for (const int64_t seconds : kWindowsS) {
+    for (const auto& [name, counts] : daemon.HotRows(seconds)) {
+      if (StoreRow(thd, table, seconds, daemon.descriptor().name, name, counts)) return true;
     }
   }
-  return 0;
+  return false;
 }
-
-int Init(void* table) {
-  auto* const schema = static_cast<SchemaTable*>(table);
-  schema->fields_info = columns;
-  schema->fill_table = Fill;
-  return 0;
-}
-
-SchemaTableInfo info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 }  // namespace
 
 PluginDeclaration HotRowsTable(Daemon* const* daemons) {
-  all_daemons = daemons;
-  return DeclareSchemaTable(&info, "ROWSOCKET_HOT_ROWS",
-                            "The rows that are asked for most, and waited for longest", Init);
+  return SchemaTableOf<columns, StoreRows>::Declare(
+      daemons, "ROWSOCKET_HOT_ROWS", "The rows that are asked for most, and waited for longest");
 }
 
 }  // namespace rowsocket::plugin

@@ -3,9 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "information_schema.h"
-#include "plugin/daemon.h"
-#include "plugin/schema_row.h"
+#include "plugin/schema_table.h"
 
 namespace rowsocket::plugin {
 
@@ -28,8 +26,6 @@ SchemaColumn columns[] = {
     LongTextColumn("BUCKETS"),
     EndOfColumns(),
 };
-
-Daemon* const* all_daemons = nullptr;
 
 /// The buckets that have counted something, as JSON: [[end in us, count], ...].
 std::string BucketsText(const base::LatencyCounts& counts) {
@@ -60,31 +56,18 @@ bool StoreRow(THD* thd, TABLE* table, const Descriptor& plugin, const exec::Late
   return schema_table_store_record(thd, table);
 }
 
-int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
-  if (!HasProcessPrivilege(thd)) return 0;
-  for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
-    for (const exec::LatencyRow& row : (*daemon)->Latency()) {
-      if (StoreRow(thd, tables->table, (*daemon)->descriptor(), row)) return 1;
-    }
+bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+  for (const exec::LatencyRow& row : daemon.Latency()) {
+    if (StoreRow(thd, table, daemon.descriptor(), row)) return true;
   }
-  return 0;
+  return false;
 }
-
-int Init(void* table) {
-  auto* const schema = static_cast<SchemaTable*>(table);
-  schema->fields_info = columns;
-  schema->fill_table = Fill;
-  return 0;
-}
-
-SchemaTableInfo info = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 }  // namespace
 
 PluginDeclaration LatencyTable(Daemon* const* daemons) {
-  all_daemons = daemons;
-  return DeclareSchemaTable(&info, "ROWSOCKET_LATENCY",
-                            "How long requests take, by port, verb and phase", Init);
+  return SchemaTableOf<columns, StoreRows>::Declare(
+      daemons, "ROWSOCKET_LATENCY", "How long requests take, by port, verb and phase");
 }
 
 }  // namespace rowsocket::plugin

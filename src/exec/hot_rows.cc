@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/printable.h"
 #include "exec/turn.h"
 #include "exec/unit.h"
 
@@ -13,16 +14,40 @@ namespace {
 /// How often a sampler hands over what it has, and chooses how many items it looks at.
 constexpr int64_t kFlushMs = 100;
 
-/// 'a',7,NULL as an operator reads it, cut to kHotKeyBytesMax bytes.
+/// The bytes of the character that begins `text`: up to three, because the server's tables of
+/// information_schema have no longer ones; 0 where there is none, or a control character.
+size_t CharacterBytes(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return base::IsControl(text[0]) ? 0 : 1;
+  const size_t bytes = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : 0;
+  if (bytes == 0 || text.size() < bytes) return 0;
+  const bool goes_on = std::all_of(text.begin() + 1, text.begin() + static_cast<ptrdiff_t>(bytes),
+                                   [](char byte) { return (byte & 0xc0) == 0x80; });
+  return goes_on ? bytes : 0;
+}
+
+/// Appends a text that may have any bytes: those that are no character as \xHH.
+void AppendShown(std::string_view text, std::string* shown) {
+  while (!text.empty() && shown->size() < model::kHotKeyBytesMax) {
+    const size_t bytes = CharacterBytes(text);
+    if (bytes == 0) {
+      constexpr char kDigits[] = "0123456789ABCDEF";
+      const auto byte = static_cast<unsigned char>(text[0]);
+      shown->append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+    } else {
+      shown->append(text.substr(0, bytes));
+    }
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+}
+
+/// As an operator reads it: a,7,NULL. No part begins behind kHotKeyBytesMax bytes, and none goes on
+/// there by more than a character.
 std::string KeyText(std::span<const model::Value> key) {
   std::string text;
   for (const model::Value& value : key) {
     if (!text.empty()) text += ',';
-    if (value.is_null())
-      text += "NULL";
-    else
-      text.append(value.text().substr(0, kHotKeyBytesMax));
-    if (text.size() > kHotKeyBytesMax) return text.substr(0, kHotKeyBytesMax);
+    AppendShown(value.is_null() ? std::string_view("NULL") : value.text(), &text);
   }
   return text;
 }
@@ -159,7 +184,7 @@ void HotRowSampler::Flush(int64_t now_ms) {
   const int64_t period_ms = std::clamp<int64_t>(now_ms - flushed_ms_, 1, 1000);
   flushed_ms_ = now_ms;
   const uint64_t wanted =
-      std::max<uint64_t>(1, kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
+      std::max<uint64_t>(1, model::kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
   one_of_ = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, 1u << 16));
   items_ = 0;
   if (kept_.empty()) return;

@@ -25,17 +25,13 @@
 
 #include "base/mutex.h"
 #include "exec/row_name.h"
+#include "model/limits.h"
 
 namespace rowsocket::exec {
 
 struct Item;
 struct TurnItem;
 class Turn;
-
-inline constexpr size_t kHotRowsOfSlice = 256;
-inline constexpr size_t kHotLocksOfSlice = 128;
-inline constexpr size_t kHotKeyBytesMax = 128;
-inline constexpr uint32_t kHotSamplesPerSecond = 1000;
 
 /// A row as operators name it.
 struct HotRowName {
@@ -86,8 +82,8 @@ class HotRows {
  private:
   struct Slice {
     int64_t number = -1;  ///< Of its time; -1: empty.
-    HotRowSketch by_requests{kHotRowsOfSlice, &HotRowCounts::requests};
-    HotRowSketch by_locks{kHotLocksOfSlice, &HotRowCounts::lock_ns};
+    HotRowSketch by_requests{model::kHotRowsOfSlice, &HotRowCounts::requests};
+    HotRowSketch by_locks{model::kHotLocksOfSlice, &HotRowCounts::lock_ns};
   };
 
   base::Mutex mutex_;

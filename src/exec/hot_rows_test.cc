@@ -161,5 +161,18 @@ TEST_F(HotRowSamplerTest, ALockWaitCountsForItsRow) {
   EXPECT_EQ(top[0].second.lock_ns, 4'000u);
 }
 
+TEST_F(HotRowSamplerTest, AKeyIsShownAsCharactersWhateverItsBytesAre) {
+  Run("caf\xc3\xa9", 1);
+  Run("\xff\x01z\xc3", 1);
+  Run("\xf0\x9f\x98\x80", 1);  // Four bytes: information_schema has no such characters.
+  Run(std::string(500, 'x'), 1);
+  sampler_.Flush(1000);
+  const HotRows::Rows top = rows_.Top(10, 1000);
+  EXPECT_EQ(RequestsOf(top, "caf\xc3\xa9"), 1u);
+  EXPECT_EQ(RequestsOf(top, "\\xFF\\x01z\\xC3"), 1u);
+  EXPECT_EQ(RequestsOf(top, "\\xF0\\x9F\\x98\\x80"), 1u);
+  EXPECT_EQ(RequestsOf(top, std::string(model::kHotKeyBytesMax, 'x')), 1u);
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

@@ -12,7 +12,8 @@ namespace rowsocket::plugin {
 namespace {
 
 constexpr uint kNameMax = 64;
-constexpr uint kKeyMax = 128;
+/// Longer than model::kHotKeyBytesMax by a character and the commas of sixteen parts.
+constexpr uint kKeyMax = 160;
 constexpr int64_t kWindowsS[] = {10, 60, 600};
 
 SchemaColumn columns[] = {

@@ -168,6 +168,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendTimes(command, arguments, out);
       break;
     case Verb::kClient:
+      item->is_large = IsWord(arguments[1], "list");
       AppendClient(arguments, out, item);
       break;
     case Verb::kCommand:

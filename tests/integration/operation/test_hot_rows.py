@@ -81,6 +81,14 @@ def test_keys_of_a_get_and_of_a_command_are_counted(make_server, server, sql, co
     wait_for(redis.sql(), "shop", ("product", "PRIMARY", "7"), 1)
 
 
+def test_a_key_of_any_bytes_is_shown(server, sql, container):
+    client = container.ready(mc.connect(server))
+    client.get(container.at(b"\xff\xfe"), container.at("\u00e9".encode()))
+    schema = container.table.split(".")[0]
+    wait_for(sql, schema, (container.name, "PRIMARY", r"\xFF\xFE"), 1)
+    wait_for(sql, schema, (container.name, "PRIMARY", "\u00e9"), 1)
+
+
 def test_whoever_may_not_read_the_tables_sees_no_key(table, server, sql, rd):
     rd("t", "", "x").find("=", [1, "one"])
     wait_for(sql, table, ("t", "PRIMARY", "1,one"), 1)

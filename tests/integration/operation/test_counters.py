@@ -218,6 +218,25 @@ def test_performance_schema_counts_table_io(make_server):
     wait_until(lambda: io() and int(io()[0][0]) >= 22 and io()[0][1:] == (b"1", b"1", b"1"), what=f"table I/O: {io()}")
 
 
+@pytest.mark.ours
+@pytest.mark.again_in("mysql-9.7")
+def test_an_index_that_only_requests_use_is_not_called_unused(make_server):
+    """sys.schema_unused_indexes, by which operators drop indexes, asks the same table of performance_schema."""
+    server = make_server(options=["--performance-schema=ON"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE p")
+    sql.run("CREATE TABLE p.t (id INT PRIMARY KEY, x INT, y INT, KEY kx (x), KEY ky (y)) ENGINE=InnoDB")
+    sql.run("INSERT INTO p.t VALUES (1, 1, 1)")
+
+    def unused():
+        return {index for (index,) in sql.rows(
+            "SELECT index_name FROM performance_schema.table_io_waits_summary_by_index_usage WHERE object_schema = 'p'"
+            " AND index_name NOT IN ('PRIMARY') AND count_star = 0")}
+    assert unused() == {b"kx", b"ky"}
+    assert len(server.hs_rd().opened("p", "t", "kx", "id").rows("=", [1])) == 1
+    wait_until(lambda: unused() == {b"ky"}, what=f"the use of one index; unused: {unused()}")
+
+
 def test_status_can_be_read_while_work_is_done(table, sql, server, db):
     clients = [server.hs_wr().opened(db, "t", "", "id,x") for _ in range(3)]
     for number in range(50):

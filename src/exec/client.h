@@ -58,9 +58,10 @@ struct Client : net::IdleLink {
   bool is_new = false;  ///< Its first byte, which has yet to come, says whether it speaks TLS.
   Away away = Away::kNo;
   int64_t connected_ms = 0;
-  int64_t oldest_ns = 0;   ///< When the input's first byte was received; of some of them, later.
-  int64_t newest_ns = 0;   ///< When its last byte was.
-  uint32_t active_in = 0;  ///< The last period in which the client sent something (Crew).
+  /// When the first byte of the input was received, or the last one, where a turn has left a part
+  /// of the input; when the last one was. By base::NowNs.
+  int64_t oldest_ns = 0, newest_ns = 0;
+  uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
   std::unique_ptr<engine::LoginTicket> ticket;

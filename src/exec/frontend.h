@@ -154,7 +154,7 @@ class Frontend {
   /// Adds what a kRequest item that stands alone changes beyond its `request`. Called on any
   /// thread, while the turn of the item commits.
   virtual void AddWrites(const Item&, WriteSet&) const {}
-  /// Calls `visit` with the rows that a kRequest item names besides the one of its `request`.
+  /// Calls `visit` with the rows that a kRequest item names where its `request` names none.
   virtual void VisitRows(const Item&, const std::function<void(const RowName&)>& /*visit*/) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;

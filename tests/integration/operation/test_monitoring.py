@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import resp
 from hs import counted, refused
 from resp import free_port
 from server import REPOSITORY, cache_dir, read_env, wait_until
@@ -183,6 +184,30 @@ def test_every_panel_of_the_dashboard_has_data(prometheus, work):
     wait_until(lambda: not without_data(), timeout_s=60, what="data for every query", step_s=0.3)
     groups = json.loads(fetch(f"{prometheus}/api/v1/rules"))["data"]["groups"]
     assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+
+
+def test_the_exporter_for_redis_reads_the_port(make_server):
+    server = resp.start(make_server)
+    client = resp.Client(server.resp_port)
+    for _ in range(5):
+        assert client.ask("HGET", "shop.product:7", "name") == b"Teapot"
+    port = free_port()
+    with subprocess.Popen([prometheus_env()["ROWSOCKET_REDIS_EXPORTER"], "-redis.addr",
+                           f"redis://127.0.0.1:{server.resp_port}", "-web.listen-address", f"127.0.0.1:{port}"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            url = f"http://127.0.0.1:{port}/metrics"
+            wait_until(lambda: is_served(url), what="the exporter")
+            wait_until(lambda: scraped(fetch(url)).get(
+                ("redis_commands_total", frozenset({("cmd", "hget")}))) == 5, what="the commands")
+            found = scraped(fetch(url))
+        finally:
+            process.kill()
+    values = {name: value for (name, _), value in found.items()}
+    assert values["redis_up"] == 1 and values["redis_exporter_last_scrape_error"] == 0
+    assert values["redis_connected_clients"] >= 2 and values["redis_memory_used_bytes"] > 1 << 20
+    assert found["redis_latency_percentiles_usec", frozenset({("cmd", "hget"), ("quantile", "99")})] > 0
+    assert values["redis_net_input_bytes_total"] > 0 and values["redis_uptime_in_seconds"] >= 0
 
 
 def test_top_shows_rates_and_hot_rows(server, sql, work):

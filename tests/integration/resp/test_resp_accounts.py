@@ -3,8 +3,6 @@
 import pytest
 import redis
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -12,16 +10,17 @@ pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 WRONG = Error("WRONGPASS invalid username-password pair or user is disabled.")
 
 
+RESP_OPTIONS = ["--loose-resp-accounts=ON"]
+
+
 @pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs), "--loose-resp-accounts=ON")
-    sql = server.sql()
+def server(resp_server):
+    sql = resp_server.sql()
     sql.run("CREATE USER app@'127.%' IDENTIFIED BY 'right'")
     sql.run("GRANT SELECT (id, name), UPDATE (name) ON shop.product TO app@'127.%'")
     sql.run("CREATE USER 'default'@'127.%' IDENTIFIED BY 'one word'")
     sql.run("GRANT ALL ON shop.* TO 'default'@'127.%'")
-    yield server
-    remove(server)
+    return resp_server
 
 
 def test_nothing_is_served_before_a_login(server):

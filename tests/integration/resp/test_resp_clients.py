@@ -4,18 +4,10 @@ import pytest
 import redis
 
 import resp
-from private_servers import create, remove
 from resp import Client, Error
 from server import wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
-
-
-@pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    yield server
-    remove(server)
 
 
 def listed(client, *options):

@@ -3,18 +3,9 @@
 import pytest
 import redis
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
-
-
-@pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    yield server
-    remove(server)
 
 
 @pytest.fixture

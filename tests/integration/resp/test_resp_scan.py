@@ -3,8 +3,6 @@
 import pytest
 import redis
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -14,9 +12,8 @@ STRINGS = 2500
 
 
 @pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    sql = server.sql()
+def server(resp_server):
+    sql = resp_server.sql()
     run_packaged(sql, "rowsocket_store.sql")
     sql.run("CREATE TABLE shop.text (a VARCHAR(20) COLLATE utf8mb4_general_ci, b INT, PRIMARY KEY (a, b)) ENGINE=InnoDB")
     sql.run("INSERT INTO shop.text VALUES ('b:1', 2), ('A', -1), ('a', 7), ('c\\\\d', 0), ('é*', 5)")
@@ -26,8 +23,7 @@ def server(request):
     sql.run("INSERT INTO shop.many VALUES (1001, -5), (1002, 0)")
     sql.run("CREATE TABLE shop.fraction (f DOUBLE PRIMARY KEY) ENGINE=InnoDB")
     sql.run("CREATE TABLE shop.moment (t TIMESTAMP PRIMARY KEY) ENGINE=InnoDB")
-    yield server
-    remove(server)
+    return resp_server
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import pytest
 import redis
 from redis.exceptions import LockError, LockNotOwnedError
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -21,11 +19,9 @@ ADD = "return redis.call('exists',KEYS[1])<1 and redis.call('setex',KEYS[1],ARGV
 
 
 @pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    run_packaged(server.sql(), "rowsocket_store.sql")
-    yield server
-    remove(server)
+def server(resp_server):
+    run_packaged(resp_server.sql(), "rowsocket_store.sql")
+    return resp_server
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import time
 import pytest
 import redis
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -17,11 +15,9 @@ NO_INTEGER = Error("ERR value is not an integer or out of range")
 
 
 @pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    run_packaged(server.sql(), "rowsocket_store.sql")
-    yield server
-    remove(server)
+def server(resp_server):
+    run_packaged(resp_server.sql(), "rowsocket_store.sql")
+    return resp_server
 
 
 @pytest.fixture(params=[2, 3])

@@ -5,8 +5,6 @@ import threading
 import pytest
 import redis
 
-import resp
-from private_servers import create, remove
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -14,11 +12,9 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-
 
 
 @pytest.fixture(scope="module")
-def server(request):
-    server = resp.start(lambda **kwargs: create(request.config, **kwargs))
-    server.sql().run("CREATE TABLE shop.orders (id INT PRIMARY KEY, product INT) ENGINE=InnoDB")
-    yield server
-    remove(server)
+def server(resp_server):
+    resp_server.sql().run("CREATE TABLE shop.orders (id INT PRIMARY KEY, product INT) ENGINE=InnoDB")
+    return resp_server
 
 
 @pytest.fixture(params=[2, 3])

@@ -1,0 +1,21 @@
+"""The server of a module of these tests; a module whose tests need more in it makes its `server` of it."""
+
+import pytest
+
+import resp
+from private_servers import create, remove
+
+
+@pytest.fixture(scope="module")
+def resp_server(request):
+    """A server with a port of RESP and a few rows, for the tests of one module (resp.start). The module's
+    RESP_OPTIONS, where it has some, are options of the server."""
+    options = getattr(request.module, "RESP_OPTIONS", ())
+    server = resp.start(lambda **kwargs: create(request.config, **kwargs), *options)
+    yield server
+    remove(server)
+
+
+@pytest.fixture(scope="module")
+def server(resp_server):
+    return resp_server

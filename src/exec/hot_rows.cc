@@ -13,6 +13,11 @@ namespace {
 
 /// How often a sampler hands over what it has, and chooses how many items it looks at.
 constexpr int64_t kFlushMs = 100;
+/// When a sampler has so many rows before it may hand them over, it looks at half as many items as
+/// before, and again behind each further kMoreKept of them.
+constexpr size_t kManyKept = 200;
+constexpr size_t kMoreKept = 100;
+constexpr uint32_t kOneOfMax = 1u << 16;
 
 /// The bytes of the character that begins `text`: up to three, because the server's tables of
 /// information_schema have no longer ones; 0 where there is none, or a control character.
@@ -139,6 +144,9 @@ void HotRowSampler::AddTurn(const Turn& turn, const std::vector<TurnItem>& items
   uint64_t at = until_next_;
   for (; at < items.size(); at += one_of_ == 1 ? 1 : 1 + random_() % (2 * one_of_ - 1)) {
     Look(turn, items[at]);
+    if (kept_.size() < many_kept_) continue;
+    one_of_ = std::min(2 * one_of_, kOneOfMax);
+    many_kept_ = kept_.size() + kMoreKept;
   }
   until_next_ = at - items.size();
 }
@@ -168,7 +176,7 @@ void HotRowSampler::AddLockWait(const Item& item, int64_t ns) {
 }
 
 void HotRowSampler::Keep(const RowName& row, const HotRowCounts& counts) {
-  if (!row.is_row()) return;
+  if (!row.is_row() || kept_.size() == model::kHotRowsKeptMax) return;
   const engine::IndexNames& names = row.index().names();
   try {
     kept_.emplace_back(
@@ -185,8 +193,9 @@ void HotRowSampler::Flush(int64_t now_ms) {
   flushed_ms_ = now_ms;
   const uint64_t wanted =
       std::max<uint64_t>(1, model::kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
-  one_of_ = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, 1u << 16));
+  one_of_ = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, kOneOfMax));
   items_ = 0;
+  many_kept_ = kManyKept;
   if (kept_.empty()) return;
   try {
     rows_->Add(kept_, now_ms);

@@ -12,6 +12,8 @@
 // Threads: a sampler from its worker's thread; HotRows from any.
 // Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
 //         a key is shown up to kHotKeyBytesMax bytes. About 10 MB for a plugin when all are full.
+//         A sampler has kHotRowsKeptMax rows at most, which requests of very many keys reach: the
+//         keys beyond are not counted.
 #pragma once
 
 #include <array>
@@ -102,6 +104,8 @@ class HotRowSampler {
   void AddLockWait(const Item& item, int64_t ns);
   /// Hands over what it has, now and then. Call once a round.
   void Flush(int64_t now_ms);
+  /// How many rows it has to hand over.
+  size_t kept() const { return kept_.size(); }
 
  private:
   void Look(const Turn& turn, const TurnItem& item);
@@ -113,6 +117,7 @@ class HotRowSampler {
   uint64_t until_next_ = 0;  ///< Items that are passed over.
   uint32_t one_of_ = 1;      ///< A chosen item counts for so many.
   uint64_t items_ = 0;       ///< Since the last Flush.
+  size_t many_kept_ = 200;   ///< When there are so many rows, it looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -144,6 +144,16 @@ TEST_F(HotRowSamplerTest, OfManyRequestsAFewAreLookedAtAndCountForAll) {
   EXPECT_NEAR(static_cast<double>(RequestsOf(top, "seldom")), 1000.0 * kPeriods, 10'000);
 }
 
+// Behind a pause all requests are looked at, until there are many.
+TEST_F(HotRowSamplerTest, ABurstIsCountedWithoutMemoryForEachRequest) {
+  sampler_.Flush(1000);
+  for (int i = 0; i < 5'000; ++i) Run("burst", 100);
+  EXPECT_LT(sampler_.kept(), 2'000u);
+  sampler_.Flush(1100);
+  EXPECT_EQ(sampler_.kept(), 0u);
+  EXPECT_NEAR(static_cast<double>(RequestsOf(rows_.Top(10, 1100), "burst")), 500'000, 100'000);
+}
+
 TEST_F(HotRowSamplerTest, ALockWaitCountsForItsRow) {
   const model::Value key{std::string_view("7")};
   Item item;

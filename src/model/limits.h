@@ -57,11 +57,12 @@ inline constexpr int64_t kAccountsLookMsMin = 10;
 inline constexpr int64_t kAccountsLookMsMax = 100;
 inline constexpr int64_t kAccountsLookMultiple = 50;
 /// Hot rows: those that a slice of ten seconds keeps by requests and by lock waits, bytes of a key
-/// that are kept, and requests that a worker looks at in a second.
+/// that are kept, requests that a worker looks at in a second, and rows that it has for a moment.
 inline constexpr size_t kHotRowsOfSlice = 256;
 inline constexpr size_t kHotLocksOfSlice = 128;
 inline constexpr size_t kHotKeyBytesMax = 128;
 inline constexpr uint32_t kHotSamplesPerSecond = 1000;
+inline constexpr size_t kHotRowsKeptMax = 4096;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of one connection in one batch: at most, where no other connection writes, and the

@@ -29,25 +29,24 @@ void LatencyRegistry::Enter(const LatencyBlock* block) {
   blocks_.push_back(block);
 }
 
+void LatencyRegistry::AddUp(const LatencyBlock& block, Counts* counts) {
+  block.ForEach([&](uint32_t verb, Phase phase, const base::LatencyHistogram& histogram) {
+    histogram.AddTo(&(*counts)[{block.mode_, verb, phase}]);
+  });
+}
+
 void LatencyRegistry::Leave(const LatencyBlock* block) {
   const base::MutexLock lock(mutex_);
   std::erase(blocks_, block);
   try {
-    block->ForEach([&](uint32_t verb, Phase phase, const base::LatencyHistogram& histogram)
-                       REQUIRES(mutex_) {
-                         histogram.AddTo(&retired_[{block->mode_, verb, phase}]);
-                       });
+    AddUp(*block, &retired_);
   } catch (const std::bad_alloc&) {  // What the block has counted is lost.
   }
 }
 
 LatencyRegistry::Counts LatencyRegistry::Sum() const {
   Counts counts = retired_;
-  for (const LatencyBlock* const block : blocks_) {
-    block->ForEach([&](uint32_t verb, Phase phase, const base::LatencyHistogram& histogram) {
-      histogram.AddTo(&counts[{block->mode_, verb, phase}]);
-    });
-  }
+  for (const LatencyBlock* const block : blocks_) AddUp(*block, &counts);
   return counts;
 }
 

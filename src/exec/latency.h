@@ -96,6 +96,7 @@ class LatencyRegistry {
   void Enter(const LatencyBlock* block);
   void Leave(const LatencyBlock* block);
   void BeginAnew() const;
+  static void AddUp(const LatencyBlock& block, Counts* counts);
   Counts Sum() const REQUIRES(mutex_);
 
   const uint32_t verbs_;

@@ -26,7 +26,9 @@ struct Plugin {
   static int Init() { return daemon.Init(); }
   static int Deinit() { return daemon.Deinit(); }
   static void Show(StatusVariable* var) { daemon.Show(var); }
-  static unsigned long* latency_since() { return daemon.latency_since(); }
+  static StatusVariable flushed() {
+    return FlushedStatus(daemon.descriptor().since_name, daemon.latency_since());
+  }
   static const Descriptor& descriptor() { return daemon.descriptor(); }
 };
 

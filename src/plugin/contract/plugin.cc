@@ -73,6 +73,7 @@ struct Suite {
     static StatusVariable none[] = {EndOfStatus()};
     ShowAll(var, none);
   }
+  static StatusVariable flushed() { return EndOfStatus(); }
   static SuiteDescriptor descriptor() {
     return {"rowsocket_contract", "Rowsocket_contract",
             "The contract suite of Rowsocket's engine; for tests alone", variables};

@@ -43,7 +43,7 @@ template <typename Plugin>
 PluginDeclaration DeclarePlugin(DaemonInfo* info) {
   static StatusVariable status[] = {
       {Plugin::descriptor().status_name, reinterpret_cast<void*>(&ShowPlugin<Plugin>), SHOW_FUNC},
-      FlushedStatus(Plugin::descriptor().since_name, Plugin::latency_since()),
+      Plugin::flushed(),
       EndOfStatus(),
   };
   constexpr auto init = [](void*) { return Plugin::Init(); };

@@ -64,7 +64,7 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
   static StatusVariable status[] = {
       {Plugin::descriptor().status_name, reinterpret_cast<char*>(&ShowPlugin<Plugin>), SHOW_FUNC,
        SHOW_SCOPE_GLOBAL},
-      FlushedStatus(Plugin::descriptor().since_name, Plugin::latency_since()),
+      Plugin::flushed(),
       EndOfStatus(),
   };
   return {

@@ -10,7 +10,7 @@ import time
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
 # The tables of a server on which the library is not loaded, or an older one.
 NO_SUCH_TABLE = (1109, 1146)
-# Who may not ask for the state of replication has none to show.
+# An account that may not ask for the state of replication gets these errors: the lag is left out then.
 NO_PRIVILEGE = (1045, 1142, 1227)
 
 

@@ -123,6 +123,6 @@ def test_a_connection_that_waits_for_a_lock_is_seen_and_ended(server):
     assert client.at_end()
     owner.run("COMMIT")
     wait_until(lambda: connections(sql) == [], what="the end of the connection")
-    # What is under way is carried out, and nobody learns of it.
+    # The update was under way: the lane carries it out, and no client gets its answer.
     wait_until(lambda: sql.value("SELECT x FROM w.t") == b"9", what="the update")
     sql.run("DROP DATABASE w")

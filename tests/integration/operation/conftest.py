@@ -1,7 +1,9 @@
-"""What all tests of TLS use: certificates, and a server that offers TLS on all ports."""
+"""What all tests of TLS use: certificates, and a server that offers TLS on all ports. And a server that only one
+module's tests have asked something of."""
 
 import pytest
 
+from private_servers import create, remove
 from server import Server
 from tls import TLS_ON, Certificates, make_table
 
@@ -25,3 +27,11 @@ def module_server(request, certificates):
 def both(module_server):
     yield module_server
     module_server.close_clients()
+
+
+@pytest.fixture(scope="module")
+def quiet_server(request):
+    """A server for the tests of one module: what is shown of the last minutes is not of the tests before."""
+    server = create(request.config).start()
+    yield server
+    remove(server)

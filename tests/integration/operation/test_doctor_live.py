@@ -19,6 +19,12 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-
 NOTHING = "Nothing is wrong now.\n"
 
 
+@pytest.fixture
+def server(quiet_server):
+    yield quiet_server
+    quiet_server.close_clients()
+
+
 def doctor(server, interval_s=0.3):
     done = subprocess.run(
         [sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--interval", str(interval_s), "--socket",

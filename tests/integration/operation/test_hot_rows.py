@@ -11,6 +11,12 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-
 
 
 @pytest.fixture
+def server(quiet_server):
+    yield quiet_server
+    quiet_server.close_clients()
+
+
+@pytest.fixture
 def table(sql):
     sql.run("CREATE TABLE t (a INT, b VARCHAR(20), x INT NOT NULL DEFAULT 0, PRIMARY KEY (a, b)) ENGINE=InnoDB")
     sql.run("INSERT INTO t (a, b) VALUES (1, 'one'), (2, 'two'), (3, 'three')")

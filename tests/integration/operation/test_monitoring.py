@@ -23,6 +23,12 @@ MONITORING = PACKAGING / "monitoring"
 
 
 @pytest.fixture
+def server(quiet_server):
+    yield quiet_server
+    quiet_server.close_clients()
+
+
+@pytest.fixture
 def work(sql, rd, wr):
     """Finds, updates and errors on a table of the test's own."""
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x INT) ENGINE=InnoDB")
@@ -231,6 +237,18 @@ def test_top_shows_rates_and_hot_rows(server, sql, work):
     assert plugin["connections"] >= 2 and plugin["commits_per_second"] > 0
     done = run("rowsocket-top", server, "--once", "--interval", "0.1")
     assert done.returncode == 0 and "HOT ROW (60 s)" in done.stdout and f"{schema}.t PRIMARY 2" in done.stdout
+
+
+def test_an_option_file_names_the_account(server, sql, tmp_path):
+    sql.run("CREATE USER metrics@localhost IDENTIFIED BY 'a secret'")
+    sql.run("GRANT PROCESS ON *.* TO metrics@localhost")
+    options = tmp_path / "client.cnf"
+    options.write_text(f"[client]\nuser = metrics\npassword = a secret\nsocket = {server.env['SQL_SOCKET']}\n")
+    for program, said in (("rowsocket-exporter", "rowsocket_up 1.0"), ("rowsocket-top", "HOT ROW (60 s)")):
+        done = subprocess.run([sys.executable, PACKAGING / program, "--once", "--defaults-file", options],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and said in done.stdout, done.stderr
+    sql.run("DROP USER metrics@localhost")
 
 
 def test_errors_say_what_to_do(server, tmp_path):

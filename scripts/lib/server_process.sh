@@ -218,6 +218,10 @@ wait_until_ready() {
   fi
   limit=$((SECONDS + 10))
   until listeners_are_up; do
+    if log_of_this_start | grep -q 'rowsocket: .*stays closed'; then
+      failure="the server runs, but keeps a port closed"
+      return 1
+    fi
     if ((SECONDS >= limit)); then
       failure="nothing of this server listens on port $hs_port, $hs_port_wr or $memcached_port"
       return 1

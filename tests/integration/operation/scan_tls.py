@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from folders import let_servers_enter
 from server import Server
 from tls import TLS_ON, address, make_table, opened, openssl
 
@@ -31,8 +32,7 @@ def certificate_options(request, kind, certificates):
     if kind == "ecdsa":
         return certificates.options()
     folder = request.getfixturevalue("tmp_path_factory").mktemp("rsa")
-    for each in (folder, folder.parent, folder.parent.parent):
-        each.chmod(0o755)  # the server may run as another user
+    let_servers_enter(folder)
     openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 30, "-subj", "/CN=server", "-keyout",
             folder / "key.pem", "-out", folder / "certificate.pem")
     (folder / "key.pem").chmod(0o644)

@@ -15,6 +15,7 @@ import mc
 import mc_suites
 import mcvectors
 import test_vectors
+from folders import let_servers_enter
 from hs import refused, reply
 from load import scaled
 from server import Server, StartFailed, is_mysql, is_server_before, wait_until
@@ -224,8 +225,7 @@ def test_renewed_certificate(make_server, certificates, tmp_path):
         for source, target in zip(pair, paths):
             shutil.copy(source, target)
             target.chmod(0o644)
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o755)
+    let_servers_enter(folder)
     install(certificates.server)
     server = make_server(options=[f"--ssl-cert={paths[0]}", f"--ssl-key={paths[1]}",
                                   f"--ssl-ca={certificates.authority.certificate}", *TLS_ON])

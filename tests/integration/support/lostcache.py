@@ -6,6 +6,8 @@ import shutil
 import struct
 import subprocess
 
+from folders import let_servers_enter
+
 SOURCE = pathlib.Path(__file__).with_name("lostcache.c")
 # The library sees no write that avoids write(), fsync() and fdatasync().
 OPTIONS = ["--innodb-flush-method=fsync", "--innodb-use-native-aio=0"]
@@ -23,8 +25,7 @@ class LostCache:
         self.notes = directory / "notes"
         self.notes.mkdir()
         self.notes.chmod(0o777)  # the server may run as another user
-        for parent in (directory, directory.parent, directory.parent.parent):
-            parent.chmod(parent.stat().st_mode | 0o011)
+        let_servers_enter(directory)
         library = directory / "lostcache.so"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)

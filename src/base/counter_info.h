@@ -16,16 +16,6 @@ struct CounterInfo {
   std::string_view stats;    ///< The name in the reply to memcached's `stats`; empty: not in it.
 };
 
-/// An average that is shown: the counter `sum` divided by the counter `count`.
-template <typename E>
-struct AverageInfo {
-  const char* name;
-  E sum;
-  E count;
-  std::string_view plugins;
-  std::string_view stats;
-};
-
 /// A quantile of latencies that is shown, in microseconds.
 struct QuantileInfo {
   const char* name;
@@ -42,8 +32,5 @@ constexpr bool IsShownBy(std::string_view plugins, std::string_view plugin) {
   }
   return false;
 }
-
-/// The average, 0 when `count` is 0.
-constexpr uint64_t Average(uint64_t sum, uint64_t count) { return count == 0 ? 0 : sum / count; }
 
 }  // namespace rowsocket::base

@@ -15,10 +15,5 @@ TEST(CounterInfo, APluginIsShownByItsWholeName) {
   EXPECT_FALSE(IsShownBy("", "one"));
 }
 
-TEST(CounterInfo, AnAverageOfNothingIsZero) {
-  EXPECT_EQ(0u, Average(5, 0));
-  EXPECT_EQ(2u, Average(5, 2));
-}
-
 }  // namespace
 }  // namespace rowsocket::base

@@ -41,18 +41,10 @@ class ShownCounters {
     }
   }
 
-  template <typename Counters, size_t kInfos, size_t kAverages>
-  void AddOwn(const base::CounterInfo (&infos)[kInfos],
-              const base::AverageInfo<typename Counters::Counter> (&averages)[kAverages],
-              const Counters* counters) {
-    static_assert(kInfos + kAverages <= kOwnMax, "raise kOwnMax");
+  template <typename Counters, size_t kInfos>
+  void AddOwn(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {
+    static_assert(kInfos <= kOwnMax, "raise kOwnMax");
     AddAll<typename Counters::Counter>(infos, counters);
-    for (const auto& average : averages) {
-      if (!base::IsShownBy(average.plugins, plugin_)) continue;
-      Add(average.name, counters == nullptr ? 0
-                                            : base::Average(counters->Sum(average.sum),
-                                                            counters->Sum(average.count)));
-    }
   }
 
   void ShowIn(StatusVariable* var) {

@@ -27,15 +27,6 @@ inline constexpr base::CounterInfo kMemcachedStatInfo[] = {
 #include "frontend/memcached/counters.inc"
 };
 
-inline constexpr base::AverageInfo<MemcachedStat> kMemcachedAverages[] = {
-#define ROWSOCKET_AVERAGE(name, sum, count, plugins, stats) \
-  {name, MemcachedStat::sum, MemcachedStat::count, plugins, stats},
-#include "frontend/memcached/counters.inc"
-};
-
-/// One of so many requests is timed.
-inline constexpr uint32_t kSampleEvery = 16;
-
 class MemcachedCounters {
  public:
   using Counter = MemcachedStat;
@@ -44,6 +35,10 @@ class MemcachedCounters {
   void Add(MemcachedStat stat, uint64_t amount = 1) {
     if (amount == 0) return;
     Part()[static_cast<size_t>(stat)].fetch_add(amount, std::memory_order_relaxed);
+  }
+  /// Of a gauge that is worked out when it is asked for.
+  void Set(MemcachedStat stat, uint64_t value) {
+    parts_[0].values[static_cast<size_t>(stat)].store(value, std::memory_order_relaxed);
   }
   uint64_t Sum(MemcachedStat stat) const {
     uint64_t sum = 0;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "frontend/memcached/exptime.h"
 #include "protocol/memcached/numbers.h"
 
 namespace rowsocket::frontend {
 
-using containers::Layout;
-using containers::TokenKind;
+using keyspace::Layout;
+using keyspace::TokenKind;
 using memcached::Verb;
 using model::CellChange;
 using model::Decision;
@@ -49,7 +50,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   kept_ = Kept::kNone;
   item_ = {};
   refusal_ = {};
-  now_ms_ = shared_.NowMs();
+  now_ms_ = shared_.keyspaces->NowMs();
   ReadRow(row);
   Decision decision = Decision::kKeep;
   if (has_row_ && refusal_.data() != nullptr) {
@@ -57,7 +58,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   } else if (command_.error == memcached::Error::kTooLarge) {
     // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
-    if (is_there_ && old_expiry_ms_ != kNever) decision = Decision::kDelete;
+    if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = Decision::kDelete;
   } else if (Matches(&decision)) {
     switch (command_.verb) {
       case Verb::kSet:
@@ -99,11 +100,11 @@ void Editor::ReadRow(std::span<const Value> row) {
   is_there_ = found_expired_ = false;
   old_flags_ = 0;
   old_token_ = 0;
-  old_expiry_ms_ = kNever;
+  old_expiry_ms_ = keyspace::kNever;
   old_value_ = {};
   if (!has_row_) return;
   const Layout& layout = container_.rows_layout;
-  RowView view(target_, layout, Scratch::OfThread().joined);
+  keyspace::RowView view(container_, target_, layout, Scratch::OfThread().joined);
   view.Begin();
   for (const Value& cell : row) view.Take(cell);
   if (!view.is_there()) {
@@ -188,7 +189,7 @@ Decision Editor::Add() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotFound);
     number_ = command_.initial;
-    return Create(NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
+    return Create(keyspace::NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
                   Result::kNumber);
   }
   uint64_t old = 0;
@@ -197,7 +198,7 @@ Decision Editor::Add() {
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
   kept_ = Kept::kAll;  // A change of the number leaves it the same item.
-  return WriteValue(NumberToCell(number_, &number_text_).text(), Result::kNumber);
+  return WriteValue(keyspace::NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 
 Decision Editor::Remove() {
@@ -211,7 +212,7 @@ Decision Editor::Remove() {
     std::span<const Value> columns;
     if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
     for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
-    Put(container_.rows_layout.flags, NumberToCell(command_.client_flags, &flags_text_));
+    Put(container_.rows_layout.flags, keyspace::NumberToCell(command_.client_flags, &flags_text_));
     item_.client_flags = command_.client_flags;
   } else if (!ShowRow(old_expiry_ms_)) {
     return Keep(Result::kUnshowable);
@@ -252,7 +253,7 @@ bool Editor::ShowRow(int64_t expiry_ms) {
   item_.size = old_value_.size();
   item_.client_flags = old_flags_;
   item_.cas = old_token_;
-  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
   if (!command_.returns_value) return true;
   if (old_value_.size() > shared_.settings.limits.reply_bytes_max) return false;
   base::Buffer& copy = Scratch::OfThread().value;
@@ -275,7 +276,7 @@ bool Editor::IsSeenBefore(uint8_t flag_at) const {
 
 int64_t Editor::renewal_ttl_s() const {
   const bool is_touched = command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
-  return TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
+  return keyspace::TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
 }
 
 /// The remaining time that t tells of a row that was just made: as the flags before t have left it.
@@ -284,8 +285,9 @@ int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
   const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
   const bool sees_create = meta.create_at != 0 && meta.create_at < meta.ttl_at;
   if (!sees_exptime && !sees_create) return -1;
-  if (sees_exptime && sees_create) return TtlOf(expiry_ms, now_ms_);
-  return TtlOf(NewExpiry(sees_exptime ? command_.exptime : command_.create_exptime), now_ms_);
+  if (sees_exptime && sees_create) return keyspace::TtlOf(expiry_ms, now_ms_);
+  return keyspace::TtlOf(NewExpiry(sees_exptime ? command_.exptime : command_.create_exptime),
+                         now_ms_);
 }
 
 /// In a container without a column of expiry, an item that would expire later never expires, and an
@@ -294,8 +296,8 @@ int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
 int64_t Editor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
   const bool keeps =
-      container_.expiry == containers::ExpiryKind::kNone && (expiry_ms > now_ms_ || !may_delete_);
-  return keeps ? kNever : expiry_ms;
+      container_.expiry == keyspace::ExpiryKind::kNone && (expiry_ms > now_ms_ || !may_delete_);
+  return keeps ? keyspace::kNever : expiry_ms;
 }
 
 // For mg with N: an absent item is made empty, and this client is to fill it.
@@ -324,12 +326,13 @@ Decision Editor::Write(std::span<const Value> columns, std::string_view value, u
                        int64_t expiry_ms, Result result) {
   const Layout& layout = container_.rows_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
-  if (!is_there_ || flags != old_flags_) Put(layout.flags, NumberToCell(flags, &flags_text_));
+  if (!is_there_ || flags != old_flags_)
+    Put(layout.flags, keyspace::NumberToCell(flags, &flags_text_));
   PutExpiry(expiry_ms);
   item_.value = value;
   item_.size = value.size();
   item_.client_flags = flags;
-  item_.ttl_s = TtlOf(expiry_ms, now_ms_);
+  item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
   if (!PutToken()) return Keep(Result::kRefused);
   result_ = result;
   // An item that has expired already leaves no row behind.
@@ -350,7 +353,8 @@ Decision Editor::WriteValue(std::string_view value, Result result) {
   item_.value = value;
   item_.size = value.size();
   item_.client_flags = old_flags_;
-  item_.ttl_s = TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
+  item_.ttl_s =
+      keyspace::TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
   if (!PutToken()) return Keep(Result::kRefused);
   result_ = result;
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
@@ -361,7 +365,7 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
   const std::span<Value> parts = arena.Allocate<Value>(container_.values);
   *columns = parts;
   if (container_.values > 1) {
-    return containers::SplitColumns(value, container_.separator, arena, parts);
+    return keyspace::SplitColumns(value, container_.separator, arena, parts);
   }
   parts[0] = Value(value);
   return true;
@@ -371,18 +375,19 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
 bool Editor::PutToken() {
   if (container_.token == TokenKind::kHash) {
     const uint32_t flags = container_.has_flags ? item_.client_flags : 0;
-    item_.cas = TokenOfContent(flags, item_.value);
+    item_.cas = keyspace::TokenOfContent(flags, item_.value);
     is_token_of_sent_ = !container_.keeps_bytes;
     return true;
   }
-  const uint64_t largest = shared_.LargestToken(container_);
-  item_.cas =
-      command_.meta.has_new_cas ? command_.meta.new_cas : shared_.NextToken(old_token_, largest);
+  const uint64_t largest = shared_.keyspaces->LargestToken(container_);
+  item_.cas = command_.meta.has_new_cas ? command_.meta.new_cas
+                                        : shared_.keyspaces->NextToken(old_token_, largest);
   if (item_.cas == 0 || item_.cas > largest) {
     refusal_ = "the cas_column cannot hold this token";
     return false;
   }
-  Put(container_.rows_layout.token, TokenToCell(item_.cas, container_.token, &token_text_));
+  Put(container_.rows_layout.token,
+      keyspace::TokenToCell(item_.cas, container_.token, &token_text_));
   return true;
 }
 
@@ -394,7 +399,7 @@ void Editor::PutSameToken() {
 
 void Editor::PutExpiry(int64_t expiry_ms) {
   if (is_there_ && expiry_ms == old_expiry_ms_) return;
-  Put(container_.rows_layout.expiry, ExpiryToCell(expiry_ms, container_, &expiry_text_));
+  Put(container_.rows_layout.expiry, keyspace::ExpiryToCell(expiry_ms, container_, &expiry_text_));
 }
 
 void Editor::Put(uint32_t column, const Value& value) {

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/memcached/row.h"
 #include "frontend/memcached/shared.h"
 #include "frontend/memcached/work.h"
+#include "keyspace/row.h"
 #include "model/request.h"
 #include "protocol/memcached/encoder.h"
 
@@ -104,7 +104,7 @@ class Editor final : public model::RowEditor {
   const Work& work_;
   const memcached::Command& command_;
   const Target& target_;
-  const containers::Container& container_;
+  const keyspace::Container& container_;
   const bool may_delete_;
   int64_t now_ms_ = 0;
 
@@ -114,7 +114,7 @@ class Editor final : public model::RowEditor {
   bool found_expired_ = false;
   uint32_t old_flags_ = 0;
   uint64_t old_token_ = 0;
-  int64_t old_expiry_ms_ = kNever;
+  int64_t old_expiry_ms_ = keyspace::kNever;
   std::string_view old_value_;
 
   // The last decision.
@@ -128,10 +128,10 @@ class Editor final : public model::RowEditor {
   bool promises_ = false;
   bool is_token_of_sent_ = false;
   uint32_t changes_ = 0;
-  TextRoom token_text_;
-  TextRoom expiry_text_;
-  TextRoom flags_text_;
-  TextRoom number_text_;
+  keyspace::TextRoom token_text_;
+  keyspace::TextRoom expiry_text_;
+  keyspace::TextRoom flags_text_;
+  keyspace::TextRoom number_text_;
 };
 
 }  // namespace rowsocket::frontend

@@ -2,8 +2,9 @@
 
 #include "engine/statements.h"
 #include "frontend/memcached/editor.h"
+#include "frontend/memcached/exptime.h"
 #include "frontend/memcached/reads.h"
-#include "frontend/memcached/time.h"
+#include "keyspace/time.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
@@ -60,7 +61,7 @@ bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& t
   if (editor.stale() || editor.promises()) return true;
   // The token that E gives, or a hash of content that was there before, may have a mark already.
   const bool may_be_old =
-      work.command.meta.has_new_cas || target.container->token == containers::TokenKind::kHash;
+      work.command.meta.has_new_cas || target.container->token == keyspace::TokenKind::kHash;
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
                       editor.result() == Result::kDeleted;
   if (stores && may_be_old && !shared.marks.empty()) return true;
@@ -202,12 +203,12 @@ model::Request EditRequest(const Work& work) {
   return request;
 }
 
-void TellRights(const Command& command, const containers::Container& container, int64_t now_ms,
+void TellRights(const Command& command, const keyspace::Container& container, int64_t now_ms,
                 std::span<uint32_t> columns, model::Edit* edit) {
-  const containers::Layout& layout = container.rows_layout;
+  const keyspace::Layout& layout = container.rows_layout;
   size_t count = 0;
   const auto updates = [&](uint32_t column) {
-    if (column != containers::Layout::kNone) columns[count++] = column;
+    if (column != keyspace::Layout::kNone) columns[count++] = column;
   };
   const auto updates_value = [&] {
     for (uint32_t i = 0; i < container.values; ++i) updates(layout.value + i);
@@ -255,7 +256,7 @@ void TellRights(const Command& command, const containers::Container& container, 
   }
   if (sets_expiry) updates(layout.expiry);
   // Without a column of expiry, an item that has expired at once is deleted.
-  const bool has_no_expiry = layout.expiry == containers::Layout::kNone;
+  const bool has_no_expiry = layout.expiry == keyspace::Layout::kNone;
   if (sets_expiry && has_no_expiry && ExpiryOf(command.exptime, now_ms) <= now_ms) {
     edit->may_delete = true;
   }
@@ -278,7 +279,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
       request.edit.key = target.parts;
       request.relaxed = target.container->relaxed;
       if (request.account != nullptr) {
-        TellRights(work.command, *target.container, shared.NowMs(), columns, &request.edit);
+        TellRights(work.command, *target.container, shared.keyspaces->NowMs(), columns,
+                   &request.edit);
       }
     }
     Editor editor(shared, work, target, request.account == nullptr || request.edit.may_delete);

@@ -29,7 +29,7 @@ model::Request EditRequest(const Work& work);
 inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
 /// Says what the command may do to a row of the container, for the rights of its account.
 /// `columns`: room for the columns that it may update.
-void TellRights(const memcached::Command& command, const containers::Container& container,
+void TellRights(const memcached::Command& command, const keyspace::Container& container,
                 int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
 
 /// `request`: the result of EditRequest.

@@ -7,7 +7,7 @@
 
 #include "engine/fake/session.h"
 #include "frontend/memcached/frontend.h"
-#include "frontend/memcached/housekeeper.h"
+#include "keyspace/housekeeper.h"
 
 namespace rowsocket::frontend {
 using engine::ColumnFacts;
@@ -45,7 +45,6 @@ class MemcachedTest : public ::testing::Test {
     Define({demo, pairs, broken});
     settings_.may_flush = true;
     settings_.version = "1.6.45";
-    settings_.clock_offset_ms = &clock_offset_ms_;
     Connect();
   }
 
@@ -71,10 +70,14 @@ class MemcachedTest : public ::testing::Test {
          {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"},
          {{"PRIMARY", {0}}}},
         {{"cache_policy", get, set, remove, flush}});
-    shared_->catalog.RefreshNow(session_);
+    shared_->keyspaces->catalog.RefreshNow(session_);
   }
   void Connect() {
-    shared_ = std::make_unique<MemcachedShared>(settings_, exec_stats_, [](const std::string&) {});
+    auto keyspaces = std::make_shared<keyspace::Keyspaces>(
+        keyspace::Settings{[](const std::string&) {}, utc_offset_s_, keeps_no_house_});
+    keyspaces->SetClockAhead(&clock_offset_ms_);
+    shared_ =
+        std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));
     frontend_ = std::make_unique<Memcached>(*shared_);
   }
 
@@ -106,7 +109,7 @@ class MemcachedTest : public ::testing::Test {
       if (item.kind == Item::Kind::kRefresh) {
         EXPECT_EQ(0u, step.consumed);
         frontend_->Rewind();
-        shared_->catalog.RefreshNow(session_);
+        shared_->keyspaces->catalog.RefreshNow(session_);
         continue;
       }
       EXPECT_EQ(Parsed::kItem, step.parsed) << input;
@@ -141,13 +144,20 @@ class MemcachedTest : public ::testing::Test {
     const size_t end = reply.find("\r\n");
     return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);
   }
+  keyspace::HousekeeperSettings Purging(unsigned rows_per_second) const {
+    return {settings_.account, "daemon_memcached_user", rows_per_second,
+            [this](uint64_t rows) { shared_->counters.Add(MemcachedStat::kPurged, rows); }};
+  }
   void MoveClock(int64_t seconds) { clock_offset_ms_ += seconds * 1000; }
 
   engine::fake::Store store_;
   engine::fake::SessionFactory sessions_{store_};
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   exec::StatRegistry exec_stats_;
+  exec::LatencyRegistry latency_{memcached::kVerbs, nullptr};
   std::atomic<int64_t> clock_offset_ms_{0};
+  std::function<int64_t(int64_t)> utc_offset_s_;
+  std::function<std::string_view()> keeps_no_house_;
   MemcachedSettings settings_;
   std::unique_ptr<MemcachedShared> shared_;
   std::unique_ptr<Memcached> frontend_;

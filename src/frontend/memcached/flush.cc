@@ -1,92 +1,29 @@
 #include "frontend/memcached/flush.h"
 
-#include <span>
-#include <vector>
-
-#include "engine/statements.h"
-#include "frontend/memcached/keys.h"
+#include "frontend/memcached/exptime.h"
+#include "keyspace/delete_rows.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
 
 using engine::Outcome;
-using model::CompareOp;
-
-model::Request FlushRequest() {
-  model::Request request;
-  request.find.op = CompareOp::kGe;
-  request.find.limit = model::kFlushChunkRows;
-  request.find.modification = model::Modification::kDelete;
-  request.find.wants_pre_images = true;
-  return request;
-}
-
-namespace {
-
-/// Deletes the other rows with this key. The key has a NULL, so that any number of rows may have
-/// it. Rows are deleted in chunks, because an engine remembers all rows that one statement is to
-/// delete.
-Outcome DeleteEqual(const containers::Container& container, engine::Session& session,
-                    std::span<const model::Value> key) {
-  model::Request request = FlushRequest();
-  request.find.op = CompareOp::kEq;
-  request.find.key = key;
-  request.find.key_parts_given = static_cast<uint32_t>(key.size());
-  request.find.wants_pre_images = false;
-  KeyCollector none(container);
-  Outcome all;
-  for (;;) {
-    const Outcome outcome = session.Execute(*container.keys, request, none);
-    if (!outcome.ok()) return FailBehind(all, outcome);
-    AddDone(outcome, &all);
-    if (outcome.rows == 0) return all;
-  }
-}
-
-}  // namespace
-
-// Deletes chunk by chunk, each behind the last key of the chunk before: otherwise each search would
-// pass over the rows that are deleted already.
-Outcome DeleteAllRows(const containers::Container& container, engine::Session& session) {
-  model::Request request = FlushRequest();
-  std::vector<FoundKey> chunk;
-  std::vector<model::Value> last;
-  Outcome all;
-  for (;;) {
-    KeyCollector keys(container);
-    const Outcome outcome = session.Execute(*container.keys, request, keys);
-    if (!outcome.ok()) return FailBehind(all, outcome);
-    AddDone(outcome, &all);
-    if (keys.rows.empty()) return all;
-    chunk = std::move(keys.rows);
-    last = chunk.back().Values();
-    if (chunk.back().has_null()) {
-      const Outcome equal = DeleteEqual(container, session, last);
-      if (!equal.ok()) return FailBehind(all, equal);
-      AddDone(equal, &all);
-    }
-    request.find.op = CompareOp::kGt;
-    request.find.key = last;
-    request.find.key_parts_given = static_cast<uint32_t>(last.size());
-  }
-}
 
 Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, const model::Account* account,
                      engine::Session& session, base::Buffer& out) {
-  const containers::Container& container = *work.target().container;
+  const keyspace::Container& container = *work.target().container;
   // The account needs DELETE. The keys that the deletion goes by are the library's own business.
-  model::Request judged = FlushRequest();
+  model::Request judged = keyspace::DeleteRowsRequest();
   judged.find.wants_pre_images = false;
   judged.account = account;
   const Outcome verdict = session.MayExecute(*container.keys, judged);
   if (!verdict.ok()) return verdict;
-  const int64_t now_ms = shared.NowMs();
+  const int64_t now_ms = shared.keyspaces->NowMs();
   const int64_t at_ms = work.command.exptime > 0 ? ExpiryOf(work.command.exptime, now_ms) : now_ms;
   Outcome outcome;
-  if (at_ms <= now_ms) outcome = DeleteAllRows(container, session);
+  if (at_ms <= now_ms) outcome = keyspace::DeleteAllRows(container, session);
   if (!outcome.ok()) return outcome;
   container.state->flush_at_ms.store(at_ms > now_ms ? at_ms : 0, std::memory_order_relaxed);
-  if (at_ms > now_ms) shared.FlushIsDueAt(at_ms);
+  if (at_ms > now_ms) shared.keyspaces->FlushIsDueAt(at_ms);
   memcached::AppendOk(work.command, &out);
   return outcome;
 }

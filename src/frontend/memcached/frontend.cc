@@ -6,11 +6,13 @@
 
 #include "base/secret_text.h"
 #include "exec/write_set.h"
-#include "frontend/memcached/containers/codec.h"
 #include "frontend/memcached/edits.h"
+#include "frontend/memcached/exptime.h"
 #include "frontend/memcached/flush.h"
 #include "frontend/memcached/reads.h"
 #include "frontend/memcached/replies.h"
+#include "keyspace/codec.h"
+#include "keyspace/delete_rows.h"
 #include "protocol/memcached/binary.h"
 #include "protocol/memcached/binary_reply.h"
 
@@ -43,7 +45,7 @@ bool IsExecuted(const Command& command) {
 }
 
 /// Why the policies refuse the command; empty where they allow it.
-const std::string& RefusalByPolicy(const Command& command, const containers::Options& options) {
+const std::string& RefusalByPolicy(const Command& command, const keyspace::Options& options) {
   if (IsGet(command.verb) || command.verb == Verb::kMetaDebug) {
     // A get that touches or creates a row needs the permission for gets and for sets.
     const bool may_get = options.get_refusal.empty();
@@ -122,7 +124,7 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
 // An account has to have some privilege on the table of the container. False: the engine is asked
 // first, by an index of the container that is looked up for the account.
 bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
-  const containers::Container& container = *work->target().container;
+  const keyspace::Container& container = *work->target().container;
   if (account() != nullptr && !(switch_answer_.has_value() && switch_asked_ == container.reads)) {
     switch_answer_.reset();
     switch_asked_ = container.reads;
@@ -188,8 +190,8 @@ void Memcached::AccountEnded(base::Buffer& out) {
 }
 
 void Memcached::TakeSnapshot() {
-  if (snapshot_ != nullptr && snapshot_->version == shared_.catalog.version()) return;
-  snapshot_ = shared_.catalog.current();
+  if (snapshot_ != nullptr && snapshot_->version == shared_.keyspaces->catalog.version()) return;
+  snapshot_ = shared_.keyspaces->catalog.current();
   standard_ = snapshot_->first;
   if (switched_to_.empty()) return;
   // When the connection's container is gone, the connection gets no other container without asking.
@@ -223,10 +225,6 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   if (command.dialect == memcached::Dialect::kMeta) {
     work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
   }
-  if (--until_sample_ == 0) {
-    until_sample_ = kSampleEvery;
-    work->parsed_us = WallClockUs();
-  }
   item->kind = Item::Kind::kRequest;
   item->index =
       is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
@@ -238,7 +236,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   item->request.account = account();
   if (is_edit && account() != nullptr) {
     const uint32_t columns = work->target().container->rows_layout.columns;
-    TellRights(work->command, *work->target().container, shared_.NowMs(),
+    TellRights(work->command, *work->target().container, shared_.keyspaces->NowMs(),
                arena.Allocate<uint32_t>(columns), &item->request.edit);
   }
 }
@@ -281,7 +279,7 @@ bool Memcached::TakeValue(base::Arena& arena, Work* work) {
     columns[0] = model::Value(work->command.value);
     return true;
   }
-  if (containers::SplitColumns(work->command.value, target.container->separator, arena, columns)) {
+  if (keyspace::SplitColumns(work->command.value, target.container->separator, arena, columns)) {
     return true;
   }
   const std::string why = "the value is not " + std::to_string(columns.size()) +
@@ -306,9 +304,9 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   }
   std::string why = WhyNot(target);
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
-  const int64_t now_ms = shared_.NowMs();
+  const int64_t now_ms = shared_.keyspaces->NowMs();
   const bool is_delayed = command.exptime > 0 && ExpiryOf(command.exptime, now_ms) > now_ms;
-  const std::string_view no_house = shared_.WhyNoHousekeeping();
+  const std::string_view no_house = shared_.keyspaces->WhyNoHousekeeping();
   if (why.empty() && is_delayed && !no_house.empty()) {
     why = "no delayed flush is carried out: " + std::string(no_house);
   }
@@ -319,7 +317,7 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
   item->kind = Item::Kind::kRequest;
   item->index = standard_->rows.get();
   item->stands_alone = true;
-  item->request = FlushRequest();
+  item->request = keyspace::DeleteRowsRequest();
   item->request.account = account();
 }
 
@@ -405,7 +403,7 @@ void Memcached::CountContainers(const Work& work, bool failed) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
   };
   for (const Target& target : work.targets) {
-    containers::ContainerCounters& counters = target.container->state->counters;
+    keyspace::ContainerCounters& counters = target.container->state->counters;
     if (failed) {
       add(counters.errors, 1);
     } else if (IsGet(work.command.verb)) {
@@ -418,20 +416,13 @@ void Memcached::CountContainers(const Work& work, bool failed) {
   }
 }
 
-void Memcached::CountTime(const Item& item, const Work& work) {
-  const bool is_write = item.request.is_write();
-  const auto us = static_cast<uint64_t>(std::max<int64_t>(0, WallClockUs() - work.parsed_us));
-  shared_.counters.Add(is_write ? Stat::kWritesTimed : Stat::kReadsTimed);
-  shared_.counters.Add(is_write ? Stat::kWriteMicros : Stat::kReadMicros, us);
-}
-
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kRefresh) return;
   Work& work = WorkOf(item);
   if (work.is_nothing) return;
   if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
       answer.code == model::ErrorCode::kFld) {
-    shared_.catalog.Distrust();
+    shared_.keyspaces->catalog.Distrust();
   }
   // A request that was not committed has done nothing.
   const Tally tally = answer.ok() ? work.tally : Tally{};
@@ -494,7 +485,6 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
       break;
   }
   if (shared_.details.on()) CountDetails(work, answer.ok());
-  if (work.parsed_us != 0) CountTime(item, work);
 }
 
 }  // namespace rowsocket::frontend

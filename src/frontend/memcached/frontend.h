@@ -28,10 +28,7 @@ class Memcached final : public exec::Frontend {
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
-  void Rewind() override {
-    parser_.Rewind();
-    if (until_sample_ == kSampleEvery) until_sample_ = 1;  // The sample before was not finished.
-  }
+  void Rewind() override { parser_.Rewind(); }
   size_t input_bytes_max() const override {
     return is_in_ ? memcached::InputBytesMax(shared_.settings.limits) : memcached::LoginBytesMax();
   }
@@ -69,19 +66,17 @@ class Memcached final : public exec::Frontend {
   bool TakeValue(base::Arena& arena, Work* work);
   void CountDetails(const Work& work, bool is_answered);
   void CountContainers(const Work& work, bool failed);
-  void CountTime(const exec::Item& item, const Work& work);
   void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
 
   MemcachedShared& shared_;
   memcached::Parser parser_;
-  std::shared_ptr<const containers::Snapshot> snapshot_;
-  const containers::Container* standard_ = nullptr;  ///< The container of keys that name none.
-  std::string switched_to_;                          ///< What `get @@name` chose; empty: nothing.
-  std::optional<model::Error> switch_answer_;        ///< Whether the account may see switch_asked_.
-  std::shared_ptr<engine::Index> switch_asked_;      ///< The name may mean another table by now.
-  bool has_refreshed_ = false;                       ///< For the command at the front of the input.
-  uint32_t until_sample_ = 1;
-  bool is_in_;  ///< The client may send more than a login.
+  std::shared_ptr<const keyspace::Snapshot> snapshot_;
+  const keyspace::Container* standard_ = nullptr;  ///< The container of keys that name none.
+  std::string switched_to_;                        ///< What `get @@name` chose; empty: nothing.
+  std::optional<model::Error> switch_answer_;      ///< Whether the account may see switch_asked_.
+  std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
+  bool has_refreshed_ = false;                     ///< For the command at the front of the input.
+  bool is_in_;                                     ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;
   uint8_t login_opcode_ = 0;

@@ -165,7 +165,7 @@ TEST_F(MemcachedTest, BehindTheLargestTokenComesTheClocksToken) {
     bool is_unsigned;
     uint64_t largest;
   };
-  settings_.utc_offset_s = [](int64_t) { return 3600; };
+  utc_offset_s_ = [](int64_t) { return 3600; };
   const std::string refusal = "SERVER_ERROR the cas_column cannot hold this token\r\n";
   for (const Column& column :
        {Column{Kind::kDateTime, false, 253'402'300'799'999'999},
@@ -255,7 +255,7 @@ TEST_F(MemcachedTest, AnEmptyNameDoesNotNameTheConnectionsContainer) {
   EXPECT_EQ("SERVER_ERROR there is no container \r\n", Ask("get @@.k\r\n"));
   // The connection's container has a name, but the container is gone.
   Define({{"other", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   EXPECT_EQ("SERVER_ERROR there is no container default\r\n", Ask("get k\r\n"));
 }
 
@@ -278,7 +278,7 @@ TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
   frontend_->Parse("get @@new.k\r\n", false, arena, &other);
   ASSERT_EQ(Item::Kind::kRefresh, other.kind);
   frontend_->Rewind();
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   other = {};
   frontend_->Parse("get @@new.k\r\n", false, arena, &other);
   EXPECT_EQ(Item::Kind::kRequest, other.kind);
@@ -363,7 +363,7 @@ TEST_F(MemcachedTest, FlushAllDeletesTheConnectionsContainerAlone) {
 }
 
 TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
-  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "0");
   EXPECT_EQ("OK\r\n", Ask("flush_all 100\r\n"));
   EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
@@ -382,9 +382,9 @@ TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
 
 TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
   std::string_view why = "a source";
-  settings_.keeps_no_house = [&why] { return why; };
+  keeps_no_house_ = [&why] { return why; };
   Connect();
-  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "10");
   MoveClock(11);
   EXPECT_FALSE(housekeeper.RunOnce(session_));
@@ -397,9 +397,9 @@ TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
 
 TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
   std::string_view why;
-  settings_.keeps_no_house = [&why] { return why; };
+  keeps_no_house_ = [&why] { return why; };
   Connect();
-  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "0");
   EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
   why = "a source";
@@ -416,7 +416,7 @@ TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
 }
 
 TEST_F(MemcachedTest, ThePurgeRemovesExpiredRowsAndCountsThem) {
-  MemcachedHousekeeper housekeeper(*shared_, sessions_, 1000);
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   for (int i = 0; i < 30; ++i) Set("e" + std::to_string(i), "1", "10");
   Set("stays", "1", "0");
   Set("later", "1", "1000");

@@ -229,7 +229,7 @@ TEST_F(MemcachedTest, ARefusalNamesThePolicyOfItsVerb) {
 
 TEST_F(MemcachedTest, AContainerCountsItsRequests) {
   Set("a", "1", "0");
-  const auto& counters = shared_->catalog.current()->Find("default")->state->counters;
+  const auto& counters = shared_->keyspaces->catalog.current()->Find("default")->state->counters;
   EXPECT_EQ(1u, counters.writes);
   base::Arena arena;
   base::Buffer out;
@@ -248,12 +248,12 @@ TEST_F(MemcachedTest, AContainerCountsItsRequests) {
 }
 
 TEST_F(MemcachedTest, AFlushIsForTheTableThatWasMappedWhenItWasAskedFor) {
-  MemcachedHousekeeper housekeeper(*shared_, sessions_, 0);
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(0));
   Set("a", "1", "0");
   EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
   store_.CreateTable({"test.other", {"id", "value"}, {{"PRIMARY", {0}}}}, {{"a", "kept"}});
   Define({{"default", "test", "other", "id", "value", "0", "0", "0", "PRIMARY"}});
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   MoveClock(11);
   housekeeper.RunOnce(session_);
   housekeeper.AwaitFlush();
@@ -270,9 +270,9 @@ TEST_F(MemcachedTest, AnExpiryThatTheColumnCannotHoldIsStoredAsALaterOne) {
                         false,
                         {{"e", Of(Kind::kDecimal, decimals, true)}}});
     Define({{"tenths", "test", "tenths", "k", "v", "0", "0", "e", "PRIMARY"}});
-    shared_->catalog.RefreshNow(session_);
+    shared_->keyspaces->catalog.RefreshNow(session_);
     for (int i = 0; i < 30; ++i) {
-      const int64_t least_ms = shared_->NowMs() + 1000;
+      const int64_t least_ms = shared_->keyspaces->NowMs() + 1000;
       EXPECT_EQ("STORED\r\n", Set("k", "v", "1"));
       const std::string row = store_.Dump("test.tenths");
       const size_t begin = row.rfind(',') + 1;

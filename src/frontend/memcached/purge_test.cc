@@ -24,7 +24,7 @@ class PurgeTest : public MemcachedTest {
                         {{"b", Of(Kind::kInteger)}, {"e", expiry}}},
                        rows);
     Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
-    shared_->catalog.RefreshNow(session_);
+    shared_->keyspaces->catalog.RefreshNow(session_);
   }
   /// Rounds until there is no more to do, not counting the last.
   unsigned Purge() {
@@ -49,7 +49,7 @@ class PurgeTest : public MemcachedTest {
     });
   }
 
-  MemcachedHousekeeper housekeeper_{*shared_, sessions_, kRowsPerSecond};
+  keyspace::Housekeeper housekeeper_{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
   unsigned edits_ = 0;
 };
 
@@ -91,7 +91,7 @@ TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
                      {{"k", "v", "1000"}});
   Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"},
           {"more", "test", "more", "a", "v", "0", "0", "e", "PRIMARY"}});
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   exec::Notification begun, interrupted;
   std::atomic<int> interrupts{0};
   store_.SetHook([&](const engine::fake::Call& call) {
@@ -169,10 +169,10 @@ TEST_F(PurgeTest, FewRowsASecondStayFew) {
   std::vector<Row> all;
   for (int i = 0; i < 50; ++i) all.push_back(Numbered("old", i, "1000"));
   Fill(all, "by_e");
-  MemcachedHousekeeper one{*shared_, sessions_, 1};
+  keyspace::Housekeeper one{*shared_->keyspaces, sessions_, Purging(1)};
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(one.RunOnce(session_));
   EXPECT_EQ(40u, rows());
-  MemcachedHousekeeper nineteen{*shared_, sessions_, 19};
+  keyspace::Housekeeper nineteen{*shared_->keyspaces, sessions_, Purging(19)};
   for (int i = 0; i < 20; ++i) nineteen.RunOnce(session_);
   EXPECT_EQ(2u, rows());
 }

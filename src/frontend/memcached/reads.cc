@@ -1,6 +1,6 @@
 #include "frontend/memcached/reads.h"
 
-#include "frontend/memcached/row.h"
+#include "keyspace/row.h"
 
 namespace rowsocket::frontend {
 
@@ -20,7 +20,7 @@ base::Buffer& Joined() {
 class TokenTaker final : public model::RowSink {
  public:
   TokenTaker(const Target& target, uint64_t* token)
-      : row_(target, target.container->rows_layout, Joined()), token_(*token) {
+      : row_(*target.container, target, target.container->rows_layout, Joined()), token_(*token) {
     row_.Begin();
   }
   bool Cell(std::string_view text) override { return Take(model::Value(text)); }
@@ -32,7 +32,7 @@ class TokenTaker final : public model::RowSink {
     return true;
   }
 
-  RowView row_;
+  keyspace::RowView row_;
   uint64_t& token_;
 };
 
@@ -62,8 +62,8 @@ class HitWriter final : public model::RowSink {
         target_(target),
         has_token_(has_token),
         out_bytes_max_(out_bytes_max),
-        row_(target, has_token ? target.container->rows_layout : target.container->reads_layout,
-             Joined()),
+        row_(*target.container, target,
+             has_token ? target.container->rows_layout : target.container->reads_layout, Joined()),
         out_(out) {
     row_.Begin();
   }
@@ -82,7 +82,7 @@ class HitWriter final : public model::RowSink {
     if (!row_.is_there()) return true;
     const Command& command = work_.command;
     const bool is_meta = command.dialect == Dialect::kMeta;
-    const int64_t now_ms = is_meta || row_.may_expire() ? shared_.NowMs() : 0;
+    const int64_t now_ms = is_meta || row_.may_expire() ? shared_.keyspaces->NowMs() : 0;
     expired_ = row_.may_expire() && row_.is_expired(now_ms);
     if (expired_) return true;
     if (command.returns_value && out_.size() + row_.value().size() > out_bytes_max_) return false;
@@ -93,7 +93,7 @@ class HitWriter final : public model::RowSink {
     item.client_flags = row_.flags();
     if (has_token_) item.cas = row_.token();
     if (is_meta) {
-      item.ttl_s = TtlOf(row_.expiry_ms(), now_ms);
+      item.ttl_s = keyspace::TtlOf(row_.expiry_ms(), now_ms);
       if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
     }
     if (command.verb == memcached::Verb::kMetaDebug)
@@ -116,7 +116,7 @@ class HitWriter final : public model::RowSink {
   const Target& target_;
   const bool has_token_;
   const size_t out_bytes_max_;
-  RowView row_;
+  keyspace::RowView row_;
   base::Buffer& out_;
   bool hit_ = false;
   bool expired_ = false;
@@ -158,7 +158,7 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* ac
   for (Target& target : work.targets) {
     bool hit = false;
     if (target.wrong == Target::Wrong::kNothing) {
-      const containers::Container& container = *target.container;
+      const keyspace::Container& container = *target.container;
       engine::Index& index = has_token ? *container.rows : *container.reads;
       HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
       request.find.key = target.parts;
@@ -209,9 +209,10 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
     }
     if (TellsAccess(work.command) || tells_all) {
       // An item that no meta get has read: the time since it was written, if known.
-      const bool is_time = target.container->token == containers::TokenKind::kTime;
+      const bool is_time = target.container->token == keyspace::TokenKind::kTime;
       const int64_t written_ms =
-          is_time ? static_cast<int64_t>(item->cas / 1000) - shared.UtcOffsetMs() : now_ms;
+          is_time ? static_cast<int64_t>(item->cas / 1000) - shared.keyspaces->UtcOffsetMs()
+                  : now_ms;
       const int64_t since_ms = now_ms - (mark.was_read ? mark.read_ms : written_ms);
       item->last_access_s = static_cast<uint32_t>(since_ms > 0 ? since_ms / 1000 : 0);
       MarkRead(work.command, now_ms, &mark);

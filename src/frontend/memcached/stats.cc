@@ -80,7 +80,7 @@ std::string Seconds(const timeval& time) {
 }
 
 void AddProcess(const MemcachedShared& shared, Writer& writer) {
-  const int64_t now_ms = WallClockMs();
+  const int64_t now_ms = keyspace::WallClockMs();
   writer.Add("pid", static_cast<uint64_t>(getpid()));
   writer.Add("uptime", static_cast<uint64_t>((now_ms - shared.started_ms) / 1000));
   writer.Add("time", static_cast<uint64_t>(now_ms / 1000));
@@ -101,24 +101,21 @@ void AddNamed(const base::CounterInfo (&infos)[kCount], const Since& since, Writ
 }
 
 void AddCounters(MemcachedShared& shared, Writer& writer) {
+  shared.ReadLatencies();
   const Since since(shared);
   writer.Add("max_connections", shared.settings.limits.connections_max);
   AddNamed<Stat>(exec::kStatInfo, since, writer);
   AddNamed<MemcachedStat>(kMemcachedStatInfo, since, writer);
-  for (const auto& average : kMemcachedAverages) {
-    if (average.stats.empty()) continue;
-    writer.Add(average.stats, base::Average(since(average.sum), since(average.count)));
-  }
   writer.Add("threads", shared.settings.threads);
 }
 
 /// `tells_tables`: the client may know which tables and columns there are. Clients with an account
 /// may not: what they may see of a table depends on their privileges.
-void AddContainers(const containers::Snapshot& snapshot, bool tells_tables, Writer& writer) {
+void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, Writer& writer) {
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
   };
-  const containers::Options& options = snapshot.config.options;
+  const keyspace::Options& options = snapshot.config.options;
   for (const std::string* problem : {&snapshot.config.problem, &options.policy_problem}) {
     if (!problem->empty() && tells_tables) writer.Add("mapping:error", *problem);
   }
@@ -128,7 +125,7 @@ void AddContainers(const containers::Snapshot& snapshot, bool tells_tables, Writ
       writer.Add(prefix + "error", tells_tables ? container->problem : "disabled");
       continue;
     }
-    const containers::ContainerCounters& counters = container->state->counters;
+    const keyspace::ContainerCounters& counters = container->state->counters;
     if (tells_tables)
       writer.Add(prefix + "table", container->definition.db + "." + container->definition.table);
     writer.Add(prefix + "hits", load(counters.hits));
@@ -188,7 +185,7 @@ void AppendStats(MemcachedShared& shared, const Work& work, const model::Account
   if (what.empty()) {
     AddProcess(shared, writer);
     AddCounters(shared, writer);
-    AddContainers(*shared.catalog.current(), account == nullptr, writer);
+    AddContainers(*shared.keyspaces->catalog.current(), account == nullptr, writer);
   } else if (what == "reset") {
     Since(shared).Reset();
     shared.details.Clear();

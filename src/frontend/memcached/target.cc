@@ -1,33 +1,13 @@
 #include "frontend/memcached/target.h"
 
-#include "frontend/memcached/containers/codec.h"
-
 namespace rowsocket::frontend {
 
-using containers::Container;
-using containers::KeyPart;
+using keyspace::Container;
 using Wrong = Target::Wrong;
 
 namespace {
 
 constexpr std::string_view kPrefix = "@@";
-
-/// Whether an integer is written as its column shows it, so that no two keys mean the same row.
-bool IsCanonicalInteger(std::string_view text) {
-  if (text.starts_with('-'))
-    text.remove_prefix(1);
-  else if (text == "0")
-    return true;
-  if (text.empty() || text[0] == '0') return false;
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-bool CanBeKey(const model::Value& value, const KeyPart& part) {
-  if (value.is_null()) return false;
-  const std::string_view text = value.text();
-  if (part.is_integer) return IsCanonicalInteger(text);
-  return !(part.pads && text.ends_with(' '));
-}
 
 /// Takes the container's name off the key.
 std::string_view TakeName(std::string_view* rest, std::string_view delimiter, Target* target) {
@@ -44,7 +24,7 @@ std::string_view TakeName(std::string_view* rest, std::string_view delimiter, Ta
 
 }  // namespace
 
-void Resolve(std::string_view key, const containers::Snapshot& snapshot, const Container* standard,
+void Resolve(std::string_view key, const keyspace::Snapshot& snapshot, const Container* standard,
              base::Arena& arena, Target* target) {
   target->key = key;
   target->container = standard;
@@ -60,24 +40,10 @@ void Resolve(std::string_view key, const containers::Snapshot& snapshot, const C
     return;
   }
   if (target->is_container_only) return;
-  const std::span<model::Value> columns = arena.Allocate<model::Value>(container->key.size());
-  if (columns.size() == 1) {
-    columns[0] = model::Value(rest);
-  } else if (!containers::SplitColumns(rest, container->separator, arena, columns)) {
-    target->wrong = Wrong::kNoSuchKey;
-    return;
-  }
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (!CanBeKey(columns[i], container->key[i])) target->wrong = Wrong::kNoSuchKey;
-  }
-  target->columns = target->parts = columns;
-  if (columns.size() == 1) return;
-  const std::span<model::Value> parts = arena.Allocate<model::Value>(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) parts[container->key[i].index_part] = columns[i];
-  target->parts = parts;
+  if (!keyspace::ParseRowKey(rest, *container, arena, target)) target->wrong = Wrong::kNoSuchKey;
 }
 
-std::string Explain(const Target& target, const containers::Snapshot& snapshot) {
+std::string Explain(const Target& target, const keyspace::Snapshot& snapshot) {
   switch (target.wrong) {
     case Wrong::kNothing:
       return {};

@@ -12,12 +12,13 @@
 #include <string_view>
 
 #include "base/arena.h"
-#include "frontend/memcached/containers/catalog.h"
+#include "keyspace/catalog.h"
+#include "keyspace/row_key.h"
 #include "model/value.h"
 
 namespace rowsocket::frontend {
 
-struct Target {
+struct Target : keyspace::RowKey {
   enum class Wrong : uint8_t {
     kNothing,
     kNoContainer,  ///< Its name is not in the mapping tables, or there is none at all.
@@ -27,20 +28,18 @@ struct Target {
   Wrong wrong = Wrong::kNothing;
   bool was_hit = false;            ///< The executed get has found it.
   bool is_container_only = false;  ///< `@@name`.
-  const containers::Container* container = nullptr;
-  std::string_view key;                   ///< As the client sent it, with its prefix.
-  std::string_view row_key;               ///< Without its prefix: one text for each row.
-  std::string_view name;                  ///< The container's, as in the key or of the connection.
-  std::span<const model::Value> parts;    ///< As the parts of the index.
-  std::span<const model::Value> columns;  ///< As key_columns.
+  const keyspace::Container* container = nullptr;
+  std::string_view key;      ///< As the client sent it, with its prefix.
+  std::string_view row_key;  ///< Without its prefix: one text for each row.
+  std::string_view name;     ///< The container's, as in the key or of the connection.
 };
 
 /// `standard`: the container of a key that names none; null when there is none. `target->name` has
 /// its name already.
-void Resolve(std::string_view key, const containers::Snapshot& snapshot,
-             const containers::Container* standard, base::Arena& arena, Target* target);
+void Resolve(std::string_view key, const keyspace::Snapshot& snapshot,
+             const keyspace::Container* standard, base::Arena& arena, Target* target);
 
 /// Why a target cannot be used; for kNoSuchKey: why it cannot be written.
-std::string Explain(const Target& target, const containers::Snapshot& snapshot);
+std::string Explain(const Target& target, const keyspace::Snapshot& snapshot);
 
 }  // namespace rowsocket::frontend

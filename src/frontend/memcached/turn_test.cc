@@ -9,7 +9,7 @@ namespace {
 // The data of an item that is too large is not kept, so that it cannot wait. An item that shares a
 // row meets the lock of the row before Execute is asked, and waits.
 TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   base::Arena arena;
   Item item;
   std::string header{'\x80', 1, 0, 1, 8, 0, 0, 0, 0, 0x20, 0, 0};
@@ -88,18 +88,21 @@ TEST_F(MemcachedTest, ARequestThatCameInPartsAndWasAnsweredElsewhereLeavesNothin
 }
 
 // A write is parsed once among the finds, and again in the batch.
-TEST_F(MemcachedTest, ARequestThatIsParsedTwiceIsTimed) {
-  shared_->catalog.RefreshNow(session_);
-  base::Arena arena;
-  base::Buffer out;
-  Item item;
-  for (int times = 0; times < 2; ++times) {
-    if (times != 0) frontend_->Rewind();
-    const std::string_view set = "set a 0 0 1\r\n1\r\n";
-    ASSERT_EQ(Parsed::kItem, frontend_->Parse(set, false, arena, &item).parsed);
-  }
-  frontend_->Finished(item, Execute(item, out));
-  EXPECT_EQ(1u, shared_->counters.Sum(MemcachedStat::kWritesTimed));
+TEST_F(MemcachedTest, StatsHasTheAveragesOfLatencies) {
+  using memcached::Verb;
+  exec::LatencyBlock block(&latency_, "mode=rw");
+  const auto add = [&block](Verb verb, exec::Phase phase, int64_t us) {
+    block.Add(static_cast<uint32_t>(verb), phase, us * 1000);
+  };
+  add(Verb::kGet, exec::Phase::kWhole, 10);
+  add(Verb::kGet, exec::Phase::kWhole, 30);
+  add(Verb::kGet, exec::Phase::kQueue, 1000);
+  add(Verb::kSet, exec::Phase::kWhole, 400);
+  add(Verb::kDelete, exec::Phase::kWhole, 600);
+  add(Verb::kVersion, exec::Phase::kWhole, 9000);
+  const std::string stats = Ask("stats\r\n");
+  EXPECT_NE(std::string::npos, stats.find("STAT get_latency_us 20\r\n"));
+  EXPECT_NE(std::string::npos, stats.find("STAT set_latency_us 500\r\n"));
 }
 
 TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {
@@ -123,7 +126,7 @@ TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
 }
 
 TEST_F(MemcachedTest, AnAnswerAboutOneTableSwitchesToNoOther) {
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   frontend_->SetAccount(std::make_shared<model::Account>("app", "localhost"));
   base::Arena arena;
   const auto parse = [&] {
@@ -136,7 +139,7 @@ TEST_F(MemcachedTest, AnAnswerAboutOneTableSwitchesToNoOther) {
   EXPECT_EQ("pairs", asks.names->table);
   frontend_->Opened(asks, engine::Outcome(), nullptr);
   Define({{"pairs", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"}});
-  shared_->catalog.RefreshNow(session_);
+  shared_->keyspaces->catalog.RefreshNow(session_);
   asks = parse();
   ASSERT_EQ(Item::Kind::kSilentOpen, asks.kind);
   EXPECT_EQ("demo", asks.names->table);

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "exec/frontend.h"
-#include "frontend/memcached/containers/catalog.h"
 #include "frontend/memcached/counters.h"
 #include "frontend/memcached/marks.h"
 #include "frontend/memcached/target.h"
+#include "keyspace/catalog.h"
 #include "protocol/memcached/command.h"
 
 namespace rowsocket::frontend {
@@ -40,7 +40,6 @@ struct Work : exec::ItemDetail {
   bool switches = false;          ///< `get @@name`: changes the connection's container.
   std::string_view table;         ///< With `switches`, what is answered: the container's table.
   uint64_t serial = 0;            ///< For requests that may win a mark.
-  int64_t parsed_us = 0;          ///< For requests that are timed.
   Tally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 

@@ -12,19 +12,6 @@
 
 namespace rowsocket::plugin {
 
-namespace {
-
-/// How far the server's time of day is ahead of UTC.
-int64_t UtcOffsetSeconds(int64_t unix_s) {
-  MYSQL_TIME local;
-  global_system_variables.time_zone->gmt_sec_to_TIME(&local, static_cast<my_time_t>(unix_s));
-  const int64_t days = calc_daynr(local.year, local.month, local.day) - calc_daynr(1970, 1, 1);
-  const int64_t local_s = days * 86'400 + local.hour * 3600 + local.minute * 60 + local.second;
-  return local_s - unix_s;
-}
-
-}  // namespace
-
 MemcachedProtocol::MemcachedProtocol(MemcachedVariables variables)
     : variables_(std::move(variables)) {}
 
@@ -53,7 +40,7 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {
     return false;
   }
-  MakeShared(addresses, account, counted.stats);
+  MakeShared(addresses, account, counted);
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
   settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },
@@ -99,22 +86,25 @@ exec::ServiceSettings MemcachedProtocol::MakeService(const std::vector<net::Addr
   service.writes = true;
   service.prepare = [this](engine::Session& session, bool now) {
     if (now)
-      shared_->catalog.RefreshNow(session);
+      shared_->keyspaces->catalog.RefreshNow(session);
     else
-      shared_->catalog.Refresh(session);
+      shared_->keyspaces->catalog.Refresh(session);
   };
   return service;
 }
 
 bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {
-  housekeeper_ = std::make_unique<frontend::MemcachedHousekeeper>(*shared_, sessions,
-                                                                  variables_.purge_rows_per_second);
-  if (housekeeper_->Start()) return true;
-  *error = "no thread can be had for daemon_memcached's housekeeping";
-  return false;
+  keyspace::HousekeeperSettings keeps;
+  keeps.account = shared_->settings.account;
+  keeps.account_variable = "daemon_memcached_user";
+  keeps.rows_per_second = variables_.purge_rows_per_second;
+  keeps.count = [this](uint64_t rows) {
+    shared_->counters.Add(frontend::MemcachedStat::kPurged, rows);
+  };
+  return house_->Keep("daemon_memcached", sessions, std::move(keeps), error);
 }
 
-void MemcachedProtocol::StopHousekeeper() { housekeeper_.reset(); }
+void MemcachedProtocol::StopHousekeeper() { house_->Leave("daemon_memcached"); }
 
 bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;
@@ -152,7 +142,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
 
 void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
                                    std::shared_ptr<const model::Account> account,
-                                   const exec::StatRegistry& stats) {
+                                   const Counted& counted) {
   frontend::MemcachedSettings settings;
   settings.account = std::move(account);
   settings.limits = variables_.limits;
@@ -164,20 +154,11 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   settings.address = variables_.address;
   settings.backlog = static_cast<unsigned>(variables_.listen.backlog);
   settings.health = engine::server::ReadHealth;
-  settings.utc_offset_s = UtcOffsetSeconds;
-  settings.clock_offset_ms = variables_.clock_offset_ms;
-  settings.keeps_no_house = [keeps_house =
-                                 variables_.keeps_house_on_replica]() -> std::string_view {
-    if (engine::server::IsGaleraNode() && !engine::server::IsFirstGaleraNode()) {
-      return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
-    }
-    if (*keeps_house || !engine::server::HasReplicationSource()) return {};
-    return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
-  };
   for (const net::Address& address : addresses) {
     if (address.kind == net::Address::Kind::kTcp) settings.port = address.port;
   }
-  shared_ = std::make_unique<frontend::MemcachedShared>(std::move(settings), stats, Log);
+  shared_ = std::make_unique<frontend::MemcachedShared>(std::move(settings), counted.stats,
+                                                        counted.latency, house_->keyspaces());
 }
 
 }  // namespace rowsocket::plugin

@@ -1,15 +1,14 @@
-// The port of the memcached protocol, and the housekeeper beside it.
+// The port of the memcached protocol.
 //
 // Errors: texts, which name the variable to change.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "frontend/memcached/frontend.h"
-#include "frontend/memcached/housekeeper.h"
+#include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
 #include "plugin/tls.h"
 
@@ -27,13 +26,10 @@ struct MemcachedVariables {
   unsigned auth_threads = 4;
   bool may_flush = false;
   bool has_socket_mode = false;  ///< The mode of the socket file was given with -a.
-  /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
-  const ServerBool* keeps_house_on_replica = nullptr;
   const exec::AccountLimitSettings* account_limits = nullptr;
   TlsVariables tls;
   net::ListenOptions listen;
   model::Limits limits;
-  const std::atomic<int64_t>* clock_offset_ms = nullptr;  ///< See MemcachedSettings.
 };
 
 class MemcachedProtocol final : public Protocol {
@@ -45,18 +41,21 @@ class MemcachedProtocol final : public Protocol {
   void StopHousekeeper() override;
 
   /// REQUIRES: Configure has succeeded.
-  const frontend::MemcachedCounters& counters() const { return shared_->counters; }
+  const frontend::MemcachedCounters& counters() const {
+    shared_->ReadLatencies();
+    return shared_->counters;
+  }
 
  private:
   bool ApplyOptions(std::string* error);
   exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses);
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
   void MakeShared(const std::vector<net::Address>& addresses,
-                  std::shared_ptr<const model::Account> account, const exec::StatRegistry& stats);
+                  std::shared_ptr<const model::Account> account, const Counted& counted);
 
   MemcachedVariables variables_;
+  const std::shared_ptr<KeyspaceHouse> house_ = KeyspaceHouse::Enter();
   std::unique_ptr<frontend::MemcachedShared> shared_;
-  std::unique_ptr<frontend::MemcachedHousekeeper> housekeeper_;
 };
 
 }  // namespace rowsocket::plugin

@@ -43,7 +43,6 @@ MemcachedVariables TakeVariables() {
   if (threads == 0) threads = ReadersForThisMachine();
   clock_offset_ms.store(clock_offset_s * 1000);
   MemcachedVariables variables;
-  variables.clock_offset_ms = &clock_offset_ms;
   variables.option = Text(option);
   variables.address = Text(address);
   variables.port = Text(port);
@@ -59,7 +58,6 @@ MemcachedVariables TakeVariables() {
   variables.accounts_insecure = accounts_insecure;
   variables.auth_threads = auth_threads;
   variables.limits.auth_timeout_s = auth_timeout_s;
-  variables.keeps_house_on_replica = &housekeeping_on_replica;
   account_limits.requests_per_second.store(account_requests_per_second);
   account_limits.share_percent.store(account_share_percent);
   variables.account_limits = &account_limits;
@@ -236,11 +234,15 @@ std::unique_ptr<Protocol> Make() { return std::make_unique<MemcachedProtocol>(Ta
 
 void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
   const auto* memcached = static_cast<const MemcachedProtocol*>(protocol);
-  shown->AddOwn(frontend::kMemcachedStatInfo, frontend::kMemcachedAverages,
+  shown->AddOwn(frontend::kMemcachedStatInfo,
                 memcached != nullptr ? &memcached->counters() : nullptr);
 }
 
 }  // namespace
+
+bool KeepsHouseOnReplica() { return housekeeping_on_replica; }
+
+const std::atomic<int64_t>* MemcachedClockAheadMs() { return &clock_offset_ms; }
 
 constinit const Descriptor kMemcached = {
     kName,

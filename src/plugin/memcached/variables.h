@@ -2,10 +2,18 @@
 // the variables that MySQL's plugin of that name does not have.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "plugin/protocol.h"
 
 namespace rowsocket::plugin {
 
 extern const Descriptor kMemcached;
+
+/// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
+bool KeepsHouseOnReplica();
+/// How much the clock that expiry is compared with is ahead, for tests.
+const std::atomic<int64_t>* MemcachedClockAheadMs();
 
 }  // namespace rowsocket::plugin

@@ -1,4 +1,4 @@
-#include "frontend/memcached/containers/codec.h"
+#include "keyspace/codec.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 namespace {
 
 /// The columns of a text as `a,b,NULL`, or "refused".
@@ -67,4 +67,4 @@ TEST(CodecTest, JoinedColumnsSplitIntoTheSameColumns) {
 }
 
 }  // namespace
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

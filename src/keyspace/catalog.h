@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "frontend/memcached/containers/container.h"
+#include "keyspace/container.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 struct Snapshot {
   uint64_t version = 0;
@@ -70,4 +70,4 @@ class Catalog {
   std::shared_ptr<const Snapshot> current_ GUARDED_BY(current_mutex_);
 };
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

@@ -12,7 +12,7 @@
 
 #include "engine/session.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 inline constexpr std::string_view kSchema = "innodb_memcache";
 
@@ -58,4 +58,4 @@ struct Config {
 /// REQUIRES: no turn is open. An outcome that is not ok leaves `*config` as it was.
 engine::Outcome ReadConfig(engine::Session& session, Config* config);
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

@@ -1,10 +1,10 @@
-#include "frontend/memcached/containers/container.h"
+#include "keyspace/container.h"
 
 #include <algorithm>
 
 #include "model/limits.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 using engine::ColumnFacts;
 using engine::Outcome;
@@ -342,4 +342,4 @@ Outcome MakeContainer(engine::Session& session, const Definition& definition,
   return is_busy ? outcome : Outcome();
 }
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

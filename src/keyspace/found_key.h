@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "frontend/memcached/containers/container.h"
+#include "keyspace/container.h"
 #include "model/row_sink.h"
 #include "model/value.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
 struct FoundKey {
   std::optional<std::string> expiry;  ///< Without a value: NULL, or no column of expiry.
@@ -34,8 +34,8 @@ struct FoundKey {
 
 class KeyCollector final : public model::RowSink {
  public:
-  explicit KeyCollector(const containers::Container& container)
-      : has_expiry_(container.expiry != containers::ExpiryKind::kNone),
+  explicit KeyCollector(const Container& container)
+      : has_expiry_(container.expiry != ExpiryKind::kNone),
         columns_(container.key.size() + has_expiry_) {}
 
   bool Cell(std::string_view text) override { return Take(std::string(text)); }
@@ -59,4 +59,4 @@ class KeyCollector final : public model::RowSink {
   size_t at_ = 0;
 };
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

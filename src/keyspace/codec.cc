@@ -1,8 +1,8 @@
-#include "frontend/memcached/containers/codec.h"
+#include "keyspace/codec.h"
 
 #include <cstring>
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 namespace {
 
@@ -77,4 +77,4 @@ void AppendColumn(const model::Value& value, char separator, base::Buffer& out) 
   }
 }
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

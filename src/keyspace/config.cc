@@ -1,10 +1,10 @@
-#include "frontend/memcached/containers/config.h"
+#include "keyspace/config.h"
 
 #include <algorithm>
 
 #include "model/limits.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 using engine::Outcome;
 using model::ErrorCode;
@@ -151,4 +151,4 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   return {};
 }
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

@@ -1,16 +1,14 @@
-#include "frontend/memcached/purge.h"
+#include "keyspace/purge.h"
 
 #include <algorithm>
 #include <span>
 
-#include "frontend/memcached/time.h"
+#include "keyspace/time.h"
 #include "model/limits.h"
 #include "model/request.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
-using containers::Container;
-using containers::ExpiryKind;
 using engine::Outcome;
 using model::CompareOp;
 
@@ -121,8 +119,8 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
 
 }  // namespace
 
-MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Container& container,
-                                           int64_t now_ms, size_t rows_max) {
+Purge::Done Purge::Round(engine::Session& session, const Container& container, int64_t now_ms,
+                         size_t rows_max) {
   const engine::Index& index = container.expiring ? *container.expiring : *container.keys;
   if (index.serial() != index_serial_) place_ = {};
   index_serial_ = index.serial();
@@ -152,7 +150,7 @@ MemcachedPurge::Done MemcachedPurge::Round(engine::Session& session, const Conta
   return {deletion.rows, !chunk.is_last};
 }
 
-void MemcachedPurge::GoOnBehind(const Chunk& chunk, const Place& before) {
+void Purge::GoOnBehind(const Chunk& chunk, const Place& before) {
   if (chunk.is_last) {
     place_ = {};
     return;
@@ -166,8 +164,8 @@ void MemcachedPurge::GoOnBehind(const Chunk& chunk, const Place& before) {
   place_.last = last;
 }
 
-bool MemcachedPurge::Find(engine::Session& session, const Container& container, int64_t now_ms,
-                          size_t rows_max, Chunk* chunk) {
+bool Purge::Find(engine::Session& session, const Container& container, int64_t now_ms,
+                 size_t rows_max, Chunk* chunk) {
   session.BeginTurn(false);
   const Outcome outcome = container.expiring != nullptr
                               ? FindByExpiry(session, container, now_ms, rows_max, chunk)
@@ -177,8 +175,8 @@ bool MemcachedPurge::Find(engine::Session& session, const Container& container, 
 
 // Searches two ranges of the index, between which are the rows that never expire: moments before
 // 1970, which only SQL writes, and moments since.
-Outcome MemcachedPurge::FindByExpiry(engine::Session& session, const Container& container,
-                                     int64_t now_ms, size_t rows_max, Chunk* chunk) {
+Outcome Purge::FindByExpiry(engine::Session& session, const Container& container, int64_t now_ms,
+                            size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);
   model::Filter until{true, CompareOp::kLt, 0, kZero};
   Outcome outcome;
@@ -195,8 +193,8 @@ Outcome MemcachedPurge::FindByExpiry(engine::Session& session, const Container& 
   return outcome;
 }
 
-Outcome MemcachedPurge::FindUntil(engine::Session& session, const Container& container,
-                                  const model::Filter& until, size_t limit, KeyCollector& found) {
+Outcome Purge::FindUntil(engine::Session& session, const Container& container,
+                         const model::Filter& until, size_t limit, KeyCollector& found) {
   model::Value from;  // Rows with NULL never expire, and come before all others.
   if (place_.last)
     from = ExpiryCell(*place_.last);
@@ -216,8 +214,8 @@ Outcome MemcachedPurge::FindUntil(engine::Session& session, const Container& con
   return session.Execute(*container.expiring, request, found);
 }
 
-Outcome MemcachedPurge::FindByKey(engine::Session& session, const Container& container,
-                                  int64_t now_ms, size_t rows_max, Chunk* chunk) {
+Outcome Purge::FindByKey(engine::Session& session, const Container& container, int64_t now_ms,
+                         size_t rows_max, Chunk* chunk) {
   std::vector<model::Value> key;
   if (place_.last) key = place_.last->Values();
   model::Request request;
@@ -240,4 +238,4 @@ Outcome MemcachedPurge::FindByKey(engine::Session& session, const Container& con
   return outcome;
 }
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

@@ -1,13 +1,13 @@
-#include "frontend/memcached/housekeeper.h"
+#include "keyspace/housekeeper.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "frontend/memcached/flush.h"
+#include "keyspace/delete_rows.h"
+#include "model/limits.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
-using containers::Container;
 using engine::Outcome;
 
 namespace {
@@ -20,14 +20,14 @@ bool EndTurn(engine::Session& session, const Outcome& outcome) {
 
 }  // namespace
 
-bool MemcachedHousekeeper::Start() {
+bool Housekeeper::Start() {
   return thread_.Start(sessions_, engine::LockWait::kNever, [this](engine::Session* session) {
     if (session != nullptr) Loop(*session);
     AwaitFlush();
   });
 }
 
-void MemcachedHousekeeper::Stop() {
+void Housekeeper::Stop() {
   if (!thread_.joinable()) return AwaitFlush();
   {
     const base::MutexLock lock(mutex_);
@@ -39,7 +39,7 @@ void MemcachedHousekeeper::Stop() {
   thread_.Join();
 }
 
-void MemcachedHousekeeper::Loop(engine::Session& session) {
+void Housekeeper::Loop(engine::Session& session) {
   session.Describe("mode=housekeeping");
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
@@ -47,21 +47,21 @@ void MemcachedHousekeeper::Loop(engine::Session& session) {
     const bool has_more = RunOnce(session);
     session.ReleaseTables();
     lock.Lock();
-    const int64_t until_flush_ms = shared_.next_flush_ms.load() - shared_.NowMs();
+    const int64_t until_flush_ms = keyspaces_.next_flush_ms() - keyspaces_.NowMs();
     const int64_t wait_ms = std::clamp<int64_t>(
         until_flush_ms, 1, has_more ? model::kPurgeTickMs : model::kPurgeIdleMs);
     if (!stopping_) wake_.WaitFor(lock, std::chrono::milliseconds(wait_ms));
   }
 }
 
-bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
-  shared_.catalog.Refresh(session);
-  const auto snapshot = shared_.catalog.current();
-  shared_.next_flush_ms.store(kNever);
+bool Housekeeper::RunOnce(engine::Session& session) {
+  keyspaces_.catalog.Refresh(session);
+  const auto snapshot = keyspaces_.catalog.current();
+  keyspaces_.ForgetFlushes();
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
   TakeFlush();
-  const std::string_view no_house = shared_.WhyNoHousekeeping();
+  const std::string_view no_house = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) continue;
@@ -70,19 +70,19 @@ bool MemcachedHousekeeper::RunOnce(engine::Session& session) {
       continue;
     }
     FlushDue(container);
-    if (container->expiry != containers::ExpiryKind::kNone && rows_per_second_ != 0) {
-      has_more = Purge(session, *container) || has_more;
+    if (container->expiry != ExpiryKind::kNone && settings_.rows_per_second != 0) {
+      has_more = PurgeSome(session, *container) || has_more;
     }
   }
   return has_more;
 }
 
-void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
+void Housekeeper::FlushDue(const ContainerPtr& container) {
   const int64_t at_ms = container->state->flush_at_ms.load();
   if (at_ms == 0) return;
-  const int64_t now_ms = shared_.NowMs();
+  const int64_t now_ms = keyspaces_.NowMs();
   const int64_t due_ms = std::max(at_ms, upkeep_[container->name()].flush_again_ms);
-  if (now_ms < due_ms) return shared_.FlushIsDueAt(due_ms);
+  if (now_ms < due_ms) return keyspaces_.FlushIsDueAt(due_ms);
   if (flush_.thread.joinable()) return;  // Another flush is under way: a later round begins this.
   flush_.container = container;
   flush_.at_ms = at_ms;
@@ -96,17 +96,17 @@ void MemcachedHousekeeper::FlushDue(const ContainerPtr& container) {
 
 // Drops a flush that is due on a server that has become a replica since the flush was asked for. A
 // flush kept for a later failover would delete what has been written meanwhile.
-void MemcachedHousekeeper::DropDueFlush(const Container& container, std::string_view why) {
+void Housekeeper::DropDueFlush(const Container& container, std::string_view why) {
   int64_t at_ms = container.state->flush_at_ms.load();
   if (at_ms == 0) return;
-  if (shared_.NowMs() < at_ms) return shared_.FlushIsDueAt(at_ms);
+  if (keyspaces_.NowMs() < at_ms) return keyspaces_.FlushIsDueAt(at_ms);
   if (!container.state->flush_at_ms.compare_exchange_strong(at_ms, 0)) return;
-  shared_.log("the delayed flush_all of container " + container.name() +
-              " is dropped: " + std::string(why));
+  keyspaces_.log("the delayed flush_all of container " + container.name() +
+                 " is dropped: " + std::string(why));
 }
 
 // A flush waits for a locked row as long as any request does, while the purge goes on.
-void MemcachedHousekeeper::Flush(engine::Session& session, const Container& container) {
+void Housekeeper::Flush(engine::Session& session, const Container& container) {
   session.Describe("mode=housekeeping, flush_all");
   session.BeginTurn(true);
   Outcome outcome = MayEmpty(session, container);
@@ -114,19 +114,19 @@ void MemcachedHousekeeper::Flush(engine::Session& session, const Container& cont
   flush_.flushed = EndTurn(session, outcome);
 }
 
-void MemcachedHousekeeper::TakeFlush() {
+void Housekeeper::TakeFlush() {
   if (flush_.thread.HasEnded()) AwaitFlush();
 }
 
 // Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
 // failed is tried again.
-void MemcachedHousekeeper::AwaitFlush() {
+void Housekeeper::AwaitFlush() {
   if (!flush_.thread.joinable()) return;
   flush_.thread.Join();
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
   } else {
-    upkeep_[flush_.container->name()].flush_again_ms = shared_.NowMs() + model::kFlushRetryMs;
+    upkeep_[flush_.container->name()].flush_again_ms = keyspaces_.NowMs() + model::kFlushRetryMs;
   }
   flush_.container.reset();
 }
@@ -134,41 +134,41 @@ void MemcachedHousekeeper::AwaitFlush() {
 // Whoever may write to innodb_memcache.containers can name any table there, so that the account of
 // the port has to have the right to delete from the table. The keys and moments that the deletion
 // goes by are the library's own business.
-Outcome MemcachedHousekeeper::MayEmpty(engine::Session& session, const Container& container) const {
-  model::Request judged = FlushRequest();
+Outcome Housekeeper::MayEmpty(engine::Session& session, const Container& container) const {
+  model::Request judged = DeleteRowsRequest();
   judged.find.wants_pre_images = false;
-  judged.account = shared_.settings.account.get();
+  judged.account = settings_.account.get();
   return session.MayExecute(*container.keys, judged);
 }
 
-bool MemcachedHousekeeper::MayPurge(engine::Session& session, const Container& container,
-                                    Upkeep* of) {
-  if (shared_.settings.account == nullptr) return true;
+bool Housekeeper::MayPurge(engine::Session& session, const Container& container, Upkeep* of) {
+  if (settings_.account == nullptr) return true;
   session.BeginTurn(false);
   const Outcome verdict = MayEmpty(session, container);
   EndTurn(session, verdict);
   const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
   if (is_denied && !of->was_denied) {
-    shared_.log("expired rows of container " + container.name() + " stay: the account of " +
-                "daemon_memcached_user lacks DELETE on " + container.definition.db + "." +
-                container.definition.table);
+    keyspaces_.log("expired rows of container " + container.name() + " stay: the account of " +
+                   settings_.account_variable + " lacks DELETE on " + container.definition.db +
+                   "." + container.definition.table);
   }
   of->was_denied = is_denied;
   if (!verdict.ok()) of->has_more = false;
   return verdict.ok();
 }
 
-bool MemcachedHousekeeper::Purge(engine::Session& session, const Container& container) {
+bool Housekeeper::PurgeSome(engine::Session& session, const Container& container) {
   Upkeep& of = upkeep_[container.name()];
-  of.thousandths += uint64_t{rows_per_second_} * model::kPurgeTickMs;
+  of.thousandths += uint64_t{settings_.rows_per_second} * model::kPurgeTickMs;
   const size_t rows_max = of.thousandths / 1000;
   of.thousandths %= 1000;
   if (rows_max == 0 || !MayPurge(session, container, &of)) return of.has_more;
-  const MemcachedPurge::Done done = of.purge.Round(session, container, shared_.NowMs(), rows_max);
+  const keyspace::Purge::Done done =
+      of.purge.Round(session, container, keyspaces_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
-  shared_.counters.Add(MemcachedStat::kPurged, done.deleted);
+  if (settings_.count != nullptr) settings_.count(done.deleted);
   of.has_more = done.has_more;
   return done.has_more;
 }
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

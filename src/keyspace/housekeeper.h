@@ -10,25 +10,36 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "exec/session_thread.h"
-#include "frontend/memcached/purge.h"
-#include "frontend/memcached/shared.h"
+#include "keyspace/keyspaces.h"
+#include "keyspace/purge.h"
+#include "model/account.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
-class MemcachedHousekeeper {
+struct HousekeeperSettings {
+  /// Whose right to delete is asked for. Null: everything may be deleted.
+  std::shared_ptr<const model::Account> account;
+  const char* account_variable = "";         ///< Which names the account, for the log.
+  unsigned rows_per_second = 0;              ///< Of one container; 0: expired rows stay.
+  std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
+};
+
+class Housekeeper {
  public:
-  MemcachedHousekeeper(MemcachedShared& shared, engine::SessionFactory& sessions,
-                       unsigned rows_per_second)
-      : shared_(shared), sessions_(sessions), rows_per_second_(rows_per_second) {}
-  ~MemcachedHousekeeper() { Stop(); }
-  MemcachedHousekeeper(const MemcachedHousekeeper&) = delete;
-  MemcachedHousekeeper& operator=(const MemcachedHousekeeper&) = delete;
+  Housekeeper(Keyspaces& keyspaces, engine::SessionFactory& sessions, HousekeeperSettings settings)
+      : keyspaces_(keyspaces), sessions_(sessions), settings_(std::move(settings)) {}
+  ~Housekeeper() { Stop(); }
+  Housekeeper(const Housekeeper&) = delete;
+  Housekeeper& operator=(const Housekeeper&) = delete;
 
   /// False when no thread can be had.
   bool Start();
@@ -40,10 +51,10 @@ class MemcachedHousekeeper {
   void AwaitFlush();
 
  private:
-  using ContainerPtr = std::shared_ptr<const containers::Container>;
+  using ContainerPtr = std::shared_ptr<const Container>;
 
   struct Upkeep {
-    MemcachedPurge purge;
+    keyspace::Purge purge;
     bool has_more = true;        ///< Of the last round.
     uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
     int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
@@ -51,17 +62,17 @@ class MemcachedHousekeeper {
   };
 
   void Loop(engine::Session& session);
-  engine::Outcome MayEmpty(engine::Session& session, const containers::Container& container) const;
-  bool MayPurge(engine::Session& session, const containers::Container& container, Upkeep* of);
+  engine::Outcome MayEmpty(engine::Session& session, const Container& container) const;
+  bool MayPurge(engine::Session& session, const Container& container, Upkeep* of);
   void FlushDue(const ContainerPtr& container);
-  void DropDueFlush(const containers::Container& container, std::string_view why);
-  void Flush(engine::Session& session, const containers::Container& container);
+  void DropDueFlush(const Container& container, std::string_view why);
+  void Flush(engine::Session& session, const Container& container);
   void TakeFlush();
-  bool Purge(engine::Session& session, const containers::Container& container);
+  bool PurgeSome(engine::Session& session, const Container& container);
 
-  MemcachedShared& shared_;
+  Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  const unsigned rows_per_second_;
+  const HousekeeperSettings settings_;
   std::map<std::string, Upkeep> upkeep_;  ///< By container.
 
   /// The flush that is under way, on a thread of its own: it may wait for a row.
@@ -79,4 +90,4 @@ class MemcachedHousekeeper {
   exec::SessionThread thread_;
 };
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "engine/session.h"
-#include "frontend/memcached/containers/config.h"
+#include "keyspace/config.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 /// Counts of the requests to a container; shared by all threads, so that `stats` can tell.
 struct ContainerCounters {
@@ -113,4 +113,4 @@ engine::Outcome MakeContainer(engine::Session& session, const Definition& defini
 /// Names separated by any of `,;| ` and blanks.
 std::vector<std::string> SplitNames(std::string_view text);
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

@@ -17,7 +17,7 @@
 #include "base/buffer.h"
 #include "model/value.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 /// Fills all of `parts`. False when the text has another number of columns, or a backslash before
 /// another byte.
@@ -27,4 +27,4 @@ bool SplitColumns(std::string_view text, char separator, base::Arena& arena,
 /// Appends one column of a text; the caller appends the separator before it.
 void AppendColumn(const model::Value& value, char separator, base::Buffer& out);
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

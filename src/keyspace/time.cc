@@ -1,4 +1,4 @@
-#include "frontend/memcached/time.h"
+#include "keyspace/time.h"
 
 #include <time.h>
 
@@ -7,12 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "protocol/memcached/command.h"
-
-namespace rowsocket::frontend {
-
-using containers::ExpiryKind;
-using containers::TokenKind;
+namespace rowsocket::keyspace {
 
 namespace {
 
@@ -27,10 +22,6 @@ int64_t NowIn(uint64_t per_second) {
   clock_gettime(CLOCK_REALTIME, &now);
   const auto per = static_cast<int64_t>(per_second);
   return int64_t{now.tv_sec} * per + int64_t{now.tv_nsec} * per / 1'000'000'000;
-}
-
-int64_t Saturated(int64_t seconds) {
-  return seconds >= kLastMs / kMsPerSecond ? kLastMs : seconds * kMsPerSecond;
 }
 
 /// Takes `count` digits at `*at`; false where another byte is among them.
@@ -97,15 +88,12 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
 
 }  // namespace
 
+int64_t SecondsToMs(int64_t seconds) {
+  return seconds >= kLastMs / kMsPerSecond ? kLastMs : seconds * kMsPerSecond;
+}
+
 int64_t WallClockMs() { return NowIn(kMsPerSecond); }
 int64_t WallClockUs() { return NowIn(kUsPerSecond); }
-
-int64_t ExpiryOf(int64_t exptime, int64_t now_ms) {
-  if (exptime == 0) return kNever;
-  if (exptime < 0) return kMsPerSecond;
-  if (exptime > memcached::kRelativeExptimeMax) return Saturated(exptime);
-  return now_ms + Saturated(exptime);
-}
 
 int64_t ExpiryFromCell(const model::Value& cell) {
   if (cell.is_null()) return kNever;
@@ -123,11 +111,10 @@ int64_t ExpiryFromCell(const model::Value& cell) {
   }
   if (seconds < 0 || text[0] == '-') return kMsPerSecond;
   if (seconds == 0 && ms == 0) return kNever;
-  return Saturated(seconds) + ms;
+  return SecondsToMs(seconds) + ms;
 }
 
-model::Value ExpiryToCell(int64_t expiry_ms, const containers::Container& container,
-                          TextRoom* room) {
+model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoom* room) {
   if (expiry_ms == kNever) {
     return container.expiry_is_nullable ? model::Value() : model::Value(std::string_view("0"));
   }
@@ -194,4 +181,4 @@ model::Value NumberToCell(uint64_t number, TextRoom* room) {
   return model::Value(std::string_view(room->data(), written.ptr));
 }
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

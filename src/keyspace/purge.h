@@ -15,19 +15,18 @@
 #include <vector>
 
 #include "engine/session.h"
-#include "frontend/memcached/keys.h"
+#include "keyspace/found_key.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
-class MemcachedPurge {
+class Purge {
  public:
   struct Done {
     uint64_t deleted = 0;
     bool has_more = false;  ///< There may be more expired rows.
   };
 
-  Done Round(engine::Session& session, const containers::Container& container, int64_t now_ms,
-             size_t rows_max);
+  Done Round(engine::Session& session, const Container& container, int64_t now_ms, size_t rows_max);
 
  private:
   /// Where the next round begins. Rows with equal expiry have no order in an index of expiry, so
@@ -45,14 +44,14 @@ class MemcachedPurge {
   };
 
   /// False on an error.
-  bool Find(engine::Session& session, const containers::Container& container, int64_t now_ms,
-            size_t rows_max, Chunk* chunk);
-  engine::Outcome FindByExpiry(engine::Session& session, const containers::Container& container,
-                               int64_t now_ms, size_t rows_max, Chunk* chunk);
-  engine::Outcome FindUntil(engine::Session& session, const containers::Container& container,
+  bool Find(engine::Session& session, const Container& container, int64_t now_ms, size_t rows_max,
+            Chunk* chunk);
+  engine::Outcome FindByExpiry(engine::Session& session, const Container& container, int64_t now_ms,
+                               size_t rows_max, Chunk* chunk);
+  engine::Outcome FindUntil(engine::Session& session, const Container& container,
                             const model::Filter& until, size_t limit, KeyCollector& found);
-  engine::Outcome FindByKey(engine::Session& session, const containers::Container& container,
-                            int64_t now_ms, size_t rows_max, Chunk* chunk);
+  engine::Outcome FindByKey(engine::Session& session, const Container& container, int64_t now_ms,
+                            size_t rows_max, Chunk* chunk);
   void GoOnBehind(const Chunk& chunk, const Place& before);
 
   Place place_;
@@ -62,4 +61,4 @@ class MemcachedPurge {
   uint64_t index_serial_ = 0;  ///< Serial of the index that place_ belongs to.
 };
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

@@ -1,4 +1,4 @@
-// Times as the memcached protocol has them, and as columns hold them: expiry and token.
+// Times as columns hold them: expiry and token.
 //
 // A moment is milliseconds since 1970; a row that never expires has kNever.
 // Threads: pure functions.
@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "frontend/memcached/containers/container.h"
+#include "keyspace/container.h"
 #include "model/value.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
 inline constexpr int64_t kNever = INT64_MAX;
 
@@ -22,21 +22,20 @@ int64_t WallClockUs();
 /// Memory for any number or time as text.
 using TextRoom = std::array<char, 32>;
 
-/// When an item with this exptime expires; an exptime below 0 has expired already.
-int64_t ExpiryOf(int64_t exptime, int64_t now_ms);
+/// Of a moment or a span; what is too late for any column is the last moment that fits.
+int64_t SecondsToMs(int64_t seconds);
 /// The moment in a column of expiry. NULL, 0 and texts that are no number: never.
 int64_t ExpiryFromCell(const model::Value& cell);
 /// The value to store in a column of expiry. A column of whole seconds gets the next second, so
 /// that no item expires before its time.
-model::Value ExpiryToCell(int64_t expiry_ms, const containers::Container& container,
-                          TextRoom* room);
+model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoom* room);
 /// Whole seconds left to live, the last one begun; -1: never expires.
 int64_t TtlOf(int64_t expiry_ms, int64_t now_ms);
 
 /// The token in a column of kNumber or kTime; never 0.
-uint64_t TokenFromCell(const model::Value& cell, containers::TokenKind kind);
+uint64_t TokenFromCell(const model::Value& cell, TokenKind kind);
 /// The value to store for a token. REQUIRES: the column can hold the token.
-model::Value TokenToCell(uint64_t token, containers::TokenKind kind, TextRoom* room);
+model::Value TokenToCell(uint64_t token, TokenKind kind, TextRoom* room);
 /// The token of a row without a cas column.
 uint64_t TokenOfContent(uint32_t flags, std::string_view value);
 
@@ -44,4 +43,4 @@ uint64_t TokenOfContent(uint32_t flags, std::string_view value);
 bool ParseNumber(std::string_view text, uint64_t* number);
 model::Value NumberToCell(uint64_t number, TextRoom* room);
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

@@ -1,4 +1,4 @@
-// What the cells of a row mean to a memcached client.
+// What the cells of a container's row mean: value, flags, token and expiry of an item.
 //
 // Flow: one RowView a row; Take for each cell, in the order of the layout; then the accessors.
 // Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` where a container has
@@ -10,17 +10,18 @@
 #include <string_view>
 
 #include "base/buffer.h"
-#include "frontend/memcached/containers/codec.h"
-#include "frontend/memcached/target.h"
-#include "frontend/memcached/time.h"
+#include "keyspace/codec.h"
+#include "keyspace/row_key.h"
+#include "keyspace/time.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::keyspace {
 
 class RowView {
  public:
   /// `joined`: room for a value of several columns.
-  RowView(const Target& target, const containers::Layout& layout, base::Buffer& joined)
-      : container_(*target.container), target_(target), layout_(layout), joined_(joined) {}
+  /// `key`: whose columns the row is to have, where the container's columns do not decide that.
+  RowView(const Container& container, const RowKey& key, const Layout& layout, base::Buffer& joined)
+      : container_(container), key_(key), layout_(layout), joined_(joined) {}
 
   void Begin() {
     at_ = 0;
@@ -48,8 +49,7 @@ class RowView {
   std::string_view value() const { return value_; }
   /// Never 0. REQUIRES: the layout has the column, if the container has one.
   uint64_t token() const {
-    return container_.token == containers::TokenKind::kHash ? TokenOfContent(flags_, value_)
-                                                            : token_;
+    return container_.token == TokenKind::kHash ? TokenOfContent(flags_, value_) : token_;
   }
 
  private:
@@ -65,7 +65,7 @@ class RowView {
     } else {
       // The index compared the numbers, and the column may show them in another form (ZEROFILL).
       if (container_.key[at - layout_.key].is_integer) return;
-      const model::Value& wanted = target_.columns[at - layout_.key];
+      const model::Value& wanted = key_.columns[at - layout_.key];
       if (cell.is_null() || cell.text() != wanted.text()) is_there_ = false;
     }
   }
@@ -79,14 +79,14 @@ class RowView {
       joined_.Truncate(0);
     else
       joined_.Append(container_.separator);
-    containers::AppendColumn(cell, container_.separator, joined_);
+    AppendColumn(cell, container_.separator, joined_);
     value_ = joined_.view();
     return number + 1 == container_.values;
   }
 
-  const containers::Container& container_;
-  const Target& target_;
-  const containers::Layout& layout_;
+  const Container& container_;
+  const RowKey& key_;
+  const Layout& layout_;
   base::Buffer& joined_;
   uint32_t at_ = 0;
   bool is_there_ = true;
@@ -96,4 +96,4 @@ class RowView {
   std::string_view value_;
 };
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::keyspace

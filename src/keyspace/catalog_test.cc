@@ -1,10 +1,10 @@
-#include "frontend/memcached/containers/catalog.h"
+#include "keyspace/catalog.h"
 
 #include <gtest/gtest.h>
 
 #include "engine/fake/session.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 namespace {
 
 using engine::ColumnFacts;
@@ -205,4 +205,4 @@ TEST_F(CatalogTest, CachesAreRefusedAndDisabledIsKept) {
 }
 
 }  // namespace
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

@@ -1,11 +1,11 @@
-#include "frontend/memcached/containers/catalog.h"
+#include "keyspace/catalog.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "model/limits.h"
 
-namespace rowsocket::containers {
+namespace rowsocket::keyspace {
 
 namespace {
 
@@ -148,4 +148,4 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
   }
 }
 
-}  // namespace rowsocket::containers
+}  // namespace rowsocket::keyspace

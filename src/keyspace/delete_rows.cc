@@ -1,0 +1,74 @@
+#include "keyspace/delete_rows.h"
+
+#include <span>
+#include <vector>
+
+#include "engine/statements.h"
+#include "keyspace/found_key.h"
+#include "model/limits.h"
+
+namespace rowsocket::keyspace {
+
+using engine::Outcome;
+using model::CompareOp;
+
+model::Request DeleteRowsRequest() {
+  model::Request request;
+  request.find.op = CompareOp::kGe;
+  request.find.limit = model::kFlushChunkRows;
+  request.find.modification = model::Modification::kDelete;
+  request.find.wants_pre_images = true;
+  return request;
+}
+
+namespace {
+
+/// Deletes the other rows with this key. The key has a NULL, so that any number of rows may have
+/// it. Rows are deleted in chunks, because an engine remembers all rows that one statement is to
+/// delete.
+Outcome DeleteEqual(const Container& container, engine::Session& session,
+                    std::span<const model::Value> key) {
+  model::Request request = DeleteRowsRequest();
+  request.find.op = CompareOp::kEq;
+  request.find.key = key;
+  request.find.key_parts_given = static_cast<uint32_t>(key.size());
+  request.find.wants_pre_images = false;
+  KeyCollector none(container);
+  Outcome all;
+  for (;;) {
+    const Outcome outcome = session.Execute(*container.keys, request, none);
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
+    if (outcome.rows == 0) return all;
+  }
+}
+
+}  // namespace
+
+// Deletes chunk by chunk, each behind the last key of the chunk before: otherwise each search would
+// pass over the rows that are deleted already.
+Outcome DeleteAllRows(const Container& container, engine::Session& session) {
+  model::Request request = DeleteRowsRequest();
+  std::vector<FoundKey> chunk;
+  std::vector<model::Value> last;
+  Outcome all;
+  for (;;) {
+    KeyCollector keys(container);
+    const Outcome outcome = session.Execute(*container.keys, request, keys);
+    if (!outcome.ok()) return FailBehind(all, outcome);
+    AddDone(outcome, &all);
+    if (keys.rows.empty()) return all;
+    chunk = std::move(keys.rows);
+    last = chunk.back().Values();
+    if (chunk.back().has_null()) {
+      const Outcome equal = DeleteEqual(container, session, last);
+      if (!equal.ok()) return FailBehind(all, equal);
+      AddDone(equal, &all);
+    }
+    request.find.op = CompareOp::kGt;
+    request.find.key = last;
+    request.find.key_parts_given = static_cast<uint32_t>(last.size());
+  }
+}
+
+}  // namespace rowsocket::keyspace

@@ -1,0 +1,76 @@
+// The keyspaces of a server, which the frontends of all protocols share: the catalog, the time that
+// expiry is compared with, the tokens that changes give, and the flushes that are still to come.
+//
+// Threads: all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "keyspace/catalog.h"
+#include "keyspace/time.h"
+
+namespace rowsocket::keyspace {
+
+struct Settings {
+  std::function<void(const std::string&)> log;
+  /// How many seconds the server's time zone is ahead of UTC at a time. Null: 0.
+  std::function<int64_t(int64_t unix_s)> utc_offset_s;
+  /// Why the housekeeper may change nothing now, since its changes would be this server's alone,
+  /// with the variable to set; empty: it may. Null: it always may.
+  std::function<std::string_view()> keeps_no_house;
+};
+
+class Keyspaces {
+ public:
+  explicit Keyspaces(Settings settings)
+      : catalog(settings.log), log(settings.log), settings_(std::move(settings)) {}
+
+  /// Milliseconds since 1970.
+  int64_t NowMs() const {
+    const std::atomic<int64_t>* const ahead = clock_ahead_ms_.load(std::memory_order_relaxed);
+    return WallClockMs() + (ahead != nullptr ? ahead->load(std::memory_order_relaxed) : 0);
+  }
+  /// For tests of expiry: how much the clock is ahead. Lifetime: as long as this object.
+  void SetClockAhead(const std::atomic<int64_t>* ms) { clock_ahead_ms_ = ms; }
+  /// How much the server's time of day is ahead of UTC.
+  int64_t UtcOffsetMs() const;
+  /// A token that is later than `old`: microseconds of the server's time of day, as the column has
+  /// them. Behind the largest token it is the clock's time again: otherwise no item could be
+  /// changed any more.
+  uint64_t NextToken(uint64_t old, uint64_t largest) const;
+  /// REQUIRES: the container has a cas column.
+  uint64_t LargestToken(const Container& container) const;
+  /// Makes the housekeeper look at flushes at this time.
+  void FlushIsDueAt(int64_t at_ms) {
+    int64_t next = next_flush_ms_.load();
+    while (at_ms < next && !next_flush_ms_.compare_exchange_weak(next, at_ms)) {
+    }
+  }
+  int64_t next_flush_ms() const { return next_flush_ms_.load(); }
+  /// The housekeeper has looked at all of them: those to come are told again.
+  void ForgetFlushes() { next_flush_ms_.store(kNever); }
+
+  std::string_view WhyNoHousekeeping() const {
+    return settings_.keeps_no_house != nullptr ? settings_.keeps_no_house() : std::string_view();
+  }
+
+  Catalog catalog;
+  const std::function<void(const std::string&)> log;
+
+ private:
+  const Settings settings_;
+  std::atomic<const std::atomic<int64_t>*> clock_ahead_ms_{nullptr};
+  std::atomic<int64_t> next_flush_ms_{kNever};    ///< The earliest flush to come.
+  mutable std::atomic<int64_t> utc_offset_s_{0};  ///< As of utc_offset_minute_.
+  mutable std::atomic<int64_t> utc_offset_at_max_s_{
+      0};  ///< When TIMESTAMP ends; as of that minute.
+  mutable std::atomic<int64_t> utc_offset_minute_{-1};
+};
+
+}  // namespace rowsocket::keyspace

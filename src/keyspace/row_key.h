@@ -1,0 +1,25 @@
+// Which row of a container a key means.
+//
+// Threads: pure functions. Lifetime: views of the key and of the arena.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "keyspace/container.h"
+#include "model/value.h"
+
+namespace rowsocket::keyspace {
+
+struct RowKey {
+  std::span<const model::Value> parts;    ///< As the parts of the index.
+  std::span<const model::Value> columns;  ///< As key_columns.
+};
+
+/// False: the key's columns cannot hold the text, so that no row has it. REQUIRES: the container is
+/// usable.
+bool ParseRowKey(std::string_view text, const Container& container, base::Arena& arena,
+                 RowKey* key);
+
+}  // namespace rowsocket::keyspace

@@ -1,0 +1,88 @@
+#include "plugin/keyspace_house.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api.h"
+#include "plugin/host.h"
+#include "plugin/memcached/variables.h"
+#include "replication.h"
+
+namespace rowsocket::plugin {
+
+namespace {
+
+/// How far the server's time of day is ahead of UTC.
+int64_t UtcOffsetSeconds(int64_t unix_s) {
+  MYSQL_TIME local;
+  global_system_variables.time_zone->gmt_sec_to_TIME(&local, static_cast<my_time_t>(unix_s));
+  const int64_t days = calc_daynr(local.year, local.month, local.day) - calc_daynr(1970, 1, 1);
+  const int64_t local_s = days * 86'400 + local.hour * 3600 + local.minute * 60 + local.second;
+  return local_s - unix_s;
+}
+
+std::string_view WhyNoHousekeeping() {
+  if (engine::server::IsGaleraNode() && !engine::server::IsFirstGaleraNode()) {
+    return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
+  }
+  if (KeepsHouseOnReplica() || !engine::server::HasReplicationSource()) return {};
+  return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
+}
+
+}  // namespace
+
+std::shared_ptr<KeyspaceHouse> KeyspaceHouse::Enter() {
+  static base::Mutex mutex;
+  static std::weak_ptr<KeyspaceHouse> current;
+  const base::MutexLock lock(mutex);
+  std::shared_ptr<KeyspaceHouse> house = current.lock();
+  if (house == nullptr) current = house = std::make_shared<KeyspaceHouse>();
+  return house;
+}
+
+KeyspaceHouse::KeyspaceHouse()
+    : keyspaces_(std::make_shared<keyspace::Keyspaces>(
+          keyspace::Settings{Log, UtcOffsetSeconds, WhyNoHousekeeping})) {
+  keyspaces_->SetClockAhead(MemcachedClockAheadMs());
+}
+
+KeyspaceHouse::~KeyspaceHouse() = default;
+
+bool KeyspaceHouse::Keep(const std::string& plugin, engine::SessionFactory& sessions,
+                         keyspace::HousekeeperSettings settings, std::string* error) {
+  const base::MutexLock lock(mutex_);
+  keepers_.push_back({plugin, &sessions, std::move(settings)});
+  if (Start()) return true;
+  keepers_.pop_back();
+  *error = "no thread can be had for the housekeeping of " + plugin;
+  return false;
+}
+
+// The end of the thread is awaited without the lock: in a Galera cluster its commit may be ordered
+// behind the start of another plugin, which takes the lock.
+void KeyspaceHouse::Leave(const std::string& plugin) {
+  std::unique_ptr<keyspace::Housekeeper> leaving;
+  {
+    const base::MutexLock lock(mutex_);
+    const auto keeper = std::find_if(keepers_.begin(), keepers_.end(),
+                                     [&](const Keeper& one) { return one.plugin == plugin; });
+    if (keeper == keepers_.end()) return;
+    if (keeper == keepers_.begin()) leaving = std::move(housekeeper_);
+    keepers_.erase(keeper);
+  }
+  leaving.reset();
+  const base::MutexLock lock(mutex_);
+  if (!Start()) Log("no thread can be had for the housekeeping of " + keepers_.front().plugin);
+}
+
+bool KeyspaceHouse::Start() {
+  if (housekeeper_ != nullptr || keepers_.empty()) return true;
+  const Keeper& keeper = keepers_.front();
+  auto starting =
+      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *keeper.sessions, keeper.settings);
+  if (!starting->Start()) return false;
+  housekeeper_ = std::move(starting);
+  return true;
+}
+
+}  // namespace rowsocket::plugin

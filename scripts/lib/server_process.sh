@@ -212,10 +212,15 @@ wait_until_ready() {
     fi
     sleep 0.03
   done
-  if ((missing > 0)); then
-    failure="the server runs, but one of its plugins refused to start"
-    return 1
-  fi
+  # A node that joins a Galera cluster may answer before it has started its plugins.
+  limit=$((SECONDS + 10))
+  until missing=$(missing_plugins) && ((missing == 0)); do
+    if ((SECONDS >= limit)) || log_of_this_start | grep -qE "Can't open shared library|init function returned error"; then
+      failure="the server runs, but one of its plugins refused to start"
+      return 1
+    fi
+    sleep 0.1
+  done
   limit=$((SECONDS + 10))
   until listeners_are_up; do
     if log_of_this_start | grep -q 'rowsocket: .*stays closed'; then

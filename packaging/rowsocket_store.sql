@@ -1,8 +1,8 @@
--- The table for strings over RESP (resp_port): keys that name no table of the server, with their values.
--- Run it once as an administrator: mariadb < rowsocket_store.sql
+-- The tables of the RESP port (resp_port). Run it once as an administrator: mariadb < rowsocket_store.sql
 
 CREATE DATABASE IF NOT EXISTS rowsocket;
 
+-- Strings: keys that name no table of the server, and begin with no prefix of a keyspace.
 CREATE TABLE IF NOT EXISTS rowsocket.store (
   db      TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number that SELECT sets',
   k       VARBINARY(512) NOT NULL,
@@ -10,4 +10,18 @@ CREATE TABLE IF NOT EXISTS rowsocket.store (
   expires BIGINT                  COMMENT 'milliseconds since 1970, or never',
   PRIMARY KEY (db, k),
   KEY expires (expires)
+) ENGINE=InnoDB;
+
+-- What keys mean that begin with a prefix (docs/RESP.md, "Keyspaces"). The longest prefix counts.
+CREATE TABLE IF NOT EXISTS rowsocket.keyspaces (
+  prefix    VARBINARY(250) NOT NULL,
+  kind      ENUM('value', 'row') NOT NULL,
+  container VARCHAR(50)    COMMENT 'value: name of a row of innodb_memcache.containers',
+  db_schema VARCHAR(64)    COMMENT 'row: the schema of its table',
+  db_table  VARCHAR(64)    COMMENT 'row: the table',
+  db_index  VARCHAR(64)    COMMENT 'row: a unique index whose columns are the key (NULL: the primary key)',
+  fields    VARCHAR(2000)  COMMENT 'row: the columns that are fields, separated by commas (NULL: all but the key)',
+  if_absent ENUM('insert', 'refuse') NOT NULL DEFAULT 'insert' COMMENT 'row: what HSET does where there is no row',
+  read_only BOOLEAN        NOT NULL DEFAULT FALSE,
+  PRIMARY KEY (prefix)
 ) ENGINE=InnoDB;

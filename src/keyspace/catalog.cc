@@ -1,6 +1,7 @@
 #include "keyspace/catalog.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/clock.h"
 #include "model/limits.h"
@@ -18,6 +19,21 @@ constexpr int64_t kDistrustPauseMs = 100;
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
 
+/// Why no key with the prefix can be used, in `in`; empty: they can.
+std::string WhyUnusable(const Prefix& prefix, const Snapshot& in) {
+  const auto& known = in.config.prefixes;
+  if (std::find(known.begin(), known.end(), prefix) == known.end()) return {};
+  if (prefix.prefix.empty()) return "a prefix may not be empty";
+  const bool is_value = prefix.kind == Prefix::Kind::kValue;
+  if (is_value && in.Find(prefix.container) == nullptr) {
+    return "innodb_memcache.containers has no container '" + prefix.container + "'";
+  }
+  if (!is_value && (prefix.db.empty() || prefix.table.empty())) {
+    return "a keyspace of kind row needs db_schema and db_table";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) const {
@@ -25,6 +41,27 @@ std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) con
       containers.begin(), containers.end(), name,
       [](const auto& container, std::string_view wanted) { return container->name() < wanted; });
   return found != containers.end() && (*found)->name() == name ? *found : nullptr;
+}
+
+const Keyspace* Snapshot::FindKeyspace(std::string_view key) const {
+  for (const size_t length : prefix_lengths_) {
+    if (length > key.size()) continue;
+    const auto found = keyspaces_.find(key.substr(0, length));
+    if (found != keyspaces_.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void Snapshot::MakeKeyspaces() {
+  for (const Prefix& prefix : config.prefixes) {
+    if (prefix.prefix.empty()) continue;
+    const bool is_value = prefix.kind == Prefix::Kind::kValue;
+    keyspaces_[prefix.prefix] = {&prefix, is_value ? Find(prefix.container) : nullptr};
+    prefix_lengths_.push_back(prefix.prefix.size());
+  }
+  std::sort(prefix_lengths_.begin(), prefix_lengths_.end(), std::greater<>());
+  prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()),
+                        prefix_lengths_.end());
 }
 
 Catalog::Catalog(std::function<void(const std::string&)> log)
@@ -73,6 +110,7 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   if (is_distrusted && !has_changed) trusted_until_ms_.store(now_ms + kDistrustPauseMs);
   if (is_same && !has_changed) return;
   made->version = old->version + 1;
+  made->MakeKeyspaces();
   Report(*old, *made);
   {
     const base::MutexLock lock(current_mutex_);
@@ -137,7 +175,9 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
                           REQUIRES(refresh_mutex_) {
                             if (!is.empty() && is != was) Log(is);
                           };
-  report(old.config.problem, made.config.problem);
+  if (expects_containers_.load(std::memory_order_relaxed)) {
+    report(old.config.problem, made.config.problem);
+  }
   report(old.config.options.policy_problem, made.config.options.policy_problem);
   for (const auto& container : made.containers) {
     const auto before = old.FindShared(container->name());
@@ -145,6 +185,10 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
     if (container->problem == was) continue;
     Log("container " + container->name() +
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
+  }
+  for (const Prefix& prefix : made.config.prefixes) {
+    const std::string was = WhyUnusable(prefix, old), is = WhyUnusable(prefix, made);
+    if (was != is && !is.empty()) Log("rowsocket.keyspaces: " + is);
   }
 }
 

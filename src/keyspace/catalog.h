@@ -1,4 +1,5 @@
-// All containers as they are now: read from the mapping tables, published for every connection.
+// All containers and keyspaces as they are now: read from the mapping tables, published for every
+// connection.
 //
 // Flow: a worker calls Refresh before a turn, and at once where a name is not known; a change makes
 // a new Snapshot with a higher version; connections take it when they see the version.
@@ -17,12 +18,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
 #include "keyspace/container.h"
 
 namespace rowsocket::keyspace {
+
+/// What keys with a prefix mean.
+struct Keyspace {
+  const Prefix* prefix = nullptr;
+  const Container* container = nullptr;  ///< Of kValue; null: there is none of that name.
+};
 
 struct Snapshot {
   uint64_t version = 0;
@@ -32,6 +40,15 @@ struct Snapshot {
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
+
+  /// The keyspace with the longest prefix of the key; null: no prefix fits.
+  const Keyspace* FindKeyspace(std::string_view key) const;
+  /// REQUIRES: nothing that the keyspaces point to changes any more.
+  void MakeKeyspaces();
+
+ private:
+  std::unordered_map<std::string_view, Keyspace> keyspaces_;  ///< By prefix.
+  std::vector<size_t> prefix_lengths_;                        ///< From the longest.
 };
 
 class Catalog {
@@ -46,6 +63,8 @@ class Catalog {
   void Refresh(engine::Session& session);
   /// Reads the mapping tables now, because a request has named an unknown container.
   void RefreshNow(engine::Session& session);
+  /// From now on the log is told where there are no containers.
+  void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }
   /// A request has shown that a mapped table has changed: the next Refresh looks at all of them.
   void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
 
@@ -58,6 +77,7 @@ class Catalog {
 
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
+  std::atomic<bool> expects_containers_{false};
   std::atomic<bool> is_distrusted_{false};
   std::atomic<int64_t> trusted_until_ms_{0};  ///< Until then requests are not believed.
   std::atomic<uint64_t> version_{0};

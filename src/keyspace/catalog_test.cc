@@ -72,7 +72,13 @@ class CatalogTest : public ::testing::Test {
   Catalog catalog_{[this](const std::string& text) { log_.push_back(text); }};
 };
 
+TEST_F(CatalogTest, TheLogIsNotToldOfMissingTablesThatNobodyExpects) {
+  EXPECT_TRUE(Read()->containers.empty());
+  EXPECT_TRUE(log_.empty());
+}
+
 TEST_F(CatalogTest, WithoutTablesNothingIsMappedAndTheLogSaysWhy) {
+  catalog_.ExpectContainers();
   EXPECT_TRUE(Read()->containers.empty());
   EXPECT_NE(std::string::npos, Read()->config.problem.find("innodb_memcache.containers"));
   EXPECT_EQ(1u, log_.size());
@@ -202,6 +208,31 @@ TEST_F(CatalogTest, CachesAreRefusedAndDisabledIsKept) {
             options.delete_refusal);
   EXPECT_EQ("", options.flush_refusal);
   EXPECT_EQ(options.set_refusal, options.policy_problem);
+}
+
+TEST_F(CatalogTest, TheLongestPrefixOfAKeyCounts) {
+  Define({Demo("aaa")});
+  store_.CreateTable({"rowsocket.keyspaces",
+                      {"prefix", "kind", "container", "db_schema", "db_table", "db_index", "fields",
+                       "if_absent", "read_only"},
+                      {{"PRIMARY", {0}}}},
+                     {{"a:", "value", "aaa", "", "", "", "", "insert", "0"},
+                      {"a:b:", "row", "", "test", "demo", "by_v", "v, w", "refuse", "1"},
+                      {"c", "value", "nowhere", "", "", "", "", "insert", "0"},
+                      {"", "value", "aaa", "", "", "", "", "insert", "0"}});
+  const auto snapshot = Read();
+  const Keyspace* const item = snapshot->FindKeyspace("a:b");
+  ASSERT_NE(nullptr, item);
+  EXPECT_EQ(snapshot->Find("aaa"), item->container);
+  const Keyspace* const row = snapshot->FindKeyspace("a:b:c");
+  ASSERT_NE(nullptr, row);
+  EXPECT_EQ(Prefix::Kind::kRow, row->prefix->kind);
+  EXPECT_EQ((std::vector<std::string>{"v", "w"}), row->prefix->fields);
+  EXPECT_TRUE(row->prefix->read_only);
+  EXPECT_FALSE(row->prefix->inserts);
+  EXPECT_EQ(nullptr, snapshot->FindKeyspace("c:1")->container);
+  EXPECT_EQ(nullptr, snapshot->FindKeyspace("b:1")) << "an empty prefix means nothing";
+  EXPECT_EQ(nullptr, snapshot->FindKeyspace(""));
 }
 
 }  // namespace

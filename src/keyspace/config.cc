@@ -32,30 +32,40 @@ class Rows final : public model::RowSink {
 };
 
 struct MappingTable {
+  std::string_view schema;
   const char* name;
   std::vector<std::string> columns;
 };
 
 const MappingTable& Containers() {
   static const MappingTable table{
+      kSchema,
       "containers",
       {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
        "expire_time_column", "unique_idx_name_on_key"}};
   return table;
 }
 const MappingTable& Policies() {
-  static const MappingTable table{"cache_policies",
-                                  {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
+  static const MappingTable table{
+      kSchema, "cache_policies", {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
   return table;
 }
 const MappingTable& ConfigOptions() {
-  static const MappingTable table{"config_options", {"name", "value"}};
+  static const MappingTable table{kSchema, "config_options", {"name", "value"}};
+  return table;
+}
+const MappingTable& Prefixes() {
+  static const MappingTable table{kPrefixSchema,
+                                  "keyspaces",
+                                  {"prefix", "kind", "container", "db_schema", "db_table",
+                                   "db_index", "fields", "if_absent", "read_only"}};
   return table;
 }
 
 Outcome Open(engine::Session& session, const MappingTable& table,
              std::shared_ptr<engine::Index>* index) {
-  return session.OpenIndex({std::string(kSchema), table.name, "PRIMARY", table.columns, {}}, index);
+  return session.OpenIndex({std::string(table.schema), table.name, "PRIMARY", table.columns, {}},
+                           index);
 }
 
 Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& index,
@@ -113,10 +123,36 @@ void TakeDefinitions(std::vector<Row>& rows, std::vector<Definition>* definition
   }
 }
 
+// Names in a list end at commas and blanks.
+std::vector<std::string> ListOf(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const size_t end = text.find_first_of(", ");
+    if (end != 0) names.emplace_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return names;
+}
+
+void TakePrefixes(std::vector<Row>& rows, std::vector<Prefix>* prefixes) {
+  for (Row& row : rows) {
+    Prefix& one = prefixes->emplace_back();
+    one.prefix = std::move(row[0]);
+    one.kind = row[1] == "row" ? Prefix::Kind::kRow : Prefix::Kind::kValue;
+    one.container = std::move(row[2]);
+    one.db = std::move(row[3]);
+    one.table = std::move(row[4]);
+    one.index = std::move(row[5]);
+    one.fields = ListOf(row[6]);
+    one.inserts = row[7] != "refuse";
+    one.read_only = row[8] == "1";
+  }
+}
+
 }  // namespace
 
 Outcome ReadConfig(engine::Session& session, Config* config) {
-  std::shared_ptr<engine::Index> containers, policies, options;
+  std::shared_ptr<engine::Index> containers, policies, options, prefixes;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
   if (opened.result == Outcome::Result::kBusy) return opened;
@@ -124,20 +160,20 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
                    "): run innodb_memcache.sql, which makes it";
-    *config = std::move(read);
-    return {};
   }
-  // The other two tables may be missing: then all options have their defaults.
+  // The other tables may be missing: then all options have their defaults, and keys no prefixes.
   for (auto& [table, index] :
-       {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options)}) {
+       {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options),
+        std::pair(&Prefixes(), &prefixes)}) {
     const Outcome outcome = Open(session, *table, index);
     if (outcome.result == Outcome::Result::kBusy) return outcome;
   }
   session.BeginTurn(false);
-  std::vector<Row> container_rows, policy_rows, option_rows;
+  std::vector<Row> container_rows, policy_rows, option_rows, prefix_rows;
   Outcome outcome = ReadAll(session, containers, &container_rows);
   if (outcome.ok()) outcome = ReadAll(session, policies, &policy_rows);
   if (outcome.ok()) outcome = ReadAll(session, options, &option_rows);
+  if (outcome.ok()) outcome = ReadAll(session, prefixes, &prefix_rows);
   if (outcome.transaction_lost) {
     session.Rollback();
     return outcome;
@@ -147,6 +183,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   TakeDefinitions(container_rows, &read.definitions);
   TakePolicies(policy_rows, &read.options);
   for (const Row& row : option_rows) TakeOption(row[0], row[1], &read.options);
+  TakePrefixes(prefix_rows, &read.prefixes);
   *config = std::move(read);
   return {};
 }

@@ -1,4 +1,4 @@
-// The rows of the mapping tables (schema innodb_memcache), as they are.
+// The rows of the mapping tables (schema innodb_memcache, and rowsocket.keyspaces), as they are.
 //
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
 // Threads: the session's. Limits: kContainersMax rows of each table.
@@ -6,6 +6,7 @@
 // another session locks them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace rowsocket::keyspace {
 
 inline constexpr std::string_view kSchema = "innodb_memcache";
+inline constexpr std::string_view kPrefixSchema = "rowsocket";
 
 /// A row of `containers`; NULL is empty.
 struct Definition {
@@ -29,6 +31,23 @@ struct Definition {
   std::string index;
 
   friend bool operator==(const Definition&, const Definition&) = default;
+};
+
+/// A row of `rowsocket.keyspaces`: what keys that begin with a prefix mean. NULL is empty.
+struct Prefix {
+  enum class Kind : uint8_t {
+    kValue,  ///< Each key is an item of a container.
+    kRow,    ///< Each key is a row, whose columns are fields.
+  };
+  std::string prefix;
+  Kind kind = Kind::kValue;
+  std::string container;            ///< kValue: its name.
+  std::string db, table, index;     ///< kRow; no index: the primary key.
+  std::vector<std::string> fields;  ///< kRow: the columns that are fields; none: all.
+  bool inserts = true;  ///< kRow: a command that sets fields makes a row where there is none.
+  bool read_only = false;
+
+  friend bool operator==(const Prefix&, const Prefix&) = default;
 };
 
 /// The first row of `cache_policies`, and `config_options`.
@@ -49,6 +68,7 @@ struct Options {
 
 struct Config {
   std::vector<Definition> definitions;  ///< In the order of their names.
+  std::vector<Prefix> prefixes;         ///< In their order.
   Options options;
   std::string problem;  ///< Why there are no definitions.
 

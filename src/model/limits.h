@@ -162,6 +162,8 @@ inline constexpr int64_t kTableAgeMsMax = 1000;
 inline constexpr uint64_t kFlushChunkRows = 10'000;
 inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
+/// Expired rows of a container that are removed in a second, where no variable says otherwise.
+inline constexpr unsigned kPurgeRowsPerSecond = 1000;
 inline constexpr int64_t kPurgeTickMs = 100;
 inline constexpr int64_t kPurgeIdleMs = 500;
 /// Milliseconds until a flush that failed is tried again.

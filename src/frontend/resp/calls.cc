@@ -55,7 +55,9 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;
     call.arguments = arguments;
-    *error = TakeScan(settings_.schema, database_, *settings_.cursors, arena, &call);
+    call.keyspaces = settings_.keyspaces;
+    *error =
+        TakeScan(settings_.schema, database_, *settings_.cursors, snapshot_.get(), arena, &call);
     return error->empty();
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
@@ -83,14 +85,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     call.at = 1 + i * step;
     call.is_first = i == 0;
     call.is_last = i + 1 == keys;
-    call.may_be_stored = IsOfString(command.verb) || IsOfAnyKey(command.verb);
-    const bool names_table = ParseRespKey(arguments[call.at], settings_.schema, arena, &call.key);
-    if (!names_table && call.may_be_stored) PutInStore(call, arena);
-    if (!names_table && !call.may_be_stored) {
-      *error = "NOTABLE the key names no table: keys are schema.table:key" +
-               std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : "");
-      return false;
-    }
+    if (!PlaceKey(command.writes, arena, &call, error)) return false;
     if (command.verb == Verb::kRequire && arguments.size() > 5) {
       call.refusal = arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6]
                                                                             : std::string_view();
@@ -133,9 +128,7 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
   call.arguments = arguments;
   call.at = 3;
   call.database = database_;
-  call.may_be_stored = true;
-  if (!ParseRespKey(arguments[3], settings_.schema, arena, &call.key)) PutInStore(call, arena);
-  return true;
+  return PlaceKey(/*writes=*/true, arena, &call, error);
 }
 
 void Resp::PutInStore(RespCall& call, base::Arena& arena) {
@@ -149,6 +142,11 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
   for (size_t i = 0; i < calls.size(); ++i) {
     RespCall& call = calls[i];
     if (!call.fixed.empty()) continue;
+    if (call.container != nullptr) {
+      *error = PrepareCall(call, account(), arena);
+      if (!error->empty()) return true;
+      continue;
+    }
     engine::IndexNames names;
     NameColumns(call, &names);
     if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;

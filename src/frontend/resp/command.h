@@ -93,6 +93,24 @@ enum class RespVerb : uint8_t {
 /// Whether the command asks the engine.
 constexpr bool IsOfRow(RespVerb verb) { return verb >= RespVerb::kHGet; }
 constexpr bool IsOfString(RespVerb verb) { return verb >= RespVerb::kGet; }
+/// Whether the command names fields of a row.
+constexpr bool IsOfFields(RespVerb verb) {
+  switch (verb) {
+    case RespVerb::kHGet:
+    case RespVerb::kHMGet:
+    case RespVerb::kHExists:
+    case RespVerb::kHStrLen:
+    case RespVerb::kHSet:
+    case RespVerb::kHMSet:
+    case RespVerb::kHSetNx:
+    case RespVerb::kHDel:
+    case RespVerb::kHIncrBy:
+    case RespVerb::kHIncrByFloat:
+      return true;
+    default:
+      return false;
+  }
+}
 constexpr bool IsOfManyKeys(RespVerb verb) {
   return verb >= RespVerb::kScan && verb <= RespVerb::kFlush;
 }

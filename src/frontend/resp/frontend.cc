@@ -67,6 +67,9 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
   if (++uncounted_ == kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
   const RespWork& work = WorkOf(item);
+  const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
+                                answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
+  if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
   if (work.is_exec) {
     has_exec_ = false;
@@ -84,6 +87,13 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   }
 }
 
+void Resp::TakeSnapshot() {
+  if (settings_.keyspaces == nullptr) return;
+  const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
+  if (snapshot_ == nullptr || snapshot_->version != catalog.version())
+    snapshot_ = catalog.current();
+}
+
 void Resp::EndTransaction() {
   in_multi_ = multi_failed_ = false;
   multi_bytes_ = 0;
@@ -96,6 +106,7 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
                                  Item* item) {
   is_later_ = has_exec_ && behind_requests;
   if (is_later_) return {Parsed::kLater, 0};
+  if (!behind_requests) TakeSnapshot();
   const resp::RequestStep step = resp::NextRequest(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
@@ -257,7 +268,7 @@ bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::str
     call.image = &arena.Allocate<RespImage>(1)[0];
     *call.image = watched.image;
     call.database = watched.database;
-    if (call.in_store) PutInStore(call, arena);
+    if (call.in_store && call.container == nullptr) PutInStore(call, arena);
   }
   return true;
 }

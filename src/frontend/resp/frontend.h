@@ -46,7 +46,8 @@ struct RespSettings {
   const char* plugin = "resp";     ///< By this name the ConnectionBook knows its connections.
   RespClients* clients = nullptr;  ///< The port's connections.
   RespScripts* scripts = nullptr;  ///< That clients have brought.
-  RespCursors* cursors = nullptr;  ///< Where the SCANs of all clients have come to.
+  keyspace::Keyspaces* keyspaces = nullptr;  ///< Of the server; null: none.
+  RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
   model::Limits limits;
 };
 
@@ -88,6 +89,7 @@ class Resp final : public exec::Frontend {
     RespImage image;
   };
 
+  void TakeSnapshot();
   resp::RequestLimits request_limits() const;
   Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
             base::Arena& arena, exec::Item* item);
@@ -104,6 +106,12 @@ class Resp final : public exec::Frontend {
                  std::vector<RespCall>* calls, std::string* error) const;
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
+  /// Says which row, of which table, the key of the call is.
+  bool PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
+  bool PlaceInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,
+                       RespCall* call, std::string* error) const;
+  bool PlaceInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
+                        base::Arena& arena, RespCall* call, std::string* error) const;
   static void PutInStore(RespCall& call, base::Arena& arena);
   /// False: the item asks for an index that a call needs.
   bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
@@ -153,6 +161,8 @@ class Resp final : public exec::Frontend {
   };
 
   const RespSettings& settings_;
+  /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
+  std::shared_ptr<const keyspace::Snapshot> snapshot_;
   uint64_t uncounted_ = 0;  ///< Commands that are not in RespInfo yet.
   resp::Version version_ = resp::Version::k2;
   std::string_view database_ = kDatabases[0];

@@ -32,12 +32,24 @@ size_t FindColon(std::string_view text) {
 
 }  // namespace
 
+std::span<model::Value> ParseRespParts(std::string_view text, base::Arena& arena) {
+  size_t count = 1;
+  for (size_t i = FindColon(text); i < text.size(); i += 1 + FindColon(text.substr(i + 1))) ++count;
+  const std::span<model::Value> parts = arena.Allocate<model::Value>(count);
+  for (model::Value& part : parts) {
+    const size_t end = FindColon(text);
+    part = model::Value(Unescape(text.substr(0, end), arena));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena,
                   RespKey* key) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0) return false;
   std::string_view table = text.substr(0, colon);
-  std::string_view rest = text.substr(colon + 1);
+  const std::string_view rest = text.substr(colon + 1);
   const size_t at = table.find('@');
   if (at != std::string_view::npos) {
     key->index = table.substr(at + 1);
@@ -47,14 +59,7 @@ bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& a
   key->db = dot == std::string_view::npos ? schema : table.substr(0, dot);
   key->table = dot == std::string_view::npos ? table : table.substr(dot + 1);
   if (key->db.empty() || key->table.empty()) return false;
-  size_t count = 1;
-  for (size_t i = FindColon(rest); i < rest.size(); i += 1 + FindColon(rest.substr(i + 1))) ++count;
-  key->parts = arena.Allocate<model::Value>(count);
-  for (model::Value& part : key->parts) {
-    const size_t end = FindColon(rest);
-    part = model::Value(Unescape(rest.substr(0, end), arena));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  key->parts = ParseRespParts(rest, arena);
   return true;
 }
 

@@ -20,6 +20,9 @@ struct RespKey {
   std::span<model::Value> parts;
 };
 
+/// The parts of a key behind its table.
+std::span<model::Value> ParseRespParts(std::string_view text, base::Arena& arena);
+
 /// False: the key names no table; `schema`: where tables without one are, empty: nowhere.
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena, RespKey* key);
 

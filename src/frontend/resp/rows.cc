@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
@@ -28,9 +29,13 @@ bool ReadsAll(Verb verb) {
          verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kWatch ||
          verb == Verb::kWatched;
 }
+/// Whether the command sets fields, so that it makes a row where there is none.
+bool IsSet(Verb verb) {
+  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx;
+}
 bool IsEdit(Verb verb) {
-  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
-         verb == Verb::kHDel || verb == Verb::kHIncrBy || verb == Verb::kHIncrByFloat;
+  return IsSet(verb) || verb == Verb::kHDel || verb == Verb::kHIncrBy ||
+         verb == Verb::kHIncrByFloat;
 }
 
 bool ParseOp(std::string_view text, model::CompareOp* op) {
@@ -123,6 +128,10 @@ class RowChange final : public model::RowEditor {
   void Make(std::span<const Value> row) {
     const bool exists = !row.empty();
     const auto columns = static_cast<uint32_t>(call_.index->columns());
+    if (!exists && IsSet(call_.verb) && call_.prefix != nullptr && !call_.prefix->inserts) {
+      wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
+      return;
+    }
     switch (call_.verb) {
       case Verb::kHIncrBy:
         return Increment(row);
@@ -377,24 +386,31 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   names->db = call.key.db;
   names->table = call.key.table;
   names->index = call.key.index;
-  if (ReadsAll(call.verb)) {
+  const Verb verb = call.verb;
+  if (ReadsAll(verb)) {
     names->lists = engine::IndexNames::Lists::kBesideKey;
-  } else if (call.verb == Verb::kRequire) {
-    names->filter_columns.emplace_back(arguments[2]);
-  } else if (call.verb == Verb::kHSet || call.verb == Verb::kHMSet) {
+    // A watched row is compared as a whole.
+    if (verb != Verb::kWatch && verb != Verb::kWatched) ShowFields(call, /*all=*/true, names);
+    return;
+  }
+  if (verb == Verb::kRequire) names->filter_columns.emplace_back(arguments[2]);
+  if (!IsOfFields(verb)) return;
+  if (verb == Verb::kHSet || verb == Verb::kHMSet) {
     for (size_t i = 2; i + 1 < arguments.size(); i += 2) {
       const auto known = std::find(names->columns.begin(), names->columns.end(), arguments[i]);
       if (known == names->columns.end()) names->columns.emplace_back(arguments[i]);
     }
-  } else if (call.verb == Verb::kHMGet || call.verb == Verb::kHDel) {
+  } else if (verb == Verb::kHMGet) {
     names->columns.assign(arguments.begin() + 2, arguments.end());
-    if (call.verb == Verb::kHMGet) return;
+  } else if (verb == Verb::kHDel) {
+    names->columns.assign(arguments.begin() + 2, arguments.end());
     std::sort(names->columns.begin(), names->columns.end());
     names->columns.erase(std::unique(names->columns.begin(), names->columns.end()),
                          names->columns.end());
-  } else if (call.verb >= Verb::kHGet && call.verb <= Verb::kHIncrByFloat) {
+  } else {
     names->columns.emplace_back(arguments[2]);
   }
+  ShowFields(call, /*all=*/false, names);
 }
 
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {
@@ -420,8 +436,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
     const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
     for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
     request.edit.may_update = columns;
-    request.edit.may_insert =
-        call.verb == Verb::kHSet || call.verb == Verb::kHMSet || call.verb == Verb::kHSetNx;
+    request.edit.may_insert = IsSet(call.verb) && (call.prefix == nullptr || call.prefix->inserts);
     return {};
   }
   request.find.key = call.key.parts;
@@ -443,7 +458,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    const bool may_be_there = call.in_store || !HasOtherNumber(call, session);
+    const bool may_be_there = call.in_store ? !call.cannot_be : !HasOtherNumber(call, session);
     return ExecuteWatch(call, may_be_there, session, out);
   }
   if (call.in_store) return ExecuteStored(work, call, session, out);

@@ -8,6 +8,7 @@
 #include "engine/statements.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/stored_row.h"
+#include "keyspace/codec.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -89,8 +90,34 @@ class ScannedRows final : public model::RowSink {
   std::vector<Row> rows_;
 };
 
+/// Where the parts of the key begin among the columns of Container::keys.
+size_t KeyBegin(const keyspace::Container& container) {
+  return container.expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
+}
+
+/// The key that names the row of a container, or nothing: it has none, or has expired.
+std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Row& row) {
+  const keyspace::Container& container = *call.container;
+  const size_t begin = KeyBegin(container);
+  if (begin != 0 && row[0]) {
+    const Value expiry{std::string_view(*row[0])};
+    if (keyspace::ExpiryFromCell(expiry) <= call.keyspaces->NowMs()) return std::nullopt;
+  }
+  std::string key(call.scan->prefix);
+  base::Buffer joined;
+  for (const keyspace::KeyPart& part : container.key) {
+    const auto& text = row[begin + part.index_part];
+    if (!text) return std::nullopt;
+    if (container.key.size() == 1) return key + *text;
+    if (&part != &container.key.front()) joined.Append(container.separator);
+    keyspace::AppendColumn(Value(std::string_view(*text)), container.separator, joined);
+  }
+  return key.append(joined.view());
+}
+
 /// The key that names the row, or nothing: it has none, or has expired.
 std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& row) {
+  if (call.container != nullptr) return KeyOfItem(call, row);
   if (call.in_store) {
     if (row[kScannedExpires] && IsExpired(Value(std::string_view(*row[kScannedExpires]))))
       return std::nullopt;
@@ -110,9 +137,10 @@ std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& r
 
 RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
-  const size_t parts = call.in_store ? kScannedKey + 1 : row.size();
+  const size_t begin = call.container != nullptr ? KeyBegin(*call.container) : 0;
+  const size_t end = call.container == nullptr && call.in_store ? kScannedKey + 1 : row.size();
   // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
-  for (size_t i = 0; i < parts; ++i) position.key.push_back(row[i]);
+  for (size_t i = begin; i < end; ++i) position.key.push_back(row[i]);
   return position;
 }
 
@@ -120,7 +148,8 @@ RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& r
 /// cannot say where a scan goes on.
 bool HasInexact(const RespCall& call, engine::Session& session) {
   engine::IndexFacts facts;
-  if (call.in_store || !session.Inspect(*call.index, &facts).ok()) return false;
+  const bool is_of_store = call.in_store && call.container == nullptr;
+  if (is_of_store || !session.Inspect(*call.index, &facts).ok()) return false;
   return std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
     return column.kind == engine::ColumnFacts::Kind::kFloat ||
            column.kind == engine::ColumnFacts::Kind::kTimestamp;
@@ -235,10 +264,44 @@ void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* fin
   find->filters = filters;
 }
 
+// A pattern that begins with a keyspace's prefix, or with the name of a table, is about its keys
+// alone.
+std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* keyspaces,
+                           base::Arena& arena, RespCall* call) {
+  RespScan& scan = *call->scan;
+  const std::string_view front = LiteralFront(scan.pattern);
+  const keyspace::Keyspace* const keyspace =
+      keyspaces != nullptr ? keyspaces->FindKeyspace(front) : nullptr;
+  const size_t colon = front.find(':');
+  if (keyspace != nullptr) {
+    const keyspace::Prefix& prefix = *keyspace->prefix;
+    scan.prefix = prefix.prefix;
+    call->in_store = prefix.kind == keyspace::Prefix::Kind::kValue;
+    call->may_be_stored = false;
+    if (!call->in_store) {
+      call->key = {prefix.db, prefix.table, prefix.index, {}};
+      return {};
+    }
+    call->container = keyspace->container;
+    const bool can_be_read = call->container != nullptr && call->container->usable();
+    if (!can_be_read) return "NOSTORE the container of this prefix is not there, or is disabled";
+    if (!keyspaces->config.options.get_refusal.empty()) return "NOPERM get_policy of containers";
+    call->index = call->container->keys.get();
+    call->key.db = call->container->definition.db;
+    call->key.table = call->container->definition.table;
+  } else if (colon != std::string_view::npos) {
+    const std::string_view prefix = front.substr(0, colon + 1);
+    if (!ParseRespKey(prefix, schema, arena, &call->key)) return {};
+    scan.prefix = prefix;
+    call->in_store = false;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
-                          base::Arena& arena, RespCall* call) {
+                          const keyspace::Snapshot* keyspaces, base::Arena& arena, RespCall* call) {
   RespScan& scan = arena.Allocate<RespScan>(1)[0];
   call->scan = &scan;
   scan.cursors = &cursors;
@@ -260,15 +323,8 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     if (!knows) return kSyntax;
     if (IsWord(arguments[0], "flushall")) scan.database = {};
   }
-  const std::string_view front = LiteralFront(scan.pattern);
-  const size_t colon = front.find(':');
-  if (lists && colon != std::string_view::npos) {
-    const std::string_view prefix = front.substr(0, colon + 1);
-    if (ParseRespKey(prefix, schema, arena, &call->key)) scan.prefix = prefix;
-  }
-  call->in_store = scan.prefix.empty();
-  call->may_be_stored = true;
-  return {};
+  call->may_be_stored = call->in_store = true;
+  return lists ? PlaceScan(schema, keyspaces, arena, call) : std::string_view();
 }
 
 void NameScanned(const RespCall& call, engine::IndexNames* names) {
@@ -293,8 +349,9 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
     find.modification = model::Modification::kDelete;
     find.wants_pre_images = true;
   }
-  if (call.in_store) PrepareStoreScan(scan, arena, &find);
-  std::string space(call.in_store ? scan.database : call.key.db);
+  const bool is_of_store = call.in_store && call.container == nullptr;
+  if (is_of_store) PrepareStoreScan(scan, arena, &find);
+  std::string space(is_of_store ? scan.database : call.key.db);
   space.append("/").append(call.key.table).append("/").append(call.key.index);
   scan.space = Keep(space, arena);
   const bool is_other_type =

@@ -1,5 +1,5 @@
-// Commands on many keys: SCAN and KEYS over the store or over the rows of a table, DBSIZE, FLUSHDB
-// and FLUSHALL.
+// Commands on many keys: SCAN and KEYS over the store, a keyspace or the rows of a table, DBSIZE,
+// FLUSHDB and FLUSHALL.
 //
 // Each SCAN is one find of COUNT rows behind the last key that was listed before, so that it takes
 // the same memory and time however many rows there are. Keys come in the order of the index: one
@@ -21,7 +21,7 @@ struct RespScan {
   RespCursors* cursors = nullptr;
   std::string_view pattern = "*";
   std::string_view type;      ///< `string`, `hash`; empty: any.
-  std::string_view prefix;    ///< What stands before the key in a table, as the client writes it.
+  std::string_view prefix;    ///< What stands before the key of a row, as the client writes it.
   std::string_view database;  ///< Of the store, in digits; empty: all of them.
   uint64_t cursor = 0;
   uint64_t rows = 0;           ///< That are looked at.
@@ -29,10 +29,11 @@ struct RespScan {
   bool lists_nothing = false;  ///< Keys of the type are elsewhere.
 };
 
-/// The options of a command, and the table that its pattern names, if it names one. Empty, or the
-/// text of an error. `schema`, `database`: the connection's.
+/// The options of a command, and the keyspace or table that its pattern names, if it names one.
+/// Empty, or the text of an error. `schema`, `database`, `keyspaces`: the connection's; the last
+/// may be null.
 std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
-                          base::Arena& arena, RespCall* call);
+                          const keyspace::Snapshot* keyspaces, base::Arena& arena, RespCall* call);
 void NameScanned(const RespCall& call, engine::IndexNames* names);
 std::string_view PrepareScan(RespCall& call, base::Arena& arena);
 engine::Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "frontend/resp/numbers.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/stored_change.h"
 
 namespace rowsocket::frontend {
 
@@ -118,11 +118,21 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
   return TakeExpiry(call, call.arguments[2], name.front() != 'p', name.ends_with("at"), arena);
 }
 
-bool IsRead(Verb verb) {
-  return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
-         verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
-         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kWatch ||
-         verb == Verb::kWatched;
+/// The columns that commands on a string change.
+std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena) {
+  if (call.container == nullptr) {
+    const std::span<uint32_t> columns = arena.Allocate<uint32_t>(2);
+    columns[kExpires] = kExpires;
+    return columns;
+  }
+  const keyspace::Layout& layout = call.container->rows_layout;
+  const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.container->values + 3);
+  size_t count = 0;
+  for (uint32_t i = 0; i < call.container->values; ++i) columns[count++] = layout.value + i;
+  for (const uint32_t column : {layout.expiry, layout.flags, layout.token}) {
+    if (column != keyspace::Layout::kNone) columns[count++] = column;
+  }
+  return columns.first(count);
 }
 
 void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
@@ -136,8 +146,8 @@ void AppendText(const RespWork& work, bool is_there, std::string_view text, base
 int64_t TimeOf(const RespCall& call, const StoredRow& row) {
   if (!row.is_there()) return -2;
   int64_t ms = row.expires_ms();
-  if (ms < 0) return -1;
-  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(), 0);
+  if (ms == keyspace::kNever) return -1;
+  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(call), 0);
   const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
   return is_ms ? ms : (ms + 500) / 1000;
 }
@@ -237,14 +247,22 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
   return stored;
 }
 
+bool ReadsString(Verb verb) {
+  return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
+         verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
+         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kWatch ||
+         verb == Verb::kWatched;
+}
+
 std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   RespStored& stored = arena.Allocate<RespStored>(1)[0];
   call.stored = &stored;
   const auto& arguments = call.arguments;
   model::Request& request = call.request;
-  if (IsRead(call.verb)) {
+  request.relaxed = call.container != nullptr && call.container->relaxed;
+  if (ReadsString(call.verb)) {
     request.find.key = call.key.parts;
-    request.find.key_parts_given = 2;
+    request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
     const bool is_range = call.verb == Verb::kGetRange;
     const bool is_wrong = is_range && (!ParsePlainInteger(arguments[2], &stored.from) ||
                                        !ParsePlainInteger(arguments[3], &stored.to));
@@ -252,9 +270,7 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   }
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
-  const std::span<uint32_t> columns = arena.Allocate<uint32_t>(2);
-  columns[kExpires] = kExpires;
-  request.edit.may_update = columns;
+  request.edit.may_update = StoredColumns(call, arena);
   request.edit.may_insert = true;
   request.edit.may_delete =
       call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kExpire ||
@@ -318,18 +334,28 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
 
 Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
-  if (IsRead(call.verb)) {
-    StoredRow row;
-    const Outcome outcome = session.Execute(*call.index, call.request, row);
+  if (ReadsString(call.verb)) {
+    StoredRow row(call);
+    Outcome outcome;
+    if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
     if (outcome.ok()) AppendRead(work, call, row, out);
     return outcome;
   }
   StoredChange change(call);
-  model::Request request = call.request;
-  request.edit.editor = &change;
-  model::NoRows none;
-  Outcome outcome = session.Execute(*call.index, request, none);
-  if (!outcome.ok()) return outcome;
+  Outcome outcome;
+  if (call.cannot_be) {
+    std::span<const CellChange> changes;
+    if (change.Decide({}, &changes) == Decision::kStore) {
+      work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
+      return Outcome::Fail(ErrorCode::kNumber);
+    }
+  } else {
+    model::Request request = call.request;
+    request.edit.editor = &change;
+    model::NoRows none;
+    outcome = session.Execute(*call.index, request, none);
+    if (!outcome.ok()) return outcome;
+  }
   if (call.must_be_absent) outcome.rows = change.is_there() ? 0 : 1;
   if (!change.wrong().empty()) {
     work.wrong = change.wrong();

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "frontend/resp/store.h"
@@ -18,24 +19,24 @@ namespace {
 /// The cells of a row as one text, in which no two rows look the same.
 class RowText final : public model::RowSink {
  public:
+  explicit RowText(const RespCall& call) {
+    if (call.in_store) string_.emplace(call);
+  }
   bool Cell(std::string_view text) override {
     text_.append(std::to_string(text.size())).append(1, ':').append(text);
-    last_ = text;
-    is_null_ = false;
-    return true;
+    return !string_ || string_->Cell(text);
   }
   bool NullCell() override {
     text_.append(1, '-');
-    is_null_ = true;
-    return true;
+    return !string_ || string_->NullCell();
   }
   const std::string& text() const { return text_; }
-  /// The store's last column is its time of expiry.
-  bool is_expired() const { return !is_null_ && IsExpired(model::Value(std::string_view(last_))); }
+  /// A row that holds a string may have expired.
+  bool is_there() const { return !string_ || string_->is_there(); }
 
  private:
-  std::string text_, last_;
-  bool is_null_ = true;
+  std::string text_;
+  std::optional<StoredRow> string_;
 };
 
 bool SameKey(const RespCall& a, const RespCall& b) {
@@ -53,10 +54,10 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
   RespImage image;
   Outcome outcome;
   if (may_be_there) {
-    RowText row;
+    RowText row(call);
     outcome = session.Execute(*call.index, call.request, row);
     if (!outcome.ok()) return outcome;
-    image.is_there = outcome.rows != 0 && !(call.in_store && row.is_expired());
+    image.is_there = outcome.rows != 0 && row.is_there();
     const std::string& text = row.text();
     unsigned size = 0;
     const bool has_digest =

@@ -10,6 +10,8 @@
 #include "frontend/resp/command.h"
 #include "frontend/resp/key.h"
 #include "frontend/resp/scripts.h"
+#include "keyspace/keyspaces.h"
+#include "keyspace/row_key.h"
 #include "model/request.h"
 #include "protocol/resp/reply.h"
 
@@ -47,11 +49,16 @@ struct RespImage;
 /// One request of a command: a command with several keys has one for each.
 struct RespCall {
   RespVerb verb = RespVerb::kPing;
-  std::span<const std::string_view> arguments;  ///< With the command's name.
-  size_t at = 1;                                ///< The argument that is its key.
-  RespKey key;                                  ///< The row's, or in the store.
-  bool may_be_stored = false;                   ///< The command is for strings, or for any key.
-  bool in_store = false;
+  std::span<const std::string_view> arguments;     ///< With the command's name.
+  size_t at = 1;                                   ///< The argument that is its key.
+  RespKey key;                                     ///< The row's, or in the store.
+  bool may_be_stored = false;                      ///< The command is for strings, or for any key.
+  bool in_store = false;                           ///< The key is a string: of the store, or
+  const keyspace::Container* container = nullptr;  ///< of this container.
+  const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container is one of.
+  keyspace::RowKey row_key;                        ///< In the container.
+  bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.
+  const keyspace::Prefix* prefix = nullptr;  ///< Of a row's key, where a keyspace has it.
   bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
   std::string_view pattern;    ///< HSCAN: of the fields.
   bool without_values = false;  ///< HSCAN.

@@ -41,6 +41,7 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
     return false;
   }
   MakeShared(addresses, account, counted);
+  house_->keyspaces()->catalog.ExpectContainers();
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
   settings->ports.push_back({std::move(service),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },

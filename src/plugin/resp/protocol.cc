@@ -27,6 +27,8 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   exec::ServiceSettings service = MakeService(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;
+  house_ = KeyspaceHouse::Enter();
+  shared_.keyspaces = house_->keyspaces().get();
   shared_.accounts = variables_.accounts;
   shared_.schema = variables_.schema;
   shared_.version = "0.1.0";
@@ -61,8 +63,24 @@ exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>&
   if (variables_.accounts) service.listen.unix_mode = 0777;
   service.hears_anywhere = variables_.accounts_insecure;
   service.writes = true;
-  service.prepare = [this](engine::Session& session, bool) { purge_->Run(session); };
+  service.prepare = [this](engine::Session& session, bool) {
+    purge_->Run(session);
+    house_->keyspaces()->catalog.Refresh(session);
+  };
   return service;
+}
+
+bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {
+  if (house_ == nullptr) return true;
+  keyspace::HousekeeperSettings keeps;
+  keeps.account = shared_.account;
+  keeps.account_variable = "resp_user";
+  keeps.rows_per_second = model::kPurgeRowsPerSecond;
+  return house_->Keep("resp", sessions, std::move(keeps), error);
+}
+
+void RespProtocol::StopHousekeeper() {
+  if (house_ != nullptr) house_->Leave("resp");
 }
 
 void RespProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {

@@ -9,6 +9,7 @@
 
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/store.h"
+#include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
 #include "plugin/tls.h"
 
@@ -34,6 +35,8 @@ class RespProtocol final : public Protocol {
   explicit RespProtocol(RespVariables variables) : variables_(std::move(variables)) {}
 
   bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) override;
+  bool StartHousekeeper(engine::SessionFactory& sessions, std::string* error) override;
+  void StopHousekeeper() override;
 
  private:
   exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses) const;
@@ -46,6 +49,7 @@ class RespProtocol final : public Protocol {
   frontend::RespScripts scripts_;
   frontend::RespSettings shared_;
   std::unique_ptr<frontend::RespPurge> purge_;
+  std::shared_ptr<KeyspaceHouse> house_;  ///< Null: there is no port.
 };
 
 }  // namespace rowsocket::plugin

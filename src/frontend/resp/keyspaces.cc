@@ -1,0 +1,111 @@
+// Which row a key means: a keyspace has the keys that begin with its prefix, the longest one first;
+// then tables; then the store.
+#include <string>
+
+#include "frontend/resp/fields.h"
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/rows.h"
+#include "frontend/resp/store.h"
+
+namespace rowsocket::frontend {
+
+using keyspace::Container;
+using keyspace::Keyspace;
+using keyspace::Prefix;
+using Verb = RespVerb;
+
+namespace {
+
+constexpr std::string_view kWrongType =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/// False, with the text of an error.
+bool IsWrong(std::string_view why, std::string* error) {
+  *error = why;
+  return false;
+}
+
+/// Why the policies of containers refuse a command; empty: they do not.
+std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options& options) {
+  if (verb == Verb::kGetDel && !options.get_refusal.empty()) return options.get_refusal;
+  if (verb == Verb::kDel || verb == Verb::kGetDel) return options.delete_refusal;
+  return writes ? options.set_refusal : options.get_refusal;
+}
+
+}  // namespace
+
+bool Resp::PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const {
+  const std::string_view key = call->arguments[call->at];
+  call->may_be_stored = IsOfString(call->verb) || IsOfAnyKey(call->verb);
+  if (snapshot_ != nullptr) {
+    const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
+    if (keyspace != nullptr) return PlaceInKeyspace(*keyspace, writes, arena, call, error);
+  }
+  if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
+  if (call->may_be_stored) {
+    PutInStore(*call, arena);
+    return true;
+  }
+  return IsWrong("NOTABLE the key names no table: keys are schema.table:key" +
+                     std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : ""),
+                 error);
+}
+
+bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
+                           RespCall* call, std::string* error) const {
+  const Prefix& prefix = *keyspace.prefix;
+  const std::string_view key = call->arguments[call->at].substr(prefix.prefix.size());
+  const bool is_value = prefix.kind == Prefix::Kind::kValue;
+  if (is_value) writes = !ReadsString(call->verb);
+  if (writes && prefix.read_only) {
+    return IsWrong("NOPERM rowsocket.keyspaces says that keys with this prefix are read only",
+                   error);
+  }
+  if (is_value) {
+    return PlaceInContainer(keyspace, key, writes, arena, call, error);
+  }
+  if (prefix.db.empty() || prefix.table.empty()) {
+    return IsWrong("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
+                   error);
+  }
+  if (IsOfString(call->verb)) return IsWrong(kWrongType, error);
+  call->may_be_stored = false;
+  call->prefix = &prefix;
+  call->key = {prefix.db, prefix.table, prefix.index, ParseRespParts(key, arena)};
+  if (HideFields(call)) return true;
+  return IsWrong(RespErrorText({model::ErrorCode::kFld}, RespWork()), error);
+}
+
+bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
+                            base::Arena& arena, RespCall* call, std::string* error) const {
+  if (!call->may_be_stored) return IsWrong(kWrongType, error);
+  const Container* const container = keyspace.container;
+  const std::string name = "container '" + keyspace.prefix->container + "'";
+  if (container == nullptr) {
+    return IsWrong("NOSTORE innodb_memcache.containers has no " + name, error);
+  }
+  // Why it is disabled tells of tables that an account may not see.
+  if (!container->usable()) {
+    return IsWrong("NOSTORE " + name + " is disabled" +
+                       (account() == nullptr ? ": " + container->problem
+                                             : std::string("; the server's log says why")),
+                   error);
+  }
+  const std::string_view refusal = RefusalByPolicy(call->verb, writes, snapshot_->config.options);
+  if (!refusal.empty()) return IsWrong("NOPERM " + std::string(refusal), error);
+  call->in_store = true;
+  call->container = container;
+  call->keyspaces = settings_.keyspaces;
+  call->cannot_be = !keyspace::ParseRowKey(key, *container, arena, &call->row_key);
+  call->key.db = container->definition.db;
+  call->key.table = container->definition.table;
+  call->key.index = container->definition.index;
+  call->key.parts = arena.Allocate<model::Value>(call->row_key.parts.size());
+  std::copy(call->row_key.parts.begin(), call->row_key.parts.end(), call->key.parts.begin());
+  // A watched row is compared as a whole.
+  const bool reads_all = writes || call->verb == Verb::kWatch || call->verb == Verb::kWatched;
+  call->index = (reads_all ? container->rows : container->reads).get();
+  return true;
+}
+
+}  // namespace rowsocket::frontend

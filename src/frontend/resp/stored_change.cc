@@ -1,0 +1,235 @@
+#include "frontend/resp/stored_change.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "keyspace/codec.h"
+
+namespace rowsocket::frontend {
+
+using keyspace::Layout;
+using keyspace::TokenKind;
+using model::CellChange;
+using model::Decision;
+using model::Value;
+using Verb = RespVerb;
+
+StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call) {
+  if (call.container == nullptr || call.container->values == 1) return;
+  many_.resize(call.container->values + 3);
+  changes_ = many_.data();
+}
+
+Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+  row_.TakeRow(row);
+  has_row_ = !row.empty();
+  is_there_ = row_.is_there();
+  old_ = is_there_ ? row_.value() : std::string();
+  number_ = 0;
+  done_ = keeps_flags_ = false;
+  wrong_ = {};
+  count_ = 0;
+  at_ms_ = stored().at_ms;
+  arena_.Reset();
+  if (call_.must_be_absent && is_there_) return Decision::kKeep;
+  Decision decision = Decision::kKeep;
+  if (row_.is_another())
+    wrong_ = "CONSTRAINT the row has another key, which its columns take for equal";
+  else
+    decision = Make();
+  if (!wrong_.empty()) decision = Decision::kKeep;
+  // A new item of a container has nothing of the one that has expired, in no column.
+  const bool renews = decision == Decision::kStore && has_row_ && !is_there_;
+  if (renews && call_.container != nullptr) decision = Decision::kRenew;
+  *changes = std::span(changes_, count_);
+  return decision;
+}
+
+Decision StoredChange::Make() {
+  switch (call_.verb) {
+    case Verb::kDel:
+    case Verb::kGetDel:
+      done_ = is_there_;
+      return has_row_ ? Decision::kDelete : Decision::kKeep;
+    case Verb::kExpire:
+      return Expire();
+    case Verb::kPersist:
+      done_ = is_there_ && expires();
+      return done_ ? Change(std::nullopt, Expires::kNever) : Decision::kKeep;
+    case Verb::kGetEx:
+      done_ = is_there_;
+      if (is_there_) wrong_ = stored().wrong_if_there;
+      if (!is_there_ || !wrong_.empty() || stored().expires == Expires::kKeep) {
+        return Decision::kKeep;
+      }
+      return Change(std::nullopt, stored().expires);
+    case Verb::kEval:
+      if (!stored().only_if_absent) return ChangeLock();
+      break;
+    case Verb::kIncrBy:
+      return Increment();
+    case Verb::kIncrByFloat:
+      return IncrementFloat();
+    case Verb::kSetRange:
+      return SetRange();
+    case Verb::kAppend:
+      new_ = old_ + std::string(call_.arguments[2]);
+      number_ = static_cast<int64_t>(new_.size());
+      return Store(new_);
+    default:
+      break;
+  }
+  return Set();
+}
+
+Decision StoredChange::Refuse(std::string_view why) {
+  wrong_ = why;
+  return Decision::kKeep;
+}
+
+Decision StoredChange::Set() {
+  done_ = !(stored().only_if_absent && is_there_) && !(stored().only_if_there && !is_there_);
+  if (!done_) return Decision::kKeep;
+  const bool keeps = stored().expires == Expires::kKeep;
+  return Change(stored().value, keeps && !is_there_ ? Expires::kNever : stored().expires);
+}
+
+Decision StoredChange::Store(std::string_view made) {
+  keeps_flags_ = true;
+  return Change(made, is_there_ ? Expires::kKeep : Expires::kNever);
+}
+
+// Nothing to set leaves the key as it is.
+Decision StoredChange::SetRange() {
+  const std::string_view text = call_.arguments[3];
+  const auto from = static_cast<size_t>(stored().from);
+  number_ = static_cast<int64_t>(old_.size());
+  if (text.empty()) return Decision::kKeep;
+  new_ = old_;
+  if (new_.size() < from + text.size()) new_.resize(from + text.size());
+  new_.replace(from, text.size(), text);
+  number_ = static_cast<int64_t>(new_.size());
+  return Store(new_);
+}
+
+/// What the scripts of locks do where the string is the token.
+Decision StoredChange::ChangeLock() {
+  done_ = is_there_ && old_ == stored().token;
+  if (!done_) return Decision::kKeep;
+  if (stored().script == RespScript::kRelease) return Decision::kDelete;
+  if (stored().script == RespScript::kExtend) {
+    done_ = expires();
+    if (!done_) return Decision::kKeep;
+  }
+  const int64_t now_ms = NowMs(call_);
+  const bool overflows =
+      stored().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
+  if (overflows) return Refuse("ERR invalid expire time in script");
+  return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+}
+
+Decision StoredChange::Increment() {
+  int64_t now = 0;
+  if (is_there_ && !ParsePlainInteger(old_, &now)) return Refuse(kNoInteger);
+  if (__builtin_add_overflow(now, stored().by, &number_)) {
+    return Refuse("ERR increment or decrement would overflow");
+  }
+  new_ = std::to_string(number_);
+  return Store(new_);
+}
+
+Decision StoredChange::IncrementFloat() {
+  long double now = 0;
+  if (is_there_ && !ParseFloat(old_, &now)) return Refuse(kNoFloat);
+  now += stored().by_float;
+  if (!std::isfinite(now)) return Refuse("ERR increment would produce NaN or Infinity");
+  new_ = FormatFloat(now);
+  return Store(new_);
+}
+
+Decision StoredChange::Expire() {
+  if (!is_there_) return Decision::kKeep;
+  const int64_t now_ms = row_.expires_ms();  // Never is later than any time.
+  done_ = !(stored().only_if_never && expires()) && !(stored().only_if_expires && !expires()) &&
+          !(stored().only_if_later && stored().at_ms <= now_ms) &&
+          !(stored().only_if_sooner && stored().at_ms >= now_ms);
+  if (!done_) return Decision::kKeep;
+  return stored().at_ms <= NowMs(call_) ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+}
+
+Decision StoredChange::Change(std::optional<std::string_view> value, Expires expires) {
+  const bool puts =
+      (!value || PutValue(*value)) && PutExpiry(expires) && PutToken(value.has_value());
+  return puts ? Decision::kStore : Decision::kKeep;
+}
+
+bool StoredChange::PutValue(std::string_view value) {
+  if (call_.container == nullptr) {
+    Put(kValue, Value(value));
+    return true;
+  }
+  const keyspace::Container& container = *call_.container;
+  const Layout& layout = container.rows_layout;
+  if (container.values == 1) {
+    Put(layout.value, Value(value));
+  } else {
+    const std::span<Value> parts = arena_.Allocate<Value>(container.values);
+    if (!keyspace::SplitColumns(value, container.separator, arena_, parts)) {
+      wrong_ = "CONSTRAINT the value has not the columns of the container, joined by its separator";
+      return false;
+    }
+    for (uint32_t i = 0; i < parts.size(); ++i) Put(layout.value + i, parts[i]);
+  }
+  // The flags say to memcached's clients how a value is packed, which Redis's clients do not know.
+  if (!is_there_ || (!keeps_flags_ && row_.flags() != 0)) Put(layout.flags, Value("0"));
+  return true;
+}
+
+bool StoredChange::PutExpiry(Expires expires) {
+  if (expires == Expires::kKeep) return true;
+  const int64_t at_ms = expires == Expires::kNever ? keyspace::kNever : at_ms_;
+  if (call_.container == nullptr) {
+    const auto end =
+        std::to_chars(expiry_text_.data(), expiry_text_.data() + expiry_text_.size(), at_ms).ptr;
+    const auto size = static_cast<size_t>(end - expiry_text_.data());
+    Put(kExpires,
+        at_ms == keyspace::kNever ? Value() : Value(std::string_view(expiry_text_.data(), size)));
+    return true;
+  }
+  const keyspace::Container& container = *call_.container;
+  if (container.expiry == keyspace::ExpiryKind::kNone) {
+    if (at_ms == keyspace::kNever) return true;
+    wrong_ = "NOTSERVED keys of this container do not expire: it has no expire_time_column";
+    return false;
+  }
+  if (is_there_ && at_ms == row_.expires_ms()) return true;
+  Put(container.rows_layout.expiry, keyspace::ExpiryToCell(at_ms, container, &expiry_text_));
+  return true;
+}
+
+// A change of the expiry alone keeps the token, as memcached's touch does: a column that updates
+// itself is told so.
+bool StoredChange::PutToken(bool changes_value) {
+  if (call_.container == nullptr || call_.container->token == TokenKind::kHash) return true;
+  const keyspace::Container& container = *call_.container;
+  if (!changes_value) {
+    if (count_ != 0) Put(container.rows_layout.token, Value(), /*keeps=*/true);
+    return true;
+  }
+  const keyspace::Keyspaces& keyspaces = *call_.keyspaces;
+  const uint64_t largest = keyspaces.LargestToken(container);
+  const uint64_t token = keyspaces.NextToken(row_.token(), largest);
+  if (token == 0 || token > largest) {
+    wrong_ = "CONSTRAINT the cas_column cannot hold the token of this change";
+    return false;
+  }
+  Put(container.rows_layout.token, keyspace::TokenToCell(token, container.token, &token_text_));
+  return true;
+}
+
+void StoredChange::Put(uint32_t column, const Value& value, bool keeps) {
+  if (column == Layout::kNone) return;
+  changes_[count_++] = {column, value, keeps};
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,76 @@
+// What a command that changes a string makes of its row.
+//
+// Threads: one.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "frontend/resp/stored_row.h"
+#include "keyspace/time.h"
+#include "model/request.h"
+
+namespace rowsocket::frontend {
+
+class StoredChange final : public model::RowEditor {
+ public:
+  explicit StoredChange(const RespCall& call);
+
+  model::Decision Decide(std::span<const model::Value> row,
+                         std::span<const model::CellChange>* changes) override;
+
+  // Of the last decision:
+  /// Why nothing is changed; empty: nothing is wrong.
+  std::string_view wrong() const { return wrong_; }
+  bool done() const { return done_; }
+  bool is_there() const { return is_there_; }
+  const std::string& old() const { return old_; }
+  const std::string& made() const { return new_; }
+  int64_t number() const { return number_; }
+
+ private:
+  using Expires = RespStored::Expires;
+
+  const RespStored& stored() const { return *call_.stored; }
+  bool expires() const { return row_.expires_ms() != keyspace::kNever; }
+
+  model::Decision Make();
+  model::Decision Set();
+  model::Decision SetRange();
+  model::Decision ChangeLock();
+  model::Decision Increment();
+  model::Decision IncrementFloat();
+  model::Decision Expire();
+  model::Decision Refuse(std::string_view why);
+  /// Stores a text that the command has made of the old one, whose expiry stays.
+  model::Decision Store(std::string_view made);
+  model::Decision Change(std::optional<std::string_view> value, Expires expires);
+  bool PutValue(std::string_view value);
+  bool PutToken(bool changes_value);
+  bool PutExpiry(Expires expires);
+  void Put(uint32_t column, const model::Value& value, bool keeps = false);
+
+  const RespCall& call_;
+  StoredRow row_;
+  base::Arena arena_;
+  /// Of one value column, flags, token and expiry; of more value columns in `many_`.
+  model::CellChange few_[4];
+  std::vector<model::CellChange> many_;
+  model::CellChange* changes_ = few_;
+  size_t count_ = 0;
+  keyspace::TextRoom expiry_text_, token_text_;
+  bool has_row_ = false;
+  bool is_there_ = false;
+  bool done_ = false;
+  bool keeps_flags_ = false;
+  int64_t number_ = 0;
+  int64_t at_ms_ = 0;
+  std::string old_, new_;
+  std::string_view wrong_;
+};
+
+}  // namespace rowsocket::frontend

@@ -207,8 +207,7 @@ TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
   std::atomic<unsigned> acknowledged{0};
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 6; ++i) {
-    threads.emplace_back([this, &acknowledged] {
-      LineClient client = server_.Connect();
+    threads.emplace_back([client = server_.Connect(), &acknowledged]() mutable {
       if (client.Ask("P\t0\ttest\tt\t\tv\n") != "0\t1") return;
       for (;;) {
         const char request[] = "0\t=\t1\t1\t1\t0\t+\t1\n";

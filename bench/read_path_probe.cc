@@ -67,6 +67,8 @@ class OneRowSession final : public engine::Session {
   bool HoldsTables() const override { return false; }
   bool PrepareCommit() override { return true; }
   bool WaitsForLocks() const override { return false; }
+  int64_t slow_us() const override { return INT64_MAX; }
+  void LogSlow(const engine::SlowRequest&) override {}
   bool ShouldStop() const override { return false; }
   void Describe(std::string_view) override {}
   void Interrupt() override {}

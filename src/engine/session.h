@@ -55,6 +55,7 @@
 
 #include "engine/facts.h"
 #include "engine/index.h"
+#include "engine/slow_request.h"
 #include "model/error.h"
 #include "model/request.h"
 #include "model/row_sink.h"
@@ -233,6 +234,12 @@ class Session {
 
   /// Whether calls of this session wait for locks (LockWait::kServer).
   virtual bool WaitsForLocks() const = 0;
+
+  /// From how long on a request is slow, in microseconds.
+  virtual int64_t slow_us() const = 0;
+  /// Writes a request to the server's log of slow queries, where the server keeps one. REQUIRES: no
+  /// turn is open.
+  virtual void LogSlow(const SlowRequest& request) = 0;
 
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;

@@ -43,7 +43,7 @@ BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits
 
 void BatchCollector::Stop() {
   executor_.Stop();
-  TakeDone();
+  TakeDone(nullptr);
   waiting_.clear();
 }
 
@@ -201,18 +201,18 @@ void BatchCollector::RunHere(engine::Session& session) {
   ClientBatch& batch = *std::exchange(collecting_, nullptr);
   batch.turn.Run(session);
   core_.clock.HasWorked();
-  Finish(batch);
+  Finish(batch, &session);
 }
 
-void BatchCollector::TakeDone() {
+void BatchCollector::TakeDone(engine::Session* session) {
   for (Batch* batch = executor_.TakeDone(); batch != nullptr;) {
     Batch* const next = batch->next_done;
-    Finish(static_cast<ClientBatch&>(*batch));
+    Finish(static_cast<ClientBatch&>(*batch), session);
     batch = next;
   }
 }
 
-void BatchCollector::Finish(ClientBatch& batch) {
+void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
   if (batch.turn.is_full()) {
     std::stable_partition(batch.clients.begin(), batch.clients.end(),
                           [](const Client* client) { return client->is_left(); });
@@ -226,7 +226,9 @@ void BatchCollector::Finish(ClientBatch& batch) {
     waits_.ConsumeInput(*client);
     if (!client->retired) clients_.ComeBack(*client);
   }
-  core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), base::NowNs());
+  const int64_t sent_ns = base::NowNs();
+  const int64_t longest_ns = core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), sent_ns);
+  if (session != nullptr) core_.AddSlow(batch.turn.items(), longest_ns, sent_ns, *session);
   core_.hot_rows.AddTurn(batch.turn, batch.turn.items());
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.size());

@@ -58,7 +58,7 @@ class BatchCollector {
   bool gathers() const { return gathers_; }
   /// The wait of GatherOrRun has brought no new client: runs the batch, or publishes it.
   void EndGather(engine::Session& session);
-  void TakeDone();
+  void TakeDone(engine::Session* session);
   /// Finds were executed beside the batches.
   void NoteFinds() { batches_without_finds_ = 0; }
 
@@ -80,7 +80,7 @@ class BatchCollector {
   bool IsQuiet() const;
   bool GathersMore();
   void EndAwait();
-  void Finish(ClientBatch& batch);
+  void Finish(ClientBatch& batch, engine::Session* session);
   void NoteCommit(const ClientBatch& batch);
 
   WorkerCore& core_;

@@ -106,17 +106,21 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
   client.has_more = true;
   if (!is_open && !job.is_handed_back) HoldIfUndurable(client, job, session);
   if (!client.is_held()) clients_.Send(client);
-  CountTime(client, job);
+  CountTime(client, job, session);
 }
 
 // A request that is handed back, or for whose sake only something was opened, has its answer later.
-void LockWaits::CountTime(Client& client, const WaitJob& job) {
+void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& session) {
   const int64_t now_ns = base::NowNs();
   const uint32_t verb = job.item.verb;
   if (job.item.kind != Item::Kind::kSilentOpen)
     core_.latency.Add(verb, Phase::kLockWait, now_ns - job.since_ns);
   core_.hot_rows.AddLockWait(job.item, now_ns - job.since_ns);
   if (job.is_handed_back || job.item.kind == Item::Kind::kSilentOpen) return;
+  if (core_.context.slow_log != nullptr) {
+    core_.context.slow_log->AddWaited(job.item, client.turn, now_ns - job.since_ns, now_ns,
+                                      job.outcome.rows, session, core_.stats);
+  }
   if (!client.is_held())
     return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);
   client.turn.held_verb = verb;

@@ -34,7 +34,7 @@ class LockWaits {
   std::unique_ptr<WaitJob> MakeJob(Client& client);
   void HoldIfUndurable(Client& client, const WaitJob& job, engine::Session& session);
   void TakeAnswer(Client& client, WaitJob& job, engine::Session& session);
-  void CountTime(Client& client, const WaitJob& job);
+  void CountTime(Client& client, const WaitJob& job, engine::Session& session);
 
   WorkerCore& core_;
   ClientTable& clients_;

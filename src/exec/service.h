@@ -25,6 +25,7 @@ struct ServiceSettings {
   std::string memory_variable;              ///< What connections may hold in buffers.
   LatencyRegistry* latency = nullptr;       ///< Null: latencies are not counted.
   HotRows* hot_rows = nullptr;              ///< Null: hot rows are not looked for.
+  SlowLog* slow_log = nullptr;              ///< Null: slow requests are not noted.
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
   bool elastic = false;                     ///< Workers rest where fewer do as much: see Crew.
   LoginDesk* logins = nullptr;              ///< For frontends that let accounts log in.

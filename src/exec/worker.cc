@@ -128,7 +128,7 @@ void Worker::Loop(engine::Session& session) {
     HandleEvents(timeout_ms != 0 && Lingers() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
-    if (batches_ != nullptr) batches_->TakeDone();
+    if (batches_ != nullptr) batches_->TakeDone(&session);
     TakeHeld();
     logins_.EndAccounts();
     if (!clients_.ready().empty()) {

@@ -17,6 +17,7 @@
 #include "exec/hot_rows.h"
 #include "exec/latency.h"
 #include "exec/login_desk.h"
+#include "exec/slow_log.h"
 #include "exec/stats.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
@@ -33,6 +34,7 @@ struct WorkerContext {
   StatRegistry* stats = nullptr;
   LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
   HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
+  SlowLog* slow_log = nullptr;         ///< Null: slow requests are not noted.
   WaitLane* lane = nullptr;
   LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
   bool hears_anywhere = false;  ///< Passwords are taken from other machines in clear, too.
@@ -84,6 +86,14 @@ struct WorkerCore {
   StatBlock stats;
   LatencyBlock latency;
   HotRowSampler hot_rows;
+
+  /// As SlowLog::AddTurn.
+  void AddSlow(const std::vector<TurnItem>& items, int64_t longest_ns, int64_t sent_ns,
+               engine::Session& session) {
+    if (context.slow_log != nullptr) {
+      context.slow_log->AddTurn(items, longest_ns, sent_ns, session, stats);
+    }
+  }
 };
 
 }  // namespace rowsocket::exec

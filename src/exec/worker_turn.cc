@@ -140,7 +140,9 @@ void Worker::AfterTurn(engine::Session& session) {
     if (!client.retired) clients_.Touch(client);
   }
   if (turn_.empty()) return;
-  core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
+  const int64_t sent_ns = base::NowNs();
+  const int64_t longest_ns = core_.latency.AddTurn(turn_.items(), turn_.times(), sent_ns);
+  core_.AddSlow(turn_.items(), longest_ns, sent_ns, session);
   core_.hot_rows.AddTurn(turn_, turn_.items());
 }
 

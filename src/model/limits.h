@@ -63,6 +63,12 @@ inline constexpr size_t kHotLocksOfSlice = 128;
 inline constexpr size_t kHotKeyBytesMax = 128;
 inline constexpr uint32_t kHotSamplesPerSecond = 1000;
 inline constexpr size_t kHotRowsKeptMax = 4096;
+/// Slow requests (exec/slow_log.h): how many are kept in memory for a plugin, how many of one turn
+/// are written to the server's log, and how much is shown of a value and of a request.
+inline constexpr size_t kSlowKeptMax = 128;
+inline constexpr size_t kSlowOfTurnMax = 64;
+inline constexpr size_t kSlowValueBytesMax = 64;
+inline constexpr size_t kSlowTextBytesMax = 4096;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
 /// Requests of one connection in one batch: at most, where no other connection writes, and the

@@ -51,12 +51,13 @@ class Daemon::Running {
   Running(const Descriptor& descriptor, unsigned long* latency_since)
       : name_(descriptor.name),
         latency_(descriptor.verbs.count, latency_since),
+        slow_log_(descriptor.name, descriptor.verbs.name, descriptor.shows_values),
         protocol_(descriptor.make_protocol()) {}
   ~Running() { Stop(); }
 
   bool Start(std::string* error) {
     DaemonSettings settings;
-    if (!protocol_->Configure({stats_, latency_}, &settings, error)) return false;
+    if (!protocol_->Configure({stats_, latency_, slow_log_}, &settings, error)) return false;
     sessions_ =
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
@@ -130,6 +131,7 @@ class Daemon::Running {
     settings.account_limits = account_limits_.get();
     settings.latency = &latency_;
     settings.hot_rows = &hot_rows_;
+    settings.slow_log = &slow_log_;
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
@@ -149,6 +151,7 @@ class Daemon::Running {
   exec::StatRegistry stats_;
   exec::LatencyRegistry latency_;
   exec::HotRows hot_rows_;
+  exec::SlowLog slow_log_;
   const std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
   std::unique_ptr<exec::WaitLane> lane_;

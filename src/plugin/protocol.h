@@ -37,6 +37,7 @@ struct DaemonSettings {
 struct Counted {
   const exec::StatRegistry& stats;
   const exec::LatencyRegistry& latency;
+  exec::SlowLog& slow;
 };
 
 /// One protocol while its plugin runs. It outlives its ports, so that state which their frontends
@@ -70,6 +71,7 @@ struct Descriptor {
   /// are 0.
   void (*show_own)(const Protocol* protocol, ShownCounters* shown);
   VerbNames verbs;
+  bool (*shows_values)();  ///< Whether slow requests show their values: the plugin's variable.
 };
 
 }  // namespace rowsocket::plugin

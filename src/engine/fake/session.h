@@ -58,6 +58,8 @@ class Session final : public engine::Session {
   void ReleaseTables() override { HoldTables(false); }
   bool HoldsTables() const override { return holds_tables_; }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
+  int64_t slow_us() const override { return store_.slow_us(); }
+  void LogSlow(const SlowRequest& request) override { store_.LogSlow(request); }
   bool ShouldStop() const override { return store_.shuts_down(); }
   void Describe(std::string_view text) override { store_.Describe(owner_, text); }
   void Interrupt() override;

@@ -176,6 +176,16 @@ void Store::KillStatement(const std::string& description) {
   }
 }
 
+void Store::LogSlow(const SlowRequest& request) {
+  std::lock_guard lock(mutex_);
+  slow_texts_.emplace_back(request.text);
+}
+
+std::vector<std::string> Store::SlowTexts() const {
+  std::lock_guard lock(mutex_);
+  return slow_texts_;
+}
+
 void Store::ShutDown() {
   std::lock_guard lock(mutex_);
   shuts_down_ = true;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -107,6 +108,13 @@ class Store {
   void ShutDown();
   bool shuts_down() const;
 
+  /// From now on requests that take so long are slow (Session::slow_us).
+  void SetSlow(int64_t us) { slow_us_.store(us); }
+  int64_t slow_us() const { return slow_us_.load(); }
+  void LogSlow(const SlowRequest& request);
+  /// The texts of the requests that sessions have logged as slow.
+  std::vector<std::string> SlowTexts() const;
+
   /// Waits until `count` sessions wait for a lock or a delayed row; false when that takes too long.
   bool AwaitWaiting(unsigned count) const { return locks_.AwaitWaiting(count); }
   size_t sessions() const;
@@ -135,7 +143,9 @@ class Store {
 
   Locks locks_;
   IndexRegistry indexes_;
+  std::atomic<int64_t> slow_us_{INT64_MAX};
   mutable std::mutex mutex_;  ///< Guards all members below; never held while waiting or in a hook.
+  std::vector<std::string> slow_texts_;
   std::map<std::string, std::shared_ptr<Table>> tables_;
   std::shared_ptr<const Hook> hook_;
   std::array<uint64_t, static_cast<size_t>(Call::Kind::kCount)> hook_calls_{};

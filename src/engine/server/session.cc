@@ -462,6 +462,13 @@ void ServerSession::ReleaseTables() {
   Recover();
 }
 
+// The table of the log is opened in the same THD.
+void ServerSession::LogSlow(const SlowRequest& request) {
+  if (!KeepsSlowLog()) return;
+  ReleaseTables();
+  WriteSlowLog(thd_.get(), request);
+}
+
 std::unique_ptr<Session> ServerSessionFactory::Create(LockWait lock_wait) {
   if (!WaitUntilStarted()) return nullptr;
   WaitTimeouts timeouts;

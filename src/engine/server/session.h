@@ -10,6 +10,7 @@
 #include "commit.h"
 #include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
+#include "engine/server/slow_log.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
 #include "galera.h"
@@ -47,6 +48,8 @@ class ServerSession final : public Session {
   void ReleaseTables() override;
   bool HoldsTables() const override { return !tables_.empty() || thd_.killed(); }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
+  int64_t slow_us() const override { return LongQueryUs(); }
+  void LogSlow(const SlowRequest& request) override;
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }

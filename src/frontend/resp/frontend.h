@@ -18,6 +18,7 @@
 
 #include "exec/frontend.h"
 #include "exec/latency.h"
+#include "exec/slow_log.h"
 #include "exec/stats.h"
 #include "exec/unit.h"
 #include "frontend/resp/clients.h"
@@ -42,6 +43,7 @@ struct RespSettings {
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
   const exec::LatencyRegistry* latency = nullptr;
+  exec::SlowLog* slow = nullptr;   ///< What SLOWLOG tells; null: nothing.
   RespInfo* info = nullptr;        ///< What INFO tells.
   const char* plugin = "resp";     ///< By this name the ConnectionBook knows its connections.
   RespClients* clients = nullptr;  ///< The port's connections.
@@ -142,7 +144,8 @@ class Resp final : public exec::Frontend {
   /// To be called when they have changed.
   void ShowFacts();
   // What monitors ask for (monitor.cc).
-  void AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const;
+  void AppendLatency(Arguments arguments, base::Buffer& out) const;
+  void AppendSlowlog(Arguments arguments, base::Buffer& out) const;
   void AppendLatencies(Arguments commands, base::Buffer& out) const;
   /// `sections`: the words behind INFO; none: the usual ones.
   std::string Info(Arguments sections) const;

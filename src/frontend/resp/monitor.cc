@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/numbers.h"
 
 namespace rowsocket::frontend {
-
-using Verb = RespVerb;
 
 namespace {
 
@@ -60,24 +59,53 @@ void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, b
   }
 }
 
+void AppendUnknown(std::string_view command, std::string_view what, base::Buffer& out) {
+  resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
+                        std::string(command) + " HELP.",
+                    &out);
+}
+
 }  // namespace
 
-// SLOWLOG records nothing, which is an answer that monitors go on with.
-void Resp::AppendTimes(const RespCommand& command, Arguments arguments, base::Buffer& out) const {
+void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
-  const bool is_slowlog = command.verb == Verb::kSlowlog;
-  if (is_slowlog && IsWord(what, "len"))
-    resp::AppendInteger(0, &out);
-  else if (IsWord(what, "reset"))
-    is_slowlog ? resp::AppendSimple("OK", &out) : resp::AppendInteger(0, &out);
-  else if (IsWord(what, is_slowlog ? "get" : "latest"))
-    resp::AppendArray(0, &out);
-  else if (!is_slowlog && IsWord(what, "histogram"))
-    AppendLatencies(arguments.subspan(2), out);
-  else
-    resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
-                          (is_slowlog ? "SLOWLOG" : "LATENCY") + " HELP.",
-                      &out);
+  if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
+  if (IsWord(what, "latest")) return resp::AppendArray(0, &out);
+  if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), out);
+  AppendUnknown("LATENCY", what, out);
+}
+
+// With accounts, what others have asked for is not theirs to see.
+void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
+  const std::string_view what = arguments[1];
+  exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
+  if (IsWord(what, "len")) {
+    return resp::AppendInteger(log != nullptr ? static_cast<int64_t>(log->size()) : 0, &out);
+  }
+  if (IsWord(what, "reset")) {
+    if (log != nullptr) log->Clear();
+    return resp::AppendSimple("OK", &out);
+  }
+  if (!IsWord(what, "get")) return AppendUnknown("SLOWLOG", what, out);
+  constexpr int64_t kUsualCount = 10;
+  int64_t count = kUsualCount;
+  if (arguments.size() > 2 && (!ParsePlainInteger(arguments[2], &count) || count < -1)) {
+    return resp::AppendError("ERR count should be greater than or equal to -1", &out);
+  }
+  std::vector<exec::SlowEntry> entries;
+  if (log != nullptr) entries = log->Last(count < 0 ? SIZE_MAX : static_cast<size_t>(count));
+  resp::AppendArray(entries.size(), &out);
+  for (const exec::SlowEntry& entry : entries) {
+    resp::AppendArray(6, &out);
+    resp::AppendInteger(static_cast<int64_t>(entry.number), &out);
+    resp::AppendInteger(entry.began_s, &out);
+    resp::AppendInteger(static_cast<int64_t>(entry.whole_us), &out);
+    resp::AppendArray(2, &out);
+    resp::AppendBulk(entry.verb, &out);
+    resp::AppendBulk(entry.text, &out);
+    resp::AppendBulk(entry.address, &out);
+    resp::AppendBulk(entry.name, &out);
+  }
 }
 
 // Names that are no command's are passed over, as in Redis.

@@ -164,8 +164,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendScript(arguments, out);
       break;
     case Verb::kLatency:
+      AppendLatency(arguments, out);
+      break;
     case Verb::kSlowlog:
-      AppendTimes(command, arguments, out);
+      AppendSlowlog(arguments, out);
       break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");

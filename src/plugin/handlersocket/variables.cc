@@ -31,7 +31,7 @@ unsigned timeout_s, auth_timeout_s, wrlock_timeout_s;
 unsigned backlog, sndbuf, rcvbuf, readsize, accept_balance, epoll_unused, verbose;
 unsigned token_ttl_s;
 unsigned long ssl, ssl_client_cert;
-ServerBool tokens, accounts, accounts_insecure;
+ServerBool tokens, accounts, accounts_insecure, slow_log_values;
 unsigned auth_threads;
 unsigned account_requests_per_second, account_share_percent;
 /// The values of these two, for the workers.
@@ -215,6 +215,10 @@ MYSQL_SYSVAR_ULONGLONG(memory_max_bytes, memory_max_bytes, PLUGIN_VAR_READONLY,
                        "unsent replies, all together",
                        nullptr, nullptr, 1ull << 30, 1ull << 20, 1ull << 40, 0);
 
+MYSQL_SYSVAR_BOOL(slow_log_values, slow_log_values, PLUGIN_VAR_OPCMDARG,
+                  "Show the values of slow requests in the slow query log, cut; else a question "
+                  "mark stands for each",
+                  nullptr, nullptr, true);
 MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
                        "Ends the connection with this id: see "
                        "information_schema.ROWSOCKET_CONNECTIONS",
@@ -258,6 +262,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(connections_max),
                               MYSQL_SYSVAR(buffer_max_bytes),
                               MYSQL_SYSVAR(memory_max_bytes),
+                              MYSQL_SYSVAR(slow_log_values),
                               MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
@@ -277,6 +282,7 @@ constinit const Descriptor kHandlerSocket = {
     /*show_own=*/nullptr,
     {std::size(frontend::kHandlerSocketVerbNames),
      [](uint32_t verb) { return frontend::kHandlerSocketVerbNames[verb]; }},
+    [] { return static_cast<bool>(slow_log_values); },
 };
 
 }  // namespace rowsocket::plugin

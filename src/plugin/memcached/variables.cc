@@ -30,7 +30,7 @@ unsigned account_requests_per_second, account_share_percent;
 exec::AccountLimitSettings account_limits;
 unsigned long long item_size_max, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 unsigned auth_threads, auth_timeout_s;
-ServerBool accounts, accounts_insecure;
+ServerBool accounts, accounts_insecure, slow_log_values;
 ServerBool enable_binlog, flush_all, housekeeping_on_replica;
 unsigned long ssl, ssl_client_cert;
 longlong clock_offset_s;
@@ -188,6 +188,10 @@ MYSQL_SYSVAR_LONGLONG(clock_offset, clock_offset_s, PLUGIN_VAR_OPCMDARG,
                       "For tests: seconds by which the clock that expiry goes by is ahead", nullptr,
                       SetClock, 0, -10000000000ll, 10000000000ll, 0);
 
+MYSQL_SYSVAR_BOOL(slow_log_values, slow_log_values, PLUGIN_VAR_OPCMDARG,
+                  "Show the values of slow requests in the slow query log, cut; else a question "
+                  "mark stands for each",
+                  nullptr, nullptr, true);
 MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
                        "Ends the connection with this id: see "
                        "information_schema.ROWSOCKET_CONNECTIONS",
@@ -227,6 +231,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(option),
                               MYSQL_SYSVAR(purge_rows_per_second),
                               MYSQL_SYSVAR(housekeeping_on_replica),
                               MYSQL_SYSVAR(clock_offset),
+                              MYSQL_SYSVAR(slow_log_values),
                               MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
@@ -253,6 +258,7 @@ constinit const Descriptor kMemcached = {
     Make,
     ShowOwn,
     {memcached::kVerbs, [](uint32_t verb) { return memcached::kVerbNames[verb]; }},
+    [] { return static_cast<bool>(slow_log_values); },
 };
 
 }  // namespace rowsocket::plugin

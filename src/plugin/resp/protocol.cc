@@ -35,6 +35,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.health = engine::server::ReadHealth;
   shared_.stats = &counted.stats;
   shared_.latency = &counted.latency;
+  shared_.slow = &counted.slow;
   shared_.info = &info_;
   shared_.clients = &clients_;
   shared_.cursors = &cursors_;

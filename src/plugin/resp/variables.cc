@@ -26,7 +26,7 @@ unsigned account_requests_per_second, account_share_percent;
 exec::AccountLimitSettings account_limits;
 unsigned long long request_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
 unsigned auth_threads, auth_timeout_s;
-ServerBool accounts, accounts_insecure;
+ServerBool accounts, accounts_insecure, slow_log_values;
 unsigned long ssl, ssl_client_cert;
 
 RespVariables TakeVariables() {
@@ -130,6 +130,10 @@ MYSQL_SYSVAR_ENUM(ssl_client_cert, ssl_client_cert, PLUGIN_VAR_READONLY,
                   "REQUIRED: a TLS client needs a certificate of an authority in ssl_ca", nullptr,
                   nullptr, static_cast<unsigned long>(ClientCert::kOptional), &client_cert_modes);
 
+MYSQL_SYSVAR_BOOL(slow_log_values, slow_log_values, PLUGIN_VAR_OPCMDARG,
+                  "Show the values of slow requests in the slow query log, cut; else a question "
+                  "mark stands for each",
+                  nullptr, nullptr, true);
 MYSQL_SYSVAR_ULONGLONG(kill_connection, kill_connection, PLUGIN_VAR_NOCMDOPT,
                        "Ends the connection with this id: see "
                        "information_schema.ROWSOCKET_CONNECTIONS",
@@ -158,6 +162,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(account_share_percent),
                               MYSQL_SYSVAR(ssl),
                               MYSQL_SYSVAR(ssl_client_cert),
+                              MYSQL_SYSVAR(slow_log_values),
                               MYSQL_SYSVAR(kill_connection),
                               nullptr};
 
@@ -174,6 +179,7 @@ constinit const Descriptor kResp = {
     Make,
     /*show_own=*/nullptr,
     {frontend::kRespVerbs, frontend::RespVerbName},
+    [] { return static_cast<bool>(slow_log_values); },
 };
 
 }  // namespace rowsocket::plugin

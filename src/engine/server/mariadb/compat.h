@@ -108,6 +108,12 @@ inline bool FindAccount(Security_context* context, const std::string& user, cons
 
 inline bool ShowsOtherVersion() { return !IS_SYSVAR_AUTOSIZE(&server_version_ptr); }
 
+/// @@global.long_query_time, in microseconds.
+inline ulonglong LongQueryTime() { return global_system_variables.log_slow_query_time; }
+
+/// Sets how many rows the slow query log shows as examined.
+inline void SetExaminedRows(THD* thd, ha_rows rows) { thd->m_examined_row_count = rows; }
+
 #else
 
 inline constexpr const char* kServerLine = "mariadb-10.11";
@@ -159,6 +165,10 @@ inline bool FindAccount(Security_context* context, const std::string& user, cons
 }
 
 inline bool ShowsOtherVersion() { return using_custom_server_version; }
+
+inline ulonglong LongQueryTime() { return global_system_variables.long_query_time; }
+
+inline void SetExaminedRows(THD* thd, ha_rows rows) { thd->set_examined_row_count(rows); }
 
 #endif
 

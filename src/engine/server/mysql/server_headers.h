@@ -24,6 +24,7 @@
 #include "sql/item.h"
 #include "sql/key.h"
 #include "sql/lock.h"
+#include "sql/log.h"
 #include "sql/mysqld.h"
 #include "sql/mysqld_thd_manager.h"
 #include "sql/rpl_handler.h"

@@ -1,0 +1,71 @@
+#include "engine/server/slow_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+/// Whom the log is to show. It stays where it is for as long as the thread lives, because SHOW
+/// PROCESSLIST reads the names of a session without a lock.
+struct Shown {
+  alignas(Security_context) char context[sizeof(Security_context)];
+  char user[USERNAME_LENGTH + 1];
+  char address[HOSTNAME_LENGTH + 1];
+};
+
+template <size_t kSize>
+void Copy(std::string_view text, char (&room)[kSize]) {
+  const size_t size = std::min(text.size(), kSize - 1);
+  memcpy(room, text.data(), size);
+  room[size] = '\0';
+}
+
+Security_context* ContextOf(THD* thd, const SlowRequest& request) {
+  static thread_local Shown shown;
+  auto* const context = new (shown.context) Security_context(*thd->security_ctx);
+  Copy(request.user.empty() ? std::string_view(context->priv_user) : request.user, shown.user);
+  Copy(request.address, shown.address);
+  context->user = shown.user;
+  Copy(shown.user, context->priv_user);
+  const bool is_local = request.address == "localhost";
+  context->host = is_local ? shown.address : "";
+  context->ip = is_local ? "" : shown.address;
+  return context;
+}
+
+}  // namespace
+
+int64_t LongQueryUs() { return static_cast<int64_t>(LongQueryTime()); }
+
+bool KeepsSlowLog() { return global_system_variables.sql_log_slow; }
+
+void WriteSlowLog(THD* thd, const SlowRequest& request) {
+  Security_context* const own = thd->security_ctx;
+  const LEX_CSTRING own_db = thd->db;
+  const ulonglong now = microsecond_interval_timer();
+  thd->security_ctx = ContextOf(thd, request);
+  thd->db = {request.schema.data(), request.schema.size()};
+  thd->start_utime = now - request.whole_us;
+  thd->utime_after_lock = thd->start_utime + request.lock_us;
+  thd->start_time = static_cast<my_time_t>(request.began_s);
+  thd->start_time_sec_part = 0;
+  thd->enable_slow_log = true;
+  thd->variables.sql_log_slow = true;  // The session is older than a SET GLOBAL.
+  thd->affected_rows = request.writes ? request.rows : 0;
+  thd->set_sent_row_count(request.writes ? 0 : request.rows);
+  SetExaminedRows(thd, request.rows);
+  const auto size = static_cast<uint>(request.text.size());
+  slow_log_print(thd, request.text.data(), size, now);
+  thd->affected_rows = 0;
+  thd->set_sent_row_count(0);
+  SetExaminedRows(thd, 0);
+  thd->db = own_db;
+  thd->security_ctx = own;
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,40 @@
+#include "engine/server/slow_log.h"
+
+#include <string>
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+int64_t LongQueryUs() { return static_cast<int64_t>(global_system_variables.long_query_time); }
+
+bool KeepsSlowLog() { return opt_slow_log; }
+
+void WriteSlowLog(THD* thd, const SlowRequest& request) {
+  Security_context* const own = thd->security_context();
+  const LEX_CSTRING own_db = thd->db();
+  Security_context shown(*own);
+  // The server reads these names as far as their first zero byte.
+  const std::string user(request.user), address(request.address);
+  if (!user.empty()) {
+    shown.set_user_ptr(user.c_str(), user.size());
+    shown.assign_priv_user(user.c_str(), user.size());
+  }
+  const bool is_local = address == "localhost";
+  shown.set_host_ptr(is_local ? address.c_str() : "", is_local ? address.size() : 0);
+  shown.set_ip_ptr(is_local ? "" : address.c_str(),
+                   static_cast<int>(is_local ? 0 : address.size()));
+  thd->set_security_context(&shown);
+  thd->reset_db({request.schema.data(), request.schema.size()});
+  thd->start_time = {request.began_s, 0};
+  thd->enable_slow_log = true;
+  thd->set_sent_row_count(request.writes ? 0 : request.rows);
+  thd->inc_examined_row_count(request.rows);
+  query_logger.slow_log_write(thd, request.text.data(), request.text.size(), /*aggregate=*/true,
+                              request.lock_us, request.whole_us);
+  thd->set_sent_row_count(0);
+  thd->reset_db(own_db);
+  thd->set_security_context(own);
+}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,22 @@
+// The server's log of slow queries, for requests. One .cc for each family of servers.
+//
+// Threads: the session's. Errors: the server reports its own.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/slow_request.h"
+
+class THD;
+
+namespace rowsocket::engine::server {
+
+/// @@global.long_query_time, in microseconds.
+int64_t LongQueryUs();
+/// Whether the server keeps the log (slow_query_log).
+bool KeepsSlowLog();
+/// Writes the request to the log, file and table, as the server writes a query of the account.
+/// REQUIRES: the THD has no open tables and no transaction.
+void WriteSlowLog(THD* thd, const SlowRequest& request);
+
+}  // namespace rowsocket::engine::server

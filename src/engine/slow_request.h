@@ -1,0 +1,23 @@
+// A request that took long, as the server's log of slow queries shows it.
+//
+// Lifetime: views of the caller's.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rowsocket::engine {
+
+struct SlowRequest {
+  std::string_view text;     ///< Reads like a statement.
+  std::string_view user;     ///< The account's name; empty: the connection has none.
+  std::string_view address;  ///< Of the client, without its port.
+  std::string_view schema;
+  int64_t began_s = 0;  ///< Seconds since 1970.
+  uint64_t whole_us = 0;
+  uint64_t lock_us = 0;  ///< That it waited for a lock.
+  uint64_t rows = 0;     ///< Sent or changed.
+  bool writes = false;
+};
+
+}  // namespace rowsocket::engine

@@ -1,0 +1,16 @@
+// A request as a text that reads like SQL, for people and for the tools that read the server's log
+// of slow queries. It cannot be executed: the columns of a key are not named.
+//
+// Threads: pure. Limits: kSlowValueBytesMax bytes of a value, kSlowTextBytesMax in all.
+#pragma once
+
+#include <string>
+
+#include "exec/frontend.h"
+
+namespace rowsocket::exec {
+
+/// `shows_values`: else a question mark stands for each value. REQUIRES: a kRequest item.
+std::string TextOf(const Item& item, const Frontend& frontend, bool shows_values);
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,75 @@
+// Requests that took longer than the server's long_query_time: the plugin's last ones in memory,
+// and each in the server's own log of slow queries.
+//
+// Flow: a worker calls AddTurn when the replies of a turn or batch have been handed to their
+// sockets, AddWaited for a request of the wait lane.
+// Threads: all. Limits: kSlowKeptMax requests are kept, kSlowOfTurnMax of one turn are written to
+// the log; all are counted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/session.h"
+#include "exec/stats.h"
+#include "exec/turn.h"
+
+namespace rowsocket::exec {
+
+struct SlowEntry {
+  uint64_t number = 0;  ///< From 0, in the order in which they came.
+  int64_t began_s = 0;  ///< Seconds since 1970.
+  uint64_t whole_us = 0;
+  std::string verb, text, address, name;
+};
+
+class SlowLog {
+ public:
+  /// `plugin`: its name. `verb_name`: that of Item::verb. `shows_values`: whether texts show the
+  /// values of a request.
+  SlowLog(std::string_view plugin, std::string_view (*verb_name)(uint32_t verb),
+          bool (*shows_values)())
+      : plugin_(plugin), verb_name_(verb_name), shows_values_(shows_values) {}
+
+  /// `waited_ns`: the longest time of a request of the turn (LatencyBlock::AddTurn). REQUIRES: no
+  /// turn is open in the session; the items' views are still valid.
+  void AddTurn(const std::vector<TurnItem>& items, int64_t waited_ns, int64_t sent_ns,
+               engine::Session& session, StatBlock& stats) {
+    if (waited_ns / 1000 < session.slow_us()) [[likely]]
+      return;
+    AddSlow(items, sent_ns, session, stats);
+  }
+  /// A request that waited for a lock.
+  void AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns, int64_t sent_ns,
+                 uint64_t rows, engine::Session& session, StatBlock& stats);
+
+  /// From the last one; at most `count`.
+  std::vector<SlowEntry> Last(size_t count) const;
+  size_t size() const;
+  void Clear();
+
+ private:
+  struct Times {
+    int64_t whole_us = 0;
+    int64_t lock_us = 0;
+  };
+
+  void AddSlow(const std::vector<TurnItem>& items, int64_t sent_ns, engine::Session& session,
+               StatBlock& stats);
+  void Add(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
+           engine::Session& session);
+  void Keep(SlowEntry entry);
+
+  const std::string plugin_;
+  std::string_view (*const verb_name_)(uint32_t verb);
+  bool (*const shows_values_)();
+  mutable base::Mutex mutex_;
+  uint64_t next_ GUARDED_BY(mutex_) = 0;
+  std::deque<SlowEntry> kept_ GUARDED_BY(mutex_);
+};
+
+}  // namespace rowsocket::exec

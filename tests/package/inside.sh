@@ -75,6 +75,19 @@ restart
 rowsocket-doctor --client >/srv/client || fail "rowsocket-doctor --client: $(cat /srv/client)"
 grep -q "handlersocket_port 9998: served to clients whose first line is" /srv/client &&
   grep -q "daemon_memcached_port 11211: served to every client" /srv/client || fail "$(cat /srv/client)"
+# over_resp COMMAND: the first line of the answer, and of a text the text's.
+over_resp() {
+  exec 3<>/dev/tcp/127.0.0.1/6379
+  printf '%s\r\n' "$1" >&3
+  local kind
+  IFS= read -r -t 10 kind <&3
+  [[ $kind != \$* ]] || IFS= read -r -t 10 kind <&3
+  exec 3>&-
+  printf '%s' "${kind%$'\r'}"
+}
+[[ $(over_resp "HGET test.user:101 user_name") == "Yukari Takeba" && $(over_resp "SET k v EX 9") == +OK ]] ||
+  fail "the RESP port does not serve what rowsocket-setup grants"
+[[ $(over_resp "HGET mysql.user:1 x") == "-NOPERM "* ]] || fail "the RESP port serves more than rowsocket-setup grants"
 setpriv --reuid=www-data --init-groups grep -q '^reading [0-9a-f]' /etc/rowsocket/secrets || fail "www-data cannot read the secrets"
 ! setpriv --reuid=nobody --clear-groups cat /etc/rowsocket/secrets 2>/dev/null || fail "others read the secrets"
 python3 /srv/checkout/tests/package/examples.py mariadb || fail "an example of a document does not work"

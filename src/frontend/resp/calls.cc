@@ -166,7 +166,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
           --i;
           continue;
         }
-        *error = RespErrorText(known->second.error, RespWork());
+        *error = TextOf(known->second.error, RespWork(), &call);
         return true;
       }
       if (may_be_elsewhere) {
@@ -187,7 +187,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     if (wanted_ == shape && !wanted_error_.ok()) {
       *error = call.in_store && wanted_error_.code == ErrorCode::kOpenTable
                    ? "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql"
-                   : RespErrorText(wanted_error_, RespWork());
+                   : TextOf(wanted_error_, RespWork(), &call);
       wanted_error_ = {};
       wanted_.clear();
       return true;

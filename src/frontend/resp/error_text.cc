@@ -2,10 +2,60 @@
 #include <string>
 
 #include "frontend/resp/rows.h"
+#include "frontend/resp/store.h"
 
 namespace rowsocket::frontend {
 
 using model::ErrorCode;
+
+namespace {
+
+std::string Quoted(std::string_view name, char quote) {
+  std::string text(1, quote);
+  for (const char byte : name.substr(0, 192)) {
+    if (byte == quote) text += quote;
+    text += byte;
+  }
+  return text += quote;
+}
+
+/// What the account needs on the table for the command.
+std::string_view PrivilegesOf(RespVerb verb) {
+  switch (verb) {
+    case RespVerb::kFlush:
+    case RespVerb::kDel:
+    case RespVerb::kGetDel:
+      return "SELECT, DELETE";
+    case RespVerb::kHDel:
+    case RespVerb::kHIncrBy:
+    case RespVerb::kHIncrByFloat:
+    case RespVerb::kPersist:
+    case RespVerb::kGetEx:
+      return "SELECT, UPDATE";
+    case RespVerb::kExpire:
+      return "SELECT, UPDATE, DELETE";
+    case RespVerb::kEval:
+      return "SELECT, INSERT, UPDATE, DELETE";
+    case RespVerb::kHSet:
+    case RespVerb::kHMSet:
+    case RespVerb::kHSetNx:
+      return "SELECT, INSERT, UPDATE";
+    default:
+      break;
+  }
+  return IsOfString(verb) && !ReadsString(verb) ? "SELECT, INSERT, UPDATE" : "SELECT";
+}
+
+}  // namespace
+
+std::string RespDeniedText(const RespCall& call, const model::Account& account) {
+  const bool is_of_store = call.in_store && call.container == nullptr;
+  const std::string_view db = is_of_store ? "rowsocket" : call.key.db;
+  const std::string_view table = is_of_store ? "store" : call.key.table;
+  return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call.verb)) + " ON " +
+         Quoted(db, '`') + "." + Quoted(table, '`') + " TO " + Quoted(account.user(), '\'') + "@" +
+         Quoted(account.host(), '\'');
+}
 
 std::string RespErrorText(const model::Error& error, const RespWork& work) {
   if (!work.wrong.empty()) return std::string(work.wrong);

@@ -317,8 +317,17 @@ Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& 
       ExecuteCall(work, work.calls[0], settings_.limits.reply_bytes_max, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
-  if (outcome.is_answer()) resp::AppendError(RespErrorText(outcome.error, work), &out);
+  if (outcome.is_answer()) resp::AppendError(TextOf(outcome.error, work, &work.calls[0]), &out);
   return outcome;
+}
+
+std::string Resp::TextOf(const model::Error& error, const RespWork& work,
+                         const RespCall* call) const {
+  const bool is_denied = error.code == ErrorCode::kDenied && work.wrong.empty();
+  if (is_denied && call != nullptr && account() != nullptr) {
+    return RespDeniedText(*call, *account());
+  }
+  return RespErrorText(error, work);
 }
 
 Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
@@ -379,7 +388,7 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
     if (blamed != nullptr && blamed->verb == Verb::kMSetNx) return resp::AppendInteger(0, &out);
     return resp::AppendNilArray(work.version, &out);
   }
-  const std::string text = RespErrorText(error, work);
+  const std::string text = TextOf(error, work, blamed);
   if (!work.is_exec) return resp::AppendError(text, &out);
   resp::AppendError(
       "EXECABORT undone: " +

@@ -122,6 +122,8 @@ class Resp final : public exec::Frontend {
                 exec::Item* item);
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
+  /// The text of an error. `call`: whose it is; null: that of none alone.
+  std::string TextOf(const model::Error& error, const RespWork& work, const RespCall* call) const;
   void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                      base::Buffer& out) const;
   // Commands of the connection and the server (server.cc).

@@ -22,5 +22,7 @@ engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_b
 
 /// The error that a client gets, with its prefix.
 std::string RespErrorText(const model::Error& error, const RespWork& work);
+/// The error of a call whose account lacks a privilege: with the GRANT.
+std::string RespDeniedText(const RespCall& call, const model::Account& account);
 
 }  // namespace rowsocket::frontend

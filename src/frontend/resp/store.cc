@@ -135,6 +135,18 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
   return columns.first(count);
 }
 
+/// Says what the command may do to its row, for the rights of its account.
+void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
+  const Verb verb = call.verb;
+  const bool only_deletes =
+      verb == Verb::kDel || verb == Verb::kGetDel || call.script == RespScript::kRelease;
+  const bool extends = call.script == RespScript::kReacquire ||
+                       call.script == RespScript::kRefresh || call.script == RespScript::kExtend;
+  edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
+  edit->may_insert = !edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx;
+  if (!only_deletes) edit->may_update = StoredColumns(call, arena);
+}
+
 void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
   if (is_there)
     resp::AppendBulk(text, &out);
@@ -270,12 +282,7 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   }
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
-  request.edit.may_update = StoredColumns(call, arena);
-  request.edit.may_insert = true;
-  request.edit.may_delete =
-      call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kExpire ||
-      call.script == RespScript::kRelease || call.script == RespScript::kReacquire ||
-      call.script == RespScript::kRefresh || call.script == RespScript::kExtend;
+  TellRights(call, arena, &request.edit);
   stored.expires = RespStored::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:

@@ -1,9 +1,13 @@
 """Accounts over RESP: AUTH and HELLO, privileges, what a client without a login may do."""
 
+import re
+
 import pytest
 import redis
 
-from resp import Client, Error
+from recipes import REPOSITORY
+from resp import Client, Error, free_port
+from server import run_packaged
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -84,3 +88,53 @@ def test_an_account_that_is_dropped_ends_its_connections(server):
 def test_redis_py_logs_in(server, protocol):
     with redis.Redis(port=server.resp_port, protocol=protocol, username="app", password="right") as client:
         assert client.hget("product:7", "name") == b"Teapot"
+
+
+def test_the_error_has_the_grant_that_is_missing(server):
+    """An administrator who runs the GRANT of an error lets the command through."""
+    sql = server.sql("shop")
+    run_packaged(sql, "rowsocket_store.sql")
+    sql.run("CREATE USER `o'x`@'127.%' IDENTIFIED BY 'pw'")
+    commands = (("HGETALL", "product:7"), ("HSET", "product:8", "name", "Cup"), ("HINCRBY", "product:8", "stock", 0),
+                ("HDEL", "product:8", "price"), ("DEL", "shop.line:9:z"), ("GET", "k"), ("SET", "k", 1), ("GETDEL", "k"),
+                ("EXPIRE", "k", 10), ("PERSIST", "k"), ("GETEX", "k", "EX", 9), ("APPEND", "k", 1), ("DEL", "k"), ("INCR", "k"),
+                ("EXISTS", "k"), ("SCAN", 0), ("FLUSHDB",))
+    for command in commands:
+        client = Client(server.resp_port)
+        assert client.ask("AUTH", "o'x", "pw") == "OK"
+        # A command for any key is about a string where the account sees nothing of the table.
+        for table in ("shop.product", "shop.line"):
+            sql.run(f"GRANT INDEX ON {table} TO `o'x`@'127.%'")
+        refusal = client.ask(*command)
+        assert refusal.startswith("NOPERM a privilege is missing: GRANT "), (command, refusal)
+        sql.run(refusal.removeprefix("NOPERM a privilege is missing: "))
+        reply = client.ask(*command)
+        assert not isinstance(reply, Error), (command, refusal, reply)
+        sql.run("REVOKE ALL, GRANT OPTION FROM `o'x`@'127.%'")
+        client.close()
+
+
+def test_as_rowsocket_setup_leaves_it(make_server):
+    """Clients without a login have the rights of rowsocket@localhost: strings, and what is granted to it."""
+    text = (REPOSITORY / "packaging/rowsocket-setup").read_text()
+    statements = re.findall(r'\$client --execute "((?:CREATE USER|GRANT)[^"]+)"', text)
+    assert len(statements) == 3
+    server = make_server(options=["--loose-resp-user=rowsocket@localhost"])
+    sql = server.sql()
+    for script in ("rowsocket_store.sql", "example.sql"):
+        run_packaged(sql, script)
+    for statement in statements:
+        sql.run(statement)
+    sql.run("CREATE DATABASE shop")
+    sql.run("CREATE TABLE shop.product (id INT PRIMARY KEY, name VARCHAR(20)) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.product VALUES (7, 'Teapot')")
+    port = free_port()
+    server.kill()
+    server.start(options=["--loose-resp-user=rowsocket@localhost", f"--loose-resp-port={port}"])
+    client, sql = Client(port), server.sql()
+    assert client.ask("SET", "k", "v", "EX", 100) == "OK" and client.ask("GET", "k") == b"v"
+    assert client.ask("HGET", "test.user:101", "user_name") is not None
+    refusal = client.ask("HGET", "shop.product:7", "name")
+    assert refusal == Error("NOPERM a privilege is missing: GRANT SELECT ON `shop`.`product` TO 'rowsocket'@'localhost'")
+    sql.run(refusal.removeprefix("NOPERM a privilege is missing: "))
+    assert client.ask("HGET", "shop.product:7", "name") == b"Teapot" and client.ask("HSET", "shop.product:7", "name", "x").startswith("NOPERM")

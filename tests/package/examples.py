@@ -15,7 +15,8 @@ SECRETS = dict(line.split() for line in pathlib.Path("/etc/rowsocket/secrets").r
 
 
 class PackagedServer:
-    env = {"HS_PORT": "9998", "HS_PORT_WR": "9999", "MEMCACHED_PORT": "11211", "SQL_PORT": "3306"}
+    env = {"HS_PORT": "9998", "HS_PORT_WR": "9999", "MEMCACHED_PORT": "11211", "RESP_PORT": "6379",
+           "SQL_PORT": "3306"}
     opening_lines = {"9998": f"A\t1\t{SECRETS['reading']}\n", "9999": f"A\t1\t{SECRETS['writing']}\n"}
 
     @staticmethod
@@ -48,6 +49,7 @@ def main():
     client = Client(sys.argv[1])
     played = 0
     client.run("DROP DATABASE IF EXISTS shop; CREATE DATABASE shop CHARACTER SET utf8mb4", schema="mysql")
+    client.run("GRANT ALL ON shop.* TO rowsocket@localhost", schema="mysql")
     for document in ("README.md", "docs/CLIENTS.md", "docs/COOKBOOK.md"):
         for heading, examples in recipes.sections(document).items():
             if not all(is_for_memcached_or_the_wire(example) for example in examples):

@@ -69,7 +69,7 @@ served_after() {
 }
 
 say "rowsocket-setup: every protocol for clients of this machine"
-quietly apt-get install -y php-cli php-memcached python3-pymemcache
+quietly apt-get install -y php-cli php-memcached python3-pymemcache python3-redis
 quietly rowsocket-setup --member www-data --example
 restart
 rowsocket-doctor --client >/srv/client || fail "rowsocket-doctor --client: $(cat /srv/client)"

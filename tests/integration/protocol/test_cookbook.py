@@ -4,7 +4,9 @@ import pytest
 
 import mc
 import recipes
-from server import is_mysql, wait_until
+from private_servers import create, remove
+from resp import free_port
+from server import is_mysql, run_packaged, wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -12,6 +14,17 @@ COOKBOOK = recipes.sections("docs/COOKBOOK.md")
 # The answers that the document says MySQL gives.
 IN_MYSQL = {"<- SERVER_ERROR a CHECK constraint does not hold (4025)": "<- SERVER_ERROR a value is no JSON document (3140)",
             '<- 0  2  1  {"email":"aiko@example.com","n":1}': '<- 0  2  1  {"n": 1, "email": "aiko@example.com"}'}
+
+
+@pytest.fixture(scope="module")
+def server(request):
+    """With the ports and tables that scripts/quickstart has."""
+    port = free_port()
+    made = create(request.config, options=[f"--loose-resp-port={port}"]).start()
+    made.env["RESP_PORT"] = str(port)
+    run_packaged(made.sql(), "rowsocket_store.sql")
+    yield made
+    remove(made)
 
 
 @pytest.fixture
@@ -26,6 +39,7 @@ def shop(server):
     with_admin = server.sql()
     with_admin.run("DELETE FROM innodb_memcache.containers WHERE name <> 'default'")
     with_admin.run("DELETE FROM innodb_memcache.demo")
+    with_admin.run("DELETE FROM rowsocket.keyspaces")
     with_admin.run("DROP DATABASE shop")
 
 

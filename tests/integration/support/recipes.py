@@ -7,7 +7,7 @@ An example is a fenced block; its first line names its kind:
     memcached                 lines to and from memcached's port
     php, python               a program; the block `output` behind it is its output
 
-Ports are those of the documents (3306, 9998, 9999, 11211); each block has a connection of its own. A server of
+Ports are those of the documents (3306, 6379, 9998, 9999, 11211); each block has a connection of its own. A server of
 tests/package/examples.py, whose ports have secrets, says in opening_lines what a client sends first.
 """
 
@@ -19,7 +19,7 @@ import types
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 
-PORTS = {"9998": "HS_PORT", "9999": "HS_PORT_WR", "11211": "MEMCACHED_PORT", "3306": "SQL_PORT"}
+PORTS = {"9998": "HS_PORT", "9999": "HS_PORT_WR", "11211": "MEMCACHED_PORT", "6379": "RESP_PORT", "3306": "SQL_PORT"}
 TIMEOUT_S = 15
 
 

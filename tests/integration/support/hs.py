@@ -226,16 +226,17 @@ class Client:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError(f"no reply in time; received so far: {bytes(self.buffer[:200])!r}")
-        self.sock.settimeout(left)
         try:
+            self.sock.settimeout(left)
             data = self.sock.recv(1 << 18)
         except TimeoutError:
             raise TimeoutError(
                 f"no reply in time; received so far: {bytes(self.buffer[:200])!r}") from None
-        except ConnectionError as error:
+        except OSError as error:  # The other side has closed it, or another thread of the test has.
             raise Closed(str(error)) from None
         finally:
-            self.sock.settimeout(self.timeout_s)
+            if self.sock.fileno() >= 0:
+                self.sock.settimeout(self.timeout_s)
         if not data:
             raise Closed(f"closed by the server; unfinished line: {bytes(self.buffer[:200])!r}")
         self.buffer += data

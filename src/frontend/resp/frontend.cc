@@ -90,8 +90,8 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
 void Resp::TakeSnapshot() {
   if (settings_.keyspaces == nullptr) return;
   const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
-  if (snapshot_ == nullptr || snapshot_->version != catalog.version())
-    snapshot_ = catalog.current();
+  if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
+  former_snapshot_ = std::exchange(snapshot_, catalog.current());
 }
 
 void Resp::EndTransaction() {

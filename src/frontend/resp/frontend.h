@@ -168,6 +168,8 @@ class Resp final : public exec::Frontend {
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
+  /// Of the items of a turn whose last one is parsed again, for the wait lane.
+  std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   uint64_t uncounted_ = 0;  ///< Commands that are not in RespInfo yet.
   resp::Version version_ = resp::Version::k2;
   std::string_view database_ = kDatabases[0];

@@ -1,5 +1,6 @@
 """Slow requests in the server's own log of slow queries, and over RESP."""
 
+import concurrent.futures
 import re
 import subprocess
 
@@ -36,6 +37,12 @@ class Logged:
         found = [entry for entry in entries if part in entry]
         assert len(found) == 1, found
         return found[0]
+
+    def row(self, part):
+        """The only row with this text in the table, which the server writes after the file."""
+        wait_until(lambda: self.rows(part), 10, f"{part} in the table")
+        (row,) = self.rows(part)
+        return row
 
     def rows(self, part):
         columns = "user_host, rows_sent, db, sql_text, TIME_TO_SEC(query_time), TIME_TO_SEC(lock_time)"
@@ -91,7 +98,7 @@ def test_requests_of_all_protocols(logged):
     assert HEAD.search(logged.entry("/* resp hincrby,"))["sent"] == "0"
     unit = logged.entry("/* resp exec,")
     assert unit.count("`shop`.`product`") == 2 and "; SELECT `stock`" in unit
-    (row,) = logged.rows("/* resp hget,")
+    row = logged.row("/* resp hget,")
     assert b"127.0.0.1" in row[0] and row[1:3] == (b"1", b"shop")
     slow = client.ask("SLOWLOG", "GET", 1)
     assert slow[0][3][0] == b"exec" and slow[0][5] == b"web-3" and slow[0][4].startswith(b"127.0.0.1:")
@@ -113,6 +120,28 @@ def test_a_wait_for_a_lock_is_the_requests_lock_time(logged):
     assert client.receive() == 5
     head = HEAD.search(logged.entry("WHERE KEY `PRIMARY` = ('7') /* resp hincrby,"))
     assert 0.4 < float(head["lock"]) <= float(head["time"]) < 10
+
+
+def test_workers_that_wait_for_the_logs_table_lose_no_line(logged):
+    server, count = logged.server, 300
+    handlersocket = server.hs_wr()
+    handlersocket.opened("shop", "product", "PRIMARY", "id")
+    clients = [resp.Client(server.resp_port) for _ in range(3)]
+    everything_is_slow(logged)
+
+    def find(_):
+        assert all(handlersocket.pipeline([(0, "=", 1, 7)]) == [(b"0", b"1", b"7")] for _ in range(count))
+
+    def ask(client):
+        assert all(client.ask("HMGET", "product:7", "id") == [b"7"] for _ in range(count))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(find, None), *(pool.submit(ask, client) for client in clients)]
+        for work in done:
+            work.result()
+    logged.sql.run("SET GLOBAL long_query_time = 10")
+    for part, lines in (("SELECT `id`%/* handlersocket find,", count), ("/* resp hmget,", 3 * count)):
+        wait_until(lambda part=part, lines=lines: len(logged.rows(part)) == lines, 10, f"{lines} lines in the table")
 
 
 def test_values_can_be_left_out(logged):

@@ -1,6 +1,7 @@
 #include "lock_waits.h"
 
 #include <mutex>
+#include <utility>
 
 namespace rowsocket::engine::server {
 
@@ -52,7 +53,7 @@ void LockWaits::Remove() {
 
 void LockWaits::RefuseWaits(THD* thd) { refusing = thd; }
 
-void LockWaits::AllowWaits() { refusing = nullptr; }
+THD* LockWaits::AllowWaits() { return std::exchange(refusing, nullptr); }
 
 bool LockWaits::TakeMetLock() {
   const bool met = met_lock;

@@ -24,7 +24,8 @@ class LockWaits {
 
   /// From now on waits of this thread for `thd` are canceled.
   static void RefuseWaits(THD* thd);
-  static void AllowWaits();
+  /// Returns the THD whose waits were canceled until now; null: no one's.
+  static THD* AllowWaits();
   /// Whether a wait was canceled since the last call.
   static bool TakeMetLock();
 };

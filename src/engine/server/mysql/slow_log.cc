@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api.h"
+#include "lock_waits.h"
 
 namespace rowsocket::engine::server {
 
@@ -30,8 +31,13 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->enable_slow_log = true;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
   thd->inc_examined_row_count(request.rows);
+  // The log's table is locked by one writer at a time. A wait for it must not be canceled as one
+  // for a row is: the line would be lost, and the next request of this worker would end as one
+  // killed.
+  THD* const refusing = LockWaits::AllowWaits();
   query_logger.slow_log_write(thd, request.text.data(), request.text.size(), /*aggregate=*/true,
                               request.lock_us, request.whole_us);
+  LockWaits::RefuseWaits(refusing);
   thd->set_sent_row_count(0);
   thd->reset_db(own_db);
   thd->set_security_context(own);

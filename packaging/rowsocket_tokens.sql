@@ -1,4 +1,5 @@
--- The table for handlersocket_tokens=ON: the requests with a token that took effect, and their answers.
+-- The table for handlersocket_tokens=ON and RESP's ROW.ONCE: the requests with a token that took effect, and
+-- their answers.
 -- Run it once as an administrator: mariadb < rowsocket_tokens.sql
 
 CREATE DATABASE IF NOT EXISTS rowsocket;

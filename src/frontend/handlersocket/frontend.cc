@@ -253,7 +253,7 @@ void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
 void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
                            std::shared_ptr<engine::Index> index) {
   if (item.kind == Item::Kind::kSilentOpen) {
-    tokens_failed_ = !outcome.ok() || !tokens_->Opened(std::move(index));
+    tokens_->Opened(std::move(index));
     return;
   }
   item.kind = Item::Kind::kReply;
@@ -333,76 +333,6 @@ void HandlerSocket::PrepareRequest(Command& command, Item* item) {
   item->request.account = account();
 }
 
-// Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
-// first.
-bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
-  handlersocket::Tokens tokens(line);
-  tokens.NextOrEmpty();
-  const std::string_view wire_token = tokens.NextOrEmpty();
-  const model::Value token = handlersocket::TokenValue(wire_token, arena);
-  const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
-  Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
-  const size_t bytes = token.text().size();
-  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
-      command.kind != Command::Kind::kRequest || !command.wants_write) {
-    command.errors.Add(ErrorCode::kToken);
-  }
-  if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
-  PrepareRequest(command, item);
-  if (item->kind != Item::Kind::kRequest) return true;
-  std::string identity;
-  TokenBook::AppendIdentity(rest, *item->index, &identity);
-  return TakeToken(token, identity, arena, item);
-}
-
-bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
-                              Item* item) {
-  const size_t bytes = token.text().size();
-  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
-    item->kind = Item::Kind::kReply;
-    item->error.code = ErrorCode::kToken;
-    return true;
-  }
-  if (tokens_ == nullptr) tokens_ = std::make_unique<TokenBook>(settings_.tokens);
-  const engine::IndexNames* to_open = tokens_->ToOpen();
-  if (to_open == nullptr) {
-    item->detail = TokenBook::Describe(token, identity, arena);
-    item->stands_alone = true;
-    return true;
-  }
-  if (tokens_failed_) {
-    tokens_failed_ = false;
-    item->kind = Item::Kind::kReply;
-    item->error.code = ErrorCode::kTokenTable;
-    return true;
-  }
-  item->kind = Item::Kind::kSilentOpen;
-  item->names = to_open;
-  item->request.account = nullptr;  // The table of tokens is the library's own.
-  return false;
-}
-
-// False when an index of the table of tokens has to be opened first. The table of tokens is the
-// library's own, so that no account is judged by it.
-bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
-  handlersocket::ErrorSet errors;
-  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
-  if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
-  item->error.code = errors.First();
-  if (!item->error.ok()) return true;
-  if (!TakeToken(token, {}, arena, item)) return false;
-  if (item->detail == nullptr) return true;
-  using Asks = TokenedRequest::Asks;
-  static_cast<TokenedRequest*>(item->detail)->asks = fences ? Asks::kFence : Asks::kState;
-  item->kind = Item::Kind::kRequest;
-  item->index = &tokens_->index();
-  item->request.verb = model::Request::Verb::kEdit;
-  std::span<model::Value> key = arena.Allocate<model::Value>(1);
-  key[0] = token;
-  item->request.edit.key = key;
-  return true;
-}
-
 engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
                                        base::Buffer& out) const {
   const model::Limits& limits = settings_.limits;
@@ -411,10 +341,8 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
     return ExecuteRequest(*item.index, item.request, limits.reply_bytes_max, session, out);
   }
   const size_t begin = out.size();
-  const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
-  if (tokened.asks != TokenedRequest::Asks::kRequest) {
-    return tokens_->Ask(tokened, session, account() == nullptr, out);
-  }
+  const auto& tokened = *static_cast<const exec::TokenedRequest*>(item.detail);
+  if (tokened.asks != exec::TokenedRequest::Asks::kRequest) return Ask(tokened, session, out);
   // The answer that is kept with a token is for those alone who may have the request executed.
   engine::Outcome outcome = session.MayExecute(*item.index, item.request);
   if (outcome.ok()) {

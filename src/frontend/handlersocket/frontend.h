@@ -11,7 +11,7 @@
 
 #include "base/secret.h"
 #include "exec/frontend.h"
-#include "frontend/handlersocket/token_book.h"
+#include "exec/token_book.h"
 #include "model/health.h"
 #include "model/limits.h"
 #include "protocol/handlersocket/framer.h"
@@ -28,7 +28,7 @@ struct HandlerSocketSettings {
   bool delays_refusals = false;  ///< Login threads answer a wrong secret, so that guessing is slow.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
-  TokenSettings tokens;
+  exec::TokenSettings tokens;
   /// What the server says of itself. Null: a primary that takes everything.
   std::function<model::Health()> health;
   /// The position up to which the server has logged transactions. Null: none.
@@ -89,9 +89,13 @@ class HandlerSocket final : public exec::Frontend {
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
   bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
+  /// Appends what a request on this index is known by. `line` is the request without its token.
+  static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
   /// Gives the item a token. False when an index of the table of tokens has to be opened first.
   bool TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
                  exec::Item* item);
+  engine::Outcome Ask(const exec::TokenedRequest& tokened, engine::Session& session,
+                      base::Buffer& out) const;
   engine::Outcome ExecuteRequest(engine::Index& index, const model::Request& request,
                                  size_t reply_bytes_max, engine::Session& session,
                                  base::Buffer& out) const;
@@ -115,8 +119,7 @@ class HandlerSocket final : public exec::Frontend {
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.
-  std::unique_ptr<TokenBook> tokens_;  ///< From the first request with a token on.
-  bool tokens_failed_ = false;  ///< The request at the front could not have the table of tokens.
+  std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first request with a token on.
   bool authenticated_;
 };
 

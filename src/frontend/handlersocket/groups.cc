@@ -95,7 +95,7 @@ bool HandlerSocket::PrepareTokenOfGroup(const GroupAt& at, std::string_view line
   for (const exec::UnitRequest& request : item->unit->requests) {
     const GroupRequest parsed = handlersocket::NextGroupRequest(&lines, parse_limits(), arena);
     text.append(parsed.is_required ? "R" : "O");
-    TokenBook::AppendIdentity(parsed.line, *request.index, &text);
+    AppendIdentity(parsed.line, *request.index, &text);
   }
   Unit* const unit = item->unit;
   if (!unit->writes) {
@@ -135,7 +135,7 @@ Outcome HandlerSocket::ExecuteGroup(const Item& item, engine::Session& session,
   };
   // A unit that stops keeps no token.
   const auto run_once = [&]() -> Outcome {
-    const auto& tokened = *static_cast<const TokenedRequest*>(item.detail);
+    const auto& tokened = *static_cast<const exec::TokenedRequest*>(item.detail);
     Outcome outcome = tokens_->Execute(tokened, session, out, [&] {
       const Outcome ran = run();
       return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;

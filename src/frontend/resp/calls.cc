@@ -207,6 +207,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
 
 // A shape is opened anew only where no item of the turn uses its index (may_drop_).
 void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
+  if (std::exchange(opens_tokens_, false)) return tokens_->Opened(std::move(index));
   wanted_error_ = outcome.error;
   const bool is_no_table =
       outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;

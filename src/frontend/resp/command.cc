@@ -159,6 +159,8 @@ constexpr RespCommand kCommands[] = {
     {"reset", 1, Verb::kReset},
     {"restore", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"role", 1, Verb::kRole},
+    {"row.once", 2, Verb::kOnce},
+    {"row.outcome", -2, Verb::kOutcome},
     {"row.require", -5, Verb::kRequire, false, 1, 1},
     {"rpop", -2, Verb::kRefused, true, 1, 1, kTypes},
     {"rpoplpush", -1, Verb::kRefused, false, 0, 0, kTypes},

@@ -37,6 +37,8 @@ enum class RespVerb : uint8_t {
   kExec,
   kDiscard,
   kUnwatch,
+  kOnce,     ///< Of MULTI: the token by which it takes effect once.
+  kOutcome,  ///< What became of a token.
   kRefused,  ///< `refusal` says why.
   // Of a row:
   kHGet,
@@ -133,7 +135,7 @@ inline constexpr std::string_view kRespNoScripts =
     "use MULTI with ROW.REQUIRE or WATCH";
 
 /// One more than there are commands.
-inline constexpr uint32_t kRespVerbs = 245 + 1;
+inline constexpr uint32_t kRespVerbs = 247 + 1;
 std::span<const RespCommand> RespCommands();
 /// The place of one of RespCommands() among them, from 1: its verb, by which latencies are counted.
 uint16_t NumberOf(const RespCommand& command);

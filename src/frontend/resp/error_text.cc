@@ -94,6 +94,11 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
       return "CONSTRAINT the table has triggers, which are not run: write it by SQL";
     case ErrorCode::kVersioned:
       return "CONSTRAINT the table is system-versioned: write it by SQL";
+    case ErrorCode::kTokenTable:
+      return "NOTOKENS the table rowsocket.tokens is not there or not as it should be: run "
+             "rowsocket_tokens.sql";
+    case ErrorCode::kTokenDiffers:
+      return "TOKENDIFFERS the token was used for another transaction; nothing was done";
     case ErrorCode::kGroup:
       return "CONSTRAINT the table's engine cannot take a write back";
     case ErrorCode::kEngine:

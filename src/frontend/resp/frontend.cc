@@ -24,7 +24,7 @@ constexpr size_t kArgumentsMaxBeforeLogin = 10;
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
   return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
-         verb == Verb::kEcho || verb == Verb::kPublish;
+         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce;
 }
 
 /// Whether the command changes what the connection's later commands mean.
@@ -161,12 +161,17 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   }
   may_drop_ = !behind_requests;
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
-  if (!IsOfRow(verb)) {
-    AnswerServer(command, arguments, arena, item);
+  if (verb == Verb::kRequire || verb == Verb::kOnce) {
+    AnswerError(
+        std::string(verb == Verb::kOnce ? "ERR ROW.ONCE" : "ERR ROW.REQUIRE") + " without MULTI",
+        arena, item);
     return taken;
   }
-  if (verb == Verb::kRequire) {
-    AnswerError("ERR ROW.REQUIRE without MULTI", arena, item);
+  if (verb == Verb::kOutcome) {
+    return {Parsed::kItem, PrepareOutcome(arguments, arena, item) ? consumed : 0};
+  }
+  if (!IsOfRow(verb)) {
+    AnswerServer(command, arguments, arena, item);
     return taken;
   }
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
@@ -221,6 +226,15 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   if (!MayBeQueued(command.verb)) {
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
                   "'");
+  }
+  if (command.verb == Verb::kOnce) {
+    const bool is_second = std::any_of(queued_.begin(), queued_.end(), [](const Queued& queued) {
+      return queued.command->verb == Verb::kOnce;
+    });
+    const size_t bytes = arguments[1].size();
+    if (is_second || bytes == 0 || bytes > model::kTokenBytesMax) {
+      return refuse("ERR a transaction has one token, of 1 to 64 bytes");
+    }
   }
   for (const std::string_view argument : arguments) multi_bytes_ += argument.size();
   if (multi_bytes_ > settings_.limits.line_bytes_max || queued_.size() == model::kUnitRequestsMax) {
@@ -278,6 +292,8 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
   std::vector<RespCall> calls;
   std::string error;
   uint32_t number = 0;
+  std::string_view token;
+  std::string identity;
   const bool has_watched = AddWatched(arena, &calls, &error);
   for (const Queued& queued : commands) {
     if (!has_watched) break;
@@ -285,11 +301,15 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
     for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = Keep(queued.arguments[i], arena);
+    AppendIdentity(arguments, &identity);
     if (IsOfRow(queued.command->verb)) {
       if (!MakeCalls(*queued.command, arguments, arena, &calls, &error)) break;
     } else {
       base::Buffer reply;
-      if (queued.command->verb == Verb::kPublish)
+      if (queued.command->verb == Verb::kOnce) {
+        token = arguments[1];
+        resp::AppendSimple("OK", &reply);
+      } else if (queued.command->verb == Verb::kPublish)
         resp::AppendInteger(0, &reply);
       else if (arguments.size() > 1)
         resp::AppendBulk(arguments[1], &reply);
@@ -301,6 +321,16 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
     for (size_t i = first; i < calls.size(); ++i) calls[i].number = number;
   }
   if (error.empty() && !OpenCalls(calls, arena, item, &error)) return false;
+  if (error.empty() && !token.empty()) {
+    const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
+      return call.fixed.empty() && call.request.is_write();
+    });
+    if (!writes) error = "ERR ROW.ONCE is for transactions that write";
+    exec::TokenedRequest* const tokened =
+        writes ? TakeToken(token, identity, arena, item, &error) : nullptr;
+    if (tokened == nullptr && error.empty()) return false;
+    WorkOf(*item).tokened = tokened;
+  }
   if (error.empty())
     MakeItem(calls, /*is_exec=*/true, commands.size(), arena, item);
   else
@@ -311,10 +341,14 @@ bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena,
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = WorkOf(item);
+  if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
   work.wrong = {};
   const size_t begin = out.size();
-  const Outcome outcome =
-      ExecuteCall(work, work.calls[0], settings_.limits.reply_bytes_max, session, out);
+  const size_t bytes_max = settings_.limits.reply_bytes_max;
+  Outcome outcome = ExecuteCall(work, work.calls[0], bytes_max, session, out);
+  // A write that is done has its reply, whatever its size: it cannot be taken back alone.
+  const bool is_too_large = out.size() - begin > bytes_max && !item.request.is_write();
+  if (outcome.ok() && is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
   if (outcome.is_answer()) resp::AppendError(TextOf(outcome.error, work, &work.calls[0]), &out);
@@ -335,6 +369,8 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
   Unit& unit = *item.unit;
   const size_t begin = out.size();
   size_t next = 0;  // The call whose reply comes next.
+  size_t bytes_max = settings_.limits.reply_bytes_max;
+  if (work.tokened != nullptr) bytes_max = std::min(bytes_max, model::kTokenAnswerBytesMax);
   const auto append_fixed = [&] {
     for (; next < work.calls.size() && !work.calls[next].fixed.empty(); ++next) {
       out.Append(work.calls[next].fixed);
@@ -347,8 +383,10 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
     const size_t before = out.size();
     work.wrong = {};
     if (appends) append_fixed();
-    const Outcome outcome =
-        ExecuteCall(work, *call, settings_.limits.reply_bytes_max, session, out);
+    const size_t left = bytes_max - std::min(bytes_max, out.size() - begin);
+    Outcome outcome = ExecuteCall(work, *call, left, session, out);
+    const bool is_too_large = outcome.ok() && out.size() - begin > bytes_max;
+    if (is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
     if (appends)
       ++next;
     else
@@ -363,7 +401,9 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
     append_fixed();
     return outcome;
   };
-  Outcome outcome = exec::ExecuteUnit(unit, session, execute, body);
+  const auto once = [&] { return ExecuteOnce(work, unit, session, out, body); };
+  Outcome outcome = work.tokened == nullptr ? exec::ExecuteUnit(unit, session, execute, body)
+                                            : exec::ExecuteUnit(unit, session, execute, once);
   if (outcome.ok() && unit.end == Unit::End::kApplied) return outcome;
   out.Truncate(begin);
   if (!outcome.is_answer()) return outcome;
@@ -400,11 +440,16 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
 }
 
 bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+  if (WorkOf(item).tokened != nullptr) return true;
   if (item.unit == nullptr) return writes.MayConcern(item.row());
   const auto& requests = item.unit->requests;
   return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
     return writes.MayConcern({*one.index, one.request});
   });
+}
+
+void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
+  if (WorkOf(item).tokened != nullptr) tokens_->AddWrites(writes);
 }
 
 void Resp::Reply(const Item& item, base::Buffer& out) const {

@@ -20,6 +20,7 @@
 #include "exec/latency.h"
 #include "exec/slow_log.h"
 #include "exec/stats.h"
+#include "exec/token_book.h"
 #include "exec/unit.h"
 #include "frontend/resp/clients.h"
 #include "frontend/resp/cursors.h"
@@ -50,6 +51,7 @@ struct RespSettings {
   RespScripts* scripts = nullptr;  ///< That clients have brought.
   keyspace::Keyspaces* keyspaces = nullptr;  ///< Of the server; null: none.
   RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
+  exec::TokenSettings tokens;                ///< Of ROW.ONCE.
   model::Limits limits;
 };
 
@@ -73,6 +75,7 @@ class Resp final : public exec::Frontend {
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
+  void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
   void Refuse(exec::Item& item, const model::Error& error, base::Arena& arena) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
@@ -126,6 +129,16 @@ class Resp final : public exec::Frontend {
   std::string TextOf(const model::Error& error, const RespWork& work, const RespCall* call) const;
   void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                      base::Buffer& out) const;
+  // Tokens (once.cc).
+  void AppendIdentity(Arguments arguments, std::string* identity) const;
+  /// Makes what the token needs; null and an empty error: an index has to be opened first.
+  exec::TokenedRequest* TakeToken(std::string_view token, std::string_view identity,
+                                  base::Arena& arena, exec::Item* item, std::string* error);
+  bool PrepareOutcome(Arguments arguments, base::Arena& arena, exec::Item* item);
+  engine::Outcome ExecuteOnce(const RespWork& work, exec::Unit& unit, engine::Session& session,
+                              base::Buffer& out, const std::function<engine::Outcome()>& run) const;
+  engine::Outcome ExecuteOutcome(const RespWork& work, engine::Session& session,
+                                 base::Buffer& out) const;
   // Commands of the connection and the server (server.cc).
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
@@ -195,6 +208,8 @@ class Resp final : public exec::Frontend {
   bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
   bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.
   model::Error wanted_error_;          ///< Why it could not be opened.
+  std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
+  bool opens_tokens_ = false;                ///< What is being opened is an index of tokens_.
 };
 
 }  // namespace rowsocket::frontend

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "exec/frontend.h"
+#include "exec/token_book.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/key.h"
 #include "frontend/resp/scripts.h"
@@ -87,6 +88,7 @@ struct RespWork : exec::ItemDetail {
   std::string_view reply;  ///< Of a command that is answered without the engine.
   std::string_view wrong;  ///< Why a command failed that the engine has no error for.
   int64_t sum = 0;         ///< Of a command with several keys.
+  const exec::TokenedRequest* tokened = nullptr;  ///< Of a MULTI with a token; of ROW.OUTCOME.
 };
 
 }  // namespace rowsocket::frontend

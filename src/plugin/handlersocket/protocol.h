@@ -28,7 +28,7 @@ struct HandlerSocketVariables {
   net::ListenOptions listen;
   const exec::AccountLimitSettings* account_limits = nullptr;
   TlsVariables tls;
-  frontend::TokenSettings tokens;
+  exec::TokenSettings tokens;
   model::Limits limits;
 };
 

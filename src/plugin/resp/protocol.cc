@@ -30,6 +30,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   house_ = KeyspaceHouse::Enter();
   shared_.keyspaces = house_->keyspaces().get();
   shared_.accounts = variables_.accounts;
+  shared_.tokens.ttl_s = variables_.token_ttl_s;
   shared_.schema = variables_.schema;
   shared_.version = "0.1.0";
   shared_.health = engine::server::ReadHealth;

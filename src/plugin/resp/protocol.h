@@ -21,6 +21,7 @@ struct RespVariables {
   unsigned threads = 0;
   unsigned lock_wait_threads = 64;
   unsigned wrlock_timeout_s = 12;
+  unsigned token_ttl_s = 86'400;
   bool accounts = false;
   bool accounts_insecure = false;
   unsigned auth_threads = 4;

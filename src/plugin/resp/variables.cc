@@ -25,7 +25,7 @@ unsigned account_requests_per_second, account_share_percent;
 /// The values of these two, for the workers.
 exec::AccountLimitSettings account_limits;
 unsigned long long request_max_bytes, reply_max_bytes, buffer_max_bytes, memory_max_bytes;
-unsigned auth_threads, auth_timeout_s;
+unsigned auth_threads, auth_timeout_s, token_ttl_s;
 ServerBool accounts, accounts_insecure, slow_log_values;
 unsigned long ssl, ssl_client_cert;
 
@@ -41,6 +41,7 @@ RespVariables TakeVariables() {
   variables.threads = threads;
   variables.lock_wait_threads = lock_wait_threads;
   variables.wrlock_timeout_s = wrlock_timeout_s;
+  variables.token_ttl_s = token_ttl_s;
   variables.accounts = accounts;
   variables.accounts_insecure = accounts_insecure;
   variables.auth_threads = auth_threads;
@@ -86,6 +87,10 @@ MYSQL_SYSVAR_UINT(auth_threads, auth_threads, PLUGIN_VAR_READONLY,
 MYSQL_SYSVAR_UINT(auth_timeout, auth_timeout_s, PLUGIN_VAR_READONLY,
                   "Seconds in which a client must log in where accounts are used; 0: no limit",
                   nullptr, nullptr, 10, 0, 86400, 0);
+MYSQL_SYSVAR_UINT(token_ttl, token_ttl_s, PLUGIN_VAR_READONLY,
+                  "Seconds for which a token of ROW.ONCE and its reply are kept; needs the table "
+                  "of rowsocket_tokens.sql",
+                  nullptr, nullptr, 86400, 1, 1u << 30, 0);
 MYSQL_SYSVAR_UINT(threads, threads, PLUGIN_VAR_READONLY,
                   "Threads that serve connections; 0: one for each core", nullptr, nullptr, 0, 0,
                   3000, 0);
@@ -148,6 +153,7 @@ SystemVariable* sys_vars[] = {MYSQL_SYSVAR(address),
                               MYSQL_SYSVAR(accounts_insecure),
                               MYSQL_SYSVAR(auth_threads),
                               MYSQL_SYSVAR(auth_timeout),
+                              MYSQL_SYSVAR(token_ttl),
                               MYSQL_SYSVAR(threads),
                               MYSQL_SYSVAR(lock_wait_threads),
                               MYSQL_SYSVAR(wrlock_timeout),

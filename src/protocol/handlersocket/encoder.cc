@@ -64,10 +64,10 @@ void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out) 
   out->Append('\n');
 }
 
-void AppendTokenState(TokenState state, std::string_view answer, base::Buffer* out) {
-  out->Append(state == TokenState::kDone      ? "0\t2\tdone\t"
-              : state == TokenState::kUnknown ? "0\t2\tunknown\t"
-                                              : "0\t2\tnever\t");
+void AppendTokenState(std::string_view state, std::string_view answer, base::Buffer* out) {
+  out->Append("0\t2\t");
+  out->Append(state);
+  out->Append('\t');
   AppendDecimal(std::count(answer.begin(), answer.end(), '\n'), out);
   out->Append('\n');
   out->Append(answer);

@@ -33,13 +33,8 @@ void AppendGroupEnd(bool applied, uint32_t position, base::Buffer* out);
 /// whole where that is 0. REQUIRES: !error.ok().
 void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out);
 
-enum class TokenState : uint8_t {
-  kDone,
-  kUnknown,
-  kNever,  ///< Its request will never take effect.
-};
-/// `0 2 done|unknown|never <lines>`, and the lines of the answer that is kept with a token.
-void AppendTokenState(TokenState state, std::string_view answer, base::Buffer* out);
+/// `0 2 <state> <lines>`, and the lines of the answer that is kept with a token.
+void AppendTokenState(std::string_view state, std::string_view answer, base::Buffer* out);
 
 /// `0 6 <role> <state> <reads> <writes> <version> <lag>`.
 void AppendHealth(const model::Health& health, base::Buffer* out);

@@ -22,7 +22,8 @@ def server(request):
     port = free_port()
     made = create(request.config, options=[f"--loose-resp-port={port}"]).start()
     made.env["RESP_PORT"] = str(port)
-    run_packaged(made.sql(), "rowsocket_store.sql")
+    for script in ("rowsocket_store.sql", "rowsocket_tokens.sql"):
+        run_packaged(made.sql(), script)
     yield made
     remove(made)
 

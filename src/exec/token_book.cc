@@ -1,4 +1,4 @@
-#include "frontend/handlersocket/token_book.h"
+#include "exec/token_book.h"
 
 #include <charconv>
 #include <chrono>
@@ -6,9 +6,8 @@
 
 #include "exec/write_set.h"
 #include "model/limits.h"
-#include "protocol/handlersocket/encoder.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::exec {
 
 using model::CellChange;
 using model::Decision;
@@ -68,25 +67,21 @@ class Looker final : public model::RowEditor {
 /// Tells what became of a token. A token that is fenced has a row without a request.
 class Teller final : public model::RowEditor {
  public:
-  explicit Teller(uint64_t expired_before_s) : expired_before_s_(expired_before_s) {}
-
-  handlersocket::TokenState state() const { return state_; }
-  const std::string& answer() const { return answer_; }
+  Teller(uint64_t expired_before_s, TokenFate* fate)
+      : expired_before_s_(expired_before_s), fate_(fate) {}
 
   Decision Decide(std::span<const Value> row, std::span<const CellChange>*) override {
-    using handlersocket::TokenState;
-    answer_.clear();
-    state_ = TokenState::kUnknown;
+    *fate_ = {};
     if (IsNew(row, expired_before_s_)) return Decision::kKeep;
-    state_ = row[kRequest].text().empty() ? TokenState::kNever : TokenState::kDone;
-    answer_ = row[kAnswer].text();
+    fate_->state = row[kRequest].text().empty() ? TokenState::kNever : TokenState::kDone;
+    fate_->request = row[kRequest].text();
+    fate_->answer = row[kAnswer].text();
     return Decision::kKeep;
   }
 
  private:
   const uint64_t expired_before_s_;
-  handlersocket::TokenState state_ = handlersocket::TokenState::kUnknown;
-  std::string answer_;
+  TokenFate* const fate_;
 };
 
 /// Keeps a token that is still new. A row that is absent locks nothing, so that another session may
@@ -135,11 +130,11 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
   return outcome;
 }
 
-void AppendName(std::string_view name, std::string* text) {
-  text->append(std::to_string(name.size())).append(1, ':').append(name);
-}
-
 }  // namespace
+
+std::string_view NameOf(TokenState state) {
+  return state == TokenState::kDone ? "done" : state == TokenState::kUnknown ? "unknown" : "never";
+}
 
 const engine::IndexNames* TokenBook::ToOpen() const {
   for (size_t i = 0; i < indexes_.size(); ++i) {
@@ -148,28 +143,13 @@ const engine::IndexNames* TokenBook::ToOpen() const {
   return nullptr;
 }
 
-bool TokenBook::Opened(std::shared_ptr<engine::Index> index) {
-  if (index == nullptr) return false;
+void TokenBook::Opened(std::shared_ptr<engine::Index> index) {
+  failed_ = index == nullptr;
   for (auto& place : indexes_) {
-    if (place != nullptr) continue;
+    if (failed_ || place != nullptr) continue;
     place = std::move(index);
-    return true;
+    return;
   }
-  return false;
-}
-
-void TokenBook::AppendIdentity(std::string_view line, const engine::Index& index,
-                               std::string* text) {
-  const engine::IndexNames& names = index.names();
-  // The empty name and PRIMARY both name the primary key.
-  const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
-  for (const std::string& name : {names.db, names.table, index_name}) AppendName(name, text);
-  for (const std::string& column : names.columns) AppendName(column, text);
-  text->append(1, ';');
-  for (const std::string& column : names.filter_columns) AppendName(column, text);
-  // The line is kept from behind the id on, because another connection may have opened the same
-  // index with another id.
-  text->append(line.substr(std::min(line.find('\t'), line.size())));
 }
 
 TokenedRequest* TokenBook::Describe(Value token, std::string_view identity, base::Arena& arena) {
@@ -227,21 +207,14 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
 }
 
 engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,
-                               bool tells_answer, base::Buffer& out) const {
-  using handlersocket::TokenState;
-  Teller teller(NowSeconds() - settings_.ttl_s);
+                               TokenFate* fate) const {
+  Teller teller(NowSeconds() - settings_.ttl_s, fate);
   engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, teller);
-  TokenState state = teller.state();
-  if (outcome.ok() && state == TokenState::kUnknown &&
-      request.asks == TokenedRequest::Asks::kFence) {
-    outcome = Fence(request, session);
-    state = TokenState::kNever;
-  }
-  if (!outcome.is_answer()) return outcome;
-  if (outcome.ok())
-    handlersocket::AppendTokenState(state, tells_answer ? teller.answer() : "", &out);
-  else
-    handlersocket::AppendError(outcome.error, &out);
+  const bool fences = outcome.ok() && fate->state == TokenState::kUnknown &&
+                      request.asks == TokenedRequest::Asks::kFence;
+  if (!fences) return outcome;
+  outcome = Fence(request, session);
+  fate->state = TokenState::kNever;
   return outcome;
 }
 
@@ -292,4 +265,4 @@ engine::Outcome TokenBook::Purge(engine::Session& session) const {
   return session.Execute(*indexes_[kByAge], request, no_rows);
 }
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::exec

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -24,17 +25,33 @@
 #include "exec/frontend.h"
 #include "model/value.h"
 
-namespace rowsocket::frontend {
+namespace rowsocket::exec {
 
 struct TokenSettings {
   bool enabled = false;     ///< handlersocket_tokens
-  uint32_t ttl_s = 86'400;  ///< handlersocket_token_ttl
+  uint32_t ttl_s = 86'400;  ///< How long a token and its answer are kept.
   std::function<uint64_t()>
       now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
 };
 
+enum class TokenState : uint8_t {
+  kDone,
+  kUnknown,
+  kNever,  ///< Its request will never take effect.
+};
+
+/// done, unknown, never: as clients are told.
+std::string_view NameOf(TokenState state);
+
+/// What became of a token.
+struct TokenFate {
+  TokenState state = TokenState::kUnknown;
+  std::string request;  ///< Of kDone: the request's identity, and its answer.
+  std::string answer;
+};
+
 /// The identity of a request with a token; it lies in the arena of the request's turn.
-struct TokenedRequest : exec::ItemDetail {
+struct TokenedRequest : ItemDetail {
   model::Value token;
   std::string_view text;  ///< Equal for equal requests on the same columns only.
   enum class Asks : uint8_t {
@@ -51,11 +68,11 @@ class TokenBook {
 
   /// The next index that has to be opened before Execute; null when all are.
   const engine::IndexNames* ToOpen() const;
-  /// False when the index could not be opened.
-  bool Opened(std::shared_ptr<engine::Index> index);
+  /// Takes the index that was opened for ToOpen; null: it could not be.
+  void Opened(std::shared_ptr<engine::Index> index);
+  /// Whether the last one could not be opened; says so once, and then it may be tried again.
+  bool TakeFailed() { return std::exchange(failed_, false); }
 
-  /// Appends what a request on this index is known by. `line` is the request without its token.
-  static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
   /// Makes what Execute needs.
   static TokenedRequest* Describe(model::Value token, std::string_view identity,
                                   base::Arena& arena);
@@ -64,13 +81,13 @@ class TokenBook {
   /// When the outcome is not ok, only `execute` may have appended something.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
                           base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
-  /// Appends what became of the token. `tells_answer`: whoever asks may see the kept answer.
-  engine::Outcome Ask(const TokenedRequest& request, engine::Session& session, bool tells_answer,
-                      base::Buffer& out) const;
+  /// Finds out what became of the token. `fate` is valid where the outcome is ok.
+  engine::Outcome Ask(const TokenedRequest& request, engine::Session& session,
+                      TokenFate* fate) const;
   /// The index by token. REQUIRES: ToOpen() is null.
   engine::Index& index() const { return *indexes_[0]; }
   /// Adds what Execute may change beside the row of the request.
-  void AddWrites(exec::WriteSet& writes) const;
+  void AddWrites(WriteSet& writes) const;
 
  private:
   engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,
@@ -81,6 +98,7 @@ class TokenBook {
 
   const TokenSettings& settings_;
   std::array<std::shared_ptr<engine::Index>, 2> indexes_;  ///< By token; by age.
+  bool failed_ = false;
 };
 
-}  // namespace rowsocket::frontend
+}  // namespace rowsocket::exec

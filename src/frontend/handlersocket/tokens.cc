@@ -1,0 +1,117 @@
+// Requests with a token, which take effect once (`T`).
+#include "protocol/handlersocket/tokens.h"
+
+#include <algorithm>
+#include <string>
+
+#include "frontend/handlersocket/frontend.h"
+#include "model/limits.h"
+#include "protocol/handlersocket/encoder.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using handlersocket::Command;
+using model::ErrorCode;
+
+void HandlerSocket::AppendIdentity(std::string_view line, const engine::Index& index,
+                                   std::string* text) {
+  const auto append = [text](std::string_view name) {
+    text->append(std::to_string(name.size())).append(1, ':').append(name);
+  };
+  const engine::IndexNames& names = index.names();
+  // The empty name and PRIMARY both name the primary key.
+  const std::string index_name = names.index == "PRIMARY" ? "" : names.index;
+  for (const std::string& name : {names.db, names.table, index_name}) append(name);
+  for (const std::string& column : names.columns) append(column);
+  text->append(1, ';');
+  for (const std::string& column : names.filter_columns) append(column);
+  // The line is kept from behind the id on, because another connection may have opened the same
+  // index with another id.
+  text->append(line.substr(std::min(line.find('\t'), line.size())));
+}
+
+// Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
+// first.
+bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
+  handlersocket::Tokens tokens(line);
+  tokens.NextOrEmpty();
+  const std::string_view wire_token = tokens.NextOrEmpty();
+  const model::Value token = handlersocket::TokenValue(wire_token, arena);
+  const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
+  Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
+  const size_t bytes = token.text().size();
+  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
+      command.kind != Command::Kind::kRequest || !command.wants_write) {
+    command.errors.Add(ErrorCode::kToken);
+  }
+  if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
+  PrepareRequest(command, item);
+  if (item->kind != Item::Kind::kRequest) return true;
+  std::string identity;
+  AppendIdentity(rest, *item->index, &identity);
+  return TakeToken(token, identity, arena, item);
+}
+
+bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
+                              Item* item) {
+  const size_t bytes = token.text().size();
+  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
+    item->kind = Item::Kind::kReply;
+    item->error.code = ErrorCode::kToken;
+    return true;
+  }
+  if (tokens_ == nullptr) tokens_ = std::make_unique<exec::TokenBook>(settings_.tokens);
+  const engine::IndexNames* to_open = tokens_->ToOpen();
+  if (to_open == nullptr) {
+    item->detail = exec::TokenBook::Describe(token, identity, arena);
+    item->stands_alone = true;
+    return true;
+  }
+  if (tokens_->TakeFailed()) {
+    item->kind = Item::Kind::kReply;
+    item->error.code = ErrorCode::kTokenTable;
+    return true;
+  }
+  item->kind = Item::Kind::kSilentOpen;
+  item->names = to_open;
+  item->request.account = nullptr;  // The table of tokens is the library's own.
+  return false;
+}
+
+// False when an index of the table of tokens has to be opened first. The table of tokens is the
+// library's own, so that no account is judged by it.
+bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
+  handlersocket::ErrorSet errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
+  item->error.code = errors.First();
+  if (!item->error.ok()) return true;
+  if (!TakeToken(token, {}, arena, item)) return false;
+  if (item->detail == nullptr) return true;
+  using Asks = exec::TokenedRequest::Asks;
+  static_cast<exec::TokenedRequest*>(item->detail)->asks = fences ? Asks::kFence : Asks::kState;
+  item->kind = Item::Kind::kRequest;
+  item->index = &tokens_->index();
+  item->request.verb = model::Request::Verb::kEdit;
+  std::span<model::Value> key = arena.Allocate<model::Value>(1);
+  key[0] = token;
+  item->request.edit.key = key;
+  return true;
+}
+
+// The kept answer is shown to those alone who may see every table.
+engine::Outcome HandlerSocket::Ask(const exec::TokenedRequest& tokened, engine::Session& session,
+                                   base::Buffer& out) const {
+  exec::TokenFate fate;
+  const engine::Outcome outcome = tokens_->Ask(tokened, session, &fate);
+  if (!outcome.is_answer()) return outcome;
+  if (outcome.ok())
+    handlersocket::AppendTokenState(exec::NameOf(fate.state),
+                                    account() == nullptr ? fate.answer : "", &out);
+  else
+    handlersocket::AppendError(outcome.error, &out);
+  return outcome;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,121 @@
+// Transactions that take effect once, however often they are sent (ROW.ONCE), and what became of
+// them (ROW.OUTCOME).
+#include <string>
+
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/rows.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using exec::Item;
+using exec::TokenedRequest;
+using exec::Unit;
+using model::ErrorCode;
+
+namespace {
+
+/// What the identities of transactions begin with. A kept reply has the shapes of one version of
+/// the protocol, so that a connection that speaks another one has another transaction.
+std::string_view BeginOf(resp::Version version) {
+  return version == resp::Version::k3 ? "RESP3 " : "RESP2 ";
+}
+
+}  // namespace
+
+// Watched keys are not part of it: who sends a transaction again has watched them anew.
+void Resp::AppendIdentity(Arguments arguments, std::string* identity) const {
+  if (identity->empty()) identity->append(BeginOf(version_)).append(database_);
+  identity->append(1, '*').append(std::to_string(arguments.size()));
+  for (const std::string_view argument : arguments) {
+    identity->append(1, ' ')
+        .append(std::to_string(argument.size()))
+        .append(1, ':')
+        .append(argument);
+  }
+}
+
+TokenedRequest* Resp::TakeToken(std::string_view token, std::string_view identity,
+                                base::Arena& arena, Item* item, std::string* error) {
+  if (tokens_ == nullptr) tokens_ = std::make_unique<exec::TokenBook>(settings_.tokens);
+  const engine::IndexNames* const to_open = tokens_->ToOpen();
+  if (to_open == nullptr) {
+    return exec::TokenBook::Describe(model::Value(Keep(token, arena)), identity, arena);
+  }
+  if (tokens_->TakeFailed()) {
+    *error = RespErrorText({ErrorCode::kTokenTable}, RespWork());
+    return nullptr;
+  }
+  opens_tokens_ = true;
+  item->kind = Item::Kind::kSilentOpen;
+  item->names = to_open;
+  item->request.account = nullptr;  // The table of tokens is the library's own.
+  return nullptr;
+}
+
+// False: an index has to be opened first, and the command is parsed again.
+bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
+  const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
+  const size_t bytes = arguments[1].size();
+  if (arguments.size() > (fences ? 3u : 2u) || bytes == 0 || bytes > model::kTokenBytesMax) {
+    AnswerError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to 64 bytes", arena,
+                item);
+    return true;
+  }
+  std::string error;
+  TokenedRequest* const tokened = TakeToken(arguments[1], {}, arena, item, &error);
+  if (tokened == nullptr && error.empty()) return false;
+  if (!error.empty()) {
+    AnswerError(error, arena, item);
+    return true;
+  }
+  tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;
+  RespWork& work = *static_cast<RespWork*>(item->detail);
+  work.tokened = tokened;
+  work.calls = arena.Allocate<RespCall>(1);
+  work.calls[0].verb = RespVerb::kOutcome;
+  work.calls[0].arguments = arguments;
+  item->kind = Item::Kind::kRequest;
+  item->index = &tokens_->index();
+  item->request.verb = model::Request::Verb::kEdit;
+  const std::span<model::Value> key = arena.Allocate<model::Value>(1);
+  key[0] = tokened->token;
+  item->request.edit.key = key;
+  item->stands_alone = true;
+  return true;
+}
+
+// A transaction that was not applied keeps no token.
+Outcome Resp::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
+                          base::Buffer& out, const std::function<Outcome()>& run) const {
+  const Outcome outcome = tokens_->Execute(*work.tokened, session, out, [&] {
+    const Outcome ran = run();
+    return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;
+  });
+  if (unit.end == Unit::End::kStopped) return {};
+  if (outcome.ok()) unit.end = Unit::End::kApplied;
+  return outcome;
+}
+
+// The kept reply is shown to those alone who may see every table.
+Outcome Resp::ExecuteOutcome(const RespWork& work, engine::Session& session,
+                             base::Buffer& out) const {
+  exec::TokenFate fate;
+  const Outcome outcome = tokens_->Ask(*work.tokened, session, &fate);
+  if (!outcome.ok()) {
+    if (outcome.is_answer()) resp::AppendError(RespErrorText(outcome.error, work), &out);
+    return outcome;
+  }
+  resp::AppendArray(2, &out);
+  resp::AppendBulk(exec::NameOf(fate.state), &out);
+  const bool is_shown = fate.state == exec::TokenState::kDone && account() == nullptr;
+  if (!is_shown)
+    resp::AppendNil(work.version, &out);
+  else if (fate.request.starts_with(BeginOf(work.version)))
+    out.Append(fate.answer);
+  else
+    resp::AppendBulk(fate.answer, &out);
+  return outcome;
+}
+
+}  // namespace rowsocket::frontend

@@ -51,6 +51,7 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*>
   for (size_t i = 0; i < jobs.size(); ++i) {
     const TurnItem& item = turn.items()[i];
     jobs[i]->outcome = engine::Outcome::Of(item.answer);
+    jobs[i]->outcome.rows = item.rows;
     if (item.gives_way) jobs[i]->outcome.result = engine::Outcome::Result::kGivesWay;
     jobs[i]->loss = jobs[i]->turn.loss;
   }

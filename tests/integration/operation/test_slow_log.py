@@ -118,7 +118,9 @@ def test_a_wait_for_a_lock_is_the_requests_lock_time(logged):
     sql.row("SELECT SLEEP(0.5)")
     sql.run("ROLLBACK")
     assert client.receive() == 5
-    head = HEAD.search(logged.entry("WHERE KEY `PRIMARY` = ('7') /* resp hincrby,"))
+    entry = logged.entry("WHERE KEY `PRIMARY` = ('7') /* resp hincrby,")
+    head = HEAD.search(entry)
+    assert re.search(r"Rows_examined: 1\b", entry), "not those of earlier requests"
     assert 0.4 < float(head["lock"]) <= float(head["time"]) < 10
 
 

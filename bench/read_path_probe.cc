@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "exec/turn.h"
+#include "exec/usage.h"
 #include "frontend/handlersocket/frontend.h"
 #include "frontend/handlersocket/verbs.h"
 #include "net/test_allocations.h"
@@ -132,7 +133,9 @@ class Probe {
         turn_.Added();
       }
       turn_.Run(session_);
-      latency_block_.AddTurn(turn_.items(), turn_.times(), base::NowNs());
+      const int64_t sent_ns = base::NowNs();
+      latency_block_.AddTurn(turn_.items(), turn_.times(), sent_ns);
+      usage_block_.AddTurn(turn_, turn_.items(), sent_ns);
       Require(out_.sendable().starts_with("0\t3\tuser0012345\t"));
       out_.Consume(out_.sendable_bytes());
     }
@@ -161,6 +164,8 @@ class Probe {
   exec::StatBlock stats_;
   exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
   exec::LatencyBlock latency_block_{&latency_, "mode=rd"};
+  exec::Usage usage_;
+  exec::UsageBlock usage_block_{&usage_};
   exec::CommitBoard commits_;
   exec::Turn turn_;
   OneRowSession session_;

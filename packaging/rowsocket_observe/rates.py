@@ -72,17 +72,22 @@ def plugins_between(before, after):
     return rows
 
 
-def tables_of(hot_rows):
-    """Requests of the hot rows by table."""
+def usage_between(before, after, seconds, name_of):
+    """For each name, of tables or accounts: what has been asked for, the busiest first."""
     sums = {}
-    for row in hot_rows:
-        name = f"{row['table_schema']}.{row['table_name']}"
-        sums[name] = sums.get(name, 0) + int(row["requests"])
-    return [{"table": name, "requests": count} for name, count in sorted(sums.items(), key=lambda one: -one[1])]
+    for sign, rows in ((-1, before), (1, after)):
+        for row in rows:
+            entry = sums.setdefault(name_of(row), {})
+            for column in ("requests", "writes", "rows_read", "rows_changed", "errors", "lock_waits", "time_us"):
+                entry[column] = entry.get(column, 0) + sign * float(row[column])
+    busy = sorted(((name, entry) for name, entry in sums.items() if entry["requests"] > 0), key=lambda one: -one[1]["requests"])
+    return [{"name": name, **{f"{column}_per_second": entry[column] / seconds for column in entry if column != "time_us"},
+             "mean_us": entry["time_us"] / entry["requests"]} for name, entry in busy[:ROWS_SHOWN]]
 
 
 def summary(before, after):
     """Everything that rowsocket-top shows, ready for JSON."""
+    seconds = max(after.at - before.at, 1e-3)
     hot = sorted(after.hot_rows, key=lambda row: -int(row["requests"]))
     return {
         "version": after.version,
@@ -93,7 +98,10 @@ def summary(before, after):
         "connections": [{**row, "bytes": int(row["bytes"])} for row in after.connections],
         "lock_wait_threads": after.lanes,
         "replication_lag_s": after.lag_s,
-        "tables": tables_of(after.hot_rows)[:ROWS_SHOWN],
+        "tables": usage_between(before.tables, after.tables, seconds,
+                                lambda row: f"{row['table_schema']}.{row['table_name']} {row['index_name']}"),
+        "accounts": usage_between(before.accounts, after.accounts, seconds,
+                                  lambda row: f"{row['user']}@{row['host']}" if row["user"] or row["host"] else "-"),
         "hot_rows": [{"row": f"{row['table_schema']}.{row['table_name']} {row['index_name']} {row['key_text']}",
                       "requests": int(row["requests"]), "merged": int(row["merged"]),
                       "lock_waits": int(row["lock_waits"]), "lock_time_us": float(row["lock_time_us"])}

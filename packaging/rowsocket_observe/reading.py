@@ -23,6 +23,8 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     latencies: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_LATENCY
     connections: list = dataclasses.field(default_factory=list)  # plugin, mode, state, count, bytes
     hot_rows: list = dataclasses.field(default_factory=list)  # of the last 60 s
+    tables: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_TABLE_STATISTICS
+    accounts: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_USER_STATISTICS
     lanes: int = 0  # threads of the wait lane that wait for a row
     lag_s: float | None = None
 
@@ -88,6 +90,8 @@ def read(connection, hot_rows=True):
         if hot_rows:
             reading.hot_rows = _named_rows(
                 cursor, "SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = 60")
+        reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
+        reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
         cursor.execute("SHOW FULL PROCESSLIST")
         reading.lanes = sum(1 for row in cursor.fetchall()
                             if (row[6] or "").startswith("mode=lock wait, ") and "idle" not in row[6])

@@ -230,6 +230,7 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
   const int64_t longest_ns = core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), sent_ns);
   if (session != nullptr) core_.AddSlow(batch.turn.items(), longest_ns, sent_ns, *session);
   core_.hot_rows.AddTurn(batch.turn, batch.turn.items());
+  core_.usage.AddTurn(batch.turn, batch.turn.items(), sent_ns);
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.size());
   batch.clients.clear();

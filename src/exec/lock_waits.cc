@@ -117,6 +117,8 @@ void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& s
     core_.latency.Add(verb, Phase::kLockWait, now_ns - job.since_ns);
   core_.hot_rows.AddLockWait(job.item, now_ns - job.since_ns);
   if (job.is_handed_back || job.item.kind == Item::Kind::kSilentOpen) return;
+  core_.usage.AddWaited(job.item, client.frontend->account(), job.outcome.rows, !job.outcome.ok(),
+                        now_ns - job.since_ns, now_ns - client.turn.since_ns);
   if (core_.context.slow_log != nullptr) {
     core_.context.slow_log->AddWaited(job.item, client.turn, now_ns - job.since_ns, now_ns,
                                       job.outcome.rows, session, core_.stats);

@@ -27,6 +27,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.stats = &stats;
   context_.latency = settings.latency;
   context_.hot_rows = settings.hot_rows;
+  context_.usage = settings.usage;
   context_.slow_log = settings.slow_log;
   context_.lane = &lane;
   context_.commits = &commits;

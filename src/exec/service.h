@@ -20,12 +20,13 @@ struct ServiceSettings {
   std::string name;         ///< For the process list.
   unsigned workers = 1;
   // The variables that messages name, by what an administrator changes with them:
-  std::string workers_variable;             ///< How many workers there are.
-  std::string connections_variable;         ///< How many connections may be open.
-  std::string memory_variable;              ///< What connections may hold in buffers.
-  LatencyRegistry* latency = nullptr;       ///< Null: latencies are not counted.
-  HotRows* hot_rows = nullptr;              ///< Null: hot rows are not looked for.
-  SlowLog* slow_log = nullptr;              ///< Null: slow requests are not noted.
+  std::string workers_variable;        ///< How many workers there are.
+  std::string connections_variable;    ///< How many connections may be open.
+  std::string memory_variable;         ///< What connections may hold in buffers.
+  LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
+  HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
+  Usage* usage = nullptr;       ///< Null: what tables and accounts are asked for is not counted.
+  SlowLog* slow_log = nullptr;  ///< Null: slow requests are not noted.
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
   bool elastic = false;                     ///< Workers rest where fewer do as much: see Crew.
   LoginDesk* logins = nullptr;              ///< For frontends that let accounts log in.

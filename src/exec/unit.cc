@@ -104,6 +104,7 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
     if (outcome.result == Result::kBusy) unit.NoteWait(i);
     if (!outcome.ok()) break;
     unit.rows += outcome.rows;
+    unit.requests[i].rows = outcome.rows;
     if (unit.requests[i].is_required && outcome.rows == 0) {
       unit.end = Unit::End::kStopped;
       break;

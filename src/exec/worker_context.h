@@ -19,6 +19,7 @@
 #include "exec/login_desk.h"
 #include "exec/slow_log.h"
 #include "exec/stats.h"
+#include "exec/usage.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
 #include "net/buffer_budget.h"
@@ -34,6 +35,7 @@ struct WorkerContext {
   StatRegistry* stats = nullptr;
   LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
   HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
+  Usage* usage = nullptr;              ///< Null: nothing is counted by table and account.
   SlowLog* slow_log = nullptr;         ///< Null: slow requests are not noted.
   WaitLane* lane = nullptr;
   LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
@@ -77,7 +79,8 @@ struct WorkerCore {
       : context(shared),
         stats(*context.stats),
         latency(context.latency, context.name),
-        hot_rows(context.hot_rows) {}
+        hot_rows(context.hot_rows),
+        usage(context.usage) {}
 
   const WorkerContext context;
   net::EventLoop loop;
@@ -86,6 +89,7 @@ struct WorkerCore {
   StatBlock stats;
   LatencyBlock latency;
   HotRowSampler hot_rows;
+  UsageBlock usage;
 
   /// As SlowLog::AddTurn.
   void AddSlow(const std::vector<TurnItem>& items, int64_t longest_ns, int64_t sent_ns,

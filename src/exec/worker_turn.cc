@@ -144,6 +144,7 @@ void Worker::AfterTurn(engine::Session& session) {
   const int64_t longest_ns = core_.latency.AddTurn(turn_.items(), turn_.times(), sent_ns);
   core_.AddSlow(turn_.items(), longest_ns, sent_ns, session);
   core_.hot_rows.AddTurn(turn_, turn_.items());
+  core_.usage.AddTurn(turn_, turn_.items(), sent_ns);
 }
 
 }  // namespace rowsocket::exec

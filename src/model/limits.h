@@ -63,6 +63,8 @@ inline constexpr size_t kHotLocksOfSlice = 128;
 inline constexpr size_t kHotKeyBytesMax = 128;
 inline constexpr uint32_t kHotSamplesPerSecond = 1000;
 inline constexpr size_t kHotRowsKeptMax = 4096;
+/// Names of indexes, and of accounts, that a worker counts requests by (exec/usage.h).
+inline constexpr size_t kUsageNamesMax = 4096;
 /// Slow requests (exec/slow_log.h): how many are kept in memory for a plugin, how many of one turn
 /// are written to the server's log, and how much is shown of a value and of a request.
 inline constexpr size_t kSlowKeptMax = 128;

@@ -108,6 +108,7 @@ class Daemon::Running {
   const exec::StatRegistry& stats() const { return stats_; }
   const exec::LatencyRegistry& latency() const { return latency_; }
   exec::HotRows& hot_rows() { return hot_rows_; }
+  const exec::Usage& usage() const { return usage_; }
   const Protocol& protocol() const { return *protocol_; }
 
  private:
@@ -131,6 +132,7 @@ class Daemon::Running {
     settings.account_limits = account_limits_.get();
     settings.latency = &latency_;
     settings.hot_rows = &hot_rows_;
+    settings.usage = &usage_;
     settings.slow_log = &slow_log_;
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
@@ -151,6 +153,7 @@ class Daemon::Running {
   exec::StatRegistry stats_;
   exec::LatencyRegistry latency_;
   exec::HotRows hot_rows_;
+  exec::Usage usage_;
   exec::SlowLog slow_log_;
   const std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<engine::server::ServerSessionFactory> sessions_;
@@ -235,6 +238,16 @@ exec::HotRows::Rows Daemon::HotRows(int64_t seconds) {
   const base::MutexLock lock(mutex_);
   return running_ != nullptr ? running_->hot_rows().Top(seconds, base::CoarseNowMs())
                              : exec::HotRows::Rows();
+}
+
+exec::Usage::Indexes Daemon::UsageOfIndexes() {
+  const base::MutexLock lock(mutex_);
+  return running_ != nullptr ? running_->usage().indexes() : exec::Usage::Indexes();
+}
+
+exec::Usage::Accounts Daemon::UsageOfAccounts() {
+  const base::MutexLock lock(mutex_);
+  return running_ != nullptr ? running_->usage().accounts() : exec::Usage::Accounts();
 }
 
 void Daemon::Show(StatusVariable* var) {

@@ -34,6 +34,9 @@ class Daemon {
   std::vector<exec::LatencyRow> Latency();
   /// The hot rows of the last so many seconds (exec::HotRows::Top).
   exec::HotRows::Rows HotRows(int64_t seconds);
+  /// What the ports have done for each index and account; nothing while the plugin does not run.
+  exec::Usage::Indexes UsageOfIndexes();
+  exec::Usage::Accounts UsageOfAccounts();
   /// Where FLUSH STATUS stores 0 (exec::LatencyRegistry).
   unsigned long* latency_since() { return &latency_since_; }
 

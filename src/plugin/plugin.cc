@@ -8,6 +8,7 @@
 #include "plugin/latency_table.h"
 #include "plugin/memcached/variables.h"
 #include "plugin/resp/variables.h"
+#include "plugin/usage_tables.h"
 
 namespace rowsocket::plugin {
 namespace {
@@ -40,4 +41,5 @@ using namespace rowsocket::plugin;  // The macro below names things of the names
 ROWSOCKET_PLUGINS(DeclarePlugin<Plugin<handlersocket>>(&daemon_info),
                   DeclarePlugin<Plugin<memcached>>(&daemon_info),
                   DeclarePlugin<Plugin<resp>>(&daemon_info), ConnectionsTable(daemons),
-                  LatencyTable(daemons), HotRowsTable(daemons))
+                  LatencyTable(daemons), HotRowsTable(daemons), TableStatistics(daemons),
+                  UserStatistics(daemons))

@@ -233,6 +233,9 @@ def test_top_shows_rates_and_hot_rows(server, sql, work):
     assert row["per_second"] > 0 and 0 < row["p50_us"] <= row["p99_us"]
     schema = sql.value("SELECT DATABASE()").decode()
     assert f"{schema}.t PRIMARY 2" in [one["row"] for one in shown["hot_rows"]]
+    [table] = [one for one in shown["tables"] if one["name"] == f"{schema}.t PRIMARY"]
+    assert table["requests_per_second"] >= table["writes_per_second"] > 0 and table["mean_us"] > 0
+    assert "-" in [one["name"] for one in shown["accounts"]]
     [plugin] = [one for one in shown["plugins"] if one["plugin"] == "handlersocket"]
     assert plugin["connections"] >= 2 and plugin["commits_per_second"] > 0
     done = run("rowsocket-top", server, "--once", "--interval", "0.1")

@@ -1,0 +1,236 @@
+#include "exec/usage.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "exec/turn.h"
+#include "exec/unit.h"
+
+namespace rowsocket::exec {
+
+namespace {
+
+uint64_t& Of(UsageCounts& counts, Used what) { return counts[static_cast<size_t>(what)]; }
+
+template <typename Name>
+void AddSums(const std::map<Name, UsageCounts>& from, std::map<Name, UsageCounts>* sums) {
+  for (const auto& [name, counts] : from) {
+    UsageCounts& sum = (*sums)[name];
+    for (size_t i = 0; i < kUsedCounts; ++i) sum[i] += counts[i];
+  }
+}
+
+/// The index that the item counts for: of a get of several containers, that of the first key. Null:
+/// none.
+const engine::Index* IndexOf(const TurnItem& item) {
+  if (item.item.index != nullptr) return item.item.index;
+  const engine::Index* index = nullptr;
+  item.client->frontend->VisitRows(item.item, [&](const RowName& row) {
+    if (index == nullptr) index = &row.index();
+  });
+  return index;
+}
+
+/// What the rows of a request are counted as.
+Used RowsOf(const model::Request& request) {
+  return request.is_write() ? Used::kRowsChanged : Used::kRowsRead;
+}
+
+}  // namespace
+
+void UsageCells::Add(const UsageCounts& counts) {
+  for (size_t i = 0; i < kUsedCounts; ++i) {
+    if (counts[i] == 0) continue;
+    cells_[i].store(cells_[i].load(std::memory_order_relaxed) + counts[i],
+                    std::memory_order_relaxed);
+  }
+}
+
+void UsageCells::AddTo(UsageCounts* sum) const {
+  for (size_t i = 0; i < kUsedCounts; ++i) {
+    (*sum)[i] += cells_[i].load(std::memory_order_relaxed);
+  }
+}
+
+template <typename Name>
+template <typename MakeName>
+UsageCells& UsagePart<Name>::Find(uint64_t number, MakeName make_name) {
+  const auto known = known_.find(number);
+  if (known != known_.end()) return *known->second;
+  // Numbers of indexes and accounts that are gone are never met again.
+  if (known_.size() >= model::kUsageNamesMax) known_.clear();
+  Name name = make_name();
+  const base::MutexLock lock(mutex_);
+  const bool has_room = cells_.size() < model::kUsageNamesMax || cells_.contains(name);
+  UsageCells& cells = cells_[has_room ? std::move(name) : Name()];
+  known_[number] = &cells;
+  return cells;
+}
+
+template <typename Name>
+void UsagePart<Name>::AddTo(Sums* sums) const {
+  const base::MutexLock lock(mutex_);
+  for (const auto& [name, cells] : cells_) cells.AddTo(&(*sums)[name]);
+}
+
+Usage::Indexes Usage::indexes() const {
+  const base::MutexLock lock(mutex_);
+  Indexes sums = former_indexes_;
+  for (const UsageBlock* const block : blocks_) block->indexes_.AddTo(&sums);
+  return sums;
+}
+
+Usage::Accounts Usage::accounts() const {
+  const base::MutexLock lock(mutex_);
+  Accounts sums = former_accounts_;
+  for (const UsageBlock* const block : blocks_) block->accounts_.AddTo(&sums);
+  return sums;
+}
+
+void Usage::Enter(const UsageBlock* block) {
+  const base::MutexLock lock(mutex_);
+  blocks_.push_back(block);
+}
+
+void Usage::Leave(const UsageBlock* block) {
+  const base::MutexLock lock(mutex_);
+  std::erase(blocks_, block);
+  try {
+    Indexes indexes;
+    Accounts accounts;
+    block->indexes_.AddTo(&indexes);
+    block->accounts_.AddTo(&accounts);
+    AddSums(indexes, &former_indexes_);
+    AddSums(accounts, &former_accounts_);
+  } catch (const std::bad_alloc&) {  // What the block has counted is lost.
+  }
+}
+
+UsageBlock::UsageBlock(Usage* usage) : usage_(usage) {
+  if (usage_ != nullptr) usage_->Enter(this);
+}
+
+UsageBlock::~UsageBlock() {
+  if (usage_ != nullptr) usage_->Leave(this);
+}
+
+void UsageBlock::Add(const engine::Index& index, const model::Account* account,
+                     const UsageCounts& counts) {
+  try {
+    indexes_
+        .Find(index.serial(),
+              [&] {
+                const engine::IndexNames& names = index.names();
+                return UsedIndex{names.db, names.table,
+                                 names.index.empty() ? "PRIMARY" : names.index};
+              })
+        .Add(counts);
+    accounts_
+        .Find(account == nullptr ? 0 : account->id(),
+              [&] {
+                return account == nullptr ? UsedAccount()
+                                          : UsedAccount{account->user(), account->host()};
+              })
+        .Add(counts);
+  } catch (const std::bad_alloc&) {  // The requests are not counted.
+  }
+}
+
+/// Items in a row of one index and one account. What finds need is counted in members of their own,
+/// so that a find costs as few instructions as it can.
+struct UsageBlock::Run {
+  const engine::Index* index = nullptr;  ///< Null: there are none.
+  const TurnClient* client = nullptr;    ///< Of the last item.
+  const model::Account* account = nullptr;
+  uint64_t finds = 0, rows_read = 0;
+  int64_t since_sum_ns = 0;
+  UsageCounts others{};
+};
+
+void UsageBlock::EndRun(Run& run, int64_t sent_ns) {
+  if (run.index == nullptr) return;
+  UsageCounts& counts = run.others;
+  Of(counts, Used::kRequests) = run.finds + Of(counts, Used::kWrites);
+  Of(counts, Used::kRowsRead) = run.rows_read;
+  Of(counts, Used::kWholeNs) = static_cast<uint64_t>(
+      sent_ns * static_cast<int64_t>(Of(counts, Used::kRequests)) - run.since_sum_ns);
+  Add(*run.index, run.account, counts);
+  run = {nullptr, run.client, run.account};
+}
+
+void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t sent_ns) {
+  if (usage_ == nullptr) return;
+  Run run;
+  for (const TurnItem& item : items) {
+    if (!item.is_finished || item.item.kind != Item::Kind::kRequest) continue;
+    const bool goes_on = item.client == run.client && item.item.index == run.index &&
+                         run.index != nullptr && item.item.unit == nullptr;
+    if (!goes_on && !BeginRun(item, sent_ns, run)) continue;
+    run.since_sum_ns += item.client->since_ns;
+    if (!item.answer.ok()) ++Of(run.others, Used::kErrors);
+    if (!item.item.request.is_write()) {
+      ++run.finds;
+      run.rows_read += item.rows;
+      continue;
+    }
+    ++Of(run.others, Used::kWrites);
+    Of(run.others, Used::kRowsChanged) += item.rows;
+    if (turn.IsMerged(item)) ++Of(run.others, Used::kMerged);
+  }
+  EndRun(run, sent_ns);
+}
+
+bool UsageBlock::BeginRun(const TurnItem& item, int64_t sent_ns, Run& run) {
+  const engine::Index* const index = IndexOf(item);
+  if (index == nullptr) return false;
+  const model::Account* const account =
+      item.client == run.client ? run.account : item.client->frontend->account();
+  run.client = item.client;
+  const bool is_unit = item.item.unit != nullptr;
+  if (index == run.index && account == run.account && !is_unit) return true;
+  EndRun(run, sent_ns);
+  run.account = account;
+  if (is_unit) {
+    UsageCounts counts{};
+    Of(counts, Used::kWholeNs) = static_cast<uint64_t>(sent_ns - item.client->since_ns);
+    AddUnit(item.item, account, counts);
+    return false;
+  }
+  run.index = index;
+  return true;
+}
+
+// `counts` has what the unit has taken as a whole: the index of its first request gets it. An error
+// counts for the request that it is of, or for the first.
+void UsageBlock::AddUnit(const Item& item, const model::Account* account, UsageCounts counts) {
+  const Unit& unit = *item.unit;
+  const size_t failed = std::max(unit.position, 1u) - 1;
+  for (size_t i = 0; i < unit.requests.size(); ++i) {
+    const UnitRequest& one = unit.requests[i];
+    ++Of(counts, Used::kRequests);
+    if (one.request.is_write()) ++Of(counts, Used::kWrites);
+    if (unit.end == Unit::End::kApplied) Of(counts, RowsOf(one.request)) += one.rows;
+    if (unit.end == Unit::End::kFailed && i == failed) ++Of(counts, Used::kErrors);
+    Add(*one.index, account, std::exchange(counts, {}));
+  }
+}
+
+void UsageBlock::AddWaited(const Item& item, const model::Account* account, uint64_t rows,
+                           bool is_error, int64_t lock_ns, int64_t whole_ns) {
+  const bool is_counted =
+      usage_ != nullptr && item.kind == Item::Kind::kRequest && item.index != nullptr;
+  if (!is_counted) return;
+  UsageCounts counts{};
+  Of(counts, Used::kLockWaits) = 1;
+  Of(counts, Used::kLockNs) = static_cast<uint64_t>(lock_ns);
+  Of(counts, Used::kWholeNs) = static_cast<uint64_t>(whole_ns);
+  if (item.unit != nullptr) return AddUnit(item, account, counts);
+  Of(counts, Used::kRequests) = 1;
+  Of(counts, Used::kErrors) = is_error ? 1 : 0;
+  Of(counts, Used::kWrites) = item.request.is_write() ? 1 : 0;
+  Of(counts, RowsOf(item.request)) = rows;
+  Add(*item.index, account, counts);
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,136 @@
+// How much the ports of a plugin do for each table and index, and for each account, since the
+// plugin's start.
+//
+// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Requests in a
+// row that share index and account are one addition. Threads: a block's worker counts, without a
+// lock unless a name is new to it; Usage is for any thread. Limits: kUsageNamesMax names of each
+// kind in a block; what comes beyond counts for the empty name.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/index.h"
+#include "model/account.h"
+#include "model/limits.h"
+
+namespace rowsocket::exec {
+
+struct Item;
+struct TurnItem;
+class Turn;
+class UsageBlock;
+
+enum class Used : uint8_t {
+  kRequests,
+  kWrites,
+  kRowsRead,
+  kRowsChanged,
+  kMerged,  ///< Of the writes, those that shared one change of their row.
+  kErrors,
+  kLockWaits,
+  kLockNs,   ///< Time in which requests waited for locks.
+  kWholeNs,  ///< From a request's first byte until its turn's replies were sent.
+  kCount
+};
+constexpr size_t kUsedCounts = static_cast<size_t>(Used::kCount);
+using UsageCounts = std::array<uint64_t, kUsedCounts>;
+
+/// An index of a table, as clients have opened it; PRIMARY where they named none.
+struct UsedIndex {
+  std::string schema, table, index;
+  auto operator<=>(const UsedIndex&) const = default;
+};
+
+/// Empty: clients without an account.
+struct UsedAccount {
+  std::string user, host;
+  auto operator<=>(const UsedAccount&) const = default;
+};
+
+/// The counts of one name in one block. Its worker alone adds.
+class UsageCells {
+ public:
+  void Add(const UsageCounts& counts);
+  void AddTo(UsageCounts* sum) const;
+
+ private:
+  std::array<std::atomic<uint64_t>, kUsedCounts> cells_{};
+};
+
+template <typename Name>
+class UsagePart {
+ public:
+  using Sums = std::map<Name, UsageCounts>;
+
+  /// By the worker. `make_name` is asked for the name of a number that the part does not know.
+  template <typename MakeName>
+  UsageCells& Find(uint64_t number, MakeName make_name);
+  void AddTo(Sums* sums) const;
+
+ private:
+  std::unordered_map<uint64_t, UsageCells*> known_;
+  mutable base::Mutex mutex_;
+  std::map<Name, UsageCells> cells_ GUARDED_BY(mutex_);
+};
+
+class Usage {
+ public:
+  using Indexes = UsagePart<UsedIndex>::Sums;
+  using Accounts = UsagePart<UsedAccount>::Sums;
+
+  Usage() = default;
+  Usage(const Usage&) = delete;
+  Usage& operator=(const Usage&) = delete;
+
+  Indexes indexes() const;
+  Accounts accounts() const;
+
+ private:
+  friend class UsageBlock;
+  void Enter(const UsageBlock* block);
+  void Leave(const UsageBlock* block);
+
+  mutable base::Mutex mutex_;
+  std::vector<const UsageBlock*> blocks_ GUARDED_BY(mutex_);
+  Indexes former_indexes_ GUARDED_BY(mutex_);  ///< Of blocks that are no more.
+  Accounts former_accounts_ GUARDED_BY(mutex_);
+};
+
+class UsageBlock {
+ public:
+  /// Null `usage`: nothing is counted.
+  explicit UsageBlock(Usage* usage);
+  ~UsageBlock();
+  UsageBlock(const UsageBlock&) = delete;
+  UsageBlock& operator=(const UsageBlock&) = delete;
+
+  /// Counts the requests of a turn that has run, whose replies were sent at `sent_ns`.
+  void AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t sent_ns);
+  /// Counts a request that the lane has answered with `rows` rows, or an error.
+  void AddWaited(const Item& item, const model::Account* account, uint64_t rows, bool is_error,
+                 int64_t lock_ns, int64_t whole_ns);
+
+ private:
+  friend class Usage;
+  struct Run;
+  /// False: the item counts for no index, or has been counted.
+  bool BeginRun(const TurnItem& item, int64_t sent_ns, Run& run);
+  void EndRun(Run& run, int64_t sent_ns);
+  void Add(const engine::Index& index, const model::Account* account, const UsageCounts& counts);
+  void AddUnit(const Item& item, const model::Account* account, UsageCounts counts);
+
+  Usage* const usage_;
+  UsagePart<UsedIndex> indexes_;
+  UsagePart<UsedAccount> accounts_;
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,146 @@
+#include "exec/usage.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/turn.h"
+#include "exec/unit.h"
+
+namespace rowsocket::exec {
+namespace {
+
+/// A connection that does nothing but have an account.
+class SilentFrontend final : public Frontend {
+ public:
+  Step Parse(std::string_view, bool, base::Arena&, Item*) override { return {}; }
+  void Rewind() override {}
+  size_t input_bytes_max() const override { return 1; }
+  bool authenticated() const override { return true; }
+  void Opened(Item&, const engine::Outcome&, std::shared_ptr<engine::Index>) override {}
+  engine::Outcome Execute(const Item&, engine::Session&, base::Buffer&) const override {
+    return {};
+  }
+  bool MayConcern(const Item&, const WriteSet&) const override { return true; }
+  void Reply(const Item&, base::Buffer&) const override {}
+  void ReplyError(const Item&, model::Error, base::Buffer&) const override {}
+};
+
+uint64_t Of(const UsageCounts& counts, Used what) { return counts[static_cast<size_t>(what)]; }
+
+class UsageTest : public testing::Test {
+ protected:
+  UsageTest() {
+    ann_.SetAccount(std::make_shared<model::Account>("ann", "%"));
+    for (TurnClient* const client : {&nobody_, &of_ann_}) client->since_ns = 1000;
+    nobody_.frontend = &none_;
+    of_ann_.frontend = &ann_;
+  }
+
+  TurnItem Request(TurnClient& client, engine::Index& index, uint64_t rows, bool writes = false) {
+    TurnItem item;
+    item.client = &client;
+    item.is_finished = true;
+    item.rows = rows;
+    item.item.kind = Item::Kind::kRequest;
+    item.item.index = &index;
+    if (writes) item.item.request.find.modification = model::Modification::kDelete;
+    return item;
+  }
+
+  engine::Index stock_{{"shop", "stock", "", {"n"}, {}}, 0, 1};
+  engine::Index orders_{{"shop", "orders", "by_user", {"id"}, {}}, 1, 2};
+  SilentFrontend none_, ann_;
+  TurnClient nobody_, of_ann_;
+  StatRegistry registry_;
+  StatBlock stats_{registry_};
+  CommitBoard commits_;
+  Turn turn_{stats_, commits_};
+  Usage usage_;
+  UsageBlock block_{&usage_};
+};
+
+TEST_F(UsageTest, RequestsCountForTheirIndexAndAccount) {
+  std::vector<TurnItem> items = {Request(nobody_, stock_, 1), Request(nobody_, stock_, 2),
+                                 Request(of_ann_, stock_, 1, true), Request(of_ann_, orders_, 0)};
+  items[3].answer.code = model::ErrorCode::kDenied;
+  block_.AddTurn(turn_, items, 1500);
+  const Usage::Indexes indexes = usage_.indexes();
+  ASSERT_EQ(indexes.size(), 2u);
+  const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
+  EXPECT_EQ(Of(stock, Used::kRequests), 3u);
+  EXPECT_EQ(Of(stock, Used::kRowsRead), 3u);
+  EXPECT_EQ(Of(stock, Used::kWrites), 1u);
+  EXPECT_EQ(Of(stock, Used::kRowsChanged), 1u);
+  EXPECT_EQ(Of(stock, Used::kErrors), 0u);
+  EXPECT_EQ(Of(stock, Used::kWholeNs), 1500u);
+  EXPECT_EQ(Of(indexes.at({"shop", "orders", "by_user"}), Used::kErrors), 1u);
+  const Usage::Accounts accounts = usage_.accounts();
+  ASSERT_EQ(accounts.size(), 2u);
+  EXPECT_EQ(Of(accounts.at({}), Used::kRequests), 2u);
+  EXPECT_EQ(Of(accounts.at({"ann", "%"}), Used::kRequests), 2u);
+  EXPECT_EQ(Of(accounts.at({"ann", "%"}), Used::kErrors), 1u);
+}
+
+TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
+  std::array<UnitRequest, 2> requests{{{&stock_, {}, true, 1}, {&orders_, {}, true, 1}}};
+  requests[0].request.find.modification = model::Modification::kDelete;
+  Unit unit;
+  unit.requests = requests;
+  unit.writes = true;
+  std::vector<TurnItem> items = {Request(of_ann_, orders_, 4), Request(of_ann_, stock_, 2, true)};
+  items[1].item.unit = &unit;
+  unit.end = Unit::End::kApplied;
+  block_.AddTurn(turn_, items, 1500);
+  unit.end = Unit::End::kStopped;
+  block_.AddTurn(turn_, {items[1]}, 1500);
+  unit.end = Unit::End::kFailed;
+  unit.position = 2;
+  block_.AddTurn(turn_, {items[1]}, 1500);
+  const Usage::Indexes indexes = usage_.indexes();
+  const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
+  const UsageCounts& orders = indexes.at({"shop", "orders", "by_user"});
+  EXPECT_EQ(Of(stock, Used::kRequests), 3u);
+  EXPECT_EQ(Of(stock, Used::kWrites), 3u);
+  EXPECT_EQ(Of(stock, Used::kRowsChanged), 1u) << "what was not applied has changed nothing";
+  EXPECT_EQ(Of(stock, Used::kErrors), 0u);
+  EXPECT_EQ(Of(orders, Used::kRequests), 4u);
+  EXPECT_EQ(Of(orders, Used::kRowsRead), 5u);
+  EXPECT_EQ(Of(orders, Used::kErrors), 1u);
+  EXPECT_EQ(Of(usage_.accounts().at({"ann", "%"}), Used::kRequests), 7u);
+}
+
+TEST_F(UsageTest, AWaitForALockCounts) {
+  block_.AddWaited(Request(of_ann_, stock_, 0, true).item, ann_.account(), 1, false, 300, 400);
+  const Usage::Indexes indexes = usage_.indexes();
+  const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
+  EXPECT_EQ(Of(stock, Used::kLockWaits), 1u);
+  EXPECT_EQ(Of(stock, Used::kLockNs), 300u);
+  EXPECT_EQ(Of(stock, Used::kWholeNs), 400u);
+  EXPECT_EQ(Of(stock, Used::kRowsChanged), 1u);
+}
+
+TEST_F(UsageTest, CountsOutliveTheirWorker) {
+  {
+    UsageBlock gone(&usage_);
+    gone.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
+  }
+  block_.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
+  EXPECT_EQ(Of(usage_.indexes().at({"shop", "stock", "PRIMARY"}), Used::kRequests), 2u);
+}
+
+TEST_F(UsageTest, NamesAreLimited) {
+  for (uint64_t i = 0; i < model::kUsageNamesMax + 100; ++i) {
+    engine::Index index({"shop", "t" + std::to_string(i), "", {}, {}}, 0, i + 10);
+    block_.AddTurn(turn_, {Request(nobody_, index, 1)}, 1500);
+  }
+  const Usage::Indexes indexes = usage_.indexes();
+  EXPECT_EQ(indexes.size(), model::kUsageNamesMax + 1);
+  EXPECT_EQ(Of(indexes.at({}), Used::kRequests), 100u);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

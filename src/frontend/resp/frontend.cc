@@ -21,12 +21,6 @@ namespace {
 /// As of Redis, for a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
-/// Whether the command may stand between MULTI and EXEC.
-bool MayBeQueued(Verb verb) {
-  return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
-         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce;
-}
-
 /// Whether the command changes what the connection's later commands mean.
 bool ChangesConnection(Verb verb) {
   return verb == Verb::kReset || verb == Verb::kSelect || verb == Verb::kUnwatch ||
@@ -65,13 +59,14 @@ void Resp::Rewind() {
 
 void Resp::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
-  if (++uncounted_ == kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
   const RespWork& work = WorkOf(item);
+  uncounted_ += work.queued.empty() ? 1 : work.commands + 2;
+  if (uncounted_ >= kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
-  if (work.is_exec) {
+  if (work.is_exec && work.queued.empty()) {
     has_exec_ = false;
     return EndTransaction();
   }
@@ -92,14 +87,6 @@ void Resp::TakeSnapshot() {
   const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
   if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
   former_snapshot_ = std::exchange(snapshot_, catalog.current());
-}
-
-void Resp::EndTransaction() {
-  in_multi_ = multi_failed_ = false;
-  multi_bytes_ = 0;
-  queued_.clear();
-  watched_.clear();
-  watches_too_many_ = false;
 }
 
 exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
@@ -125,6 +112,11 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   const Arguments arguments(step.arguments);
   const RespCommand* const command = FindRespCommand(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
+  if (command != nullptr && command->verb == Verb::kMulti) {
+    may_drop_ = !behind_requests;
+    const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
+    if (whole) return {Parsed::kItem, *whole};
+  }
   const bool changes = in_multi_ || (command != nullptr && ChangesConnection(command->verb));
   is_later_ = changes && behind_requests;
   if (is_later_) return {Parsed::kLater, 0};
@@ -211,133 +203,6 @@ void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
   Answer(reply.view(), arena, item);
 }
 
-void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
-  const auto refuse = [&](std::string_view text) {
-    multi_failed_ = true;
-    AnswerError(text, arena, item);
-  };
-  if (command.verb == Verb::kWatch) {
-    return AnswerError("ERR WATCH inside MULTI is not allowed", arena, item);
-  }
-  if (command.verb == Verb::kRefused) {
-    settings_.info->AddRefused(command);
-    return refuse(command.refusal);
-  }
-  if (!MayBeQueued(command.verb)) {
-    return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
-                  "'");
-  }
-  if (command.verb == Verb::kOnce) {
-    const bool is_second = std::any_of(queued_.begin(), queued_.end(), [](const Queued& queued) {
-      return queued.command->verb == Verb::kOnce;
-    });
-    const size_t bytes = arguments[1].size();
-    if (is_second || bytes == 0 || bytes > model::kTokenBytesMax) {
-      return refuse("ERR a transaction has one token, of 1 to 64 bytes");
-    }
-  }
-  for (const std::string_view argument : arguments) multi_bytes_ += argument.size();
-  if (multi_bytes_ > settings_.limits.line_bytes_max || queued_.size() == model::kUnitRequestsMax) {
-    return refuse("ERR a transaction has at most 64 commands, and resp_request_max_bytes");
-  }
-  std::vector<RespCall> calls;
-  std::string error;
-  if (IsOfRow(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
-    return refuse(error);
-  }
-  queued_.push_back({&command, {arguments.begin(), arguments.end()}});
-  Answer("+QUEUED\r\n", arena, item);
-}
-
-// False: an index has to be opened first, and EXEC is parsed again.
-bool Resp::EndMulti(base::Arena& arena, Item* item) {
-  if (!in_multi_) {
-    AnswerError("ERR EXEC without MULTI", arena, item);
-    return true;
-  }
-  if (!multi_failed_ && !PrepareCommands(queued_, arena, item)) return false;
-  if (multi_failed_) {
-    AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
-  }
-  in_multi_ = multi_failed_ = false;
-  multi_bytes_ = 0;
-  has_exec_ = item->kind == Item::Kind::kRequest;
-  if (!has_exec_) EndTransaction();
-  return true;
-}
-
-bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
-  if (watches_too_many_) {
-    *error = "ERR at most 64 keys are watched together";
-    return false;
-  }
-  constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
-  for (const Watched& watched : watched_) {
-    const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
-    arguments[0] = kCompare.name;
-    arguments[1] = Keep(watched.key, arena);
-    if (!MakeCalls(kCompare, arguments, arena, calls, error)) return false;
-    RespCall& call = calls->back();
-    call.number = 0;
-    call.image = &arena.Allocate<RespImage>(1)[0];
-    *call.image = watched.image;
-    call.database = watched.database;
-    if (call.in_store && call.container == nullptr) PutInStore(call, arena);
-  }
-  return true;
-}
-
-// The commands' bytes are copied, because the item outlives the queue.
-bool Resp::PrepareCommands(std::span<const Queued> commands, base::Arena& arena, Item* item) {
-  std::vector<RespCall> calls;
-  std::string error;
-  uint32_t number = 0;
-  std::string_view token;
-  std::string identity;
-  const bool has_watched = AddWatched(arena, &calls, &error);
-  for (const Queued& queued : commands) {
-    if (!has_watched) break;
-    const size_t first = calls.size();
-    const std::span<std::string_view> arguments =
-        arena.Allocate<std::string_view>(queued.arguments.size());
-    for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = Keep(queued.arguments[i], arena);
-    AppendIdentity(arguments, &identity);
-    if (IsOfRow(queued.command->verb)) {
-      if (!MakeCalls(*queued.command, arguments, arena, &calls, &error)) break;
-    } else {
-      base::Buffer reply;
-      if (queued.command->verb == Verb::kOnce) {
-        token = arguments[1];
-        resp::AppendSimple("OK", &reply);
-      } else if (queued.command->verb == Verb::kPublish)
-        resp::AppendInteger(0, &reply);
-      else if (arguments.size() > 1)
-        resp::AppendBulk(arguments[1], &reply);
-      else
-        resp::AppendSimple("PONG", &reply);
-      calls.emplace_back().fixed = Keep(reply.view(), arena);
-    }
-    ++number;
-    for (size_t i = first; i < calls.size(); ++i) calls[i].number = number;
-  }
-  if (error.empty() && !OpenCalls(calls, arena, item, &error)) return false;
-  if (error.empty() && !token.empty()) {
-    const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
-      return call.fixed.empty() && call.request.is_write();
-    });
-    if (!writes) error = "ERR ROW.ONCE is for transactions that write";
-    exec::TokenedRequest* const tokened =
-        writes ? TakeToken(token, identity, arena, item, &error) : nullptr;
-    if (tokened == nullptr && error.empty()) return false;
-    WorkOf(*item).tokened = tokened;
-  }
-  if (error.empty())
-    MakeItem(calls, /*is_exec=*/true, commands.size(), arena, item);
-  else
-    AnswerError("EXECABORT nothing was done: " + error, arena, item);
-  return true;
-}
-
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = WorkOf(item);
@@ -367,6 +232,8 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
 Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
   RespWork& work = WorkOf(item);
   Unit& unit = *item.unit;
+  const size_t before_all = out.size();
+  out.Append(work.queued);
   const size_t begin = out.size();
   size_t next = 0;  // The call whose reply comes next.
   size_t bytes_max = settings_.limits.reply_bytes_max;
@@ -405,7 +272,7 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
   Outcome outcome = work.tokened == nullptr ? exec::ExecuteUnit(unit, session, execute, body)
                                             : exec::ExecuteUnit(unit, session, execute, once);
   if (outcome.ok() && unit.end == Unit::End::kApplied) return outcome;
-  out.Truncate(begin);
+  out.Truncate(outcome.is_answer() ? begin : before_all);
   if (!outcome.is_answer()) return outcome;
   AppendFailure(work, &unit, outcome.error, out);
   outcome.rows = 0;
@@ -454,6 +321,7 @@ void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
 
 void Resp::Reply(const Item& item, base::Buffer& out) const {
   const RespWork& work = WorkOf(item);
+  out.Append(work.queued);
   if (work.calls.empty() || item.error.ok()) return out.Append(work.reply);
   AppendFailure(work, item.unit, item.error, out);
 }
@@ -465,7 +333,9 @@ void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
 
 void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
-  AppendFailure(item.detail != nullptr ? WorkOf(item) : RespWork(), item.unit, error, out);
+  if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
+  out.Append(WorkOf(item).queued);
+  AppendFailure(WorkOf(item), item.unit, error, out);
 }
 
 void Resp::RefusePlain(std::string_view, base::Buffer& out) const {

@@ -4,7 +4,8 @@
 // without the engine (server.cc). A command on rows becomes a RespCall for each of its keys
 // (rows.h), whose index is opened when the connection names it for the first time; several calls,
 // and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or not at
-// all. Commands that change the connection's state end the turn.
+// all. Commands that change the connection's state end the turn;
+// a MULTI that comes with its EXEC changes none (transaction.cc).
 // Threads and lifetime: see exec/frontend.h. Limits: kRespShapesMax open indexes a connection;
 // kUnitRequestsMax keys of a command, or commands of a MULTI.
 #pragma once
@@ -88,6 +89,18 @@ class Resp final : public exec::Frontend {
     std::vector<std::string> arguments;
   };
 
+  /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
+  struct Given {
+    const RespCommand* command;
+    Arguments arguments;
+  };
+  struct Transaction {
+    std::vector<RespCall> calls;
+    uint32_t commands = 0;
+    std::string_view token;  ///< Of ROW.ONCE; empty: none.
+    std::vector<Arguments> given;
+  };
+
   struct Watched {
     std::string_view database;
     std::string key;
@@ -105,7 +118,16 @@ class Resp final : public exec::Frontend {
   bool EndMulti(base::Arena& arena, exec::Item* item);
   bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
   void EndTransaction();
-  bool PrepareCommands(std::span<const Queued> commands, base::Arena& arena, exec::Item* item);
+  bool AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
+                  std::string* error) const;
+  bool MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
+                       exec::Item* item);
+  bool PrepareQueued(base::Arena& arena, exec::Item* item);
+  /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
+  /// returns those of all of it, 0 where an index has to be opened first, and nothing where its
+  /// commands are to be taken one by one.
+  std::optional<size_t> TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
+                                  exec::Item* item);
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
@@ -130,7 +152,7 @@ class Resp final : public exec::Frontend {
   void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                      base::Buffer& out) const;
   // Tokens (once.cc).
-  void AppendIdentity(Arguments arguments, std::string* identity) const;
+  std::string IdentityOf(std::span<const Arguments> commands) const;
   /// Makes what the token needs; null and an empty error: an index has to be opened first.
   exec::TokenedRequest* TakeToken(std::string_view token, std::string_view identity,
                                   base::Arena& arena, exec::Item* item, std::string* error);

@@ -6,81 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/fake/session.h"
 #include "frontend/resp/cursors.h"
 #include "frontend/resp/key.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/resp_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {
 
 using exec::Item;
 using Parsed = exec::Frontend::Parsed;
-
-class RespTest : public ::testing::Test {
- protected:
-  RespTest() {
-    store_.CreateTable({"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}},
-                       {{"1", "10", std::nullopt}, {"2", "20", "b"}});
-    store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
-    store_.CreateTable({"rowsocket.tokens",
-                        {"token", "request", "answer", "created"},
-                        {{"PRIMARY", {0}}, {"created", {3}}}});
-    settings_.schema = "shop";
-    settings_.info = &info_;
-    settings_.cursors = &cursors_;
-    settings_.scripts = &scripts_;
-    frontend_.emplace(settings_);
-  }
-
-  /// Parses one inline command as a worker does: indexes that are asked for are opened.
-  Item Parse(const std::string& line, bool behind_requests = false) {
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      Item item;
-      const exec::Frontend::Step step = frontend_->Parse(line, behind_requests, arena_, &item);
-      parsed_ = step.parsed;
-      if (!item.is_silent()) return item;
-      std::shared_ptr<engine::Index> index;
-      const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
-      frontend_->Opened(item, outcome, std::move(index));
-      frontend_->Rewind();
-    }
-    ADD_FAILURE() << line << " asks for indexes without end";
-    return {};
-  }
-
-  /// The reply to one command, which is executed in a turn of its own.
-  std::string Ask(const std::string& command) {
-    const Item item = Parse(command + "\r\n");
-    return Run(item);
-  }
-  std::string Run(const Item& item) {
-    base::Buffer out;
-    if (item.kind == Item::Kind::kRequest) {
-      session_.BeginTurn(item.request.is_write());
-      const engine::Outcome outcome = frontend_->Execute(item, session_, out);
-      if (outcome.transaction_lost)
-        session_.Rollback();
-      else
-        session_.Commit();
-      frontend_->Finished(item, outcome.error);
-    } else {
-      frontend_->Reply(item, out);
-      frontend_->Finished(item, item.error);
-    }
-    return std::string(out.view());
-  }
-
-  engine::fake::Store store_;
-  engine::fake::Session session_{store_, engine::LockWait::kNever};
-  RespInfo info_;
-  RespCursors cursors_;
-  RespScripts scripts_;
-  RespSettings settings_;
-  base::Arena arena_;
-  Parsed parsed_ = Parsed::kNeedMore;
-  std::optional<Resp> frontend_;
-};
 
 TEST_F(RespTest, RowsAreHashes) {
   EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
@@ -110,39 +45,6 @@ TEST_F(RespTest, StringsAreInTheStore) {
   EXPECT_EQ("*3\r\n$1\r\na\r\n$-1\r\n$1\r\n1\r\n", Ask("MGET page:1 none n"));
 }
 
-TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {
-  const auto transaction = [&](std::vector<std::string> commands) {
-    Ask("MULTI");
-    for (const std::string& command : commands) Ask(command);
-    return Ask("EXEC");
-  };
-  const std::vector<std::string> sale = {"ROW.ONCE t-1", "HINCRBY t:1 v -1", "HSET t:9 v 1"};
-  EXPECT_EQ("*3\r\n+OK\r\n:9\r\n:1\r\n", transaction(sale));
-  EXPECT_EQ("*3\r\n+OK\r\n:9\r\n:1\r\n", transaction(sale)) << "the kept reply";
-  EXPECT_EQ("1,9,NULL;2,20,b;9,1,NULL;", store_.Dump("shop.t"));
-  EXPECT_EQ(
-      "-EXECABORT undone: TOKENDIFFERS the token was used for another transaction; nothing was "
-      "done\r\n",
-      transaction({"ROW.ONCE t-1", "HINCRBY t:1 v -2"}));
-  EXPECT_EQ("-EXECABORT nothing was done: ERR ROW.ONCE is for transactions that write\r\n",
-            transaction({"ROW.ONCE t-2", "HGET t:1 v"}));
-  // What was not applied keeps no token.
-  EXPECT_EQ("*-1\r\n",
-            transaction({"ROW.ONCE t-3", "ROW.REQUIRE t:1 v >= 10", "HINCRBY t:1 v -10"}));
-  EXPECT_EQ("*2\r\n$7\r\nunknown\r\n$-1\r\n", Ask("ROW.OUTCOME t-3"));
-  EXPECT_EQ("*3\r\n+OK\r\n+OK\r\n:0\r\n",
-            transaction({"ROW.ONCE t-3", "ROW.REQUIRE t:1 v >= 9", "HINCRBY t:1 v -9"}));
-  EXPECT_EQ("*2\r\n$4\r\ndone\r\n*3\r\n+OK\r\n+OK\r\n:0\r\n", Ask("ROW.OUTCOME t-3"));
-  // A fence: the transaction, which may be on its way, never takes effect.
-  EXPECT_EQ("*2\r\n$5\r\nnever\r\n$-1\r\n", Ask("ROW.OUTCOME t-4 FENCE"));
-  EXPECT_EQ("*2\r\n$5\r\nnever\r\n$-1\r\n", Ask("ROW.OUTCOME t-4"));
-  EXPECT_EQ(
-      "-EXECABORT undone: TOKENDIFFERS the token was used for another transaction; nothing was "
-      "done\r\n",
-      transaction({"ROW.ONCE t-4", "HINCRBY t:2 v 1"}));
-  EXPECT_EQ("1,0,NULL;2,20,b;9,1,NULL;", store_.Dump("shop.t"));
-}
-
 TEST_F(RespTest, ARepliesBytesAreLimited) {
   settings_.limits.reply_bytes_max = 150;
   const std::string value(100, 'x');
@@ -158,37 +60,6 @@ TEST_F(RespTest, ARepliesBytesAreLimited) {
       "-EXECABORT undone: command 2: TOOLARGE the reply is larger than resp_reply_max_bytes\r\n",
       Ask("EXEC"));
   EXPECT_EQ("$100\r\n" + value + "\r\n", Ask("GETSET a b"));
-}
-
-TEST_F(RespTest, ATokenIsRefusedWhereItCannotBe) {
-  EXPECT_EQ("-ERR ROW.ONCE without MULTI\r\n", Ask("ROW.ONCE t-1"));
-  for (const std::string& token : {std::string("\"\""), std::string(65, 'x')}) {
-    Ask("MULTI");
-    EXPECT_EQ("-ERR a transaction has one token, of 1 to 64 bytes\r\n", Ask("ROW.ONCE " + token));
-    EXPECT_EQ("-EXECABORT Transaction discarded because of previous errors.\r\n", Ask("EXEC"));
-  }
-  Ask("MULTI");
-  EXPECT_EQ("+QUEUED\r\n", Ask("ROW.ONCE a"));
-  EXPECT_EQ("-ERR a transaction has one token, of 1 to 64 bytes\r\n", Ask("ROW.ONCE b"));
-  Ask("DISCARD");
-  for (const char* wrong : {"ROW.OUTCOME \"\"", "ROW.OUTCOME a b", "ROW.OUTCOME a FENCE b"}) {
-    EXPECT_EQ("-ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to 64 bytes\r\n",
-              Ask(wrong));
-  }
-}
-
-// A kept reply has the shapes of one version of the protocol.
-TEST_F(RespTest, ATokenIsOfOneVersionOfTheProtocol) {
-  Ask("MULTI");
-  Ask("ROW.ONCE t-1");
-  Ask("HINCRBY t:1 v 1");
-  EXPECT_EQ("*2\r\n+OK\r\n:11\r\n", Ask("EXEC"));
-  Ask("HELLO 3");
-  EXPECT_EQ("*2\r\n$4\r\ndone\r\n$14\r\n*2\r\n+OK\r\n:11\r\n\r\n", Ask("ROW.OUTCOME t-1"));
-  Ask("MULTI");
-  Ask("ROW.ONCE t-1");
-  Ask("HINCRBY t:1 v 1");
-  EXPECT_TRUE(Ask("EXEC").starts_with("-EXECABORT undone: TOKENDIFFERS"));
 }
 
 // Commands whose columns are the same share what was found of the table.

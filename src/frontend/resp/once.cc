@@ -24,15 +24,17 @@ std::string_view BeginOf(resp::Version version) {
 }  // namespace
 
 // Watched keys are not part of it: who sends a transaction again has watched them anew.
-void Resp::AppendIdentity(Arguments arguments, std::string* identity) const {
-  if (identity->empty()) identity->append(BeginOf(version_)).append(database_);
-  identity->append(1, '*').append(std::to_string(arguments.size()));
-  for (const std::string_view argument : arguments) {
-    identity->append(1, ' ')
-        .append(std::to_string(argument.size()))
-        .append(1, ':')
-        .append(argument);
+std::string Resp::IdentityOf(std::span<const Arguments> commands) const {
+  std::string identity(BeginOf(version_));
+  identity.append(database_);
+  for (const Arguments arguments : commands) {
+    identity.append(1, '*').append(std::to_string(arguments.size()));
+    for (const std::string_view argument : arguments) {
+      identity.append(1, ' ').append(std::to_string(argument.size()));
+      identity.append(1, ':').append(argument);
+    }
   }
+  return identity;
 }
 
 TokenedRequest* Resp::TakeToken(std::string_view token, std::string_view identity,

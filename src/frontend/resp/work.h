@@ -84,7 +84,9 @@ struct RespWork : exec::ItemDetail {
   resp::Version version = resp::Version::k2;
   std::span<RespCall> calls;
   bool is_exec = false;
-  size_t commands = 1;     ///< Of a MULTI.
+  size_t commands = 1;  ///< Of a MULTI.
+  /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
+  std::string_view queued;
   std::string_view reply;  ///< Of a command that is answered without the engine.
   std::string_view wrong;  ///< Why a command failed that the engine has no error for.
   int64_t sum = 0;         ///< Of a command with several keys.

@@ -210,3 +210,31 @@ def test_redis_pys_transaction_counts_each_call(server, client, protocol):  # py
     for thread in threads:
         thread.join()
     assert state(server)[0] == 5 + 4 * 40
+
+
+def test_transactions_in_flight_on_one_connection_share_commits(client, server):
+    """As clients send them that many callers share: 60 purchases at once."""
+    server.sql().run("UPDATE shop.product SET stock = 100 WHERE id = 7")
+    before = server.sql().status("Resp_commits")
+    commands = [(("MULTI",), ENOUGH, TAKE, ("HSET", f"orders:{number}", "product", 7), ("EXEC",)) for number in range(1, 61)]
+    client.sock.sendall(b"".join(
+        b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words)
+        for purchase in commands for words in purchase))
+    for number in range(60):
+        assert [client.receive() for _ in range(5)] == ["OK", "QUEUED", "QUEUED", "QUEUED", ["OK", 99 - number, 1]]
+    assert state(server) == (40, 60)
+    assert server.sql().status("Resp_commits") - before < 30
+
+
+def test_transactions_behind_one_whose_row_is_locked(client, server):
+    """They wait with it, and each has its replies."""
+    owner = server.sql("shop")
+    owner.run("BEGIN")
+    owner.run("UPDATE product SET stock = stock + 5 WHERE id = 7")
+    for _ in range(3):
+        client.send("MULTI")
+        client.send(*TAKE)
+        client.send("EXEC")
+    wait_until(lambda: owner.rows("SELECT STATE FROM information_schema.ROWSOCKET_CONNECTIONS WHERE STATE = 'lock wait'"), 10, "the wait")
+    owner.run("COMMIT")
+    assert [client.receive() for _ in range(9)] == [reply for left in (9, 8, 7) for reply in ("OK", "QUEUED", [left])]

@@ -84,7 +84,16 @@ class Cluster:
         self.nodes = [Node(self, number) for number in range(1, nodes + 1)]
 
     def start(self):
-        self.run("start", *self._options)
+        """Starts anew, with other ports, where another program has taken one since it was found free."""
+        for is_last in (False, False, True):
+            try:
+                self.run("start", *self._options)
+                break
+            except AssertionError as error:
+                if is_last or "Address already in use" not in str(error):
+                    raise
+                self._kill()
+                shutil.rmtree(self.directory)
         return self
 
     def run(self, command, *arguments, may_fail=False):
@@ -106,12 +115,15 @@ class Cluster:
     def replicas(self):
         return [node for node in self.nodes if node is not self.primary]
 
+    def _kill(self):
+        for node in self.nodes:
+            node.close_clients()
+            if (node.directory / "data").exists():
+                self.run("kill", node.number, may_fail=True)
+
     def remove(self):
         try:
-            for node in self.nodes:
-                node.close_clients()
-                if (node.directory / "data").exists():
-                    self.run("kill", node.number, may_fail=True)
+            self._kill()
         finally:
             if not self.keep:
                 shutil.rmtree(self.base, ignore_errors=True)

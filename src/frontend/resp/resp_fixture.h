@@ -1,0 +1,84 @@
+// A connection of RESP on the engine in memory, for tests: one command at a time, as a worker
+// parses and executes it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/fake/session.h"
+#include "frontend/resp/cursors.h"
+#include "frontend/resp/frontend.h"
+
+namespace rowsocket::frontend {
+
+class RespTest : public ::testing::Test {
+ protected:
+  RespTest() {
+    store_.CreateTable({"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}},
+                       {{"1", "10", std::nullopt}, {"2", "20", "b"}});
+    store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
+    store_.CreateTable({"rowsocket.tokens",
+                        {"token", "request", "answer", "created"},
+                        {{"PRIMARY", {0}}, {"created", {3}}}});
+    settings_.schema = "shop";
+    settings_.info = &info_;
+    settings_.cursors = &cursors_;
+    settings_.scripts = &scripts_;
+    frontend_.emplace(settings_);
+  }
+
+  /// Parses one inline command as a worker does: indexes that are asked for are opened.
+  exec::Item Parse(const std::string& line, bool behind_requests = false) {
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      exec::Item item;
+      const exec::Frontend::Step step = frontend_->Parse(line, behind_requests, arena_, &item);
+      parsed_ = step.parsed;
+      consumed_ = step.consumed;
+      if (!item.is_silent()) return item;
+      std::shared_ptr<engine::Index> index;
+      const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+      frontend_->Opened(item, outcome, std::move(index));
+      frontend_->Rewind();
+    }
+    ADD_FAILURE() << line << " asks for indexes without end";
+    return {};
+  }
+
+  /// The reply to one command, which is executed in a turn of its own.
+  std::string Ask(const std::string& command) {
+    const exec::Item item = Parse(command + "\r\n");
+    return Run(item);
+  }
+  std::string Run(const exec::Item& item) {
+    base::Buffer out;
+    if (item.kind == exec::Item::Kind::kRequest) {
+      session_.BeginTurn(item.request.is_write());
+      const engine::Outcome outcome = frontend_->Execute(item, session_, out);
+      if (outcome.transaction_lost)
+        session_.Rollback();
+      else
+        session_.Commit();
+      frontend_->Finished(item, outcome.error);
+    } else {
+      frontend_->Reply(item, out);
+      frontend_->Finished(item, item.error);
+    }
+    return std::string(out.view());
+  }
+
+  engine::fake::Store store_;
+  engine::fake::Session session_{store_, engine::LockWait::kNever};
+  RespInfo info_;
+  RespCursors cursors_;
+  RespScripts scripts_;
+  RespSettings settings_;
+  base::Arena arena_;
+  exec::Frontend::Parsed parsed_ = exec::Frontend::Parsed::kNeedMore;
+  size_t consumed_ = 0;
+  std::optional<Resp> frontend_;
+};
+
+}  // namespace rowsocket::frontend

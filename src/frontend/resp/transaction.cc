@@ -1,0 +1,219 @@
+// Transactions: what stands between MULTI and EXEC becomes one item.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/rows.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// Whether the command may stand between MULTI and EXEC.
+bool MayBeQueued(Verb verb) {
+  return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
+         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce;
+}
+
+bool IsToken(std::string_view text) {
+  return !text.empty() && text.size() <= model::kTokenBytesMax;
+}
+
+RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
+
+}  // namespace
+
+void Resp::EndTransaction() {
+  in_multi_ = multi_failed_ = false;
+  multi_bytes_ = 0;
+  queued_.clear();
+  watched_.clear();
+  watches_too_many_ = false;
+}
+
+void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
+  const auto refuse = [&](std::string_view text) {
+    multi_failed_ = true;
+    AnswerError(text, arena, item);
+  };
+  if (command.verb == Verb::kWatch) {
+    return AnswerError("ERR WATCH inside MULTI is not allowed", arena, item);
+  }
+  if (command.verb == Verb::kRefused) {
+    settings_.info->AddRefused(command);
+    return refuse(command.refusal);
+  }
+  if (!MayBeQueued(command.verb)) {
+    return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
+                  "'");
+  }
+  if (command.verb == Verb::kOnce) {
+    const bool is_second = std::any_of(queued_.begin(), queued_.end(), [](const Queued& queued) {
+      return queued.command->verb == Verb::kOnce;
+    });
+    if (is_second || !IsToken(arguments[1])) {
+      return refuse("ERR a transaction has one token, of 1 to 64 bytes");
+    }
+  }
+  for (const std::string_view argument : arguments) multi_bytes_ += argument.size();
+  if (multi_bytes_ > settings_.limits.line_bytes_max || queued_.size() == model::kUnitRequestsMax) {
+    return refuse("ERR a transaction has at most 64 commands, and resp_request_max_bytes");
+  }
+  std::vector<RespCall> calls;
+  std::string error;
+  if (IsOfRow(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
+    return refuse(error);
+  }
+  queued_.push_back({&command, {arguments.begin(), arguments.end()}});
+  Answer("+QUEUED\r\n", arena, item);
+}
+
+// False: an index has to be opened first, and EXEC is parsed again.
+bool Resp::EndMulti(base::Arena& arena, Item* item) {
+  if (!in_multi_) {
+    AnswerError("ERR EXEC without MULTI", arena, item);
+    return true;
+  }
+  if (!multi_failed_ && !PrepareQueued(arena, item)) return false;
+  if (multi_failed_) {
+    AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
+  }
+  in_multi_ = multi_failed_ = false;
+  multi_bytes_ = 0;
+  has_exec_ = item->kind == Item::Kind::kRequest;
+  if (!has_exec_) EndTransaction();
+  return true;
+}
+
+bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
+  if (watches_too_many_) {
+    *error = "ERR at most 64 keys are watched together";
+    return false;
+  }
+  constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
+  for (const Watched& watched : watched_) {
+    const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
+    arguments[0] = kCompare.name;
+    arguments[1] = Keep(watched.key, arena);
+    if (!MakeCalls(kCompare, arguments, arena, calls, error)) return false;
+    RespCall& call = calls->back();
+    call.number = 0;
+    call.image = &arena.Allocate<RespImage>(1)[0];
+    *call.image = watched.image;
+    call.database = watched.database;
+    if (call.in_store && call.container == nullptr) PutInStore(call, arena);
+  }
+  return true;
+}
+
+// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
+bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
+                      std::string* error) const {
+  const auto& [command, arguments] = given;
+  transaction->given.push_back(arguments);
+  const size_t first = transaction->calls.size();
+  if (IsOfRow(command->verb)) {
+    if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) return false;
+  } else {
+    base::Buffer reply;
+    if (command->verb == Verb::kOnce) {
+      transaction->token = arguments[1];
+      resp::AppendSimple("OK", &reply);
+    } else if (command->verb == Verb::kPublish) {
+      resp::AppendInteger(0, &reply);
+    } else if (arguments.size() > 1) {
+      resp::AppendBulk(arguments[1], &reply);
+    } else {
+      resp::AppendSimple("PONG", &reply);
+    }
+    transaction->calls.emplace_back().fixed = Keep(reply.view(), arena);
+  }
+  ++transaction->commands;
+  for (size_t i = first; i < transaction->calls.size(); ++i) {
+    transaction->calls[i].number = transaction->commands;
+  }
+  return true;
+}
+
+// False: an index has to be opened first, and EXEC is parsed again.
+bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
+                           Item* item) {
+  std::vector<RespCall>& calls = transaction.calls;
+  if (error.empty() && !OpenCalls(calls, arena, item, &error)) return false;
+  if (error.empty() && !transaction.token.empty()) {
+    const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
+      return call.fixed.empty() && call.request.is_write();
+    });
+    if (!writes) error = "ERR ROW.ONCE is for transactions that write";
+    exec::TokenedRequest* const tokened =
+        writes ? TakeToken(transaction.token, IdentityOf(transaction.given), arena, item, &error)
+               : nullptr;
+    if (tokened == nullptr && error.empty()) return false;
+    WorkOf(*item).tokened = tokened;
+  }
+  if (error.empty())
+    MakeItem(calls, /*is_exec=*/true, transaction.commands, arena, item);
+  else
+    AnswerError("EXECABORT nothing was done: " + error, arena, item);
+  return true;
+}
+
+// The commands' bytes are copied, because the item outlives the queue.
+bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
+  Transaction transaction;
+  std::string error;
+  bool goes_on = AddWatched(arena, &transaction.calls, &error);
+  for (const Queued& queued : queued_) {
+    if (!goes_on) break;
+    const std::span<std::string_view> arguments =
+        arena.Allocate<std::string_view>(queued.arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = Keep(queued.arguments[i], arena);
+    goes_on = AddCommand({queued.command, arguments}, arena, &transaction, &error);
+  }
+  return MakeTransaction(transaction, std::move(error), arena, item);
+}
+
+// A transaction that has come as a whole is one item: its connection keeps nothing of it, so that
+// others of the connection may be in the same turn. Where something is wrong with it, its commands
+// are taken one by one, which says what.
+std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
+                                      Item* item) {
+  const bool may_be = is_in_ && !in_multi_ && watched_.empty() && !watches_too_many_;
+  if (!may_be) return std::nullopt;
+  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
+  Transaction transaction;
+  std::string error;
+  for (size_t bytes = 0; transaction.commands <= model::kUnitRequestsMax;) {
+    const resp::RequestStep step =
+        resp::NextRequest(input.substr(consumed), request_limits(), arena);
+    if (step.outcome != resp::RequestStep::Outcome::kRequest) return std::nullopt;
+    consumed += step.consumed;
+    const RespCommand* const command = FindRespCommand(step.arguments[0]);
+    if (command == nullptr || !TakesArguments(*command, step.arguments.size())) return std::nullopt;
+    if (command->verb == Verb::kExec) {
+      base::Buffer queued;
+      resp::AppendSimple("OK", &queued);
+      for (size_t i = 0; i < transaction.commands; ++i) resp::AppendSimple("QUEUED", &queued);
+      item->verb = NumberOf(*command);
+      WorkOf(*item).queued = Keep(queued.view(), arena);
+      WorkOf(*item).commands = transaction.commands;
+      return MakeTransaction(transaction, {}, arena, item) ? consumed : 0;
+    }
+    for (const std::string_view argument : step.arguments) bytes += argument.size();
+    const bool is_wrong = !MayBeQueued(command->verb) || command->verb == Verb::kWatch ||
+                          bytes > settings_.limits.line_bytes_max ||
+                          transaction.commands == model::kUnitRequestsMax ||
+                          (command->verb == Verb::kOnce &&
+                           (!transaction.token.empty() || !IsToken(step.arguments[1])));
+    if (is_wrong) return std::nullopt;
+    if (!AddCommand({command, step.arguments}, arena, &transaction, &error)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rowsocket::frontend

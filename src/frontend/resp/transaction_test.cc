@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/resp/resp_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+using exec::Item;
+using Parsed = exec::Frontend::Parsed;
+
+// Clients send a transaction as a whole; people type it command by command.
+TEST_F(RespTest, ATransactionIsTheSameInOnePieceAndInMany) {
+  const std::vector<std::vector<std::string>> transactions = {
+      {},
+      {"PING"},
+      {"HGET t:1 v", "PING x", "HINCRBY t:1 v 1", "SET a 1", "GET a"},
+      {"ROW.REQUIRE t:1 v >= 100", "HINCRBY t:1 v 1"},
+      {"HINCRBY t:1 v 1", "HINCRBY t:1 w x"},
+      {"HINCRBY t:1 v 1", "HSET t:1 x 1"},
+      {"NONE", "HINCRBY t:1 v 1"},
+      {"HINCRBY t:1", "HINCRBY t:1 v 1"},
+      {"LPUSH a 1", "PING"},
+      {"WATCH t:1", "HINCRBY t:1 v 1"},
+      {"SELECT 1", "HINCRBY t:1 v 1"},
+      {"MULTI", "HINCRBY t:1 v 1"},
+      {"DISCARD", "HGET t:1 v"},
+      {"ROW.ONCE a", "ROW.ONCE b", "HINCRBY t:1 v 1"},
+      {"ROW.ONCE c", "HINCRBY t:1 v 1"},
+      std::vector<std::string>(64, "HGET t:1 v"),
+      std::vector<std::string>(65, "HGET t:1 v"),
+  };
+  for (const std::vector<std::string>& commands : transactions) {
+    std::string text = "MULTI\r\n";
+    for (const std::string& command : commands) text += command + "\r\n";
+    text += "EXEC\r\n";
+    const auto all = [&](bool in_one_piece) {
+      store_.DropTable("rowsocket.tokens");
+      store_.CreateTable({"rowsocket.tokens",
+                          {"token", "request", "answer", "created"},
+                          {{"PRIMARY", {0}}, {"created", {3}}}});
+      Ask("HSET t:1 v 10");
+      std::string replies;
+      for (std::string_view left = text; !left.empty();) {
+        const std::string given(in_one_piece ? left : left.substr(0, left.find('\n') + 1));
+        const Item item = Parse(given);
+        replies += Run(item);
+        left.remove_prefix(consumed_);
+      }
+      return replies + "EXEC left: " + Ask("HGET t:1 v");
+    };
+    EXPECT_EQ(all(false), all(true)) << text;
+  }
+}
+
+// A connection that has several transactions in flight has them executed together.
+TEST_F(RespTest, TransactionsOfOneConnectionShareATurn) {
+  const std::string text = "MULTI\r\nHINCRBY t:1 v 1\r\nEXEC\r\n";
+  for (const bool behind_requests : {false, true}) {
+    const Item item = Parse(text, behind_requests);
+    EXPECT_EQ(Parsed::kItem, parsed_);
+    EXPECT_EQ(Item::Kind::kRequest, item.kind);
+    EXPECT_EQ(text.size(), consumed_);
+  }
+  Item item;
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("MULTI\r\n", true, arena_, &item).parsed);
+}
+
+TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {
+  const auto transaction = [&](std::vector<std::string> commands) {
+    Ask("MULTI");
+    for (const std::string& command : commands) Ask(command);
+    return Ask("EXEC");
+  };
+  const std::vector<std::string> sale = {"ROW.ONCE t-1", "HINCRBY t:1 v -1", "HSET t:9 v 1"};
+  EXPECT_EQ("*3\r\n+OK\r\n:9\r\n:1\r\n", transaction(sale));
+  EXPECT_EQ("*3\r\n+OK\r\n:9\r\n:1\r\n", transaction(sale)) << "the kept reply";
+  EXPECT_EQ("1,9,NULL;2,20,b;9,1,NULL;", store_.Dump("shop.t"));
+  EXPECT_EQ(
+      "-EXECABORT undone: TOKENDIFFERS the token was used for another transaction; nothing was "
+      "done\r\n",
+      transaction({"ROW.ONCE t-1", "HINCRBY t:1 v -2"}));
+  EXPECT_EQ("-EXECABORT nothing was done: ERR ROW.ONCE is for transactions that write\r\n",
+            transaction({"ROW.ONCE t-2", "HGET t:1 v"}));
+  // What was not applied keeps no token.
+  EXPECT_EQ("*-1\r\n",
+            transaction({"ROW.ONCE t-3", "ROW.REQUIRE t:1 v >= 10", "HINCRBY t:1 v -10"}));
+  EXPECT_EQ("*2\r\n$7\r\nunknown\r\n$-1\r\n", Ask("ROW.OUTCOME t-3"));
+  EXPECT_EQ("*3\r\n+OK\r\n+OK\r\n:0\r\n",
+            transaction({"ROW.ONCE t-3", "ROW.REQUIRE t:1 v >= 9", "HINCRBY t:1 v -9"}));
+  EXPECT_EQ("*2\r\n$4\r\ndone\r\n*3\r\n+OK\r\n+OK\r\n:0\r\n", Ask("ROW.OUTCOME t-3"));
+  // A fence: the transaction, which may be on its way, never takes effect.
+  EXPECT_EQ("*2\r\n$5\r\nnever\r\n$-1\r\n", Ask("ROW.OUTCOME t-4 FENCE"));
+  EXPECT_EQ("*2\r\n$5\r\nnever\r\n$-1\r\n", Ask("ROW.OUTCOME t-4"));
+  EXPECT_EQ(
+      "-EXECABORT undone: TOKENDIFFERS the token was used for another transaction; nothing was "
+      "done\r\n",
+      transaction({"ROW.ONCE t-4", "HINCRBY t:2 v 1"}));
+  EXPECT_EQ("1,0,NULL;2,20,b;9,1,NULL;", store_.Dump("shop.t"));
+}
+
+TEST_F(RespTest, ATokenIsRefusedWhereItCannotBe) {
+  EXPECT_EQ("-ERR ROW.ONCE without MULTI\r\n", Ask("ROW.ONCE t-1"));
+  for (const std::string& token : {std::string("\"\""), std::string(65, 'x')}) {
+    Ask("MULTI");
+    EXPECT_EQ("-ERR a transaction has one token, of 1 to 64 bytes\r\n", Ask("ROW.ONCE " + token));
+    EXPECT_EQ("-EXECABORT Transaction discarded because of previous errors.\r\n", Ask("EXEC"));
+  }
+  Ask("MULTI");
+  EXPECT_EQ("+QUEUED\r\n", Ask("ROW.ONCE a"));
+  EXPECT_EQ("-ERR a transaction has one token, of 1 to 64 bytes\r\n", Ask("ROW.ONCE b"));
+  Ask("DISCARD");
+  for (const char* wrong : {"ROW.OUTCOME \"\"", "ROW.OUTCOME a b", "ROW.OUTCOME a FENCE b"}) {
+    EXPECT_EQ("-ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to 64 bytes\r\n",
+              Ask(wrong));
+  }
+}
+
+// A kept reply has the shapes of one version of the protocol.
+TEST_F(RespTest, ATokenIsOfOneVersionOfTheProtocol) {
+  Ask("MULTI");
+  Ask("ROW.ONCE t-1");
+  Ask("HINCRBY t:1 v 1");
+  EXPECT_EQ("*2\r\n+OK\r\n:11\r\n", Ask("EXEC"));
+  Ask("HELLO 3");
+  EXPECT_EQ("*2\r\n$4\r\ndone\r\n$14\r\n*2\r\n+OK\r\n:11\r\n\r\n", Ask("ROW.OUTCOME t-1"));
+  Ask("MULTI");
+  Ask("ROW.ONCE t-1");
+  Ask("HINCRBY t:1 v 1");
+  EXPECT_TRUE(Ask("EXEC").starts_with("-EXECABORT undone: TOKENDIFFERS"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

@@ -191,7 +191,7 @@ void Memcached::AccountEnded(base::Buffer& out) {
 
 void Memcached::TakeSnapshot() {
   if (snapshot_ != nullptr && snapshot_->version == shared_.keyspaces->catalog.version()) return;
-  snapshot_ = shared_.keyspaces->catalog.current();
+  former_snapshot_ = std::exchange(snapshot_, shared_.keyspaces->catalog.current());
   standard_ = snapshot_->first;
   if (switched_to_.empty()) return;
   // When the connection's container is gone, the connection gets no other container without asking.

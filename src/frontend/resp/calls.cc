@@ -45,8 +45,6 @@ bool MayLackFields(const RespCall& call) {
           verb == Verb::kHStrLen || verb == Verb::kHDel);
 }
 
-RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
-
 }  // namespace
 
 bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,

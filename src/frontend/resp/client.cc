@@ -128,6 +128,8 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     ListClients(arguments.subspan(2), out);
   } else if (IsWord(what, "kill") && count > 2) {
     KillClients(arguments.subspan(2), out, item);
+  } else if (IsWord(what, "reply") && count == 3) {
+    SetReply(arguments[2], out, item);
   } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
@@ -137,6 +139,21 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     resp::AppendError(
         "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);
   }
+}
+
+// ON is answered whatever was before it; OFF and SKIP are not.
+void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
+  const bool is_on = IsWord(mode, "on"), is_off = IsWord(mode, "off");
+  if (!is_on && !is_off && !IsWord(mode, "skip")) {
+    return resp::AppendError("ERR syntax error", &out);
+  }
+  // What is off stays off, as in Redis.
+  if (is_on || is_off || replies_ != Replies::kOff)
+    replies_ = is_on ? Replies::kOn : is_off ? Replies::kOff : Replies::kSkip;
+  RespWork& work = WorkOf(*item);
+  work.is_silent = !is_on;
+  work.is_skipped = false;
+  resp::AppendSimple("OK", &out);
 }
 
 void Resp::SetName(std::string_view name, base::Buffer& out) {

@@ -28,8 +28,6 @@ bool ChangesConnection(Verb verb) {
          verb == Verb::kMulti || verb == Verb::kDiscard || verb == Verb::kQuit;
 }
 
-RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
-
 }  // namespace
 
 Resp::Resp(const RespSettings& settings) : settings_(settings), is_in_(!settings.accounts) {
@@ -52,7 +50,9 @@ resp::RequestLimits Resp::request_limits() const {
 }
 
 void Resp::Rewind() {
-  if (std::exchange(is_later_, false) || !has_exec_) return;
+  if (std::exchange(is_later_, false)) return;
+  skips_one_ = false;
+  if (!has_exec_) return;
   has_exec_ = false;
   in_multi_ = true;
 }
@@ -60,6 +60,10 @@ void Resp::Rewind() {
 void Resp::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
   const RespWork& work = WorkOf(item);
+  if (work.is_skipped) {
+    replies_ = Replies::kOn;
+    skips_one_ = false;
+  }
   uncounted_ += work.queued.empty() ? 1 : work.commands + 2;
   if (uncounted_ >= kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
@@ -91,14 +95,23 @@ void Resp::TakeSnapshot() {
 
 exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                                  Item* item) {
-  is_later_ = has_exec_ && behind_requests;
+  is_later_ = (has_exec_ && behind_requests) || skips_one_;
   if (is_later_) return {Parsed::kLater, 0};
+  const Step step = ParseOne(input, behind_requests, arena, item);
+  skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && WorkOf(*item).is_skipped;
+  return step;
+}
+
+exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests,
+                                    base::Arena& arena, Item* item) {
   if (!behind_requests) TakeSnapshot();
   const resp::RequestStep step = resp::NextRequest(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
   work.version = version_;
+  work.is_silent = replies_ != Replies::kOn;
+  work.is_skipped = replies_ == Replies::kSkip && step.outcome != Kind::kNothing;
   item->kind = Item::Kind::kReply;
   item->detail = &work;
   if (step.outcome == Kind::kNothing) return {Parsed::kItem, step.consumed};
@@ -204,6 +217,13 @@ void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
 }
 
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+  const size_t begin = out.size();
+  const Outcome outcome = ExecuteAny(item, session, out);
+  if (WorkOf(item).is_silent) out.Truncate(begin);
+  return outcome;
+}
+
+Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = WorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
@@ -321,6 +341,7 @@ void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
 
 void Resp::Reply(const Item& item, base::Buffer& out) const {
   const RespWork& work = WorkOf(item);
+  if (work.is_silent) return;
   out.Append(work.queued);
   if (work.calls.empty() || item.error.ok()) return out.Append(work.reply);
   AppendFailure(work, item.unit, item.error, out);
@@ -334,6 +355,7 @@ void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
 void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
+  if (WorkOf(item).is_silent) return;
   out.Append(WorkOf(item).queued);
   AppendFailure(WorkOf(item), item.unit, error, out);
 }

@@ -108,6 +108,7 @@ class Resp final : public exec::Frontend {
   };
 
   void TakeSnapshot();
+  Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
             base::Arena& arena, exec::Item* item);
@@ -145,6 +146,8 @@ class Resp final : public exec::Frontend {
                  std::string* error);
   void MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
                 exec::Item* item);
+  engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
+                             base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
   /// The text of an error. `call`: whose it is; null: that of none alone.
@@ -167,6 +170,7 @@ class Resp final : public exec::Frontend {
   void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
   void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
              exec::Item* item);
+  void AppendLoginEnd(const model::Error& answer, base::Buffer& out);
   void AppendHello(base::Buffer& out) const;
   void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
@@ -175,6 +179,7 @@ class Resp final : public exec::Frontend {
   // The connection, and others of the port (client.cc).
   void AppendClient(Arguments arguments, base::Buffer& out, exec::Item* item);
   void SetName(std::string_view name, base::Buffer& out);
+  void SetReply(std::string_view mode, base::Buffer& out, exec::Item* item);
   std::vector<RespClient> VisibleClients() const;
   void ListClients(Arguments arguments, base::Buffer& out) const;
   void KillClients(Arguments arguments, base::Buffer& out, exec::Item* item) const;
@@ -213,6 +218,12 @@ class Resp final : public exec::Frontend {
   resp::Version hello_version_ = resp::Version::k2;
   std::optional<std::string> hello_name_;
   RespFacts facts_;  ///< RespClients has a copy: ShowFacts.
+  /// CLIENT REPLY.
+  enum class Replies : uint8_t { kOn, kOff, kSkip };
+  Replies replies_ = Replies::kOn;
+  /// The command that kSkip is for is in the turn: what is behind it is parsed when it has its
+  /// answer.
+  bool skips_one_ = false;
   bool in_multi_ = false;
   bool multi_failed_ = false;
   size_t multi_bytes_ = 0;

@@ -72,7 +72,7 @@ bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
     return true;
   }
   tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;
-  RespWork& work = *static_cast<RespWork*>(item->detail);
+  RespWork& work = WorkOf(*item);
   work.tokened = tokened;
   work.calls = arena.Allocate<RespCall>(1);
   work.calls[0].verb = RespVerb::kOutcome;

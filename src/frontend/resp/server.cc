@@ -77,6 +77,8 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kReset:
       version_ = resp::Version::k2;
+      replies_ = Replies::kOn;
+      WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
       database_ = kDatabases[0];
       EndTransaction();
       facts_.name.clear();
@@ -275,6 +277,14 @@ void Resp::AppendHello(base::Buffer& out) const {
 }
 
 void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
+  const size_t begin = out.size();
+  AppendLoginEnd(answer, out);
+  if (replies_ != Replies::kOn) out.Truncate(begin);
+  if (replies_ == Replies::kSkip) replies_ = Replies::kOn;
+  skips_one_ = false;
+}
+
+void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
   const bool answers_hello = std::exchange(answers_hello_, false);
   // A login that fails ends no login before it, as in Redis.
   if (!answer.ok()) {

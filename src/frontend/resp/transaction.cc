@@ -24,8 +24,6 @@ bool IsToken(std::string_view text) {
   return !text.empty() && text.size() <= model::kTokenBytesMax;
 }
 
-RespWork& WorkOf(const Item& item) { return *static_cast<RespWork*>(item.detail); }
-
 }  // namespace
 
 void Resp::EndTransaction() {
@@ -183,7 +181,9 @@ bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
 // are taken one by one, which says what.
 std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
                                       Item* item) {
-  const bool may_be = is_in_ && !in_multi_ && watched_.empty() && !watches_too_many_;
+  // SKIP is about the reply to MULTI alone.
+  const bool may_be =
+      is_in_ && !in_multi_ && replies_ != Replies::kSkip && watched_.empty() && !watches_too_many_;
   if (!may_be) return std::nullopt;
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
   Transaction transaction;

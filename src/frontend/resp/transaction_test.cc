@@ -56,6 +56,48 @@ TEST_F(RespTest, ATransactionIsTheSameInOnePieceAndInMany) {
   }
 }
 
+TEST_F(RespTest, RepliesAreLeftOutAsTheClientAsks) {
+  EXPECT_EQ("", Ask("CLIENT REPLY OFF"));
+  EXPECT_EQ("", Ask("HINCRBY t:1 v 1"));
+  EXPECT_EQ("", Ask("HINCRBY t:1 w 1"));
+  EXPECT_EQ("", Ask("NONE"));
+  EXPECT_EQ("", Ask("CLIENT REPLY SKIP"));
+  EXPECT_EQ("", Ask("MULTI\r\nHINCRBY t:1 v 1\r\nEXEC"));
+  EXPECT_EQ("", Ask("GET none"));
+  EXPECT_EQ("+OK\r\n", Ask("CLIENT REPLY ON"));
+  EXPECT_EQ("$2\r\n12\r\n", Ask("HGET t:1 v"));
+  EXPECT_EQ("-ERR syntax error\r\n", Ask("CLIENT REPLY MAYBE"));
+  for (const char* skipped : {"HINCRBY t:1 v 1", "PING", "HGET t:1 x y", "HINCRBY t:1 v 1"}) {
+    EXPECT_EQ("", Ask("CLIENT REPLY SKIP"));
+    EXPECT_EQ("", Ask(skipped)) << skipped;
+    EXPECT_EQ("+PONG\r\n", Ask("PING"));
+  }
+  EXPECT_EQ("", Ask("CLIENT REPLY SKIP"));
+  EXPECT_EQ("", Ask("CLIENT REPLY SKIP"));
+  EXPECT_EQ("", Ask("MULTI"));
+  EXPECT_EQ("+QUEUED\r\n", Ask("HGET t:1 v"));
+  EXPECT_EQ("*1\r\n$2\r\n14\r\n", Ask("EXEC"));
+  EXPECT_EQ("", Ask("CLIENT REPLY OFF"));
+  EXPECT_EQ("+RESET\r\n", Ask("RESET"));
+  EXPECT_EQ("+PONG\r\n", Ask("PING"));
+}
+
+// The command behind the one that is skipped is parsed when that one has its answer.
+TEST_F(RespTest, ASkipIsForOneCommandThatMayBeParsedAgain) {
+  Ask("CLIENT REPLY SKIP");
+  Item first = Parse("HGET t:1 v\r\n");
+  Item behind;
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &behind).parsed);
+  frontend_->Rewind();
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &behind).parsed);
+  frontend_->Rewind();
+  // The first is stopped, and given again.
+  frontend_->Rewind();
+  first = Parse("HGET t:1 v\r\n");
+  EXPECT_EQ("", Run(first));
+  EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
+}
+
 // A connection that has several transactions in flight has them executed together.
 TEST_F(RespTest, TransactionsOfOneConnectionShareATurn) {
   const std::string text = "MULTI\r\nHINCRBY t:1 v 1\r\nEXEC\r\n";

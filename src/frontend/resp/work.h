@@ -84,7 +84,9 @@ struct RespWork : exec::ItemDetail {
   resp::Version version = resp::Version::k2;
   std::span<RespCall> calls;
   bool is_exec = false;
-  size_t commands = 1;  ///< Of a MULTI.
+  bool is_silent = false;   ///< CLIENT REPLY: it has no reply.
+  bool is_skipped = false;  ///< By CLIENT REPLY SKIP, which is over with it.
+  size_t commands = 1;      ///< Of a MULTI.
   /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
   std::string_view queued;
   std::string_view reply;  ///< Of a command that is answered without the engine.
@@ -92,5 +94,7 @@ struct RespWork : exec::ItemDetail {
   int64_t sum = 0;         ///< Of a command with several keys.
   const exec::TokenedRequest* tokened = nullptr;  ///< Of a MULTI with a token; of ROW.OUTCOME.
 };
+
+inline RespWork& WorkOf(const exec::Item& item) { return *static_cast<RespWork*>(item.detail); }
 
 }  // namespace rowsocket::frontend

@@ -242,3 +242,13 @@ def test_redis_py(server, sql, protocol):  # pylint: disable=unused-argument
         with pytest.raises(redis.ResponseError, match="NOTSERVED"):
             client.lpush("x", 1)
         assert client.delete("product:30") == 1
+
+
+def test_replies_are_left_out_as_the_client_asks(client):
+    """In one packet, as loaders send them: the replies that come are of the right commands."""
+    load = [("CLIENT", "REPLY", "OFF")] + [("HINCRBY", "product:7", "stock", 1)] * 50 + [("NONE",), ("CLIENT", "REPLY", "ON")]
+    load += [("CLIENT", "REPLY", "SKIP"), ("HINCRBY", "product:7", "stock", -50), ("HGET", "product:7", "name"), ("PING",)]
+    for words in load:
+        client.send(*words)
+    assert [client.receive() for _ in range(3)] == ["OK", b"Teapot", "PONG"]
+    assert client.ask("HGET", "product:7", "stock") == b"5"

@@ -36,7 +36,7 @@ Resp::Resp(const RespSettings& settings) : settings_(settings), is_in_(!settings
 
 Resp::~Resp() {
   if (connection_id() != 0) settings_.clients->Leave(connection_id());
-  settings_.info->AddCommands(uncounted_);
+  settings_.info->Add(uncounted_);
 }
 
 size_t Resp::input_bytes_max() const {
@@ -64,8 +64,8 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
     replies_ = Replies::kOn;
     skips_one_ = false;
   }
-  uncounted_ += work.queued.empty() ? 1 : work.commands + 2;
-  if (uncounted_ >= kCountEvery) settings_.info->AddCommands(std::exchange(uncounted_, 0));
+  uncounted_ += {work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses};
+  if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
@@ -228,6 +228,7 @@ Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffe
   RespWork& work = WorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
   work.wrong = {};
+  work.hits = work.misses = 0;
   const size_t begin = out.size();
   const size_t bytes_max = settings_.limits.reply_bytes_max;
   Outcome outcome = ExecuteCall(work, work.calls[0], bytes_max, session, out);
@@ -283,6 +284,7 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
   const auto body = [&] {
     out.Truncate(begin);
     next = 0;
+    work.hits = work.misses = 0;
     if (work.is_exec) resp::AppendArray(work.commands, &out);
     const Outcome outcome = exec::RunRequests(unit, session, execute);
     append_fixed();

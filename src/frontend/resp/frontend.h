@@ -210,7 +210,7 @@ class Resp final : public exec::Frontend {
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
   /// Of the items of a turn whose last one is parsed again, for the wait lane.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
-  uint64_t uncounted_ = 0;  ///< Commands that are not in RespInfo yet.
+  RespCounts uncounted_;  ///< That are not in RespInfo yet.
   resp::Version version_ = resp::Version::k2;
   std::string_view database_ = kDatabases[0];
   bool is_in_;

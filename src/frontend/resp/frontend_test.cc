@@ -85,6 +85,16 @@ TEST_F(RespTest, InfoTellsWhatWasRefused) {
   EXPECT_NE(std::string::npos, info.find("\r\nrun_id:" + info_.run_id())) << info;
 }
 
+TEST_F(RespTest, InfoTellsHowManyKeysWereFound) {
+  Ask("SET a 1");
+  Ask("GETSET a 2");
+  for (const char* read : {"GET a", "STRLEN a", "HGET t:1 v", "HGETALL t:1", "MGET a a"}) Ask(read);
+  for (const char* read : {"GET b", "HGET t:9 v", "MGET b a", "EXISTS t:9 t:1"}) Ask(read);
+  Ask("MULTI\r\nGET a\r\nGET b\r\nHINCRBY t:1 v 1\r\nROW.REQUIRE t:1 v > 0\r\nEXEC");
+  const std::string info = Ask("INFO stats");
+  EXPECT_NE(std::string::npos, info.find("\r\nkeyspace_hits:9\r\nkeyspace_misses:5\r\n")) << info;
+}
+
 TEST_F(RespTest, AStringBelongsToTheDatabaseThatIsSelected) {
   Ask("SET a 1");
   EXPECT_EQ("+OK\r\n", Ask("SELECT 3"));

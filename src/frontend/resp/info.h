@@ -16,18 +16,39 @@ namespace rowsocket::frontend {
 /// The version of Redis whose commands and shapes are answered: clients compare it.
 inline constexpr std::string_view kRespRedisVersion = "7.2.0";
 
+/// What connections count by themselves, and add to RespInfo now and then.
+struct RespCounts {
+  uint64_t commands = 0;
+  uint64_t hits = 0;    ///< Keys that commands which read have found,
+  uint64_t misses = 0;  ///< and have not found.
+
+  RespCounts& operator+=(const RespCounts& other) {
+    commands += other.commands;
+    hits += other.hits;
+    misses += other.misses;
+    return *this;
+  }
+};
+
 class RespInfo {
  public:
   RespInfo();
 
-  void AddCommands(uint64_t count) { commands_.fetch_add(count, std::memory_order_relaxed); }
+  void Add(const RespCounts& counts) {
+    commands_.fetch_add(counts.commands, std::memory_order_relaxed);
+    hits_.fetch_add(counts.hits, std::memory_order_relaxed);
+    misses_.fetch_add(counts.misses, std::memory_order_relaxed);
+  }
   /// REQUIRES: `command` is one of RespCommands().
   void AddRefused(const RespCommand& command) {
     const auto at = static_cast<size_t>(&command - RespCommands().data());
     if (at < refused_.size()) refused_[at].fetch_add(1, std::memory_order_relaxed);
   }
 
-  uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
+  RespCounts counts() const {
+    return {commands_.load(std::memory_order_relaxed), hits_.load(std::memory_order_relaxed),
+            misses_.load(std::memory_order_relaxed)};
+  }
   const std::string& run_id() const { return run_id_; }
   int64_t uptime_s() const;
   /// A line `refused_NAME:COUNT` for each command that is not served and that somebody has sent.
@@ -38,7 +59,7 @@ class RespInfo {
 
   std::string run_id_;  ///< 40 hexadecimal digits, others after each start.
   const int64_t started_ms_;
-  std::atomic<uint64_t> commands_{0};
+  std::atomic<uint64_t> commands_{0}, hits_{0}, misses_{0};
   std::array<std::atomic<uint64_t>, kCommandsMax> refused_{};
 };
 

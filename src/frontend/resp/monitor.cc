@@ -182,8 +182,12 @@ std::string Resp::InfoSection(std::string_view section) const {
   }
   if (section == "persistence") return "loading:0\r\n";
   if (section == "stats") {
+    RespCounts counts = settings_.info->counts();
+    counts += uncounted_;
     return "total_connections_received:" + sum(exec::Stat::kConnectionsAccepted) +
-           "total_commands_processed:" + std::to_string(settings_.info->commands() + uncounted_) +
+           "total_commands_processed:" + std::to_string(counts.commands) +
+           "\r\nkeyspace_hits:" + std::to_string(counts.hits) +
+           "\r\nkeyspace_misses:" + std::to_string(counts.misses) +
            "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived) +
            "total_net_output_bytes:" + sum(exec::Stat::kBytesSent) +
            "rejected_connections:" + sum(exec::Stat::kConnectionsRefused);

@@ -467,6 +467,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";
       return Outcome::Fail(ErrorCode::kNumber);
     }
+    CountLookup(work, call, /*is_found=*/false);
     AppendAbsent(work, call, out);
     return {};
   }
@@ -477,6 +478,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   RowReply row(call, work.version, reply_bytes_max, cells);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  CountLookup(work, call, outcome.rows != 0);
   if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);

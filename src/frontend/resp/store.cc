@@ -345,6 +345,7 @@ Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& ses
     StoredRow row(call);
     Outcome outcome;
     if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
+    if (outcome.ok()) CountLookup(work, call, row.is_there());
     if (outcome.ok()) AppendRead(work, call, row, out);
     return outcome;
   }

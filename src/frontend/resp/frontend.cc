@@ -102,6 +102,15 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   return step;
 }
 
+// Connections send the same command again and again.
+const RespCommand* Resp::CommandOf(std::string_view name) {
+  if (last_command_ == nullptr || name != last_name_) {
+    last_command_ = FindRespCommand(name);
+    if (last_command_ != nullptr) last_name_ = name;
+  }
+  return last_command_;
+}
+
 exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests,
                                     base::Arena& arena, Item* item) {
   if (!behind_requests) TakeSnapshot();
@@ -123,7 +132,7 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
     return {Parsed::kItem, input.size()};
   }
   const Arguments arguments(step.arguments);
-  const RespCommand* const command = FindRespCommand(arguments[0]);
+  const RespCommand* const command = CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   if (command != nullptr && command->verb == Verb::kMulti) {
     may_drop_ = !behind_requests;
@@ -180,7 +189,8 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     return taken;
   }
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
-  std::vector<RespCall> calls;
+  std::vector<RespCall>& calls = calls_;
+  calls.clear();
   std::string error;
   if (MakeCalls(command, arguments, arena, &calls, &error)) {
     if (!OpenCalls(calls, arena, item, &error)) return {Parsed::kItem, 0};

@@ -108,6 +108,7 @@ class Resp final : public exec::Frontend {
   };
 
   void TakeSnapshot();
+  const RespCommand* CommandOf(std::string_view name);
   Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
@@ -203,6 +204,7 @@ class Resp final : public exec::Frontend {
     std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
     int64_t opened_ms = 0;
     model::Error error;
+    bool lists_columns = false;  ///< Which columns it has depends on the table.
   };
 
   const RespSettings& settings_;
@@ -235,8 +237,13 @@ class Resp final : public exec::Frontend {
   bool has_exec_ = false;
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   std::unordered_map<std::string, Shape> shapes_;
-  bool may_drop_ = true;  ///< No item of the turn uses an index of shapes_.
-  std::string wanted_;    ///< The shape that is being opened.
+  bool may_drop_ = true;                       ///< No item of the turn uses an index of shapes_.
+  const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
+  std::string last_name_;
+  std::vector<RespCall> calls_;  ///< Of the command that is being parsed, as shape_ is.
+  std::string shape_;
+  std::string wanted_;                                ///< The shape that is being opened.
+  bool wanted_lists_ = false;                         ///< Its Shape::lists_columns.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
   bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
   bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.

@@ -27,6 +27,20 @@ RequestStep FailAt(char got, base::Arena& arena) {
 /// The number of a line `*3` or `$5`, without its first byte.
 enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
 Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
+  // The lines that clients send: few digits, and all of it there.
+  constexpr size_t kDigitsMax = 9;
+  size_t digits = 0;
+  int64_t value = 0;
+  for (; digits < std::min(input.size(), kDigitsMax); ++digits) {
+    const auto digit = static_cast<unsigned char>(input[digits] - '0');
+    if (digit > 9) break;
+    value = value * 10 + digit;
+  }
+  if (digits != 0 && digits + 2 <= input.size() && input[digits] == '\r') {
+    *number = value;
+    *size = digits + 2;
+    return Read::kNumber;
+  }
   const size_t end = input.find('\r');
   if (end == std::string_view::npos) {
     return input.size() > kCountBytesMax ? Read::kTooLong : Read::kNeedMore;

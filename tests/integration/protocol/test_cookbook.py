@@ -10,7 +10,7 @@ from server import is_mysql, run_packaged, wait_until
 
 pytestmark = pytest.mark.ours
 
-COOKBOOK = recipes.sections("docs/COOKBOOK.md")
+COOKBOOK = {**recipes.sections("docs/COOKBOOK.md"), **recipes.sections("docs/RESERVATIONS.md")}
 # The answers that the document says MySQL gives.
 IN_MYSQL = {"<- SERVER_ERROR a CHECK constraint does not hold (4025)": "<- SERVER_ERROR a value is no JSON document (3140)",
             '<- 0  2  1  {"email":"aiko@example.com","n":1}': '<- 0  2  1  {"n": 1, "email": "aiko@example.com"}'}

@@ -40,8 +40,8 @@ void WriteShape(const RespCall& call, std::string* shape) {
   for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
     AppendSized(text, shape);
   }
+  shape->push_back(call.prefix != nullptr ? 'p' : '.');
   if (call.prefix != nullptr) {
-    shape->push_back('p');
     for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
     shape->push_back(';');
   }

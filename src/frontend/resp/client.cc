@@ -147,7 +147,7 @@ void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   if (!is_on && !is_off && !IsWord(mode, "skip")) {
     return resp::AppendError("ERR syntax error", &out);
   }
-  // What is off stays off, as in Redis.
+  // SKIP changes nothing while replies are off, as in Redis.
   if (is_on || is_off || replies_ != Replies::kOff)
     replies_ = is_on ? Replies::kOn : is_off ? Replies::kOff : Replies::kSkip;
   RespWork& work = WorkOf(*item);

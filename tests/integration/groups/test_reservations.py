@@ -48,14 +48,13 @@ class Sale:
         self.confirmed, self.refused, self.failures = [], 0, []
         self.ended = threading.Event()
 
-    @staticmethod
-    def certainly(function, *arguments):
+    def certainly(self, function, *arguments):
         """Sends the same again until there is an answer, as a client does that has lost its connection."""
         while True:
             try:
                 return function(*arguments)
             except (redis.ConnectionError, redis.TimeoutError):
-                time.sleep(0.05)
+                wait_until(lambda: self.server.running, 60, "the server")
 
     def buy(self, buyer):
         names, rng = functions_of_the_recipe(self.server.resp_port), random.Random(self.seed * 100 + buyer)
@@ -81,7 +80,7 @@ class Sale:
                 sql, expired = None, []
             for (name,) in expired:
                 self.certainly(names["give_back"], name.decode(), 7, int(time.time()))
-            time.sleep(0.02)
+            self.ended.wait(0.02)
 
 
 @pytest.mark.parametrize("kills", [0, 2])

@@ -90,9 +90,15 @@ def play_wire(server, port, text, line_end):
             assert received == expected, sent
 
 
-def play_program(server, kind, text):
+def with_ports(server, text):
+    """A program with the ports of this server."""
     for shown, variable in PORTS.items():
         text = re.sub(rf"\b{shown}\b", server.env[variable], text)
+    return text
+
+
+def play_program(server, kind, text):
+    text = with_ports(server, text)
     if hasattr(server, "run_program"):
         return server.run_program(kind, text)
     import third_party  # pylint: disable=import-outside-toplevel # a machine with the package has none of it

@@ -1,0 +1,98 @@
+"""Clients of Redis by other projects, fetched into the cache when a test first asks for them, and programs for them.
+
+    python   redis-py, from the tests' own packages
+    php      phpredis, from Debian
+    node     node-redis and ioredis, from npm
+    ruby     redis-rb, from Debian
+    go       go-redis, rueidis and redigo
+    java     Jedis and Lettuce, from Maven Central
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import third_party
+from third_party import debian_packages, fetch, libraries_of, making, need, run
+
+NODE_PACKAGES = ["redis@6.3.1", "ioredis@6.0.0"]
+PHP_PACKAGE = "php8.2-redis"
+PREDIS_PACKAGE = "php-nrk-predis"
+RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-redis", "libyaml-0-2"]
+GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@v1.0.79",
+              "github.com/gomodule/redigo@v1.9.3"]
+JARS = {"redis.clients:jedis": "8.0.2", "io.lettuce:lettuce-core": "7.7.0.RELEASE", "org.slf4j:slf4j-nop": "1.7.36"}
+
+
+def python(text, *arguments):
+    return run(sys.executable, "-c", text, *arguments)
+
+
+def php(text, *arguments):
+    command, environment = third_party.php()
+    extension = next(debian_packages("php-redis", [PHP_PACKAGE]).glob("usr/lib/php/2*/redis.so"))
+    predis = debian_packages("php-predis", [PREDIS_PACKAGE]) / "usr/share/php"
+    # json and the session stand in PHP itself.
+    return run(*command, "-d", f"extension={extension}", "-d", f"include_path={predis}", "-r",
+               text.removeprefix("<?php\n"), "--", *arguments, env=environment)
+
+
+def node(text, *arguments):
+    need("node", "npm")
+    with making("node-redis") as (folder, empty):
+        if empty:
+            fetch("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", empty, *NODE_PACKAGES)
+    with tempfile.TemporaryDirectory(prefix="rs-node-") as made:
+        program = pathlib.Path(made) / "main.mjs"
+        program.write_text(text, encoding="utf-8")
+        (program.parent / "node_modules").symlink_to(folder / "node_modules")
+        return run("node", program, *arguments)
+
+
+def ruby(text, *arguments):
+    root = debian_packages("ruby-redis", RUBY_PACKAGES)
+    folders = [root / "usr/lib/ruby/3.1.0", next(root.glob("usr/lib/*-linux-gnu/ruby/3.1.0")),
+               *root.glob("usr/share/rubygems-integration/all/gems/redis*/lib"), root / "usr/lib/ruby/vendor_ruby"]
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries_of(root), "RUBYLIB": ":".join(map(str, folders)),
+                   "LANG": "C.UTF-8"}
+    return run(root / "usr/bin/ruby3.1", "--disable-gems", "-e", text, *arguments, env=environment)
+
+
+def go(text, *arguments):
+    need("go")
+    environment = {**os.environ, "GOFLAGS": "-mod=mod"}
+    with making("go-redis") as (folder, empty):
+        if empty:
+            fetch("go", "mod", "init", "play", cwd=empty, env=environment)
+            fetch("go", "get", *GO_MODULES, cwd=empty, env=environment)
+    with tempfile.TemporaryDirectory(prefix="rs-go-") as made:
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(folder / name, made)
+        (pathlib.Path(made) / "main.go").write_text(text, encoding="utf-8")
+        run("go", "build", "-o", "play", ".", cwd=made, env=environment)
+        return run(pathlib.Path(made) / "play", *arguments)
+
+
+def java(text, *arguments):
+    """`text`: the source of the class Main."""
+    need("java", "javac", "mvn")
+    with making("java-redis") as (folder, empty):
+        if empty:
+            wanted = "".join(
+                "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+                    *name.split(":"), version) for name, version in JARS.items())
+            (empty / "pom.xml").write_text(
+                "<project><modelVersion>4.0.0</modelVersion><groupId>play</groupId><artifactId>play</artifactId>"
+                f"<version>1</version><dependencies>{wanted}</dependencies></project>", encoding="utf-8")
+            fetch("mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={empty}", cwd=empty)
+    jars = ":".join(map(str, sorted(folder.glob("*.jar"))))
+    with tempfile.TemporaryDirectory(prefix="rs-java-") as made:
+        source = pathlib.Path(made) / "Main.java"
+        source.write_text(text, encoding="utf-8")
+        run("javac", "-nowarn", "-encoding", "UTF-8", "-cp", jars, "-d", made, source)
+        return run("java", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", f"{jars}:{made}", "Main", *arguments)
+
+
+PROGRAMS = {"python": python, "php": php, "javascript": node, "ruby": ruby, "go": go, "java": java}

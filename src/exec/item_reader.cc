@@ -27,6 +27,8 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     return Parsed::kEnd;
   }
   item.input_end = client.parsed;
+  // Also where it is refused below: its frontend took it for one at which the turn may stop.
+  const bool is_request = item.item.kind == Item::Kind::kRequest || item.item.is_large;
   if (item.item.request.account != nullptr) {
     Charge(client, item, place.arena);
     is_handed_over = is_handed_over && item.is_write();
@@ -36,8 +38,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
   if (item.item.is_silent()) {
     goes_on = OpenSilently(client, session, place);
   } else {
-    client.has_requests =
-        client.has_requests || item.item.kind == Item::Kind::kRequest || item.item.is_large;
+    client.has_requests = client.has_requests || is_request;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
     client.closes = item.item.closes;
     goes_on = goes_on && !client.closes && item.item.kind != Item::Kind::kAuthenticate;

@@ -71,8 +71,8 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     call.verb = command.verb;
     call.arguments = arguments;
     call.keyspaces = settings_.keyspaces;
-    *error =
-        TakeScan(settings_.schema, database_, *settings_.cursors, snapshot_.get(), arena, &call);
+    *error = TakeScan(settings_.schema, state_.database, *settings_.cursors, snapshot_.get(), arena,
+                      &call);
     return error->empty();
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
@@ -95,7 +95,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     RespCall call;
     call.verb = command.verb;
     call.arguments = arguments;
-    call.database = database_;
+    call.database = state_.database;
     if (command.verb == Verb::kWatch) call.image = &arena.Allocate<RespImage>(1)[0];
     call.at = 1 + i * step;
     call.is_first = i == 0;
@@ -142,7 +142,7 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
   call.script = script;
   call.arguments = arguments;
   call.at = 3;
-  call.database = database_;
+  call.database = state_.database;
   return PlaceKey(/*writes=*/true, arena, &call, error);
 }
 
@@ -275,7 +275,7 @@ void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands,
     if (!call.fixed.empty()) continue;
     unit.requests[at] = {call.index, call.request,
                          call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
-                             call.must_be_absent ||
+                             call.absent != nullptr ||
                              (call.verb == Verb::kMSetNx && call.stored->only_if_absent)};
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {

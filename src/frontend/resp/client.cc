@@ -84,8 +84,8 @@ void Resp::SetConnectionId(uint64_t id) {
 }
 
 void Resp::ShowFacts() {
-  facts_.database = database_;
-  facts_.version = static_cast<int>(version_);
+  facts_.database = state_.database;
+  facts_.version = static_cast<int>(state_.version);
   const model::Account* const own = account();
   facts_.account = own != nullptr ? own->user() + "@" + own->host() : std::string();
   facts_.user = own != nullptr ? own->user() : "default";
@@ -110,7 +110,7 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
   } else if (IsWord(what, "getname") && count == 2) {
     if (facts_.name.empty())
-      resp::AppendNil(version_, &out);
+      resp::AppendNil(state_.version, &out);
     else
       resp::AppendBulk(facts_.name, &out);
   } else if (IsWord(what, "setname") && count == 3) {
@@ -123,7 +123,7 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     ShowFacts();
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "info") && count == 2) {
-    resp::AppendVerbatim(LineOf(shown()), version_, &out);
+    resp::AppendVerbatim(LineOf(shown()), state_.version, &out);
   } else if (IsWord(what, "list")) {
     ListClients(arguments.subspan(2), out);
   } else if (IsWord(what, "kill") && count > 2) {
@@ -187,7 +187,7 @@ void Resp::ListClients(Arguments options, base::Buffer& out) const {
   }
   std::string lines;
   for (const RespClient& client : clients) lines += LineOf(client);
-  resp::AppendVerbatim(lines, version_, &out);
+  resp::AppendVerbatim(lines, state_.version, &out);
 }
 
 // A connection that ends itself gets its reply first.

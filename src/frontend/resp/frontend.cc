@@ -21,11 +21,11 @@ namespace {
 /// As of Redis, for a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
-/// Whether the command changes what the connection's later commands mean.
-bool ChangesConnection(Verb verb) {
-  return verb == Verb::kReset || verb == Verb::kSelect || verb == Verb::kUnwatch ||
-         verb == Verb::kHello || verb == Verb::kAuth || verb == Verb::kClient ||
-         verb == Verb::kMulti || verb == Verb::kDiscard || verb == Verb::kQuit;
+/// Whether the command changes the state of its connection, and may do so while the turn may stop
+/// before it (MustBeLater).
+bool ChangesState(Verb verb) {
+  return verb == Verb::kSelect || verb == Verb::kHello || verb == Verb::kMulti ||
+         verb == Verb::kDiscard;
 }
 
 }  // namespace
@@ -52,9 +52,6 @@ resp::RequestLimits Resp::request_limits() const {
 void Resp::Rewind() {
   if (std::exchange(is_later_, false)) return;
   skips_one_ = false;
-  if (!has_exec_) return;
-  has_exec_ = false;
-  in_multi_ = true;
 }
 
 void Resp::Finished(const Item& item, const model::Error& answer) {
@@ -69,11 +66,12 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
-  // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
-  if (work.is_exec && work.queued.empty()) {
-    has_exec_ = false;
-    return EndTransaction();
+  if (work.changes_state && ++before_begin_ == before_.size()) {
+    before_.clear();
+    before_begin_ = 0;
   }
+  // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
+  if (work.ends_watch) return ForgetWatched();
   const bool watches =
       item.kind == Item::Kind::kRequest && answer.ok() && work.calls[0].verb == Verb::kWatch;
   if (!watches) return;
@@ -95,7 +93,7 @@ void Resp::TakeSnapshot() {
 
 exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                                  Item* item) {
-  is_later_ = (has_exec_ && behind_requests) || skips_one_;
+  is_later_ = skips_one_;
   if (is_later_) return {Parsed::kLater, 0};
   const Step step = ParseOne(input, behind_requests, arena, item);
   skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && WorkOf(*item).is_skipped;
@@ -113,12 +111,16 @@ const RespCommand* Resp::CommandOf(std::string_view name) {
 
 exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests,
                                     base::Arena& arena, Item* item) {
-  if (!behind_requests) TakeSnapshot();
+  is_behind_ = behind_requests;
+  if (!behind_requests) {
+    TakeSnapshot();
+    TakeBackState();
+  }
   const resp::RequestStep step = resp::NextRequest(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
-  work.version = version_;
+  work.version = state_.version;
   work.is_silent = replies_ != Replies::kOn;
   work.is_skipped = replies_ == Replies::kSkip && step.outcome != Kind::kNothing;
   item->kind = Item::Kind::kReply;
@@ -139,11 +141,10 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
-  const bool changes = in_multi_ || (command != nullptr && ChangesConnection(command->verb));
-  is_later_ = changes && behind_requests;
+  is_later_ = behind_requests && command != nullptr && MustBeLater(*command, arguments);
   if (is_later_) return {Parsed::kLater, 0};
   if (command == nullptr) {
-    multi_failed_ = true;
+    state_.multi_failed = true;
     AnswerError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
@@ -155,7 +156,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
-    multi_failed_ = true;
+    state_.multi_failed = true;
     AnswerError("ERR wrong number of arguments for '" + std::string(command.name) + "' command",
                 arena, item);
     return taken;
@@ -169,7 +170,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   }
   const bool ends_multi = verb == Verb::kExec || verb == Verb::kDiscard || verb == Verb::kMulti ||
                           verb == Verb::kReset || verb == Verb::kQuit;
-  if (in_multi_ && !ends_multi) {
+  if (state_.in_multi && !ends_multi) {
     Queue(command, arguments, arena, item);
     return taken;
   }
@@ -185,6 +186,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     return {Parsed::kItem, PrepareOutcome(arguments, arena, item) ? consumed : 0};
   }
   if (!IsOfRow(verb)) {
+    if (behind_requests && ChangesState(verb)) NoteState(*item);
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
@@ -199,6 +201,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     MakeItem(calls, /*is_exec=*/false, 1, arena, item);
   else
     AnswerError(error, arena, item);
+  if (verb == Verb::kWatch) NoteWatching(*item);
   return taken;
 }
 
@@ -263,6 +266,12 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
 Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
   RespWork& work = WorkOf(item);
   Unit& unit = *item.unit;
+  // What a WATCH has not seen is not looked at, so that it needs no rights.
+  for (const RespCall& call : work.calls) {
+    if (call.verb != Verb::kWatched) continue;
+    unit.requests[call.unit_request].request.account =
+        call.image->is_known ? call.request.account : nullptr;
+  }
   const size_t before_all = out.size();
   out.Append(work.queued);
   const size_t begin = out.size();

@@ -4,8 +4,9 @@
 // without the engine (server.cc). A command on rows becomes a RespCall for each of its keys
 // (rows.h), whose index is opened when the connection names it for the first time; several calls,
 // and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or not at
-// all. Commands that change the connection's state end the turn;
-// a MULTI that comes with its EXEC changes none (transaction.cc).
+// all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn stops
+// before one of them, the change is taken back (state.cc). Other commands that change the
+// connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: kRespShapesMax open indexes a connection;
 // kUnitRequestsMax keys of a command, or commands of a MULTI.
 #pragma once
@@ -83,6 +84,8 @@ class Resp final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
+  static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
+                                                    "8", "9", "10", "11", "12", "13", "14", "15"};
   using Arguments = std::span<const std::string_view>;
   struct Queued {
     const RespCommand* command;
@@ -107,6 +110,20 @@ class Resp final : public exec::Frontend {
     RespImage image;
   };
 
+  /// What commands change of what the commands behind them mean.
+  struct State {
+    resp::Version version = resp::Version::k2;
+    std::string_view database = kDatabases[0];
+    bool in_multi = false;
+    bool multi_failed = false;
+    size_t multi_bytes = 0;
+    std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
+  };
+  struct Before {
+    State state;
+    std::string name;
+  };
+
   void TakeSnapshot();
   const RespCommand* CommandOf(std::string_view name);
   Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
@@ -119,7 +136,15 @@ class Resp final : public exec::Frontend {
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
   bool EndMulti(base::Arena& arena, exec::Item* item);
   bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
-  void EndTransaction();
+  // What a turn that stops takes back (state.cc).
+  bool MustBeLater(const RespCommand& command, Arguments arguments) const;
+  void NoteState(exec::Item& item);
+  void TakeBackState();
+  void EndMultiState();
+  void NoteWatching(const exec::Item& item);
+  size_t CountWatched() const;
+  void EndWatch(exec::Item& item);
+  void ForgetWatched();
   bool AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;
   bool MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
@@ -195,8 +220,6 @@ class Resp final : public exec::Frontend {
   std::string InfoSection(std::string_view section) const;
   std::string CommandLines(bool as_percentiles) const;
 
-  static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
-                                                    "8", "9", "10", "11", "12", "13", "14", "15"};
   /// Connections add to the port's count of commands now and then: it is on one cache line.
   static constexpr uint64_t kCountEvery = 64;
   static constexpr size_t kShapesMax = 256;
@@ -213,8 +236,13 @@ class Resp final : public exec::Frontend {
   /// Of the items of a turn whose last one is parsed again, for the wait lane.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   RespCounts uncounted_;  ///< That are not in RespInfo yet.
-  resp::Version version_ = resp::Version::k2;
-  std::string_view database_ = kDatabases[0];
+  State state_;
+  /// States before items of the turn that change it, in their order. The items before
+  /// `before_begin_` have their answers.
+  std::vector<Before> before_;
+  size_t before_begin_ = 0;
+  bool is_behind_ = false;  ///< The item that is being parsed is behind others at which the turn
+                            ///< may stop.
   bool is_in_;
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;
@@ -226,15 +254,11 @@ class Resp final : public exec::Frontend {
   /// The command that kSkip is for is in the turn: what is behind it is parsed when it has its
   /// answer.
   bool skips_one_ = false;
-  bool in_multi_ = false;
-  bool multi_failed_ = false;
-  size_t multi_bytes_ = 0;
-  std::vector<Queued> queued_;
-  std::vector<Watched> watched_;
+  std::vector<Watched> watched_;   ///< By commands that have their answers.
   bool watches_too_many_ = false;  ///< More than kUnitRequestsMax, of which none is kept.
-  /// An EXEC is an item of the turn, its connection's last one. Until it has its answer its
-  /// commands stay in queued_, and its keys in watched_, because it may have to be parsed again.
-  bool has_exec_ = false;
+  /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
+  std::vector<const RespCall*> watching_;
+  bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   std::unordered_map<std::string, Shape> shapes_;
   bool may_drop_ = true;                       ///< No item of the turn uses an index of shapes_.

@@ -117,14 +117,14 @@ void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
            std::none_of(commands.begin(), commands.end(),
                         [&](std::string_view word) { return IsWord(word, name); });
   });
-  resp::AppendMap(rows.size(), version_, &out);
+  resp::AppendMap(rows.size(), state_.version, &out);
   for (const exec::LatencyRow& row : rows) {
     resp::AppendBulk(RespVerbName(row.verb), &out);
-    resp::AppendMap(2, version_, &out);
+    resp::AppendMap(2, state_.version, &out);
     resp::AppendBulk("calls", &out);
     resp::AppendInteger(static_cast<int64_t>(row.counts.count()), &out);
     resp::AppendBulk("histogram_usec", &out);
-    AppendHistogram(row.counts, version_, &out);
+    AppendHistogram(row.counts, state_.version, &out);
   }
 }
 

@@ -25,8 +25,8 @@ std::string_view BeginOf(resp::Version version) {
 
 // Watched keys are not part of it: who sends a transaction again has watched them anew.
 std::string Resp::IdentityOf(std::span<const Arguments> commands) const {
-  std::string identity(BeginOf(version_));
-  identity.append(database_);
+  std::string identity(BeginOf(state_.version));
+  identity.append(state_.database);
   for (const Arguments arguments : commands) {
     identity.append(1, '*').append(std::to_string(arguments.size()));
     for (const std::string_view argument : arguments) {

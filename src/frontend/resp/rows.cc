@@ -119,7 +119,7 @@ class RowChange final : public model::RowEditor {
     answer_ = 0;
     wrong_ = {};
     saw_row_ = !row.empty();
-    if (!(call_.must_be_absent && saw_row_)) Make(row);
+    if (!(MustBeAbsent(call_) && saw_row_)) Make(row);
     *changes = changes_;
     return changes_.empty() ? Decision::kKeep : Decision::kStore;
   }
@@ -363,7 +363,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
-  if (call.must_be_absent) outcome.rows = change.saw_row() ? 0 : 1;
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.saw_row() ? 0 : 1;
   if (!change.wrong().empty()) {
     work.wrong = change.wrong();
     return Outcome::Fail(ErrorCode::kNumber);
@@ -484,7 +484,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     AppendAbsent(work, call, out);
   else
     AppendFound(work, call, row, cells.view(), out);
-  if (call.must_be_absent) outcome.rows = outcome.rows == 0 ? 1 : 0;
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && outcome.rows != 0 ? 0 : 1;
   return outcome;
 }
 

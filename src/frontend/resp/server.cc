@@ -76,11 +76,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kReset:
-      version_ = resp::Version::k2;
+      state_ = {};
       replies_ = Replies::kOn;
       WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
-      database_ = kDatabases[0];
-      EndTransaction();
+      EndWatch(*item);
       facts_.name.clear();
       is_in_ = !settings_.accounts;
       if (settings_.accounts) SetAccount(settings_.account);
@@ -95,26 +94,25 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       if (!IsNumberBelow(arguments[1], std::size(kDatabases))) {
         return AnswerError("ERR DB index is out of range", arena, item);
       }
-      database_ = kDatabases[std::stoul(std::string(arguments[1]))];
+      state_.database = kDatabases[std::stoul(std::string(arguments[1]))];
       ShowFacts();
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kMulti:
-      if (in_multi_) return AnswerError("ERR MULTI calls can not be nested", arena, item);
-      in_multi_ = true;
-      multi_failed_ = false;
-      multi_bytes_ = 0;
-      queued_.clear();
+      if (state_.in_multi) return AnswerError("ERR MULTI calls can not be nested", arena, item);
+      EndMultiState();
+      state_.in_multi = true;
+      state_.queued = std::make_shared<std::vector<Queued>>();
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kDiscard:
-      if (!in_multi_) return AnswerError("ERR DISCARD without MULTI", arena, item);
-      EndTransaction();
+      if (!state_.in_multi) return AnswerError("ERR DISCARD without MULTI", arena, item);
+      EndMultiState();
+      EndWatch(*item);
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kUnwatch:
-      watched_.clear();
-      watches_too_many_ = false;
+      EndWatch(*item);
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kPublish:
@@ -132,7 +130,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendRole(out);
       break;
     case Verb::kInfo:
-      resp::AppendVerbatim(Info(arguments.subspan(1)), version_, &out);
+      resp::AppendVerbatim(Info(arguments.subspan(1)), state_.version, &out);
       break;
     case Verb::kConfig:
       if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
@@ -204,7 +202,7 @@ void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& 
 
 // A login that fails leaves protocol and name as they are.
 void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
-  resp::Version version = version_;
+  resp::Version version = state_.version;
   size_t at = 1;
   if (arguments.size() > 1) {
     if (arguments[1] != "2" && arguments[1] != "3") {
@@ -249,7 +247,7 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
     answers_hello_ = true;
     return;
   }
-  version_ = version;
+  state_.version = version;
   if (names) facts_.name = name;
   ShowFacts();
   base::Buffer out;
@@ -259,7 +257,7 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
 
 void Resp::AppendHello(base::Buffer& out) const {
   const bool writes = !settings_.health || settings_.health().writes;
-  resp::AppendMap(7, version_, &out);
+  resp::AppendMap(7, state_.version, &out);
   const auto add = [&out](std::string_view name, std::string_view value) {
     resp::AppendBulk(name, &out);
     resp::AppendBulk(value, &out);
@@ -267,7 +265,7 @@ void Resp::AppendHello(base::Buffer& out) const {
   add("server", "redis");
   add("version", kRespRedisVersion);
   resp::AppendBulk("proto", &out);
-  resp::AppendInteger(static_cast<int64_t>(version_), &out);
+  resp::AppendInteger(static_cast<int64_t>(state_.version), &out);
   resp::AppendBulk("id", &out);
   resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
   add("mode", "standalone");
@@ -296,7 +294,7 @@ void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
   }
   is_in_ = true;
   shapes_.clear();
-  if (answers_hello) version_ = hello_version_;
+  if (answers_hello) state_.version = hello_version_;
   if (answers_hello && hello_name_) facts_.name = *hello_name_;
   ShowFacts();
   if (!answers_hello) return resp::AppendSimple("OK", &out);
@@ -312,12 +310,12 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
     resp::AppendArray(10, &out);
     resp::AppendBulk(command.name, &out);
     resp::AppendInteger(command.arity, &out);
-    resp::AppendSet(1, version_, &out);
+    resp::AppendSet(1, state_.version, &out);
     resp::AppendSimple(command.writes ? "write" : "readonly", &out);
     resp::AppendInteger(command.first_key, &out);
     resp::AppendInteger(command.last_key, &out);
     resp::AppendInteger(command.first_key == 0 ? 0 : 1, &out);
-    resp::AppendSet(0, version_, &out);
+    resp::AppendSet(0, state_.version, &out);
     resp::AppendArray(0, &out);
     resp::AppendArray(0, &out);
     resp::AppendArray(0, &out);
@@ -333,7 +331,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
   } else if (IsWord(what, "count")) {
     resp::AppendInteger(static_cast<int64_t>(served), &out);
   } else if (IsWord(what, "docs")) {
-    resp::AppendMap(0, version_, &out);
+    resp::AppendMap(0, state_.version, &out);
   } else if (IsWord(what, "list")) {
     resp::AppendArray(served, &out);
     for (const RespCommand& command : RespCommands()) {
@@ -346,7 +344,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
       if (command != nullptr && command->verb != Verb::kRefused)
         describe(*command);
       else
-        resp::AppendNilArray(version_, &out);
+        resp::AppendNilArray(state_.version, &out);
     }
   } else {
     resp::AppendError(
@@ -363,7 +361,7 @@ void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   };
   size_t count = 0;
   for (const auto& [name, value] : kConfig) count += is_asked(name);
-  resp::AppendMap(count, version_, &out);
+  resp::AppendMap(count, state_.version, &out);
   for (const auto& [name, value] : kConfig) {
     if (!is_asked(name)) continue;
     resp::AppendBulk(name, &out);

@@ -5,6 +5,7 @@
 
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
+#include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
 
@@ -364,7 +365,7 @@ Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& ses
     outcome = session.Execute(*call.index, request, none);
     if (!outcome.ok()) return outcome;
   }
-  if (call.must_be_absent) outcome.rows = change.is_there() ? 0 : 1;
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
   if (!change.wrong().empty()) {
     work.wrong = change.wrong();
     return Outcome::Fail(ErrorCode::kNumber);

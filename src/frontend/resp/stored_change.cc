@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "frontend/resp/watch.h"
 #include "keyspace/codec.h"
 
 namespace rowsocket::frontend {
@@ -31,7 +32,7 @@ Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellCh
   count_ = 0;
   at_ms_ = stored().at_ms;
   arena_.Reset();
-  if (call_.must_be_absent && is_there_) return Decision::kKeep;
+  if (MustBeAbsent(call_) && is_there_) return Decision::kKeep;
   Decision decision = Decision::kKeep;
   if (row_.is_another())
     wrong_ = "CONSTRAINT the row has another key, which its columns take for equal";

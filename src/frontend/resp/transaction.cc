@@ -26,17 +26,9 @@ bool IsToken(std::string_view text) {
 
 }  // namespace
 
-void Resp::EndTransaction() {
-  in_multi_ = multi_failed_ = false;
-  multi_bytes_ = 0;
-  queued_.clear();
-  watched_.clear();
-  watches_too_many_ = false;
-}
-
 void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
   const auto refuse = [&](std::string_view text) {
-    multi_failed_ = true;
+    state_.multi_failed = true;
     AnswerError(text, arena, item);
   };
   if (command.verb == Verb::kWatch) {
@@ -51,15 +43,16 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
                   "'");
   }
   if (command.verb == Verb::kOnce) {
-    const bool is_second = std::any_of(queued_.begin(), queued_.end(), [](const Queued& queued) {
-      return queued.command->verb == Verb::kOnce;
-    });
+    const bool is_second =
+        std::any_of(state_.queued->begin(), state_.queued->end(),
+                    [](const Queued& queued) { return queued.command->verb == Verb::kOnce; });
     if (is_second || !IsToken(arguments[1])) {
       return refuse("ERR a transaction has one token, of 1 to 64 bytes");
     }
   }
-  for (const std::string_view argument : arguments) multi_bytes_ += argument.size();
-  if (multi_bytes_ > settings_.limits.line_bytes_max || queued_.size() == model::kUnitRequestsMax) {
+  for (const std::string_view argument : arguments) state_.multi_bytes += argument.size();
+  if (state_.multi_bytes > settings_.limits.line_bytes_max ||
+      state_.queued->size() == model::kUnitRequestsMax) {
     return refuse("ERR a transaction has at most 64 commands, and resp_request_max_bytes");
   }
   std::vector<RespCall> calls;
@@ -67,46 +60,53 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   if (IsOfRow(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
     return refuse(error);
   }
-  queued_.push_back({&command, {arguments.begin(), arguments.end()}});
+  state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
   Answer("+QUEUED\r\n", arena, item);
 }
 
 // False: an index has to be opened first, and EXEC is parsed again.
 bool Resp::EndMulti(base::Arena& arena, Item* item) {
-  if (!in_multi_) {
+  if (!state_.in_multi) {
     AnswerError("ERR EXEC without MULTI", arena, item);
     return true;
   }
-  if (!multi_failed_ && !PrepareQueued(arena, item)) return false;
-  if (multi_failed_) {
+  if (!state_.multi_failed && !PrepareQueued(arena, item)) return false;
+  if (state_.multi_failed) {
     AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
   }
-  in_multi_ = multi_failed_ = false;
-  multi_bytes_ = 0;
-  has_exec_ = item->kind == Item::Kind::kRequest;
-  if (!has_exec_) EndTransaction();
+  if (is_behind_ || item->kind == Item::Kind::kRequest) NoteState(*item);
+  EndMultiState();
+  EndWatch(*item);
   return true;
 }
 
+// What a WATCH of the same turn sees is not known yet: its call will have the image.
 bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
-  if (watches_too_many_) {
+  if (CountWatched() > model::kUnitRequestsMax) {
     *error = "ERR at most 64 keys are watched together";
     return false;
   }
   constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
-  for (const Watched& watched : watched_) {
+  const auto add = [&](std::string_view key, std::string_view database, RespImage* image) {
     const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
     arguments[0] = kCompare.name;
-    arguments[1] = Keep(watched.key, arena);
+    arguments[1] = key;
     if (!MakeCalls(kCompare, arguments, arena, calls, error)) return false;
     RespCall& call = calls->back();
     call.number = 0;
-    call.image = &arena.Allocate<RespImage>(1)[0];
-    *call.image = watched.image;
-    call.database = watched.database;
+    call.image = image;
+    call.database = database;
     if (call.in_store && call.container == nullptr) PutInStore(call, arena);
+    return true;
+  };
+  for (size_t i = 0; !watch_is_over_ && i < watched_.size(); ++i) {
+    RespImage* const image = &arena.Allocate<RespImage>(1)[0];
+    *image = watched_[i].image;
+    if (!add(Keep(watched_[i].key, arena), watched_[i].database, image)) return false;
   }
-  return true;
+  return std::all_of(watching_.begin(), watching_.end(), [&](const RespCall* call) {
+    return add(call->arguments[call->at], call->database, call->image);
+  });
 }
 
 // Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
@@ -166,7 +166,7 @@ bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
   Transaction transaction;
   std::string error;
   bool goes_on = AddWatched(arena, &transaction.calls, &error);
-  for (const Queued& queued : queued_) {
+  for (const Queued& queued : *state_.queued) {
     if (!goes_on) break;
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
@@ -176,18 +176,16 @@ bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
   return MakeTransaction(transaction, std::move(error), arena, item);
 }
 
-// A transaction that has come as a whole is one item: its connection keeps nothing of it, so that
-// others of the connection may be in the same turn. Where something is wrong with it, its commands
-// are taken one by one, which says what.
+// A transaction that has come as a whole is one item, of which its connection keeps nothing. Where
+// something is wrong with it, its commands are taken one by one, which says what.
 std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
                                       Item* item) {
   // SKIP is about the reply to MULTI alone.
-  const bool may_be =
-      is_in_ && !in_multi_ && replies_ != Replies::kSkip && watched_.empty() && !watches_too_many_;
-  if (!may_be) return std::nullopt;
+  if (!is_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
   Transaction transaction;
   std::string error;
+  if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;
   for (size_t bytes = 0; transaction.commands <= model::kUnitRequestsMax;) {
     const resp::RequestStep step =
         resp::NextRequest(input.substr(consumed), request_limits(), arena);
@@ -202,7 +200,9 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
       item->verb = NumberOf(*command);
       WorkOf(*item).queued = Keep(queued.view(), arena);
       WorkOf(*item).commands = transaction.commands;
-      return MakeTransaction(transaction, {}, arena, item) ? consumed : 0;
+      if (!MakeTransaction(transaction, {}, arena, item)) return 0;
+      EndWatch(*item);
+      return consumed;
     }
     for (const std::string_view argument : step.arguments) bytes += argument.size();
     const bool is_wrong = !MayBeQueued(command->verb) || command->verb == Verb::kWatch ||

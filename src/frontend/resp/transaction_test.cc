@@ -107,8 +107,6 @@ TEST_F(RespTest, TransactionsOfOneConnectionShareATurn) {
     EXPECT_EQ(Item::Kind::kRequest, item.kind);
     EXPECT_EQ(text.size(), consumed_);
   }
-  Item item;
-  EXPECT_EQ(Parsed::kLater, frontend_->Parse("MULTI\r\n", true, arena_, &item).parsed);
 }
 
 TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {

@@ -52,7 +52,14 @@ bool SameKey(const RespCall& a, const RespCall& b) {
 Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
                      base::Buffer& out) {
   RespImage image;
+  image.is_known = true;
   Outcome outcome;
+  if (call.verb == RespVerb::kWatch) {
+    *call.image = {};
+  } else if (!call.image->is_known) {
+    outcome.rows = 1;
+    return outcome;
+  }
   if (may_be_there) {
     RowText row(call);
     outcome = session.Execute(*call.index, call.request, row);
@@ -76,11 +83,13 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
 
 void MarkAbsent(std::span<RespCall> calls) {
   for (const RespCall& watched : calls) {
-    if (watched.verb != RespVerb::kWatched || watched.image->is_there) continue;
+    const bool may_be_absent =
+        watched.verb == RespVerb::kWatched && !(watched.image->is_known && watched.image->is_there);
+    if (!may_be_absent) continue;
     const auto write = std::find_if(calls.begin(), calls.end(), [&](const RespCall& call) {
       return call.fixed.empty() && call.request.is_write() && SameKey(call, watched);
     });
-    if (write != calls.end()) write->must_be_absent = true;
+    if (write != calls.end()) write->absent = watched.image;
   }
 }
 

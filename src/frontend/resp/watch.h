@@ -2,7 +2,7 @@
 // unit holds the row's lock by then. A key that was changed and changed back counts as unchanged.
 //
 // Writes read the newest version without locking gaps, so that a key that was absent may be there
-// when a command of the unit writes it: that command then stops the unit as well (must_be_absent).
+// when a command of the unit writes it: that command then stops the unit as well (MustBeAbsent).
 // Threads: const, any. Errors: as rows.h.
 #pragma once
 
@@ -17,6 +17,7 @@ namespace rowsocket::frontend {
 
 /// What a key held.
 struct RespImage {
+  bool is_known = false;  ///< False: the WATCH has failed, or has yet to run.
   bool is_there = false;
   std::array<unsigned char, 32> digest{};  ///< SHA-256 of the cells.
 
@@ -27,7 +28,10 @@ struct RespImage {
 /// makes the outcome's rows 0, which stops the unit.
 engine::Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
                              base::Buffer& out);
-/// Finds the calls of a unit that must not meet a row, because its key was watched and absent.
+/// Finds the calls of a unit that must not meet a row where its key was watched and absent.
 void MarkAbsent(std::span<RespCall> calls);
+inline bool MustBeAbsent(const RespCall& call) {
+  return call.absent != nullptr && call.absent->is_known && !call.absent->is_there;
+}
 
 }  // namespace rowsocket::frontend

@@ -75,8 +75,8 @@ struct RespCall {
   uint32_t unit_request = 0;
   bool is_first = true;  ///< Of the keys of its command.
   bool is_last = true;
-  /// Of a unit: stops it where its key has a row (watch.h).
-  bool must_be_absent = false;
+  /// Of a unit: stops it where its key has a row, and had none by this image (watch.h).
+  const RespImage* absent = nullptr;
   std::string_view refusal = {};  ///< ROW.REQUIRE: the error where it does not hold; empty: nil.
 };
 
@@ -84,9 +84,11 @@ struct RespWork : exec::ItemDetail {
   resp::Version version = resp::Version::k2;
   std::span<RespCall> calls;
   bool is_exec = false;
-  bool is_silent = false;   ///< CLIENT REPLY: it has no reply.
-  bool is_skipped = false;  ///< By CLIENT REPLY SKIP, which is over with it.
-  size_t commands = 1;      ///< Of a MULTI.
+  bool is_silent = false;      ///< CLIENT REPLY: it has no reply.
+  bool is_skipped = false;     ///< By CLIENT REPLY SKIP, which is over with it.
+  bool changes_state = false;  ///< Resp::before_ has what was before it.
+  bool ends_watch = false;
+  size_t commands = 1;  ///< Of a MULTI.
   /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
   std::string_view queued;
   std::string_view reply;         ///< Of a command that is answered without the engine.

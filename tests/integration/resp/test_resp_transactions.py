@@ -226,6 +226,53 @@ def test_transactions_in_flight_on_one_connection_share_commits(client, server):
     assert server.sql().status("Resp_commits") - before < 30
 
 
+def send_at_once(client, commands):
+    client.sock.sendall(b"".join(
+        b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words)
+        for words in commands))
+
+
+def test_select_hello_and_watch_in_flight_share_commits(client, server):
+    """Commands in front of them and behind them are in one turn, and mean what they mean one by one."""
+    run_packaged(server.sql(), "rowsocket_store.sql")
+    version = client.ask("HELLO")
+    version = (version if isinstance(version, dict) else dict(zip(version[::2], version[1::2])))[b"proto"]
+    pairs = [(("SELECT", number % 16), ("HELLO", version), ("SET", "k", number)) for number in range(100)]
+    before = server.sql().status("Resp_commits")
+    send_at_once(client, [command for pair in pairs for command in pair])
+    assert [client.receive() for _ in range(300)][2::3] == ["OK"] * 100
+    assert server.sql().status("Resp_commits") - before < 50
+    for number in range(16):
+        assert client.ask("SELECT", number) == "OK" and client.ask("GET", "k") == b"%d" % (84 + (number - 84) % 16)
+    client.ask("SELECT", 0)
+    before = server.sql().status("Resp_commits")
+    watched_ones = (("WATCH", "k", "product:7"), ("MULTI",), TAKE, ("SET", "k", "x"), ("EXEC",))
+    send_at_once(client, [("SET", "k", "begin")] + [command for _ in range(40) for command in watched_ones])
+    assert client.receive() == "OK"
+    for left in range(4, -36, -1):
+        assert [client.receive() for _ in range(5)] == ["OK", "OK", "QUEUED", "QUEUED", [left, "OK"]]
+    assert server.sql().status("Resp_commits") - before < 20
+    send_at_once(client, [("WATCH", "k"), ("SET", "k", "y"), ("MULTI",), ("SET", "k", "z"), ("EXEC",), ("GET", "k")])
+    assert [client.receive() for _ in range(6)] == ["OK", "OK", "OK", "QUEUED", None, b"y"]
+    client.ask("DEL", "k")
+
+
+def test_what_stands_behind_a_locked_row_is_parsed_again(client, server):
+    """A turn that stops takes SELECT, HELLO, MULTI and WATCH back, and they take effect once the row is free."""
+    run_packaged(server.sql(), "rowsocket_store.sql")
+    owner = server.sql("shop")
+    owner.run("BEGIN")
+    owner.run("UPDATE product SET stock = stock + 5 WHERE id = 7")
+    send_at_once(client, [("SELECT", 3), TAKE, ("SET", "k", 3), ("SELECT", 4), ("SET", "k", 4), ("HELLO", 3, "SETNAME", "later"), ("WATCH", "k"),
+                          ("MULTI",), ("SET", "k", 5), TAKE, ("EXEC",), ("CLIENT", "GETNAME"), ("SELECT", 3), ("GET", "k")])
+    wait_until(lambda: owner.rows("SELECT STATE FROM information_schema.ROWSOCKET_CONNECTIONS WHERE STATE = 'lock wait'"), 10, "the wait")
+    owner.run("COMMIT")
+    replies = [client.receive() for _ in range(14)]
+    assert replies[:5] == ["OK", 9, "OK", "OK", "OK"] and isinstance(replies[5], dict)
+    assert replies[6:] == ["OK", "OK", "QUEUED", "QUEUED", ["OK", 8], b"later", "OK", b"3"]
+    client.ask("DEL", "k")
+
+
 def test_transactions_behind_one_whose_row_is_locked(client, server):
     """They wait with it, and each has its replies."""
     owner = server.sql("shop")

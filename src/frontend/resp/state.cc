@@ -1,0 +1,81 @@
+// What commands change of what the commands behind them mean, while the turn may still stop before
+// them: it is changed when they are parsed, and taken back where they are to be parsed again.
+#include <algorithm>
+
+#include "frontend/resp/frontend.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using exec::Item;
+using Verb = RespVerb;
+
+namespace {
+
+/// Whether HELLO logs in, or may: with options that are wrong it only answers.
+bool LogsIn(std::span<const std::string_view> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](std::string_view word) { return IsWord(word, "auth"); });
+}
+
+}  // namespace
+
+/// Whether the command is parsed only when all items before it have their answers.
+bool Resp::MustBeLater(const RespCommand& command, Arguments arguments) const {
+  const Verb verb = command.verb;
+  if (verb == Verb::kReset || verb == Verb::kQuit) return true;
+  // Whether so many WATCHes fail is not known yet.
+  if (state_.in_multi) return verb == Verb::kExec && CountWatched() > model::kUnitRequestsMax;
+  return verb == Verb::kAuth || verb == Verb::kClient ||
+         (verb == Verb::kHello && LogsIn(arguments));
+}
+
+/// To be called before the item changes the state, where the turn may stop at it or before it.
+void Resp::NoteState(Item& item) {
+  before_.push_back({state_, facts_.name});
+  WorkOf(item).changes_state = true;
+}
+
+/// A new turn begins: what is left in before_ is of items that the last one has not come to.
+void Resp::TakeBackState() {
+  watching_.clear();
+  watch_is_over_ = false;
+  if (before_.empty()) return;
+  state_ = std::move(before_[before_begin_].state);
+  facts_.name = std::move(before_[before_begin_].name);
+  before_.clear();
+  before_begin_ = 0;
+  ShowFacts();
+}
+
+void Resp::EndMultiState() {
+  state_.in_multi = state_.multi_failed = false;
+  state_.multi_bytes = 0;
+  state_.queued.reset();
+}
+
+void Resp::NoteWatching(const Item& item) {
+  if (item.kind != Item::Kind::kRequest) return;
+  for (const RespCall& call : WorkOf(item).calls) watching_.push_back(&call);
+}
+
+/// The keys that an EXEC which comes now compares, more than kUnitRequestsMax where they are too
+/// many.
+size_t Resp::CountWatched() const {
+  if (watch_is_over_) return watching_.size();
+  return (watches_too_many_ ? model::kUnitRequestsMax + 1 : watched_.size()) + watching_.size();
+}
+
+/// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
+void Resp::EndWatch(Item& item) {
+  watching_.clear();
+  if (!is_behind_ && item.kind != Item::Kind::kRequest) return ForgetWatched();
+  watch_is_over_ = WorkOf(item).ends_watch = true;
+}
+
+void Resp::ForgetWatched() {
+  watched_.clear();
+  watches_too_many_ = false;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,198 @@
+// What commands change of what the commands behind them mean, in turns of several items.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/resp/resp_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+using exec::Item;
+using Parsed = exec::Frontend::Parsed;
+
+class RespStateTest : public RespTest {
+ protected:
+  static constexpr size_t kNever = SIZE_MAX;
+
+  void Begin() {
+    for (const char* name : {"rowsocket.store", "shop.t"}) store_.DropTable(name);
+    store_.CreateTable({"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}},
+                       {{"1", "10", std::nullopt}, {"2", "20", "b"}});
+    store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
+    frontend_.emplace(settings_);
+    turns_ = stops_ = 0;
+  }
+
+  /// Sends all of `text` at once, and runs it turn by turn. The turn stops once at its item
+  /// `stop_at`, counted among the requests of all turns.
+  std::string Send(std::string_view text, size_t stop_at) {
+    std::string replies;
+    for (int turn = 0; !text.empty() && turn < 200; ++turn) {
+      arenas_.push_back(std::make_unique<base::Arena>());
+      std::vector<std::pair<Item, size_t>> items;
+      const size_t parsed = ParseTurn(text, *arenas_.back(), &items);
+      ++turns_;
+      bool writes = false;
+      for (const auto& [item, begin] : items) {
+        writes = writes || (item.kind == Item::Kind::kRequest && item.request.is_write());
+      }
+      session_.BeginTurn(writes);
+      std::vector<std::pair<const Item*, model::Error>> done;
+      size_t consumed = parsed;
+      for (const auto& [item, begin] : items) {
+        base::Buffer out;
+        model::Error answer = item.error;
+        if (item.kind == Item::Kind::kRequest) {
+          if (stops_++ == stop_at) {
+            consumed = begin;
+            break;
+          }
+          answer = frontend_->Execute(item, session_, out).error;
+        } else {
+          frontend_->Reply(item, out);
+        }
+        replies += out.view();
+        done.emplace_back(&item, answer);
+      }
+      session_.Commit();
+      for (const auto& [item, answer] : done) frontend_->Finished(*item, answer);
+      if (consumed != parsed) frontend_->Rewind();
+      text.remove_prefix(consumed);
+    }
+    return replies;
+  }
+
+  size_t turns_ = 0;
+  size_t stops_ = 0;  ///< Requests that were met.
+
+ private:
+  size_t ParseTurn(std::string_view text, base::Arena& arena,
+                   std::vector<std::pair<Item, size_t>>* items) {
+    bool has_requests = false;
+    size_t at = 0;
+    while (at < text.size()) {
+      Item item;
+      const auto step = frontend_->Parse(text.substr(at), has_requests, arena, &item);
+      if (step.parsed == Parsed::kLater) frontend_->Rewind();
+      if (step.parsed != Parsed::kItem) break;
+      if (item.is_silent()) {
+        std::shared_ptr<engine::Index> index;
+        const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+        frontend_->Opened(item, outcome, std::move(index));
+        frontend_->Rewind();
+        continue;
+      }
+      items->emplace_back(item, at);
+      has_requests = has_requests || item.kind == Item::Kind::kRequest || item.is_large;
+      at += step.consumed;
+    }
+    return at;
+  }
+
+  std::vector<std::unique_ptr<base::Arena>> arenas_;
+};
+
+struct Pipeline {
+  std::vector<std::string> commands;
+  size_t turns = 1;  ///< That it takes when it comes at once.
+};
+
+std::string Keys(const char* prefix, int count) {
+  std::string words = "WATCH";
+  for (int i = 0; i < count; ++i) words += std::string(" ") + prefix + std::to_string(i);
+  return words;
+}
+
+std::vector<Pipeline> Pipelines() {
+  return {
+      {{"SET a 1", "SELECT 1", "SET a 2", "GET a", "SELECT 0", "GET a", "SELECT 99", "GET a"}},
+      {{"HGETALL t:1", "HELLO 3", "HGETALL t:1", "HELLO 4", "HELLO 2", "HGETALL t:1",
+        "HELLO 3 SETNAME me", "GET none"}},
+      {{"GET a", "HELLO 3 SETNAME me", "GET a", "CLIENT GETNAME", "GET a"}, 2},
+      {{"SET a 1", "HELLO 3 AUTH u p", "GET none"}, 2},
+      {{"SET a 1", "SELECT 2", "RESET", "GET a"}, 2},
+      {{"SET a 1", "MULTI", "SET a 2", "GET a", "EXEC", "GET a", "MULTI", "SET a 3", "EXEC"}},
+      {{"SET a 1", "SELECT 1", "MULTI", "SET a 2", "EXEC", "SELECT 0", "MULTI", "GET a", "EXEC"}},
+      {{"SET a 1", "MULTI", "SELECT 1", "SET a 2", "EXEC", "GET a"}},
+      {{"SET a 1", "MULTI", "NONE", "MULTI", "EXEC", "EXEC", "GET a"}},
+      {{"SET a 1", "MULTI", "GET", "SET a 2", "DISCARD", "DISCARD", "GET a"}},
+      {{"SET a 1", "MULTI", "SET a 2", "AUTH x", "CLIENT ID", "DISCARD", "SET a 3", "GET a"}},
+      {{"WATCH a", "MULTI", "SET a 1", "GET a", "EXEC", "GET a"}},
+      {{"WATCH a", "SET a 5", "MULTI", "SET a 6", "EXEC", "GET a", "MULTI", "SET a 7", "EXEC"}},
+      {{"SET a 1", "WATCH a", "SET a 5", "MULTI", "SET a 6", "EXEC", "GET a", "WATCH a", "MULTI",
+        "SET a 7", "EXEC", "SET a 8", "MULTI", "SET a 9", "EXEC", "GET a"}},
+      {{"WATCH t:1 t:9", "MULTI", "HINCRBY t:1 v 1", "HSET t:9 v 1", "EXEC", "WATCH t:9",
+        "HSET t:9 v 2", "MULTI", "HSET t:9 v 3", "EXEC", "HGETALL t:9"}},
+      {{"WATCH t:9", "HSET t:9 v 2", "HDEL t:9 v", "MULTI", "HDEL t:9 v", "EXEC", "MULTI",
+        "HDEL t:9 v", "PING", "EXEC"}},
+      {{"WATCH a", "SELECT 1", "WATCH a", "SET a 1", "SELECT 0", "MULTI", "SET a 2", "EXEC",
+        "GET a"}},
+      {{"WATCH a", "UNWATCH", "SET a 1", "MULTI", "SET a 2", "EXEC", "GET a"}},
+      {{"WATCH a", "MULTI", "SET a 1", "DISCARD", "SET a 2", "MULTI", "GET a", "EXEC"}},
+      {{"WATCH a", "MULTI", "PING", "EXEC", "SET a 2", "MULTI", "GET a", "EXEC"}},
+      {{"WATCH a", "MULTI", "LPUSH a 1", "EXEC", "SET a 2", "MULTI", "GET a", "EXEC"}},
+      {{"WATCH a", "MULTI", "WATCH b", "SET a 1", "EXEC", "GET a"}},
+      {{"WATCH t:1:2", "HINCRBY t:1 v 1", "MULTI", "HINCRBY t:1 v 1", "EXEC"}},
+      {{Keys("k", 40), Keys("l", 30), "MULTI", "SET a 1", "EXEC", "MULTI", "SET a 2", "EXEC",
+        "GET a"},
+       2},
+      {{Keys("k", 64), "MULTI", "SET a 1", "EXEC", "GET a"}},
+      {{"MULTI", "ROW.ONCE x", "ROW.ONCE y", "EXEC", "SET a 1", "MULTI", "ROW.REQUIRE t:1 v > 99",
+        "SET a 2", "EXEC", "GET a"}},
+      {{"CLIENT REPLY OFF", "SELECT 1", "SET a 1", "SELECT 0", "SET a 2", "CLIENT REPLY ON",
+        "GET a"},
+       2},
+      {{"CLIENT REPLY SKIP", "SELECT 1", "SET a 1", "GET a", "SELECT 0", "GET a"}, 2},
+  };
+}
+
+// Whether it comes at once, in two pieces or command by command, and wherever the turn stops.
+TEST_F(RespStateTest, APipelineIsTheSameInOneTurnAndInMany) {
+  for (const Pipeline& pipeline : Pipelines()) {
+    Begin();
+    std::string expected, text;
+    std::vector<size_t> ends = {0};
+    for (const std::string& command : pipeline.commands) {
+      text += command + "\r\n";
+      expected += Send(command + "\r\n", kNever);
+      ends.push_back(text.size());
+    }
+    Begin();
+    EXPECT_EQ(expected, Send(text, kNever)) << text;
+    EXPECT_EQ(pipeline.turns, turns_) << text;
+    const size_t requests = stops_;
+    for (size_t stop_at = 0; stop_at < requests; ++stop_at) {
+      Begin();
+      EXPECT_EQ(expected, Send(text, stop_at)) << text << "stopped at request " << stop_at;
+    }
+    for (const size_t end : ends) {
+      for (size_t stop_at = 0; stop_at < requests; ++stop_at) {
+        Begin();
+        const std::string first = Send(std::string_view(text).substr(0, end), stop_at);
+        EXPECT_EQ(expected, first + Send(std::string_view(text).substr(end), stop_at))
+            << text << "in pieces at byte " << end << ", stopped at request " << stop_at;
+      }
+    }
+  }
+}
+
+// A WATCH that fails watches nothing, whichever turn its EXEC is in.
+TEST_F(RespStateTest, AnExecComparesWhatAWatchOfItsTurnHasSeen) {
+  Begin();
+  Item watch = Parse("WATCH a\r\n");
+  ASSERT_EQ(Item::Kind::kRequest, watch.kind);
+  const Item exec = Parse("MULTI\r\nSET a 1\r\nEXEC\r\n", /*behind_requests=*/true);
+  ASSERT_EQ(Item::Kind::kRequest, exec.kind);
+  // It is refused by the limit of its account, say.
+  watch.kind = Item::Kind::kReply;
+  watch.error.code = model::ErrorCode::kAccountRate;
+  Run(watch);
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Run(exec));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

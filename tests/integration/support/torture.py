@@ -20,6 +20,7 @@ from cluster import Cluster
 from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_between_nodes
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
+from purchasetrouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, purchases_in_trouble
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
 from server import SERVERS, Server, interrupt_on_signals, is_mysql, run_packaged, server_name
@@ -202,6 +203,14 @@ def ddl_round(rng, shop, db):
     return wrong, counts(sale), server
 
 
+def purchase_round(rng, shop, db):
+    """Purchases of several rows by groups and transactions beside one trouble (G2)."""
+    trouble = rng.choice(TROUBLES)
+    server, cache = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
+    wrong, counted = purchases_in_trouble(trouble, server, cache, db, rng)
+    return wrong, counted, server
+
+
 def failover_round(rng, shop, db):
     """The primary of two replicas is killed, one is promoted, the old primary comes back (H11, H12)."""
     cluster = shop.cluster("replicas")
@@ -220,7 +229,7 @@ def nodes_round(kind, rng, shop, db):
 
 KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock": deadlock_round,
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
-         "replica": replica_round, "ddl": ddl_round,
+         "replica": replica_round, "ddl": ddl_round, "purchase": purchase_round,
          "galera": functools.partial(nodes_round, "galera"),
          "group": functools.partial(nodes_round, "group"), "failover": failover_round}
 # The family of servers that alone has this kind.

@@ -1,4 +1,5 @@
-"""Whether a history of concurrent operations on one register could have happened one by one.
+"""Whether a history of concurrent operations on one register could have happened one by one; with another step()
+than the register's, on anything else.
 
 The search of J. M. Wing and C. Gong, "Testing and Verifying Concurrent Objects" (1993), with the
 memory of G. Lowe, "Testing for Linearizability" (2017): take any operation before whose start no other
@@ -17,7 +18,7 @@ class Operation:
     sent: float
     answered: float | None
     name: str
-    argument: int
+    argument: object
     result: object
 
 
@@ -53,8 +54,9 @@ def apply(state, name, argument):
     raise AssertionError(name)
 
 
-def is_linearizable(history, state=ABSENT):
-    """The search is iterative: histories may be longer than Python's stack is deep."""
+def is_linearizable(history, state=ABSENT, do=step):
+    """do: what step() is to the register; states can be members of a set. The search is iterative: histories may be
+    longer than Python's stack is deep."""
     operations = sorted(history, key=lambda one: one.sent)
     everything = (1 << len(operations)) - 1
     must = sum(1 << at for at, one in enumerate(operations) if one.answered is not None)
@@ -66,7 +68,7 @@ def is_linearizable(history, state=ABSENT):
             return True
         for at in candidates(operations, done, everything):
             try:
-                new = step(state, operations[at])
+                new = do(state, operations[at])
             except ValueError:
                 continue
             entry = (done | 1 << at, new)

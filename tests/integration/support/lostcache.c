@@ -3,7 +3,8 @@
  *
  * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_LOSTCACHE naming a directory), it notes before
  * every write to a regular file what was there, in one undo file per inode, and after every fsync or
- * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back.
+ * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back. What is noted of
+ * a file that is deleted is forgotten: the next new file may get its inode.
  *
  * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
  * whose path contains PART, and their growth by fallocate, fail with that number, as on a full or broken
@@ -54,6 +55,7 @@ static int (*real_fallocate)(int, int, off64_t, off64_t);
 static int (*real_posix_fallocate)(int, off64_t, off64_t);
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
+static int (*real_unlink)(const char*);
 
 static void* next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
@@ -74,6 +76,7 @@ __attribute__((constructor)) static void begin(void) {
   real_posix_fallocate = next("posix_fallocate64");
   real_fsync = next("fsync");
   real_fdatasync = next("fdatasync");
+  real_unlink = next("unlink");
   if (strncmp(name, "mariadbd", 8) == 0 || strncmp(name, "mysqld", 6) == 0) directory = getenv("ROWSOCKET_LOSTCACHE");
 }
 
@@ -201,6 +204,13 @@ int posix_fallocate(int fd, off_t offset, off_t length) {
   return posix_fallocate64(fd, offset, length);
 }
 
+/* REQUIRES: notes is held. */
+static void make_safe(struct undo* undo, uint64_t safe) {
+  if (safe <= undo->safe) return;
+  undo->safe = safe;
+  if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lostcache: flush");
+}
+
 static int flush(int fd, int (*real)(int)) {
   struct stat64 status;
   if (directory == NULL || fstat64(fd, &status) != 0 || !S_ISREG(status.st_mode)) return real(fd);
@@ -213,10 +223,7 @@ static int flush(int fd, int (*real)(int)) {
   const int failed = real(fd);
   const int error = errno;
   pthread_mutex_lock(&notes);
-  if (!failed && safe > undo->safe) {
-    undo->safe = safe;
-    if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lostcache: flush");
-  }
+  if (!failed) make_safe(undo, safe);
   pthread_mutex_unlock(&notes);
   errno = error;
   return failed;
@@ -225,3 +232,20 @@ static int flush(int fd, int (*real)(int)) {
 int fsync(int fd) { return flush(fd, real_fsync); }
 
 int fdatasync(int fd) { return flush(fd, real_fdatasync); }
+
+int unlink(const char* path) {
+  struct stat64 status;
+  if (directory == NULL || lstat64(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return real_unlink(path);
+  }
+  /* Held until the notes are forgotten: a file that gets the inode is written to afterwards. */
+  pthread_mutex_lock(&notes);
+  const int failed = real_unlink(path);
+  const int error = errno;
+  for (int i = 0; !failed && i < undo_count; ++i) {
+    if (undos[i].inode == status.st_ino && undos[i].device == status.st_dev) make_safe(&undos[i], undos[i].end);
+  }
+  pthread_mutex_unlock(&notes);
+  errno = error;
+  return failed;
+}

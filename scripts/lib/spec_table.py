@@ -1,4 +1,4 @@
-"""The common part of gen-errors and gen-counters: reads and checks a table in spec/, and writes tables
+"""The common part of gen-errors, gen-counters and gen-variables: reads and checks a table in spec/, and writes tables
 between two marker comments of Markdown documents.
 """
 import pathlib

@@ -38,8 +38,6 @@ void ReportFailure(const char* plugin, const std::string& why);
 /// The error of a statement that is to end a connection that there is not.
 void ReportNoConnection(const char* plugin, unsigned long long id);
 
-inline constexpr int kReadOnlyString = PLUGIN_VAR_READONLY | PLUGIN_VAR_MEMALLOC;
-
 /// The text of a string variable, which is null when it is not set.
 inline std::string Text(const char* value) { return value != nullptr ? value : ""; }
 

@@ -9,9 +9,6 @@ namespace rowsocket::plugin {
 
 namespace {
 
-const char* tls_mode_names[] = {"OFF", "ON", "REQUIRED", nullptr};
-const char* client_cert_names[] = {"OPTIONAL", "REQUIRED", nullptr};
-
 class ServersContext : public net::TlsContext {
  public:
   ssl_st* NewSsl() override { return engine::server::NewServerSsl(); }
@@ -39,18 +36,7 @@ class ContextWithAuthorities final : public ServersContext {
 ServersContext servers_context;
 ContextWithAuthorities context_with_authorities;
 
-TYPELIB MakeTypelib(const char** names, unsigned count) {
-  TYPELIB made{};
-  made.count = count;
-  made.name = "";
-  made.type_names = names;
-  return made;
-}
-
 }  // namespace
-
-TYPELIB tls_modes = MakeTypelib(tls_mode_names, 3);
-TYPELIB client_cert_modes = MakeTypelib(client_cert_names, 2);
 
 bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
              net::TlsSettings* settings, std::string* error) {

@@ -11,13 +11,10 @@
 
 namespace rowsocket::plugin {
 
+/// In the order of the values of PLUGIN_ssl_client_cert.
 enum class ClientCert : uint8_t { kOptional, kRequired };
 
-/// The values of PLUGIN_ssl and PLUGIN_ssl_client_cert, in the order of the enums.
-extern TYPELIB tls_modes;
-extern TYPELIB client_cert_modes;
-
-/// The values of a plugin's variables for TLS.
+/// The values of a plugin's variables for TLS. Those of PLUGIN_ssl have the order of net::TlsMode.
 struct TlsVariables {
   net::TlsMode mode = net::TlsMode::kOff;
   ClientCert client_cert = ClientCert::kOptional;

@@ -8,28 +8,18 @@
 #include <vector>
 
 #include "frontend/handlersocket/frontend.h"
+#include "plugin/common_variables.h"
 #include "plugin/protocol.h"
-#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
-/// The values of the system variables; null strings are empty.
-struct HandlerSocketVariables {
-  std::string address, port, port_wr, socket, socket_wr;
+/// Without _wr, what is about a port is the reading port's.
+struct HandlerSocketVariables : CommonVariables {
+  std::string port_wr, socket_wr;
   std::string secret, secret_wr;
-  std::string user, user_wr;
-  unsigned threads = 16;
-  unsigned threads_wr = 1;
-  unsigned lock_wait_threads = 64;
-  unsigned wrlock_timeout_s = 12;
-  bool accounts = false;
-  bool accounts_insecure = false;
-  unsigned auth_threads = 4;
-  net::ListenOptions listen;
-  const exec::AccountLimitSettings* account_limits = nullptr;
-  TlsVariables tls;
+  std::string user_wr;
+  unsigned threads_wr = 0;
   exec::TokenSettings tokens;
-  model::Limits limits;
 };
 
 class HandlerSocketProtocol final : public Protocol {

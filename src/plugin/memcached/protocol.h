@@ -8,28 +8,17 @@
 #include <vector>
 
 #include "frontend/memcached/frontend.h"
+#include "plugin/common_variables.h"
 #include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
-#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
-/// The values of the system variables; null strings are empty.
-struct MemcachedVariables {
-  std::string option, address, port, socket, user;
-  unsigned threads = 2;
-  unsigned lock_wait_threads = 64;
-  unsigned wrlock_timeout_s = 12;
-  unsigned purge_rows_per_second = 1000;
-  bool accounts = false;
-  bool accounts_insecure = false;
-  unsigned auth_threads = 4;
+struct MemcachedVariables : CommonVariables {
+  std::string option;
+  unsigned purge_rows_per_second = 0;
   bool may_flush = false;
   bool has_socket_mode = false;  ///< The mode of the socket file was given with -a.
-  const exec::AccountLimitSettings* account_limits = nullptr;
-  TlsVariables tls;
-  net::ListenOptions listen;
-  model::Limits limits;
 };
 
 class MemcachedProtocol final : public Protocol {

@@ -9,26 +9,15 @@
 
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/store.h"
+#include "plugin/common_variables.h"
 #include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
-#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
-/// The values of the system variables; null strings are empty.
-struct RespVariables {
-  std::string address, port, socket, user, schema;
-  unsigned threads = 0;
-  unsigned lock_wait_threads = 64;
-  unsigned wrlock_timeout_s = 12;
-  unsigned token_ttl_s = 86'400;
-  bool accounts = false;
-  bool accounts_insecure = false;
-  unsigned auth_threads = 4;
-  const exec::AccountLimitSettings* account_limits = nullptr;
-  TlsVariables tls;
-  net::ListenOptions listen;
-  model::Limits limits;
+struct RespVariables : CommonVariables {
+  std::string schema;
+  unsigned token_ttl_s = 0;
 };
 
 class RespProtocol final : public Protocol {

@@ -279,7 +279,8 @@ class Decrement : public Base {
   std::string suffix_;
 };
 
-/// One of a row less and an order written, in a group of two requests.
+/// One of a row less and an order written, in a group of two requests, with --with-tokens behind a
+/// token. Serials make tokens: they are new as long as the table of tokens is emptied before a run.
 class Purchase : public Base {
  public:
   Purchase(const Options& options, Shared* shared, uint64_t seed) : Base(options, shared, seed) {
@@ -288,14 +289,21 @@ class Purchase : public Base {
   }
 
   size_t RequestBytesMax() const override {
-    return 96 + 2 * options_.key.MaxBytes() + middle_.size();
+    return 128 + 2 * options_.key.MaxBytes() + middle_.size();
   }
+
+  size_t LinesPerReply() const override { return kLines; }
 
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
     keys[0] = ChooseDecremented(options_, chooser_.random());
     sent->key = keys[0];
     sent->kind = kChange;
     const uint64_t serial = shared_->next_serial.fetch_add(1, std::memory_order_relaxed);
+    if (options_.with_tokens) {
+      at = WriteText(at, "T\tp");
+      at = WriteNumber(at, serial);
+      *at++ = '\t';
+    }
     at = WriteText(at, "G\t2\nR\t");
     *at++ = kChangeId;
     at = WriteText(at, "\t=\t1\t");

@@ -175,6 +175,32 @@ TEST(HandlerSocketDecrement, HotAndColdRowsAreChosenAsAsked) {
   EXPECT_EQ(rows.size(), 50u);
 }
 
+TEST(HandlerSocketPurchase, AGroupOfTwoRequestsHasThreeLinesOfReply) {
+  const Options options = MakeOptions("hs-purchase");
+  Requests requests(options);
+  EXPECT_EQ(requests.Build(),
+            "G\t2\nR\t1\t=\t1\t1\t1\t0\tF\t>\t0\t3\t-\t1\nR\t2\t+\t3\t1\t1\tt1\n");
+  EXPECT_TRUE(requests.IsOneReply("0\t2\t1\t0\n0\t1\t1\n0\t1\t17\n", Verdict::kApplied, {1}));
+  const std::string not_done = "2\t1\tgroup\n2\t1\tgroup\n";
+  EXPECT_TRUE(requests.IsOneReply("0\t2\t0\t1\n" + not_done, Verdict::kNotApplied, {1}));
+  EXPECT_TRUE(requests.IsOneReply("1\t2\t149\t1\n" + not_done, kError, {1}));
+}
+
+TEST(HandlerSocketPurchase, ATokenStandsInFrontOfItsGroup) {
+  const Options options = MakeOptions("hs-purchase", [](Options* o) { o->with_tokens = true; });
+  Requests requests(options);
+  EXPECT_TRUE(requests.Build().starts_with("T\tp1\tG\t2\n"));
+  EXPECT_TRUE(requests.Build().starts_with("T\tp2\tG\t2\n"));
+}
+
+TEST(HandlerSocketPurchase, OfANullServerEachLineIsAnswered) {
+  const Options options = MakeOptions("hs-purchase", [](Options* o) { o->expect_reply = "0\\t1"; });
+  Requests requests(options);
+  EXPECT_EQ(requests.workload()->CheckHello("0\t1\n", 0).bytes, 4u);
+  EXPECT_TRUE(requests.IsOneReply("0\t1\n0\t1\n0\t1\n", Verdict::kRight, {1}));
+  EXPECT_TRUE(requests.IsOneReply("0\t1\n0\t2\n0\t1\n", kMismatch, {1}));
+}
+
 TEST(HandlerSocketMixed, ReadsAndWritesComeInTheirRatioAndAreJudgedByTheirKind) {
   const Options options = MakeOptions("hs-mixed", [](Options* o) { o->read_percent = 75; });
   Requests requests(options);

@@ -34,6 +34,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"mc-ma", Protocol::kMemcached, 1, "meta arithmetic with --ma-flags"},
     KnownWorkload{"mc-fill", Protocol::kMemcached, 1, "set rows 1 to --rows to --values, then end"},
     KnownWorkload{"redis-decr", Protocol::kRedis, 1, "take 1 where above --guard, by a script"},
+    KnownWorkload{"redis-purchase", Protocol::kRedis, 1, "redis-decr and RPUSH of the order"},
     KnownWorkload{"sql-get", Protocol::kSql, 1, "SELECT one row, text protocol"},
     KnownWorkload{"sql-get-prepared", Protocol::kSql, 1, "SELECT one row, prepared statement"},
     KnownWorkload{"sql-in", Protocol::kSql, 16, "SELECT --batch rows by IN"},
@@ -42,6 +43,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"sql-insert", Protocol::kSql, 1, "INSERT --batch rows from --first-id on"},
     KnownWorkload{"sql-decrement", Protocol::kSql, 1, "UPDATE - 1 WHERE above --guard"},
     KnownWorkload{"sql-purchase", Protocol::kSql, 1, "CALL purchase(user, item, token)"},
+    KnownWorkload{"sql-purchase-4", Protocol::kSql, 1, "BEGIN, UPDATE, INSERT, COMMIT"},
     KnownWorkload{"sql-replace", Protocol::kSql, 1, "REPLACE one row"},
     KnownWorkload{"handler-read", Protocol::kSql, 1, "HANDLER ... READ one row"},
     KnownWorkload{"x-get", Protocol::kX, 1, "find one row, X Protocol, prepared"},
@@ -121,6 +123,7 @@ void AddDataOptions(CLI::App* app, Options* o) {
                   "every reply is this text (\\t \\r \\n) and LF, as of rowsocket-null");
   app->add_option("--stock-column", o->stock_column, "column that is decremented");
   app->add_option("--orders-table", o->orders_table, "table of orders: user, item, token");
+  app->add_flag("--with-tokens", o->with_tokens, "hs-purchase: a token in front of each group");
   app->add_option("--guard", o->guard, "decrement only above this value");
   app->add_option("--hot-rows", o->hot_rows, "rows 1 to K are decremented");
   app->add_option("--cold-percent", o->cold_percent, "percent of decrements that go to other rows")

@@ -63,6 +63,7 @@ struct Options {
   std::string stock_column = "stock";
   uint64_t guard = 3;
   std::string orders_table = "orders";
+  bool with_tokens = false;
   uint64_t hot_rows = 1;
   double cold_percent = 0;
   bool before_images = false;

@@ -14,6 +14,12 @@ constexpr std::string_view kScript =
     "if not stock then return -2 end "
     "if stock <= tonumber(ARGV[1]) then return -1 end "
     "redis.call('DECR', KEYS[1]) return stock";
+// As kScript, with the order behind the decrement.
+constexpr std::string_view kPurchaseScript =
+    "local stock = tonumber(redis.call('GET', KEYS[1])) "
+    "if not stock then return -2 end "
+    "if stock <= tonumber(ARGV[1]) then return -1 end "
+    "redis.call('DECR', KEYS[1]) redis.call('RPUSH', KEYS[2], ARGV[2]) return stock";
 constexpr size_t kDigestBytes = 40;
 
 std::string Bulk(std::string_view text) {
@@ -24,8 +30,10 @@ std::string Bulk(std::string_view text) {
 /// also writes the stock to begin with.
 class Decrement : public Workload {
  public:
-  Decrement(const Options& options, uint64_t seed)
+  Decrement(const Options& options, Shared* shared, uint64_t seed)
       : options_(options),
+        shared_(shared),
+        purchases_(options.workload == "redis-purchase"),
         random_(seed),
         suffix_(Bulk(std::to_string(options.guard))),
         key_(options.key.MaxBytes()),
@@ -33,7 +41,8 @@ class Decrement : public Workload {
 
   Hello MakeHello() override {
     Hello hello;
-    hello.bytes = "*3\r\n" + Bulk("SCRIPT") + Bulk("LOAD") + Bulk(kScript);
+    hello.bytes =
+        "*3\r\n" + Bulk("SCRIPT") + Bulk("LOAD") + Bulk(purchases_ ? kPurchaseScript : kScript);
     hello.replies = 1;
     if (!fill_) return hello;
     fill_ = false;
@@ -58,13 +67,14 @@ class Decrement : public Workload {
     }
     const size_t bytes = line.bytes + kDigestBytes + 2;
     if (received.size() < bytes) return {};
-    prefix_ = "*5\r\n" + Bulk("EVALSHA") + Bulk(received.substr(line.bytes, kDigestBytes)) +
-              Bulk("1") + "$";
+    prefix_ = (purchases_ ? "*7\r\n" : "*5\r\n") + Bulk("EVALSHA") +
+              Bulk(received.substr(line.bytes, kDigestBytes)) + Bulk(purchases_ ? "2" : "1") + "$";
     return {bytes, Verdict::kRight, 0, 0, false, {}};
   }
 
   size_t RequestBytesMax() const override {
-    return 128 + kNumberBytesMax + options_.key.MaxBytes() + suffix_.size();
+    return 128 + kNumberBytesMax + options_.key.MaxBytes() + suffix_.size() + kOrderBytesMax +
+           options_.orders_table.size();
   }
 
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
@@ -77,7 +87,12 @@ class Decrement : public Workload {
     at = WriteText(at, "\r\n");
     at = WriteText(at, key);
     at = WriteText(at, "\r\n");
-    return WriteText(at, suffix_);
+    if (!purchases_) return WriteText(at, suffix_);
+    at = WriteText(at, Bulk(options_.orders_table));
+    at = WriteText(at, suffix_);
+    const uint64_t serial = shared_->next_serial.fetch_add(1, std::memory_order_relaxed);
+    return WriteText(at, Bulk(std::to_string(serial % 100'000) + " " + std::to_string(keys[0]) +
+                              " t" + std::to_string(serial)));
   }
 
   Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
@@ -98,7 +113,11 @@ class Decrement : public Workload {
   }
 
  private:
+  static constexpr size_t kOrderBytesMax = 96;
+
   const Options& options_;
+  Shared* shared_;
+  const bool purchases_;
   Random random_;
   std::string prefix_;
   const std::string suffix_;
@@ -108,8 +127,8 @@ class Decrement : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> MakeRedis(const Options& options, uint64_t seed) {
-  return std::make_unique<Decrement>(options, seed);
+std::unique_ptr<Workload> MakeRedis(const Options& options, Shared* shared, uint64_t seed) {
+  return std::make_unique<Decrement>(options, shared, seed);
 }
 
 }  // namespace rowsocket::bench

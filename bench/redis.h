@@ -1,4 +1,5 @@
-// Redis's workload: redis-decr, a decrement with a condition by a server-side script.
+// Redis's workloads, by server-side scripts: redis-decr, a decrement with a condition, and
+// redis-purchase, which also appends the order to the list --orders-table.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,6 @@
 namespace rowsocket::bench {
 
 /// REQUIRES: options.protocol is kRedis.
-std::unique_ptr<Workload> MakeRedis(const Options& options, uint64_t seed);
+std::unique_ptr<Workload> MakeRedis(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -64,5 +64,16 @@ TEST(Redis, RepliesAreTheValueBeforeOrMinusOne) {
   EXPECT_TRUE(requests.IsOneReply("-NOSCRIPT no\r\n", Verdict::kError, {1}));
 }
 
+TEST(Redis, APurchaseAppendsItsOrder) {
+  const Options options = MakeOptions("redis-purchase", [](Options* o) { o->key_text = "s{n}"; });
+  Requests requests(options);
+  EXPECT_NE(requests.workload()->MakeHello().bytes.find("RPUSH"), std::string::npos);
+  requests.workload()->CheckHello("$40\r\n" + kDigest + "\r\n", 0);
+  EXPECT_EQ(requests.Build(),
+            "*7\r\n$7\r\nEVALSHA\r\n$40\r\n" + kDigest +
+                "\r\n$1\r\n2\r\n$2\r\ns1\r\n$6\r\norders\r\n$1\r\n3\r\n$6\r\n1 1 t1\r\n");
+  EXPECT_TRUE(requests.IsOneReply(":500\r\n", Verdict::kApplied, {1}));
+}
+
 }  // namespace
 }  // namespace rowsocket::bench

@@ -144,6 +144,7 @@ void SqlRunner::Fill(size_t number, int64_t now) {
 void SqlRunner::Start(Connection* connection, int64_t since) {
   connection->query = statement_.Build(&connection->sent, connection->keys.data());
   connection->sent.since_ns = since;
+  connection->done = 0;
   ++connection->built;
   CountBuilt();
   if (connection->statement == nullptr) {
@@ -176,10 +177,7 @@ int SqlRunner::NextStep(Connection* connection) {
         FinishWithError(connection, mysql_errno(mysql), mysql_error(mysql));
         return 0;
       }
-      if (mysql_field_count(mysql) == 0) {
-        Finish(connection, statement_.CheckAffected(mysql_affected_rows(mysql)));
-        return 0;
-      }
+      if (mysql_field_count(mysql) == 0) return GoToNextStatement(connection);
       connection->step = Step::kStore;
       return mysql_store_result_start(&connection->result, mysql);
     case Step::kStore:
@@ -204,6 +202,22 @@ int SqlRunner::NextStep(Connection* connection) {
       return 0;
   }
   return 0;
+}
+
+int SqlRunner::GoToNextStatement(Connection* connection) {
+  MYSQL* mysql = connection->mysql;
+  const uint64_t rows = mysql_affected_rows(mysql);
+  if (!statement_.has_steps()) {
+    Finish(connection, statement_.CheckAffected(rows));
+    return 0;
+  }
+  connection->query = statement_.Next(++connection->done, rows, connection->sent);
+  if (connection->query.empty()) {
+    Finish(connection, SqlStatement::CheckSteps(connection->done));
+    return 0;
+  }
+  return mysql_real_query_start(&connection->failed, mysql, connection->query.data(),
+                                connection->query.size());
 }
 
 void SqlRunner::OnReady(void* tag, uint32_t events) {
@@ -255,6 +269,8 @@ void SqlRunner::FinishWithError(Connection* connection, unsigned number, const c
     return;
   }
   tally().CountError(ErrorText(number, text));
+  // BEGIN of the next request would commit what the failed one has done.
+  if (statement_.has_steps()) mysql_rollback(connection->mysql);
   Finish(connection, Verdict::kError);
 }
 

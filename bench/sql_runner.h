@@ -46,6 +46,7 @@ class SqlRunner : public Runner {
     uint32_t watched = 0;  ///< Events that epoll reports.
     int failed = 0;        ///< Results of the calls in progress.
     MYSQL_RES* result = nullptr;
+    size_t done = 0;    ///< Statements of the request that are done.
     std::string query;  ///< The text, which the connection keeps until it is sent.
     // The key, which is bound to the prepared statement.
     uint64_t key_number = 0;
@@ -63,6 +64,8 @@ class SqlRunner : public Runner {
   /// `waits_for` is the answer of a step: 0 when the step is done.
   void GoOn(Connection* connection, int waits_for);
   int NextStep(Connection* connection);
+  /// Sends what comes behind a statement without rows: 0 when the request is done.
+  int GoToNextStatement(Connection* connection);
   void Watch(Connection* connection, int waits_for);
   void Finish(Connection* connection, Verdict verdict);
   void FinishWithError(Connection* connection, unsigned number, const char* text);

@@ -7,6 +7,12 @@
 namespace rowsocket::bench {
 namespace {
 
+// The statements of sql-purchase-4, by how many are done before them, and their number.
+constexpr size_t kUpdateStep = 1;
+constexpr size_t kInsertStep = 2;
+constexpr size_t kCommitStep = 3;
+constexpr size_t kSteps = 4;
+
 std::string Quoted(const std::string& name) { return "`" + name + "`"; }
 
 std::string QuotedList(const std::vector<std::string>& names) {
@@ -31,6 +37,7 @@ SqlStatement::Kind SqlStatement::KindOf(const std::string& workload) {
   if (workload == "sql-insert") return Kind::kInsert;
   if (workload == "sql-replace") return Kind::kReplace;
   if (workload == "sql-purchase") return Kind::kPurchase;
+  if (workload == "sql-purchase-4") return Kind::kPurchaseSteps;
   if (workload == "sql-decrement") return Kind::kDecrement;
   return Kind::kGet;
 }
@@ -82,6 +89,9 @@ SqlStatement::SqlStatement(const Options& options, Shared* shared, uint64_t seed
     case Kind::kPurchase:
       prefix_ = "CALL purchase(";
       suffix_ = ")";
+      break;
+    case Kind::kPurchaseSteps:
+      prefix_ = "BEGIN";
       break;
     case Kind::kDecrement:
       prefix_ = "UPDATE " + table + " SET " + stock + " = " + stock + " - 1 WHERE " + key + " = ";
@@ -166,7 +176,8 @@ std::string_view SqlStatement::Build(Sent* sent, uint64_t* keys) {
       AppendRow(keys[0] + i, 0);
     }
   } else {
-    const bool takes = kind_ == Kind::kDecrement || kind_ == Kind::kPurchase;
+    const bool takes =
+        kind_ == Kind::kDecrement || kind_ == Kind::kPurchase || kind_ == Kind::kPurchaseSteps;
     keys[0] = takes ? ChooseDecremented(options_, chooser_.random()) : chooser_.Next();
     if (kind_ == Kind::kRange) keys[0] = std::min(keys[0], options_.rows - options_.limit + 1);
     if (kind_ == Kind::kPurchase) {
@@ -178,7 +189,7 @@ std::string_view SqlStatement::Build(Sent* sent, uint64_t* keys) {
     } else if (kind_ == Kind::kGetPrepared) {
       const char* end = options_.key.Write(scratch_.data(), keys[0], 0);
       text_.append(scratch_.data(), static_cast<size_t>(end - scratch_.data()));
-    } else {
+    } else if (kind_ != Kind::kPurchaseSteps) {
       AppendKey(keys[0]);
     }
   }
@@ -186,6 +197,30 @@ std::string_view SqlStatement::Build(Sent* sent, uint64_t* keys) {
   if (kind_ == Kind::kUpdate) AppendKey(keys[0]);
   sent->key = keys[0];
   return text_;
+}
+
+std::string SqlStatement::Next(size_t done, uint64_t rows, const Sent& sent) {
+  text_.clear();
+  const std::string stock = Quoted(options_.stock_column);
+  if (done == kUpdateStep) {
+    text_ = "UPDATE " + Quoted(options_.table) + " SET " + stock + " = " + stock + " - 1 WHERE " +
+            Quoted(options_.key_column) + " = ";
+    AppendKey(sent.key);
+    text_ += " AND " + stock + " > " + std::to_string(options_.guard);
+  } else if (done == kInsertStep && rows == 0) {
+    text_ = "ROLLBACK";
+  } else if (done == kInsertStep) {
+    text_ = "INSERT INTO " + Quoted(options_.orders_table) + " (user, item, token) VALUES (";
+    AppendPurchase(sent.key);
+    text_ += ')';
+  } else if (done == kCommitStep && rows != 0) {  // A ROLLBACK has changed none.
+    text_ = "COMMIT";
+  }
+  return text_;
+}
+
+Verdict SqlStatement::CheckSteps(size_t done) {
+  return done == kSteps ? Verdict::kApplied : Verdict::kNotApplied;
 }
 
 size_t SqlStatement::ExpectedRows(const uint64_t* keys) const {

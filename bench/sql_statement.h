@@ -29,9 +29,17 @@ class SqlStatement {
   bool returns_all_columns() const { return kind_ == Kind::kHandlerRead; }
   bool returns_rows() const { return kind_ <= Kind::kHandlerRead; }
   size_t KeysPerRequest() const { return keys_per_request_; }
+  /// Whether a request is a transaction of several statements: BEGIN, and those of Next().
+  bool has_steps() const { return kind_ == Kind::kPurchaseSteps; }
 
   /// The statement's text, or with Prepared() its key's; valid until the next call.
   std::string_view Build(Sent* sent, uint64_t* keys);
+
+  /// The statement behind `done` statements of the request, the last of which has changed `rows`
+  /// rows; empty: the request is done. REQUIRES: has_steps().
+  std::string Next(size_t done, uint64_t rows, const Sent& sent);
+  /// The verdict on a request that is done with so many statements. REQUIRES: has_steps().
+  static Verdict CheckSteps(size_t done);
 
   /// The number of rows that the result must have, which is less than the number of keys when some
   /// keys are equal.
@@ -54,6 +62,7 @@ class SqlStatement {
     kReplace,
     kDecrement,
     kPurchase,
+    kPurchaseSteps,
   };
 
   static Kind KindOf(const std::string& workload);

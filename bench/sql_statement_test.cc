@@ -17,6 +17,7 @@ class Statement {
 
   std::string Build() { return std::string(statement_.Build(&sent_, keys_.data())); }
   std::string Key() const { return std::to_string(keys_[0]); }
+  const Sent& sent() const { return sent_; }
   SqlStatement* operator->() { return &statement_; }
   Shared* shared() { return &shared_; }
   const uint64_t* keys() const { return keys_.data(); }
@@ -121,6 +122,24 @@ TEST(SqlStatement, InsertsHoldABatchOfNewRows) {
   EXPECT_TRUE(insert.Build().ends_with("(54, 'user 54', 'u54@x')"));
   EXPECT_EQ(insert->CheckAffected(2), Verdict::kRight);
   EXPECT_EQ(insert->CheckAffected(1), Verdict::kMismatch);
+}
+
+TEST(SqlStatement, APurchaseInFourStatementsEndsWhereNothingIsLeft) {
+  const Options options = MakeOptions("sql-purchase-4", [](Options* o) { o->hot_rows = 1; });
+  Statement buy(options);
+  EXPECT_TRUE(buy->has_steps());
+  EXPECT_EQ(buy.Build(), "BEGIN");
+  EXPECT_EQ(buy->Next(1, 0, buy.sent()),
+            "UPDATE `user` SET `stock` = `stock` - 1 WHERE `user_id` = 1 AND `stock` > 3");
+  EXPECT_EQ(buy->Next(2, 1, buy.sent()),
+            "INSERT INTO `orders` (user, item, token) VALUES (1, 1, 't1')");
+  EXPECT_EQ(buy->Next(3, 1, buy.sent()), "COMMIT");
+  EXPECT_EQ(buy->Next(4, 0, buy.sent()), "");
+  EXPECT_EQ(SqlStatement::CheckSteps(4), Verdict::kApplied);
+
+  EXPECT_EQ(buy->Next(2, 0, buy.sent()), "ROLLBACK");
+  EXPECT_EQ(buy->Next(3, 0, buy.sent()), "");
+  EXPECT_EQ(SqlStatement::CheckSteps(3), Verdict::kNotApplied);
 }
 
 TEST(SqlStatement, ReplaceAndHandler) {

@@ -10,29 +10,33 @@
 namespace rowsocket::bench {
 namespace {
 
-/// Sends the requests of another workload and expects the same line as the reply to each.
+/// Sends the requests of another workload and expects the same line as the reply to each line.
 class FixedReply : public Workload {
  public:
   FixedReply(std::unique_ptr<Workload> requests, std::string reply)
       : requests_(std::move(requests)), reply_(std::move(reply) + "\n") {}
 
   Hello MakeHello() override { return requests_->MakeHello(); }
-  Checked CheckHello(std::string_view received, size_t) override { return CheckReply(received); }
+  Checked CheckHello(std::string_view received, size_t) override { return CheckLines(received, 1); }
   size_t RequestBytesMax() const override { return requests_->RequestBytesMax(); }
   size_t KeysPerRequest() const override { return requests_->KeysPerRequest(); }
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
     return requests_->Build(at, sent, keys);
   }
   Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
-    return CheckReply(received);
+    return CheckLines(received, requests_->LinesPerReply());
   }
 
  private:
-  Checked CheckReply(std::string_view received) const {
-    if (received.size() < reply_.size()) return {};
-    const std::string_view text = received.substr(0, reply_.size());
-    const bool right = text == reply_;
-    return {text.size(),
+  Checked CheckLines(std::string_view received, size_t count) const {
+    const size_t bytes = count * reply_.size();
+    if (received.size() < bytes) return {};
+    const std::string_view text = received.substr(0, bytes);
+    bool right = true;
+    for (size_t at = 0; at < bytes; at += reply_.size()) {
+      right = right && text.substr(at, reply_.size()) == reply_;
+    }
+    return {bytes,
             right ? Verdict::kRight : Verdict::kMismatch,
             static_cast<uint32_t>(requests_->KeysPerRequest()),
             0,
@@ -51,7 +55,7 @@ std::unique_ptr<Workload> MakeWorkload(const Options& options, Shared* shared, u
   if (options.protocol == Protocol::kMemcached) {
     workload = MakeMemcached(options, shared, seed);
   } else if (options.protocol == Protocol::kRedis) {
-    workload = MakeRedis(options, seed);
+    workload = MakeRedis(options, shared, seed);
   } else if (options.protocol == Protocol::kX) {
     workload = MakeXProtocol(options, shared, seed);
   } else {

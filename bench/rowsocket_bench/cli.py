@@ -24,6 +24,8 @@ def arguments(argv):
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--hot", action="store_true", help="the flash sale: one row, 1 to 4,096"
                       " connections")
+    what.add_argument("--groups", action="store_true", help="purchases: a decrement and an order in one"
+                      " group, beside SQL's transactions; about 6 minutes")
     what.add_argument("--memcached", action="store_true", help="the memcached protocol")
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
@@ -71,7 +73,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "memcached", "settings", "secured", "cluster", "replicas", "full"):
+    for name in ("hot", "groups", "memcached", "settings", "secured", "cluster", "replicas", "full"):
         if getattr(options, name):
             return name
     return "canonical"
@@ -81,7 +83,7 @@ def choose_cases(plan, options):
     name = which(options)
     if options.only and name == "canonical":
         plan.want_sizes()
-        cases = catalog.select(plans.cases_of(plan, "full"), options.only)
+        cases = catalog.select([*plans.cases_of(plan, "full"), *plans.cases_of(plan, "groups")], options.only)
         if not any(case.row == "P11" for case in cases):
             plan.size_rows = plan.size_values = ()
         return cases

@@ -25,6 +25,12 @@ class SqlStock:
     def fill(self, rows, stock):
         self.system.run(f"UPDATE {self.table} SET stock = {stock} WHERE id <= {rows}")
 
+    def empty(self, orders):
+        self.system.run(f"TRUNCATE TABLE {orders}")
+
+    def count(self, orders):
+        return self.system.run(f"SELECT COUNT(*) FROM {orders}")[0][0]
+
     def total(self, rows):
         found = self.system.run(f"SELECT SUM(stock), MIN(stock) FROM {self.table}"
                                 f" WHERE id <= {rows}")
@@ -54,6 +60,12 @@ class RedisStock:
     def fill(self, rows, stock):
         self._ask([f"SET {self.table}:{row} {stock}" for row in range(1, rows + 1)])
 
+    def empty(self, orders):
+        self._ask([f"DEL {orders}"])
+
+    def count(self, orders):
+        return int(self._ask([f"LLEN {orders}"])[0][1:])
+
     def total(self, rows):
         found = [int(text) for text in
                  self._ask([f"GET {self.table}:{row}" for row in range(1, rows + 1)])]
@@ -70,6 +82,8 @@ def open_ledger(system, entry):
         raise Unavailable("has no stock")
     ledger = kind(system, table)
     ledger.fill(rows, stock)
+    if entry.orders:
+        ledger.empty(entry.orders)
     return ledger, ledger.total(rows)[0]
 
 
@@ -84,6 +98,8 @@ def close_ledger(opened, _system, entry, raw):
     ledger, before = opened
     after, least = ledger.total(entry.conserve[1])
     check(before, after, least, taken(raw))
+    if entry.orders:
+        check_orders(ledger.count(entry.orders), taken(raw))
 
 
 def check(before, after, least, answered):
@@ -94,10 +110,16 @@ def check(before, after, least, answered):
         raise Broken(f"a stock of {least}")
 
 
+def check_orders(orders, answered):
+    """Raises Broken unless there is one order for each purchase that was answered as committed."""
+    if orders != answered:
+        raise Broken(f"{orders} orders, {answered} were answered as committed")
+
+
 def changes(raw):
     """The number of changes in the whole run; None for a run that only reads."""
     kind = raw.get("workload", "").partition("-")[2]
-    if kind.startswith("decr") or kind == "ma":
+    if kind.startswith(("decr", "purchase")) or kind == "ma":
         return taken(raw)
     if kind in ("update", "insert", "set", "replace"):
         # Rows are counted, because an INSERT may have many.

@@ -24,7 +24,7 @@ STOCK_ROWS = 10_000
 WARM_KEYS = 1_000
 MARK_LENGTH = 12
 WARM_STATEMENTS = 300
-HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-mixed")
+HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-purchase", "hs-mixed")
 
 # Its rights are those of the ports in the variant "account" of systems.py.
 ACCOUNT = "bench@localhost"
@@ -42,6 +42,22 @@ CONTAINERS = "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table
     " value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key) VALUES" \
     + ", ".join(f"('{name}', 'test', '{table}', '{key}', '{values}', '0', '0', '0', 'PRIMARY')"
                 for name, table, key, values in MAPPED)
+
+
+# The table of a purchase's orders, and the purchase as a procedure; each server makes them at its start. The number of
+# rows that CALL reports is not 0 where the purchase is committed: MySQL reports the last statement's alone.
+SHOP = ("CREATE TABLE orders (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, user INT, item INT, token VARBINARY(64),"
+        " at TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), UNIQUE KEY (token), KEY (user, id)) ENGINE=InnoDB",
+        "CREATE PROCEDURE purchase(who INT, what INT, name VARBINARY(64)) BEGIN DECLARE taken INT; START TRANSACTION;"
+        " UPDATE stock SET stock = stock - 1 WHERE id = what AND stock > 3; IF ROW_COUNT() = 1 THEN"
+        " INSERT INTO orders (user, item, token) VALUES (who, what, name); COMMIT; SELECT 1 INTO taken;"
+        " ELSE ROLLBACK; END IF; END")
+TOKENS = REPOSITORY / "packaging/rowsocket_tokens.sql"
+
+
+def token_statements():
+    lines = [line for line in TOKENS.read_text().splitlines() if not line.startswith("--")]
+    return [text for text in "\n".join(lines).split(";") if text.strip()]
 
 
 # MySQL's data directory has root@localhost alone, and the load generator connects by TCP.

@@ -66,6 +66,23 @@ def decrement(connections, depth=1, hot_rows=1, cold_percent=0, before=True):
         ("cold-percent", cold_percent), *flags))
 
 
+def sale(hot_rows=1, cold_percent=0):
+    return (*STOCK, ("rows", dataset.STOCK_ROWS), ("hot-rows", hot_rows), ("cold-percent", cold_percent))
+
+
+def purchase(connections, hot_rows=1, cold_percent=0, tokens=False, depth=1):
+    """A group: one less of a row, and its order."""
+    return Load("hs-purchase", connections, depth, (
+        *sale(hot_rows, cold_percent), *((("with-tokens", ""),) if tokens else ())))
+
+
+def insert_order(connections):
+    """The order alone."""
+    return Load("hs-insert", connections, 1, (
+        ("table", "orders"), ("first-id", 1), ("key-column", "token"), ("key", "t{n}"), ("columns", "user,item"),
+        ("values", "{n%100000},1")))
+
+
 # --- memcached: the columns as one value ---
 
 CHANGED = f"changed {{v}},user{{n}}@example.com,{CREATED}"
@@ -139,7 +156,16 @@ def sql_decrement(connections, hot_rows=1, cold_percent=0):
         ("cold-percent", cold_percent)))
 
 
+def sql_purchase(connections, hot_rows=1, cold_percent=0, statements=1):
+    """By the procedure, or by four statements."""
+    return Load("sql-purchase" if statements == 1 else "sql-purchase-4", connections, 1, sale(hot_rows, cold_percent))
+
+
 # --- Others ---
+
+def redis_purchase(connections):
+    return Load("redis-purchase", connections, 1, (("key", "stock:{n}"), ("rows", dataset.STOCK_ROWS)))
+
 
 def redis_decrement(connections):
     return Load("redis-decr", connections, 1, (("key", "stock:{n}"),
@@ -152,6 +178,10 @@ FOUND = f"0\\t3\\tuser 500000\\tuser500000@example.com\\t{CREATED}"
 
 def null_find(connections, depth):
     return Load("hs-get", connections, depth, (*USER, ("expect-reply", FOUND)))
+
+
+def null_purchase(connections):
+    return Load("hs-purchase", connections, 1, (*sale(), ("expect-reply", FOUND)))
 
 
 def null_decrement(connections, depth=1):

@@ -41,6 +41,7 @@ class Entry:
     loads: tuple
     before: tuple = ()      # SQL to run on its server ahead of each window
     conserve: tuple = ()    # (table, rows, stock) of the stock that may neither be lost nor gained
+    orders: str = ""        # the table, or Redis's list, that has one more for each of that stock taken
     wait_s: float = 0       # more time than usual to wait for the end of a window
     nodes: int = 1          # of a cluster, which share the connections; with replicas, those that take finds
 
@@ -95,6 +96,9 @@ class Case:
 # Metrics: key in a sample, name for people, unit, digits after the decimal point.
 METRICS = {
     "rps": ("requests/s", "", 0),
+    "applied_s": ("committed/s", "", 0),
+    "stopped_s": ("stopped/s", "", 0),
+    "failed_s": ("failed/s", "", 0),
     "rows_s": ("rows/s", "", 0),
     "finds_s": ("finds/s beside it", "", 0),
     "user_us": ("user CPU", "us/request", 2),

@@ -173,6 +173,8 @@ def draw(results):
             results, "hot", "p99_us", t, "us", log=True)),
         "hot-batch": ("One hot row: requests per fsync", lambda t: lines(
             results, "hot", "batch", t, "requests", log=True)),
+        "groups": ("Purchases, a decrement of one row and its order in one transaction: " + connections,
+                   lambda t: lines(results, "groups", "rps", t, "requests/s")),
         "galera": ("Durable decrements in a Galera cluster of three nodes: requests/s",
                    lambda t: bars(results, overview.GALERA, "rps", t, "requests/s")),
         "replicas": ("A primary with two replicas: writes, and finds beside them",

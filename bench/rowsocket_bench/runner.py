@@ -204,7 +204,8 @@ class Runner:
                 self._absent(case, entry.label, error)
 
 
-SHOWN = {"rps": "{} requests/s", "rows_s": "{} rows/s", "finds_s": "{} finds/s",
+SHOWN = {"rps": "{} requests/s", "applied_s": "{} committed/s", "stopped_s": "{} stopped/s",
+         "failed_s": "{} failed/s", "rows_s": "{} rows/s", "finds_s": "{} finds/s",
          "user_us": "user {}", "total_us": "CPU {}",
          "p99_us": "p99 {}", "max_us": "longest {}", "batch": "{} changes per fsync", "idle_bytes": "{} each",
          "kept": "{} of the requests/s alone", "accepts_s": "{} accepted/s"}

@@ -39,6 +39,9 @@ VARIANTS = {
     "pool": ("--thread-handling=pool-of-threads",),
     "io": ("--innodb-buffer-pool-size={io_pool_mib}M",),
     "no-redo": (),  # MySQL: ALTER INSTANCE DISABLE INNODB REDO_LOG
+    "tokens": ("--handlersocket-tokens=ON",),
+    "tokens-binlog": ("--handlersocket-tokens=ON", "--log-bin=bench", "--server-id=1", "--binlog-format=ROW",
+                      "--sync-binlog=1"),
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
     "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
     "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
@@ -49,6 +52,7 @@ VARIANTS = {
     "threads-wr-2": ("--handlersocket-threads-wr=2",),
     "threads-wr-4": ("--handlersocket-threads-wr=4",),
 }
+WITH_TOKENS = ("tokens", "tokens-binlog")
 
 
 def options_of_all(plan):
@@ -112,6 +116,8 @@ class MariaDb:
                                    database="test", autocommit=True, read_timeout=300)
         if self.plugin == "rowsocket":
             self.run(dataset.CONTAINERS)
+        for statement in (*dataset.SHOP, *(dataset.token_statements() if self.variant in WITH_TOKENS else ())):
+            self.run(statement)
         if self.variant != "io":
             dataset.warm(self, self.plan)
 

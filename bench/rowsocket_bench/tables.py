@@ -13,6 +13,7 @@ PUBLISHED = (("HandlerSocket", "ours", 750_000), ("memcached", "memcached", 420_
              ("SQL", "SQL", 105_000))
 CURVES = {
     "hot": "One hot row: requests/s by connections",
+    "groups": "Purchases, a decrement of one row and an order: requests/s by connections",
     "memcached-mixed": "memcached protocol, 5 get : 1 set: requests/s by connections",
     "connections": "Finds by primary key: requests/s by connections",
     "rate": "Latency p99 in us at a fixed rate of requests/s, 30 connections",
@@ -162,6 +163,11 @@ def curve_table(results, curve):
             shown += [(label, "batch", f"{label}: taken/fsync"), (label, "fsyncs_s",
                                                                   f"{label}: fsyncs/s")]
         shown += [("ours", "p99_us", "ours: p99 us"), ("ours", "jain", "ours: Jain index")]
+    if curve == "groups":
+        shown += [("ours", key, f"ours: {what}") for key, what in (
+            ("stopped_s", "stopped/s"), ("failed_s", "failed/s"), ("per_batch", "requests/batch"),
+            ("batch", "purchases/fsync"), ("fsyncs_s", "fsyncs/s"), ("p50_us", "p50 us"), ("p99_us", "p99 us"))]
+        shown += [(label, "failed_s", f"{label}: failed/s") for label in labels if label.startswith("SQL")]
     rows = [[f"{result.x:,.0f}", *(number(key, stats.median(result.series(label, key)))
                                  for label, key, _ in shown)] for result in points]
     return Table(CURVES[curve], (curve_x(curve), *(name for _, _, name in shown)), rows,
@@ -169,7 +175,7 @@ def curve_table(results, curve):
 
 
 def curve_x(curve):
-    return {"hot": "connections", "memcached-mixed": "connections", "rate": "requests/s"}.get(
+    return {"hot": "connections", "groups": "connections", "memcached-mixed": "connections", "rate": "requests/s"}.get(
         curve, curve)
 
 
@@ -213,6 +219,7 @@ def all_tables(results):
     """Every table that these results fill, in reading order."""
     groups = ((CANONICAL, "Finds, updates, connections: what was to be reached", "Their figures"),
               (("H",), "One hot row: what was to be reached", "Its figures beside the curve"),
+              (("U",), "Purchases in groups: what was to be reached", "Their figures"),
               (("T",), "Accounts and TLS: what was to be reached", "Their figures"),
               (("G",), "A Galera cluster of three nodes: what was to be reached", "Its figures"),
               (("R",), "A primary with two replicas: what was to be reached", "A primary with two replicas"),

@@ -162,6 +162,40 @@ def test_conservation(before, after, least, answered, kept):
         conserve.check(before, after, least, answered)
 
 
+class Ledger:
+    """A stock of which `left` is left, and its orders, behind a window."""
+
+    def __init__(self, left, orders):
+        self.left, self.orders = left, orders
+
+    def total(self, _):
+        return self.left, self.left
+
+    def count(self, _):
+        return self.orders
+
+
+@pytest.mark.parametrize("left, orders, kept", [
+    (400, 100, True), (400, 99, False), (400, 101, False), (399, 100, False)])
+def test_each_purchase_that_was_answered_has_an_order(left, orders, kept):
+    entry = Entry("ours", "ours", (LOAD,), conserve=("stock", 1, 500), orders="orders")
+    raw = {"whole_run": {"applied": 100}}
+    if kept:
+        conserve.close_ledger((Ledger(left, orders), 500), None, entry, raw)
+        return
+    with pytest.raises(conserve.Broken):
+        conserve.close_ledger((Ledger(left, orders), 500), None, entry, raw)
+
+
+def test_purchases_that_stop_or_fail_are_figures_of_their_own():
+    raw = {"workload": "sql-purchase-4", "replies_per_second": 60, "seconds": 2, "requests": 120, "applied": 80,
+           "not_applied": 30, "errors": 10, "error_texts": {"1213 deadlock": 10}}
+    assert loader.wrong_replies(raw) == ""
+    found = loader.metrics(raw)
+    assert found | {"rps": 55, "applied_s": 40, "stopped_s": 15, "failed_s": 5} == found
+    assert "errors" in loader.wrong_replies({**raw, "workload": "sql-update"})
+
+
 def test_decrements_outside_the_window_are_taken_too():
     assert conserve.taken({"applied": 5, "whole_run": {"applied": 7}}) == 7
 

@@ -9,7 +9,7 @@ import pytest
 from rowsocket_bench import publish, results
 from rowsocket_bench.machine import REPOSITORY
 
-CASES = ("P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,M1,M4,H-fsync,H-fair,H-64,H-sold-out,"
+CASES = ("P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,M1,M4,H-fsync,H-fair,H-64,H-sold-out,U-64,U-sold-out,"
          "X-handler,X-sql,T")
 EXPECTED = {
     "P1": {"ours", "bundled", "memcached", "null server", "SQL prepared"},
@@ -23,6 +23,9 @@ EXPECTED = {
     "H-64": {"ours", "bundled", "SQL", "SQL, no deadlock detection", "SQL, pool-of-threads",
              "Redis, Lua", "null server", "ours, memcached ma"},
     "H-sold-out": {"ours", "bundled", "SQL", "ours, finds"},
+    "U-64": {"ours", "ours, with tokens", "SQL, CALL", "SQL, four statements", "ours, decrement alone",
+             "ours, order alone", "Redis, Lua", "null server"},
+    "U-sold-out": {"ours", "ours, with tokens", "SQL, CALL", "SQL, four statements", "ours, finds"},
     **{f"T-account-{depth}": {"ours", "ours, an account"} for depth in (1, 16)},
     **{f"T-tls-{depth}": {"ours", "ours, TLS", "memcached, TLS"} for depth in (1, 16)},
     "X-handler": {"ours", "HANDLER READ", "SQL prepared", "SQL text"},
@@ -57,7 +60,7 @@ def test_quick_run(tmp_path):
     again = subprocess.run([REPOSITORY / "scripts/bench", "--quick", "--only", CASES, "--out", out],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
                            timeout=TIMEOUT_S, check=False)
-    assert again.returncode == 0 and "20 of them done already" in again.stdout
+    assert again.returncode == 0 and "22 of them done already" in again.stdout
     cases = collections.Counter(line["case"] for line in results.read_lines(out)
                                 if line["kind"] == "done")
     assert set(cases.values()) == {1}

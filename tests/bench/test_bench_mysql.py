@@ -16,7 +16,7 @@ def cases(which):
 
 
 def test_cases_leave_out_what_mysql_does_not_have():
-    for which in ("canonical", "hot"):
+    for which in ("canonical", "hot", "groups"):
         for case in cases(which).values():
             labels = {entry.label for entry in case.entries}
             assert not case.systems() & {"bundled", "sql/pool"}, case.id

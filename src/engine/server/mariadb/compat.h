@@ -1,6 +1,9 @@
-// What differs between the lines of MariaDB that this library is built for, 10.11 and 11.8: one
-// inline function for each difference. No other file asks for the server's version
-// (scripts/check-docs). Included by api.h alone, behind the server's headers.
+// What differs between the lines of MariaDB that this library is built for: one block for each
+// function, "since" the first of these lines that has it so. No other file asks for the server's
+// version (scripts/check-docs). Included by api.h alone, behind the server's headers.
+//
+// Another line: it gets its name below; then each block says which of its sides the line compiles
+// with, or gets a side more.
 #pragma once
 
 #include <string>
@@ -12,52 +15,102 @@
 
 namespace rowsocket::engine::server {
 
-#if MYSQL_VERSION_ID >= 110800
-
+#if MYSQL_VERSION_ID / 100 == 1011
+inline constexpr const char* kServerLine = "mariadb-10.11";
+#elif MYSQL_VERSION_ID / 100 == 1108
 inline constexpr const char* kServerLine = "mariadb-11.8";
+#else
+#error "This file knows MariaDB 10.11 and 11.8 only: see its first lines"
+#endif
 
-/// A member of a transaction. Most are storage engines; the binary log and the cache of vector
-/// indexes are not.
+// --- Transactions ---
+
+/// A member of a transaction. Since 11.8 not every one is a storage engine: the binary log and the
+/// cache of vector indexes are not.
+#if MYSQL_VERSION_ID >= 110800
 using Participant = transaction_participant;
+#else
+using Participant = handlerton;
+#endif
 
 /// The storage engine that a participant is; null for other participants.
 inline handlerton* EngineOf(Participant* participant) {
+#if MYSQL_VERSION_ID >= 110800
   st_plugin_int* const plugin = hton2plugin[participant->slot];
   const bool is_engine = plugin != nullptr && plugin->plugin->type == MYSQL_STORAGE_ENGINE_PLUGIN;
   return is_engine ? static_cast<handlerton*>(participant) : nullptr;
+#else
+  return participant;
+#endif
 }
 
-/// Makes the engine's log as durable as commits are. In 11.8 InnoDB's function flushes whatever
+/// Makes the engine's log as durable as commits are. Since 11.8 InnoDB's function flushes whatever
 /// innodb_flush_log_at_trx_commit says, so that the variable is read here: with 0 and 2 no commit
-/// waits for a flush, and neither do answers.
-inline void FlushLogs(handlerton* engine, ulonglong flush_at_commit) {
+/// waits for a flush, and neither do answers. InnoDB's function of 10.11 reads the variable itself.
+inline void FlushLogs(handlerton* engine, [[maybe_unused]] ulonglong flush_at_commit) {
+#if MYSQL_VERSION_ID >= 110800
   if (engine->db_type != DB_TYPE_INNODB || (flush_at_commit & 1) != 0) engine->flush_logs(engine);
+#else
+  engine->flush_logs(engine);
+#endif
 }
 
-inline int PrepareToWrite(handler& file, bool sets_fields) {
+/// Since 11.8 the handler is told as well whether the statement changes rows that it finds.
+inline int PrepareToWrite(handler& file, [[maybe_unused]] bool sets_fields) {
+#if MYSQL_VERSION_ID >= 110800
   return file.prepare_for_modify(sets_fields, /*can_lookup=*/true);
+#else
+  return file.prepare_for_insert(/*do_create=*/true);
+#endif
 }
+
+// --- Indexes and columns ---
 
 /// Whether rows are found by the key's order or equality. False for full-text, spatial and vector
-/// indexes.
+/// indexes. Since 11.8 these are algorithms; before, flags.
 inline bool IsSearchable(const KEY& key) {
+#if MYSQL_VERSION_ID >= 110800
   return key.algorithm != HA_KEY_ALG_FULLTEXT && key.algorithm != HA_KEY_ALG_RTREE &&
          key.algorithm != HA_KEY_ALG_VECTOR;
+#else
+  return (key.flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
+#endif
 }
 
-inline const TYPELIB* TypelibOf(const Field_enum& field) { return field.typelib(); }
+/// Since 11.8 a function.
+inline const TYPELIB* TypelibOf(const Field_enum& field) {
+#if MYSQL_VERSION_ID >= 110800
+  return field.typelib();
+#else
+  return field.typelib;
+#endif
+}
 
-inline bool IsVector(const Field& field) { return field.type_handler() == &type_handler_vector; }
+/// The type VECTOR is there since 11.8.
+inline bool IsVector([[maybe_unused]] const Field& field) {
+#if MYSQL_VERSION_ID >= 110800
+  return field.type_handler() == &type_handler_vector;
+#else
+  return false;
+#endif
+}
 
-/// Whether the server keeps an index of the table in a table of its own beside it (VECTOR). When a
-/// row of such a table fails after the engine has changed it, only a rollback of the whole
-/// statement takes the change back.
-inline bool HasIndexBeside(const TABLE& table) { return table.s->hlindexes() != 0; }
+/// Whether the server keeps an index of the table in a table of its own beside it (VECTOR, since
+/// 11.8). When a row of such a table fails after the engine has changed it, only a rollback of the
+/// whole statement takes the change back.
+inline bool HasIndexBeside([[maybe_unused]] const TABLE& table) {
+#if MYSQL_VERSION_ID >= 110800
+  return table.s->hlindexes() != 0;
+#else
+  return false;
+#endif
+}
 
-/// Tells the index beside the table that another statement begins. The index stays locked from its
-/// first use in the transaction on, so that its handler and its cache have to be told as the
-/// table's handler is.
-inline void BeginStatementOfIndexBeside(THD* thd, TABLE* table) {
+/// Tells the index beside the table (since 11.8) that another statement begins. The index stays
+/// locked from its first use in the transaction on, so that its handler and its cache have to be
+/// told as the table's handler is.
+inline void BeginStatementOfIndexBeside([[maybe_unused]] THD* thd, [[maybe_unused]] TABLE* table) {
+#if MYSQL_VERSION_ID >= 110800
   if (table->hlindex == nullptr || table->hlindex->in_use != thd) return;
   table->hlindex->file->start_stmt(thd, table->reginfo.lock_type);
   // The cache registers itself with the first statement of the transaction alone, and would not
@@ -69,107 +122,100 @@ inline void BeginStatementOfIndexBeside(THD* thd, TABLE* table) {
       trans_register_ha(thd, /*all=*/false, each->ht(), 0);
     }
   }
+#endif
 }
 
+// --- Names: since 11.8 by the types of identifiers ---
+
 inline bool IsTableName(std::string_view name) {
+#if MYSQL_VERSION_ID >= 110800
   return !Lex_ident_table::check_name({name.data(), name.size()}, /*check_for_path_chars=*/true);
+#else
+  return !check_table_name(name.data(), name.size(), /*check_for_path_chars=*/true);
+#endif
 }
 
 inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
+#if MYSQL_VERSION_ID >= 110800
   return Lex_ident_column::streq(left, right);
+#else
+  return my_strcasecmp(system_charset_info, left.str, right.str) == 0;
+#endif
 }
 
+/// Since 11.8 the folded text may be longer than the name.
 inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
+#if MYSQL_VERSION_ID >= 110800
   std::string folded(name->size() * charset->casedn_multiply(), '\0');
   folded.resize(charset->casedn(name->data(), name->size(), folded.data(), folded.size()));
   *name = std::move(folded);
+#else
+  name->resize(my_casedn_str(charset, name->data()));
+#endif
 }
+
+// --- Accounts: since 11.8 with names that have a length ---
 
 /// Whether the THD's account may not take the role; `access`: its global privileges with the role.
 inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
+#if MYSQL_VERSION_ID >= 110800
   return acl_check_setrole(thd, {role.c_str(), role.size()}, access);
+#else
+  return acl_check_setrole(thd, role.c_str(), access);
+#endif
 }
 
 inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
                                     const Field& field) {
+#if MYSQL_VERSION_ID >= 110800
   return get_column_grant(thd, grant, db, table, field.field_name);
+#else
+  return get_column_grant(thd, grant, db, table, field.field_name.str);
+#endif
 }
 
 /// Fills in the account that SQL would choose for a client, without a login. True: there is none.
 /// A client without a host name is known by its address.
 inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
                         const char* ip) {
+#if MYSQL_VERSION_ID >= 110800
   const auto text = [](const char* name) {
     return LEX_CSTRING{name != nullptr ? name : "", name != nullptr ? strlen(name) : 0};
   };
   return acl_getroot(context, {user.c_str(), user.size()}, text(host != nullptr ? host : ip),
                      text(ip), text(nullptr));
-}
-
-inline bool ShowsOtherVersion() { return !IS_SYSVAR_AUTOSIZE(&server_version_ptr); }
-
-/// @@global.long_query_time, in microseconds.
-inline ulonglong LongQueryTime() { return global_system_variables.log_slow_query_time; }
-
-/// Sets how many rows the slow query log shows as examined.
-inline void SetExaminedRows(THD* thd, ha_rows rows) { thd->m_examined_row_count = rows; }
-
 #else
-
-inline constexpr const char* kServerLine = "mariadb-10.11";
-
-using Participant = handlerton;
-
-inline handlerton* EngineOf(Participant* participant) { return participant; }
-
-/// InnoDB's function reads innodb_flush_log_at_trx_commit itself.
-inline void FlushLogs(handlerton* engine, ulonglong) { engine->flush_logs(engine); }
-
-inline int PrepareToWrite(handler& file, bool) {
-  return file.prepare_for_insert(/*do_create=*/true);
-}
-
-inline bool IsSearchable(const KEY& key) { return (key.flags & (HA_FULLTEXT | HA_SPATIAL)) == 0; }
-
-inline const TYPELIB* TypelibOf(const Field_enum& field) { return field.typelib; }
-
-inline bool IsVector(const Field&) { return false; }
-inline bool HasIndexBeside(const TABLE&) { return false; }
-inline void BeginStatementOfIndexBeside(THD*, TABLE*) {}
-
-inline bool IsTableName(std::string_view name) {
-  return !check_table_name(name.data(), name.size(), /*check_for_path_chars=*/true);
-}
-
-inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
-  return my_strcasecmp(system_charset_info, left.str, right.str) == 0;
-}
-
-inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
-  name->resize(my_casedn_str(charset, name->data()));
-}
-
-inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
-  return acl_check_setrole(thd, role.c_str(), access);
-}
-
-inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
-                                    const Field& field) {
-  return get_column_grant(thd, grant, db, table, field.field_name.str);
-}
-
-inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
-                        const char* ip) {
   const char* const address = ip != nullptr ? ip : "";
   return acl_getroot(context, user.c_str(), host != nullptr ? host : address, address, "");
+#endif
 }
 
-inline bool ShowsOtherVersion() { return using_custom_server_version; }
+// --- The server's own variables ---
 
-inline ulonglong LongQueryTime() { return global_system_variables.long_query_time; }
-
-inline void SetExaminedRows(THD* thd, ha_rows rows) { thd->set_examined_row_count(rows); }
-
+inline bool ShowsOtherVersion() {
+#if MYSQL_VERSION_ID >= 110800
+  return !IS_SYSVAR_AUTOSIZE(&server_version_ptr);
+#else
+  return using_custom_server_version;
 #endif
+}
+
+/// @@global.long_query_time, in microseconds. Since 11.8 it has another name.
+inline ulonglong LongQueryTime() {
+#if MYSQL_VERSION_ID >= 110800
+  return global_system_variables.log_slow_query_time;
+#else
+  return global_system_variables.long_query_time;
+#endif
+}
+
+/// Sets how many rows the slow query log shows as examined.
+inline void SetExaminedRows(THD* thd, ha_rows rows) {
+#if MYSQL_VERSION_ID >= 110800
+  thd->m_examined_row_count = rows;
+#else
+  thd->set_examined_row_count(rows);
+#endif
+}
 
 }  // namespace rowsocket::engine::server

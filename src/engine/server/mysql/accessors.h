@@ -9,7 +9,6 @@
 
 namespace rowsocket::engine::server {
 
-inline constexpr const char* kServerLine = "mysql-9.7";
 inline constexpr const char* kServerName = "MySQL";
 
 /// The table reference by which a table is opened and locked.

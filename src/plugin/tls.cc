@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "plugin/host.h"
-#include "server_tls.h"
+#include "engine/server/server_tls.h"
 
 namespace rowsocket::plugin {
 

@@ -7,7 +7,7 @@
 
 #include "engine/server/cells.h"
 #include "engine/server/real.h"
-#include "times.h"
+#include "engine/server/times.h"
 
 namespace rowsocket::engine::server {
 

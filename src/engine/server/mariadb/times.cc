@@ -1,4 +1,4 @@
-#include "times.h"
+#include "engine/server/times.h"
 
 namespace rowsocket::engine::server {
 

@@ -1,4 +1,4 @@
-#include "server_tls.h"
+#include "engine/server/server_tls.h"
 
 #include <openssl/ssl.h>
 

@@ -1,5 +1,5 @@
 // The server's TLS: its certificate, key, ciphers and certificate authorities, as the variables
-// ssl_* give them and FLUSH SSL renews them.
+// ssl_* give them and FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, renews them.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +15,7 @@ namespace rowsocket::engine::server {
 ssl_st* NewServerSsl();
 
 /// Why connections cannot have the server's TLS, with the variables to change; empty where they
-/// can.
+/// can. A server that is starting may not know yet whether they can.
 std::string WhyNoTls();
 
 /// Whether the server has been told which certificate authorities it trusts. Without these, all

@@ -23,5 +23,14 @@ CREATE TABLE IF NOT EXISTS rowsocket.keyspaces (
   fields    VARCHAR(2000)  COMMENT 'row: the columns that are fields, separated by commas (NULL: all but the key)',
   if_absent ENUM('insert', 'refuse') NOT NULL DEFAULT 'insert' COMMENT 'row: what HSET does where there is no row',
   read_only BOOLEAN        NOT NULL DEFAULT FALSE,
+  expires   VARCHAR(64)    COMMENT 'row: the column that holds when a row expires, in seconds since 1970 (NULL: no row does)',
   PRIMARY KEY (prefix)
 ) ENGINE=InnoDB;
+
+-- The column that a table of an older version lacks.
+SET @add = (SELECT IF(COUNT(*) = 0, 'ALTER TABLE rowsocket.keyspaces ADD COLUMN expires VARCHAR(64)', 'DO 0')
+            FROM information_schema.COLUMNS
+            WHERE TABLE_SCHEMA = 'rowsocket' AND TABLE_NAME = 'keyspaces' AND COLUMN_NAME = 'expires');
+PREPARE add_expires FROM @add;
+EXECUTE add_expires;
+DEALLOCATE PREPARE add_expires;

@@ -34,6 +34,25 @@ std::string WhyUnusable(const Prefix& prefix, const Snapshot& in) {
   return {};
 }
 
+std::string TitleOf(const Prefix& prefix) { return "keyspace '" + prefix.prefix + "'"; }
+
+/// What says when the rows of the prefix expire.
+Definition ExpiryOf(const Prefix& prefix) {
+  Definition definition;
+  definition.name = TitleOf(prefix);
+  definition.db = prefix.db;
+  definition.table = prefix.table;
+  definition.index = prefix.index.empty() ? "PRIMARY" : prefix.index;
+  definition.expire_time_column = prefix.expires;
+  definition.is_of_rows = true;
+  return definition;
+}
+
+bool Expires(const Prefix& prefix) {
+  return prefix.kind == Prefix::Kind::kRow && !prefix.expires.empty() && !prefix.db.empty() &&
+         !prefix.table.empty();
+}
+
 }  // namespace
 
 std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) const {
@@ -41,6 +60,12 @@ std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) con
       containers.begin(), containers.end(), name,
       [](const auto& container, std::string_view wanted) { return container->name() < wanted; });
   return found != containers.end() && (*found)->name() == name ? *found : nullptr;
+}
+
+std::shared_ptr<const Container> Snapshot::FindExpiring(std::string_view title) const {
+  const auto found = std::find_if(expiring.begin(), expiring.end(),
+                                  [&](const auto& one) { return one->name() == title; });
+  return found != expiring.end() ? *found : nullptr;
 }
 
 const Keyspace* Snapshot::FindKeyspace(std::string_view key) const {
@@ -56,7 +81,8 @@ void Snapshot::MakeKeyspaces() {
   for (const Prefix& prefix : config.prefixes) {
     if (prefix.prefix.empty()) continue;
     const bool is_value = prefix.kind == Prefix::Kind::kValue;
-    keyspaces_[prefix.prefix] = {&prefix, is_value ? Find(prefix.container) : nullptr};
+    keyspaces_[prefix.prefix] = {
+        &prefix, is_value ? Find(prefix.container) : FindExpiring(TitleOf(prefix)).get()};
     prefix_lengths_.push_back(prefix.prefix.size());
   }
   std::sort(prefix_lengths_.begin(), prefix_lengths_.end(), std::greater<>());
@@ -123,38 +149,47 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
 bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made) {
   bool has_changed = false;
   for (const Definition& definition : made->config.definitions) {
-    const std::shared_ptr<const Container> before = old.FindShared(definition.name);
-    // Counters and a delayed flush belong to a table.
-    const bool is_same_table = before != nullptr && before->definition.db == definition.db &&
-                               before->definition.table == definition.table;
-    auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
-    std::shared_ptr<const Container> container;
-    const bool is_defined_the_same = before != nullptr && before->definition == definition;
-    const engine::Outcome outcome =
-        MakeContainer(session, definition, made->config.options, std::move(state),
-                      is_defined_the_same ? before.get() : nullptr, &container);
-    const bool is_busy = outcome.result == engine::Outcome::Result::kBusy;
-    const bool is_as_before =
-        is_defined_the_same &&
-        (is_busy ||
-         (before->problem == container->problem && before->pin == container->pin &&
-          before->separator == container->separator && before->relaxed == container->relaxed));
-    if (is_as_before) {
-      container = before;
-    } else {
-      has_changed = true;
-      if (is_busy) {
-        auto locked = std::make_shared<Container>(*container);
-        locked->problem = "its table is locked at the moment";
-        container = std::move(locked);
-      }
-    }
+    auto container = MakeOne(session, definition, old.FindShared(definition.name),
+                             made->config.options, &has_changed);
     if (made->first == nullptr || definition.name == "default") made->first = container.get();
     made->containers.push_back(std::move(container));
   }
   std::sort(made->containers.begin(), made->containers.end(),
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
+  for (const Prefix& prefix : made->config.prefixes) {
+    if (!Expires(prefix)) continue;
+    const Definition definition = ExpiryOf(prefix);
+    made->expiring.push_back(MakeOne(session, definition, old.FindExpiring(definition.name),
+                                     made->config.options, &has_changed));
+  }
   return has_changed || made->containers.size() != old.containers.size();
+}
+
+std::shared_ptr<const Container> Catalog::MakeOne(engine::Session& session,
+                                                  const Definition& definition,
+                                                  const std::shared_ptr<const Container>& before,
+                                                  const Options& options, bool* has_changed) {
+  // Counters and a delayed flush belong to a table.
+  const bool is_same_table = before != nullptr && before->definition.db == definition.db &&
+                             before->definition.table == definition.table;
+  auto state = is_same_table ? before->state : std::make_shared<ContainerState>();
+  std::shared_ptr<const Container> container;
+  const bool is_defined_the_same = before != nullptr && before->definition == definition;
+  const engine::Outcome outcome =
+      MakeContainer(session, definition, options, std::move(state),
+                    is_defined_the_same ? before.get() : nullptr, &container);
+  const bool is_busy = outcome.result == engine::Outcome::Result::kBusy;
+  const bool is_as_before =
+      is_defined_the_same &&
+      (is_busy ||
+       (before->problem == container->problem && before->pin == container->pin &&
+        before->separator == container->separator && before->relaxed == container->relaxed));
+  if (is_as_before) return before;
+  *has_changed = true;
+  if (!is_busy) return container;
+  auto locked = std::make_shared<Container>(*container);
+  locked->problem = "its table is locked at the moment";
+  return locked;
 }
 
 // A limit of lines: users who may write to the mapping tables could fill the disk otherwise.
@@ -185,6 +220,13 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
     if (container->problem == was) continue;
     Log("container " + container->name() +
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
+  }
+  for (const auto& expiring : made.expiring) {
+    const auto before = old.FindExpiring(expiring->name());
+    report(before != nullptr ? before->problem : std::string(),
+           expiring->usable()
+               ? std::string()
+               : "rowsocket.keyspaces: " + expiring->name() + " is disabled: " + expiring->problem);
   }
   for (const Prefix& prefix : made.config.prefixes) {
     const std::string was = WhyUnusable(prefix, old), is = WhyUnusable(prefix, made);

@@ -29,7 +29,8 @@ namespace rowsocket::keyspace {
 /// What keys with a prefix mean.
 struct Keyspace {
   const Prefix* prefix = nullptr;
-  const Container* container = nullptr;  ///< Of kValue; null: there is none of that name.
+  /// Of kValue; null: there is none of that name. Of kRow, when its rows expire; null: never.
+  const Container* container = nullptr;
 };
 
 struct Snapshot {
@@ -37,9 +38,14 @@ struct Snapshot {
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
+  /// When the rows of a prefix expire, by title; no key of memcached names these.
+  std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
+
+  /// Null: the rows of the prefix do not expire.
+  std::shared_ptr<const Container> FindExpiring(std::string_view title) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.
   const Keyspace* FindKeyspace(std::string_view key) const;
@@ -72,6 +78,10 @@ class Catalog {
   bool IsDistrusted(int64_t now_ms) const;
   void Read(engine::Session& session, int64_t now_ms) REQUIRES(refresh_mutex_);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
+  static std::shared_ptr<const Container> MakeOne(engine::Session& session,
+                                                  const Definition& definition,
+                                                  const std::shared_ptr<const Container>& before,
+                                                  const Options& options, bool* has_changed);
   void Report(const Snapshot& old, const Snapshot& made) REQUIRES(refresh_mutex_);
   void Log(const std::string& line) REQUIRES(refresh_mutex_);
 

@@ -235,5 +235,45 @@ TEST_F(CatalogTest, TheLongestPrefixOfAKeyCounts) {
   EXPECT_EQ(nullptr, snapshot->FindKeyspace(""));
 }
 
+// A table of an older version has no column that says when rows expire.
+TEST_F(CatalogTest, RowsOfAPrefixExpireByAColumnThatHoldsATime) {
+  Define({});
+  const std::vector<std::string> old = {"prefix",   "kind",   "container", "db_schema", "db_table",
+                                        "db_index", "fields", "if_absent", "read_only"};
+  const Row row = {"p/",         "row",        std::nullopt, "test", "demo",
+                   std::nullopt, std::nullopt, "insert",     "0"};
+  store_.CreateTable({"rowsocket.keyspaces", old, {{"PRIMARY", {0}}}}, {row});
+  auto snapshot = Read();
+  ASSERT_NE(nullptr, snapshot->FindKeyspace("p/1"));
+  EXPECT_EQ(nullptr, snapshot->FindKeyspace("p/1")->container);
+
+  std::vector<std::string> columns = old;
+  columns.push_back("expires");
+  const auto expire_by = [&](const char* column, const char* index) {
+    Row with = row;
+    with[5] = index;
+    with.push_back(column);
+    store_.DropTable("rowsocket.keyspaces");
+    store_.CreateTable({"rowsocket.keyspaces", columns, {{"PRIMARY", {0}}}}, {with});
+    return Read()->FindKeyspace("p/1")->container;
+  };
+  const Container* container = expire_by("expires", "PRIMARY");
+  ASSERT_NE(nullptr, container);
+  EXPECT_EQ("", container->problem);
+  EXPECT_EQ(ExpiryKind::kFraction, container->expiry);
+  EXPECT_EQ(1u, container->key.size());
+  EXPECT_EQ(nullptr, catalog_.current()->Find(container->name())) << "memcached cannot name it";
+  EXPECT_EQ("index by_ci is not unique", expire_by("expires", "by_ci")->problem);
+  EXPECT_EQ("test.demo has no index none", expire_by("expires", "none")->problem);
+  EXPECT_EQ("test.demo has no column gone", expire_by("gone", "PRIMARY")->problem);
+  EXPECT_EQ("column k is part of the key", expire_by("k", "PRIMARY")->problem);
+  EXPECT_EQ("column v must be an integer or DECIMAL of seconds since 1970",
+            expire_by("v", "PRIMARY")->problem);
+  EXPECT_EQ(
+      "rowsocket.keyspaces: keyspace 'p/' is disabled: column v must be an integer or DECIMAL of "
+      "seconds since 1970",
+      log_.back());
+}
+
 }  // namespace
 }  // namespace rowsocket::keyspace

@@ -58,7 +58,16 @@ const MappingTable& Prefixes() {
   static const MappingTable table{kPrefixSchema,
                                   "keyspaces",
                                   {"prefix", "kind", "container", "db_schema", "db_table",
-                                   "db_index", "fields", "if_absent", "read_only"}};
+                                   "db_index", "fields", "if_absent", "read_only", "expires"}};
+  return table;
+}
+/// As the script of an older version has made it.
+const MappingTable& PrefixesWithoutExpiry() {
+  static const MappingTable table = [] {
+    MappingTable old = Prefixes();
+    old.columns.pop_back();
+    return old;
+  }();
   return table;
 }
 
@@ -146,6 +155,7 @@ void TakePrefixes(std::vector<Row>& rows, std::vector<Prefix>* prefixes) {
     one.fields = ListOf(row[6]);
     one.inserts = row[7] != "refuse";
     one.read_only = row[8] == "1";
+    if (row.size() > 9) one.expires = std::move(row[9]);
   }
 }
 
@@ -165,7 +175,9 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   for (auto& [table, index] :
        {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options),
         std::pair(&Prefixes(), &prefixes)}) {
-    const Outcome outcome = Open(session, *table, index);
+    Outcome outcome = Open(session, *table, index);
+    if (table == &Prefixes() && outcome.error.code == ErrorCode::kFld)
+      outcome = Open(session, PrefixesWithoutExpiry(), index);
     if (outcome.result == Outcome::Result::kBusy) return outcome;
   }
   session.BeginTurn(false);

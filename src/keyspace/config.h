@@ -29,6 +29,8 @@ struct Definition {
   std::string cas_column;
   std::string expire_time_column;
   std::string index;
+  /// Made of a row of `keyspaces` of kind row: it has a key and a time of expiry, and no value.
+  bool is_of_rows = false;
 
   friend bool operator==(const Definition&, const Definition&) = default;
 };
@@ -46,6 +48,7 @@ struct Prefix {
   std::vector<std::string> fields;  ///< kRow: the columns that are fields; none: all.
   bool inserts = true;  ///< kRow: a command that sets fields makes a row where there is none.
   bool read_only = false;
+  std::string expires;  ///< kRow: the column that holds when a row expires; none: no row does.
 
   friend bool operator==(const Prefix&, const Prefix&) = default;
 };

@@ -38,6 +38,7 @@ class Maker {
 
   /// Not ok: busy. Faults of the definition go into Container::problem.
   Outcome Make() {
+    if (definition_.is_of_rows) return MakeOfRows();
     key_columns_ = SplitNames(definition_.key_columns);
     value_columns_ = SplitNames(definition_.value_columns);
     if (!CheckNames() || !CheckSeparator()) return {};
@@ -49,6 +50,17 @@ class Maker {
   }
 
  private:
+  Outcome MakeOfRows() {
+    Outcome outcome = OpenRows();
+    if (outcome.ok() && container_.usable()) outcome = Look();
+    if (!outcome.ok() || !container_.usable()) return outcome;
+    if (!CheckKeyOfRows() || !CheckExpiry()) return {};
+    container_.values = 0;
+    container_.rows_layout = {.expiry = 0, .value = 1, .columns = 1};
+    outcome = Open({definition_.expire_time_column}, &container_.rows);
+    return outcome.ok() ? OpenKeys() : outcome;
+  }
+
   std::string TableName() const { return definition_.db + "." + definition_.table; }
   bool Wrong(std::string why) {
     container_.problem = std::move(why);
@@ -139,7 +151,8 @@ class Maker {
         Wrong(TableName() + " has a storage engine that SQL's HANDLER cannot use either");
         return;
       case ErrorCode::kIdxnum:
-        Wrong(TableName() + " has no index " + definition_.index + " (unique_idx_name_on_key)");
+        Wrong(TableName() + " has no index " + definition_.index +
+              (definition_.is_of_rows ? "" : " (unique_idx_name_on_key)"));
         return;
       default:
         break;
@@ -161,7 +174,7 @@ class Maker {
     return container_.pin->facts.columns[PlaceOf(name)];
   }
 
-  bool CheckKey() {
+  bool CheckIndex() {
     const engine::IndexFacts& facts = container_.pin->facts;
     if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
     if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
@@ -171,6 +184,26 @@ class Maker {
           "index " + definition_.index +
           " is a hash, as UNIQUE over TEXT and BLOB is: make the key VARCHAR or VARBINARY");
     }
+    return true;
+  }
+
+  /// Any columns will do: a row is found by its key as SQL's `=` finds it.
+  bool CheckKeyOfRows() {
+    if (!CheckIndex()) return false;
+    const engine::IndexFacts& facts = container_.pin->facts;
+    const std::string& expiry = definition_.expire_time_column;
+    if (std::find(facts.key_names.begin(), facts.key_names.end(), expiry) != facts.key_names.end())
+      return Wrong("column " + expiry + " is part of the key");
+    if (FactsOf(expiry).is_generated) return Wrong("column " + expiry + " is generated");
+    for (size_t i = 0; i < facts.key.size(); ++i) {
+      container_.key.push_back({facts.key[i].kind == Kind::kInteger, facts.key[i].pads, i});
+    }
+    return true;
+  }
+
+  bool CheckKey() {
+    if (!CheckIndex()) return false;
+    const engine::IndexFacts& facts = container_.pin->facts;
     std::vector<std::string> named = key_columns_, indexed = facts.key_names;
     std::sort(named.begin(), named.end());
     std::sort(indexed.begin(), indexed.end());
@@ -263,7 +296,8 @@ class Maker {
       LearnExpiryStep(column.decimals);
       return true;
     }
-    return Wrong("expire_time_column " + definition_.expire_time_column +
+    return Wrong((definition_.is_of_rows ? "column " : "expire_time_column ") +
+                 definition_.expire_time_column +
                  " must be an integer or DECIMAL of seconds since 1970");
   }
 

@@ -100,6 +100,10 @@ struct Container {
   std::shared_ptr<engine::Index> expiring;
 
   const std::string& name() const { return definition.name; }
+  /// The name, and what has it.
+  std::string title() const {
+    return definition.is_of_rows ? definition.name : "container " + definition.name;
+  }
   bool usable() const { return problem.empty(); }
 };
 

@@ -59,7 +59,9 @@ bool Housekeeper::RunOnce(engine::Session& session) {
   const auto snapshot = keyspaces_.catalog.current();
   keyspaces_.ForgetFlushes();
   bool has_more = false;
-  std::erase_if(upkeep_, [&](const auto& each) { return snapshot->Find(each.first) == nullptr; });
+  std::erase_if(upkeep_, [&](const auto& each) {
+    return snapshot->Find(each.first) == nullptr && snapshot->FindExpiring(each.first) == nullptr;
+  });
   TakeFlush();
   const std::string_view no_house = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
@@ -73,6 +75,11 @@ bool Housekeeper::RunOnce(engine::Session& session) {
     if (container->expiry != ExpiryKind::kNone && settings_.rows_per_second != 0) {
       has_more = PurgeSome(session, *container) || has_more;
     }
+  }
+  const bool purges = no_house.empty() && settings_.rows_per_second != 0;
+  for (const auto& expiring : snapshot->expiring) {
+    if (stopping_ || !purges) break;
+    if (expiring->usable()) has_more = PurgeSome(session, *expiring) || has_more;
   }
   return has_more;
 }
@@ -148,7 +155,7 @@ bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
   EndTurn(session, verdict);
   const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
   if (is_denied && !of->was_denied) {
-    keyspaces_.log("expired rows of container " + container.name() + " stay: the account of " +
+    keyspaces_.log("expired rows of " + container.title() + " stay: the account of " +
                    settings_.account_variable + " lacks DELETE on " + container.definition.db +
                    "." + container.definition.table);
   }

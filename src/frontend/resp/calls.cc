@@ -45,6 +45,7 @@ void WriteShape(const RespCall& call, std::string* shape) {
     for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
     shape->push_back(';');
   }
+  if (call.expiry != nullptr) AppendSized(call.expiry->definition.expire_time_column, shape);
   const Verb verb = call.verb;
   if (!IsOfFields(verb) && verb != Verb::kRequire) return;
   const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
@@ -157,7 +158,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
   for (size_t i = 0; i < calls.size(); ++i) {
     RespCall& call = calls[i];
     if (!call.fixed.empty()) continue;
-    if (call.container != nullptr) {
+    if (call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr)) {
       *error = PrepareCall(call, account(), arena);
       if (!error->empty()) return true;
       continue;

@@ -19,7 +19,33 @@ bool MayLack(Verb verb) {
 
 }  // namespace
 
+bool IsExpiry(const RespCall& call, std::string_view column) {
+  return call.expiry != nullptr &&
+         IsWord(column, Lower(call.expiry->definition.expire_time_column));
+}
+
+size_t PlaceOfExpiry(const RespCall& call) {
+  if (call.expiry == nullptr) return kNoPlace;
+  const auto& columns = call.index->names().columns;
+  const auto found = std::find_if(columns.rbegin(), columns.rend(), [&](const std::string& column) {
+    return IsExpiry(call, column);
+  });
+  return found != columns.rend() ? static_cast<size_t>(columns.rend() - found) - 1 : kNoPlace;
+}
+
+bool IsExpired(const RespCall& call, const model::Value& cell) {
+  return call.expiry != nullptr && keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
+}
+
+std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells) {
+  if (keyspace.container != nullptr && keyspace.container->usable()) return {};
+  const std::string why =
+      tells && keyspace.container != nullptr ? keyspace.container->problem : "the log says why";
+  return "NOSTORE the column of expiry of this prefix cannot be used: " + why;
+}
+
 bool IsHidden(const RespCall& call, std::string_view column) {
+  if (IsExpiry(call, column)) return true;
   if (!HasFields(call)) return false;
   const auto& fields = call.prefix->fields;
   return std::find(fields.begin(), fields.end(), column) == fields.end();
@@ -27,7 +53,9 @@ bool IsHidden(const RespCall& call, std::string_view column) {
 
 bool HideFields(RespCall* call) {
   const Verb verb = call->verb;
-  if (!HasFields(*call) || !(verb == Verb::kRequire || IsOfFields(verb))) return true;
+  if ((!HasFields(*call) && call->expiry == nullptr) ||
+      !(verb == Verb::kRequire || IsOfFields(verb)))
+    return true;
   const auto& arguments = call->arguments;
   const bool has_many = verb == Verb::kHMGet || verb == Verb::kHDel;
   const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
@@ -41,11 +69,10 @@ bool HideFields(RespCall* call) {
 }
 
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
-  if (!HasFields(call)) return;
-  if (all) {
+  if (!HasFields(call) && call.expiry == nullptr) return;
+  if (all && HasFields(call)) {
     names->lists = engine::IndexNames::Lists::kColumns;
     names->columns = call.prefix->fields;
-    return;
   }
   std::erase_if(names->columns, [&](const std::string& column) { return IsHidden(call, column); });
 }

@@ -1,15 +1,31 @@
 // Which columns of a row are fields: all but those of the key, or those that a keyspace of kind
-// row names (rowsocket.keyspaces).
+// row names (rowsocket.keyspaces); and the column that holds when a row expires.
 //
 // Threads: pure functions.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "engine/session.h"
 #include "frontend/resp/work.h"
+#include "keyspace/time.h"
 
 namespace rowsocket::frontend {
+
+inline constexpr size_t kNoPlace = SIZE_MAX;
+
+/// Whether the column holds when the call's row expires. Such a column is no field.
+bool IsExpiry(const RespCall& call, std::string_view column);
+/// Where it stands among the columns of the call's index, behind the fields where these are listed;
+/// kNoPlace: there is none.
+size_t PlaceOfExpiry(const RespCall& call);
+/// Whether the cell of this column says that the row has expired.
+bool IsExpired(const RespCall& call, const model::Value& cell);
+/// Why keys of a keyspace whose rows expire cannot be used; empty: they can. `tells`: the client
+/// may know of tables that it has no rights on.
+std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells);
 
 /// Whether the keyspace of the call's key does not have the column as a field.
 bool IsHidden(const RespCall& call, std::string_view column);

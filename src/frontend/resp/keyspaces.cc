@@ -56,7 +56,10 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
   const Prefix& prefix = *keyspace.prefix;
   const std::string_view key = call->arguments[call->at].substr(prefix.prefix.size());
   const bool is_value = prefix.kind == Prefix::Kind::kValue;
-  if (is_value) writes = !ReadsString(call->verb);
+  if (is_value)
+    writes = !ReadsString(call->verb);
+  else if (call->verb == Verb::kPersist)
+    writes = !prefix.expires.empty();
   if (writes && prefix.read_only) {
     return IsWrong("NOPERM rowsocket.keyspaces says that keys with this prefix are read only",
                    error);
@@ -72,6 +75,12 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
   call->may_be_stored = false;
   call->prefix = &prefix;
   call->key = {prefix.db, prefix.table, prefix.index, ParseRespParts(key, arena)};
+  if (!prefix.expires.empty()) {
+    const std::string wrong = WhyNoExpiry(keyspace, account() == nullptr);
+    if (!wrong.empty()) return IsWrong(wrong, error);
+    call->expiry = keyspace.container;
+    call->keyspaces = settings_.keyspaces;
+  }
   if (HideFields(call)) return true;
   return IsWrong(RespErrorText({model::ErrorCode::kFld}, RespWork()), error);
 }

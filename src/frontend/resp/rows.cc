@@ -1,13 +1,10 @@
 #include "frontend/resp/rows.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <vector>
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/row_change.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/watch.h"
@@ -16,8 +13,6 @@
 namespace rowsocket::frontend {
 
 using engine::Outcome;
-using model::CellChange;
-using model::Decision;
 using model::ErrorCode;
 using model::Value;
 using Verb = RespVerb;
@@ -29,15 +24,6 @@ bool ReadsAll(Verb verb) {
          verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kWatch ||
          verb == Verb::kWatched;
 }
-/// Whether the command sets fields, so that it makes a row where there is none.
-bool IsSet(Verb verb) {
-  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx;
-}
-bool IsEdit(Verb verb) {
-  return IsSet(verb) || verb == Verb::kHDel || verb == Verb::kHIncrBy ||
-         verb == Verb::kHIncrByFloat;
-}
-
 bool ParseOp(std::string_view text, model::CompareOp* op) {
   constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
       {"=", model::CompareOp::kEq},  {"!=", model::CompareOp::kNe}, {">", model::CompareOp::kGt},
@@ -54,9 +40,14 @@ bool ParseOp(std::string_view text, model::CompareOp* op) {
 class RowReply final : public model::RowSink {
  public:
   RowReply(const RespCall& call, resp::Version version, size_t bytes_max, base::Buffer& out)
-      : call_(call), version_(version), out_(out), end_max_(out.size() + bytes_max) {}
+      : call_(call),
+        version_(version),
+        out_(out),
+        expiry_at_(PlaceOfExpiry(call)),
+        end_max_(out.size() + bytes_max) {}
 
   bool Cell(std::string_view text) override {
+    if (at_ == expiry_at_) return TakeExpiry(Value(text));
     AppendUnknown(call_.index->names().columns[at_]);
     const std::string& name = call_.index->names().columns[at_++];
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
@@ -71,6 +62,7 @@ class RowReply final : public model::RowSink {
     return out_.size() <= end_max_;
   }
   bool NullCell() override {
+    if (at_ == expiry_at_) return TakeExpiry(Value());
     AppendUnknown(call_.index->names().columns[at_++]);
     if (call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet) resp::AppendNil(version_, &out_);
     return true;
@@ -81,8 +73,17 @@ class RowReply final : public model::RowSink {
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
+  bool is_expired() const { return is_expired_; }
+  int64_t expires_ms() const { return expires_ms_; }
 
  private:
+  bool TakeExpiry(const Value& cell) {
+    ++at_;
+    expires_ms_ = keyspace::ExpiryFromCell(cell);
+    is_expired_ = IsExpired(call_, cell);
+    return true;
+  }
+
   /// Fields that are no columns are nil; `next`: the column whose cell comes.
   void AppendUnknown(std::string_view next) {
     if (!call_.skips_unknown || (call_.verb != Verb::kHGet && call_.verb != Verb::kHMGet)) return;
@@ -95,135 +96,13 @@ class RowReply final : public model::RowSink {
   const resp::Version version_;
   base::Buffer& out_;
   size_t argument_ = 2;
+  const size_t expiry_at_;
+  int64_t expires_ms_ = keyspace::kNever;
+  bool is_expired_ = false;
   const size_t end_max_;
   size_t at_ = 0;
   size_t fields_ = 0;
   size_t size_ = 0;
-};
-
-/// Decides about the row of a command that changes fields.
-class RowChange final : public model::RowEditor {
- public:
-  /// `column`: of an increment with a fraction.
-  RowChange(const RespCall& call, const engine::ColumnFacts& column)
-      : call_(call), column_(column) {}
-
-  /// Of the last decision: what the command answers, and what is wrong.
-  int64_t answer() const { return answer_; }
-  std::string_view wrong() const { return wrong_; }
-  const std::string& made() const { return made_; }
-  bool saw_row() const { return saw_row_; }
-
-  Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) override {
-    changes_.clear();
-    answer_ = 0;
-    wrong_ = {};
-    saw_row_ = !row.empty();
-    if (!(MustBeAbsent(call_) && saw_row_)) Make(row);
-    *changes = changes_;
-    return changes_.empty() ? Decision::kKeep : Decision::kStore;
-  }
-
- private:
-  void Make(std::span<const Value> row) {
-    const bool exists = !row.empty();
-    const auto columns = static_cast<uint32_t>(call_.index->columns());
-    if (!exists && IsSet(call_.verb) && call_.prefix != nullptr && !call_.prefix->inserts) {
-      wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
-      return;
-    }
-    switch (call_.verb) {
-      case Verb::kHIncrBy:
-        return Increment(row);
-      case Verb::kHIncrByFloat:
-        return IncrementFloat(row);
-      case Verb::kHDel:
-        for (uint32_t i = 0; exists && i < columns; ++i) {
-          if (row[i].is_null()) continue;
-          changes_.push_back({i, Value()});
-          ++answer_;
-        }
-        return;
-      case Verb::kHSetNx:
-        if (exists && !row[0].is_null()) return;
-        changes_.push_back({0, Value(call_.arguments[3])});
-        answer_ = 1;
-        return;
-      default:
-        break;
-    }
-    for (uint32_t i = 0; i < columns; ++i) {
-      answer_ += !exists || row[i].is_null();
-      changes_.push_back({i, Value(ValueOf(call_.index->names().columns[i]))});
-    }
-  }
-
-  /// HSET: the last value that the command gives the field.
-  std::string_view ValueOf(const std::string& field) const {
-    for (size_t i = call_.arguments.size() - 2; i >= 2; i -= 2) {
-      if (call_.arguments[i] == field) return call_.arguments[i + 1];
-    }
-    return {};
-  }
-
-  void Increment(std::span<const Value> row) {
-    int64_t by = 0, now = 0;
-    ParseInteger(call_.arguments[3], &by);
-    if (row.empty()) {
-      wrong_ = "NOROW there is no such row: HINCRBY does not insert one, HSET does";
-      return;
-    }
-    if (!row[0].is_null() && !ParseInteger(row[0].text(), &now)) {
-      wrong_ = "ERR hash value is not an integer";
-      return;
-    }
-    if (__builtin_add_overflow(now, by, &answer_)) {
-      wrong_ = "ERR increment or decrement would overflow";
-      return;
-    }
-    const auto end = std::to_chars(text_, text_ + sizeof text_, answer_).ptr;
-    changes_.push_back({0, Value(std::string_view(text_, static_cast<size_t>(end - text_)))});
-  }
-
-  // What the column could not keep is refused, so that the reply is what the row has.
-  void IncrementFloat(std::span<const Value> row) {
-    if (row.empty()) {
-      wrong_ = "NOROW there is no such row: HINCRBYFLOAT does not insert one, HSET does";
-      return;
-    }
-    using Kind = engine::ColumnFacts::Kind;
-    const std::string_view now = row[0].is_null() ? "0" : row[0].text();
-    const bool is_exact = column_.kind == Kind::kInteger || column_.kind == Kind::kDecimal;
-    long double number = 0, by = 0;
-    if (!ParseFloat(now, &number)) {
-      wrong_ = "ERR hash value is not a float";
-      return;
-    }
-    ParseFloat(call_.arguments[3], &by);
-    if (!std::isfinite(number + by)) {
-      wrong_ = "ERR increment would produce NaN or Infinity";
-      return;
-    }
-    // An exponent, or a plus, is written out.
-    const bool is_sum =
-        AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
-    if (!is_exact) {
-      made_ = FormatFloat(number + by);
-    } else if (!is_sum || DecimalsOf(made_) > column_.decimals) {
-      wrong_ = "CONSTRAINT the column has not as many digits as the sum";
-      return;
-    }
-    changes_.push_back({0, Value(std::string_view(made_))});
-  }
-
-  const RespCall& call_;
-  const engine::ColumnFacts& column_;
-  std::string made_;
-  bool saw_row_ = false;
-  std::vector<CellChange> changes_;
-  char text_[24];
-  int64_t answer_ = 0;
-  std::string_view wrong_;
 };
 
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
@@ -339,7 +218,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendSimple("hash", &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
-      return resp::AppendInteger(-1, &out);
+      return resp::AppendInteger(TimeUntil(call, row.expires_ms()), &out);
     case Verb::kPersist:
       return resp::AppendInteger(0, &out);
     case Verb::kRequire:
@@ -349,40 +228,8 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
   }
 }
 
-Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
-                      base::Buffer& out) {
-  engine::IndexFacts facts;
-  if (call.verb == Verb::kHIncrByFloat) {
-    const Outcome outcome = session.Inspect(*call.index, &facts);
-    if (!outcome.ok()) return outcome;
-  }
-  facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
-  RowChange change(call, facts.columns[0]);
-  model::Request request = call.request;
-  request.edit.editor = &change;
-  model::NoRows none;
-  Outcome outcome = session.Execute(*call.index, request, none);
-  if (!outcome.ok()) return outcome;
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.saw_row() ? 0 : 1;
-  if (!change.wrong().empty()) {
-    work.wrong = change.wrong();
-    return Outcome::Fail(ErrorCode::kNumber);
-  }
-  if (call.verb == Verb::kHMSet)
-    resp::AppendSimple("OK", &out);
-  else if (call.verb == Verb::kHIncrByFloat)
-    resp::AppendBulk(change.made(), &out);
-  else
-    resp::AppendInteger(change.answer(), &out);
-  return outcome;
-}
-
-}  // namespace
-
-void NameColumns(const RespCall& call, engine::IndexNames* names) {
+void NameFields(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
-  if (call.scan != nullptr) return NameScanned(call, names);
-  if (call.in_store) return NameStore(names);
   names->db = call.key.db;
   names->table = call.key.table;
   names->index = call.key.index;
@@ -413,13 +260,58 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   ShowFields(call, /*all=*/false, names);
 }
 
+Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
+                      base::Buffer& out) {
+  engine::IndexFacts facts;
+  if (call.verb == Verb::kHIncrByFloat) {
+    const Outcome outcome = session.Inspect(*call.index, &facts);
+    if (!outcome.ok()) return outcome;
+  }
+  facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
+  RowChange change(call, facts.columns[0]);
+  model::Request request = call.request;
+  request.edit.editor = &change;
+  model::NoRows none;
+  Outcome outcome = session.Execute(*call.index, request, none);
+  if (!outcome.ok()) return outcome;
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.saw_row() ? 0 : 1;
+  if (!change.wrong().empty()) {
+    work.wrong = change.wrong();
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  if (call.verb == Verb::kDel)
+    AppendCounted(work, call, change.answer(), out);
+  else if (call.verb == Verb::kHMSet)
+    resp::AppendSimple("OK", &out);
+  else if (call.verb == Verb::kHIncrByFloat)
+    resp::AppendBulk(change.made(), &out);
+  else
+    resp::AppendInteger(change.answer(), &out);
+  return outcome;
+}
+
+}  // namespace
+
+void NameColumns(const RespCall& call, engine::IndexNames* names) {
+  if (call.scan != nullptr) return NameScanned(call, names);
+  if (call.in_store) return NameStore(names);
+  NameFields(call, names);
+  // Where all columns are listed it is one of them.
+  const bool adds = call.expiry != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
+  if (adds) names->columns.push_back(call.expiry->definition.expire_time_column);
+}
+
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {
   model::Request& request = call.request;
   request.account = account;
   if (call.scan != nullptr) return PrepareScan(call, arena);
   if (call.in_store) return PrepareStored(call, arena);
-  if (call.verb == Verb::kExpire) {
-    return "NOTSERVED rows have no expiry: delete them, or keep a column with a time";
+  if (call.verb == Verb::kExpire && call.expiry == nullptr) {
+    return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
+           "(expires)";
+  }
+  if (call.expiry != nullptr && PlaceOfExpiry(call) == kNoPlace) {
+    return "NOSTORE the column of expiry of this prefix is not in its table";
   }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());
   int64_t number = 0;
@@ -430,14 +322,9 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   if (call.verb == Verb::kHIncrByFloat && !ParseFloat(call.arguments[3], &fraction)) {
     return "ERR value is not a valid float";
   }
-  if (IsEdit(call.verb)) {
-    request.verb = model::Request::Verb::kEdit;
-    request.edit.key = call.key.parts;
-    const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
-    for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
-    request.edit.may_update = columns;
-    request.edit.may_insert = IsSet(call.verb) && (call.prefix == nullptr || call.prefix->inserts);
-    return {};
+  if (IsRowChange(call)) {
+    PrepareRowChange(call, arena);
+    return call.verb == Verb::kExpire ? PrepareExpire(call, arena) : std::string_view();
   }
   request.find.key = call.key.parts;
   request.find.key_parts_given = parts;
@@ -463,7 +350,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   }
   if (call.in_store) return ExecuteStored(work, call, session, out);
   if (HasOtherNumber(call, session)) {
-    if (IsEdit(call.verb)) {
+    if (ChangesFields(call.verb)) {
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";
       return Outcome::Fail(ErrorCode::kNumber);
     }
@@ -471,13 +358,14 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     AppendAbsent(work, call, out);
     return {};
   }
-  if (IsEdit(call.verb)) return ExecuteChange(work, call, session, out);
+  if (IsRowChange(call)) return ExecuteChange(work, call, session, out);
   thread_local base::Buffer cells;
   if (cells.capacity() > model::kKeptValueBytesMax) cells.Release();
   cells.Truncate(0);
   RowReply row(call, work.version, reply_bytes_max, cells);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
   if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)

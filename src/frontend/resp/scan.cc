@@ -90,19 +90,23 @@ class ScannedRows final : public model::RowSink {
   std::vector<Row> rows_;
 };
 
-/// Where the parts of the key begin among the columns of Container::keys.
-size_t KeyBegin(const keyspace::Container& container) {
-  return container.expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
+/// Where the parts of the key begin among the scanned columns: behind the expiry, where there is
+/// one.
+size_t KeyBegin(const RespCall& call) {
+  const keyspace::Container* const of = call.container != nullptr ? call.container : call.expiry;
+  return of == nullptr || of->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
 }
 
-/// The key that names the row of a container, or nothing: it has none, or has expired.
+/// Whether the first of the scanned columns says that the row has expired.
+bool HasExpired(const RespCall& call, const ScannedRows::Row& row) {
+  if (KeyBegin(call) == 0 || !row[0]) return false;
+  return keyspace::ExpiryFromCell(Value(std::string_view(*row[0]))) <= call.keyspaces->NowMs();
+}
+
+/// The key that names the row of a container, or nothing: it has none.
 std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Row& row) {
   const keyspace::Container& container = *call.container;
-  const size_t begin = KeyBegin(container);
-  if (begin != 0 && row[0]) {
-    const Value expiry{std::string_view(*row[0])};
-    if (keyspace::ExpiryFromCell(expiry) <= call.keyspaces->NowMs()) return std::nullopt;
-  }
+  const size_t begin = KeyBegin(call);
   std::string key(call.scan->prefix);
   base::Buffer joined;
   for (const keyspace::KeyPart& part : container.key) {
@@ -117,6 +121,7 @@ std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Ro
 
 /// The key that names the row, or nothing: it has none, or has expired.
 std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& row) {
+  if (HasExpired(call, row)) return std::nullopt;
   if (call.container != nullptr) return KeyOfItem(call, row);
   if (call.in_store) {
     if (row[kScannedExpires] && IsExpired(Value(std::string_view(*row[kScannedExpires]))))
@@ -124,9 +129,10 @@ std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& r
     return row[kScannedKey];
   }
   std::string key(call.scan->prefix);
-  for (size_t i = 0; i < row.size(); ++i) {
+  const size_t begin = KeyBegin(call);
+  for (size_t i = begin; i < row.size(); ++i) {
     if (!row[i]) return std::nullopt;
-    if (i != 0) key.push_back(':');
+    if (i != begin) key.push_back(':');
     for (const char byte : *row[i]) {
       if (byte == ':' || byte == '\\') key.push_back('\\');
       key.push_back(byte);
@@ -137,7 +143,7 @@ std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& r
 
 RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
-  const size_t begin = call.container != nullptr ? KeyBegin(*call.container) : 0;
+  const size_t begin = KeyBegin(call);
   const size_t end = call.container == nullptr && call.in_store ? kScannedKey + 1 : row.size();
   // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
   for (size_t i = begin; i < end; ++i) position.key.push_back(row[i]);
@@ -280,6 +286,11 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
     call->may_be_stored = false;
     if (!call->in_store) {
       call->key = {prefix.db, prefix.table, prefix.index, {}};
+      if (prefix.expires.empty()) return {};
+      call->expiry = keyspace->container;
+      const bool is_usable = call->expiry != nullptr && call->expiry->usable();
+      if (!is_usable) return "NOSTORE the column of expiry of this prefix cannot be used";
+      call->index = call->expiry->keys.get();
       return {};
     }
     call->container = keyspace->container;

@@ -155,16 +155,6 @@ void AppendText(const RespWork& work, bool is_there, std::string_view text, base
     resp::AppendNil(work.version, &out);
 }
 
-/// TTL, PTTL, EXPIRETIME, PEXPIRETIME.
-int64_t TimeOf(const RespCall& call, const StoredRow& row) {
-  if (!row.is_there()) return -2;
-  int64_t ms = row.expires_ms();
-  if (ms == keyspace::kNever) return -1;
-  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(call), 0);
-  const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
-  return is_ms ? ms : (ms + 500) / 1000;
-}
-
 void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out) {
   if (call.is_first) work.sum = 0;
   work.sum += counts;
@@ -200,7 +190,7 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
     case Verb::kExists:
       return Count(work, call, row.is_there(), out);
     default:
-      return resp::AppendInteger(TimeOf(call, row), &out);
+      return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);
   }
 }
 
@@ -243,6 +233,18 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
 }
 
 }  // namespace
+
+int64_t TimeUntil(const RespCall& call, int64_t ms) {
+  if (ms == keyspace::kNever) return -1;
+  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(call), 0);
+  const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
+  return is_ms ? ms : (ms + 500) / 1000;
+}
+
+std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
+  call.stored = &arena.Allocate<RespStored>(1)[0];
+  return TakeCondition(call, arena);
+}
 
 void NameStore(engine::IndexNames* names) {
   names->db = "rowsocket";

@@ -15,6 +15,14 @@ using model::Decision;
 using model::Value;
 using Verb = RespVerb;
 
+// Never is later than any time.
+bool MayExpire(const RespStored& stored, int64_t expires_ms) {
+  const bool expires = expires_ms != keyspace::kNever;
+  return !(stored.only_if_never && expires) && !(stored.only_if_expires && !expires) &&
+         !(stored.only_if_later && stored.at_ms <= expires_ms) &&
+         !(stored.only_if_sooner && stored.at_ms >= expires_ms);
+}
+
 StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call) {
   if (call.container == nullptr || call.container->values == 1) return;
   many_.resize(call.container->values + 3);
@@ -150,10 +158,7 @@ Decision StoredChange::IncrementFloat() {
 
 Decision StoredChange::Expire() {
   if (!is_there_) return Decision::kKeep;
-  const int64_t now_ms = row_.expires_ms();  // Never is later than any time.
-  done_ = !(stored().only_if_never && expires()) && !(stored().only_if_expires && !expires()) &&
-          !(stored().only_if_later && stored().at_ms <= now_ms) &&
-          !(stored().only_if_sooner && stored().at_ms >= now_ms);
+  done_ = MayExpire(stored(), row_.expires_ms());
   if (!done_) return Decision::kKeep;
   return stored().at_ms <= NowMs(call_) ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }

@@ -16,6 +16,9 @@
 
 namespace rowsocket::frontend {
 
+/// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
+bool MayExpire(const RespStored& stored, int64_t expires_ms);
+
 class StoredChange final : public model::RowEditor {
  public:
   explicit StoredChange(const RespCall& call);

@@ -29,7 +29,8 @@ inline int64_t NowMs() {
 }
 /// The time that the expiry of the call's key is compared with.
 inline int64_t NowMs(const RespCall& call) {
-  return call.container != nullptr ? call.keyspaces->NowMs() : NowMs();
+  const bool is_mapped = call.container != nullptr || call.expiry != nullptr;
+  return is_mapped ? call.keyspaces->NowMs() : NowMs();
 }
 
 /// The moment in the store's column `expires`; keyspace::kNever for NULL.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "frontend/resp/fields.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/stored_row.h"
 
@@ -19,22 +20,28 @@ namespace {
 /// The cells of a row as one text, in which no two rows look the same.
 class RowText final : public model::RowSink {
  public:
-  explicit RowText(const RespCall& call) {
+  explicit RowText(const RespCall& call) : call_(call), expiry_at_(PlaceOfExpiry(call)) {
     if (call.in_store) string_.emplace(call);
   }
   bool Cell(std::string_view text) override {
+    if (at_++ == expiry_at_) is_expired_ = IsExpired(call_, model::Value(text));
     text_.append(std::to_string(text.size())).append(1, ':').append(text);
     return !string_ || string_->Cell(text);
   }
   bool NullCell() override {
+    ++at_;
     text_.append(1, '-');
     return !string_ || string_->NullCell();
   }
   const std::string& text() const { return text_; }
-  /// A row that holds a string may have expired.
-  bool is_there() const { return !string_ || string_->is_there(); }
+  /// A row may have expired.
+  bool is_there() const { return !is_expired_ && (!string_ || string_->is_there()); }
 
  private:
+  const RespCall& call_;
+  const size_t expiry_at_;
+  size_t at_ = 0;
+  bool is_expired_ = false;
   std::string text_;
   std::optional<StoredRow> string_;
 };

@@ -56,10 +56,11 @@ struct RespCall {
   bool may_be_stored = false;                      ///< The command is for strings, or for any key.
   bool in_store = false;                           ///< The key is a string: of the store, or
   const keyspace::Container* container = nullptr;  ///< of this container.
-  const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container is one of.
+  const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container or `expiry` is one of.
   keyspace::RowKey row_key;                        ///< In the container.
   bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.
-  const keyspace::Prefix* prefix = nullptr;  ///< Of a row's key, where a keyspace has it.
+  const keyspace::Prefix* prefix = nullptr;     ///< Of a row's key, where a keyspace has it.
+  const keyspace::Container* expiry = nullptr;  ///< Of a row: when it expires; null: never.
   bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
   std::string_view pattern;    ///< HSCAN: of the fields.
   bool without_values = false;  ///< HSCAN.

@@ -1,0 +1,183 @@
+#include "frontend/resp/row_change.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "frontend/resp/fields.h"
+#include "frontend/resp/numbers.h"
+#include "frontend/resp/stored_change.h"
+#include "frontend/resp/watch.h"
+
+namespace rowsocket::frontend {
+
+using model::CellChange;
+using model::Decision;
+using model::Value;
+using Verb = RespVerb;
+
+bool IsRowChange(const RespCall& call) {
+  const Verb verb = call.verb;
+  return ChangesFields(verb) ||
+         (call.expiry != nullptr &&
+          (verb == Verb::kDel || verb == Verb::kExpire || verb == Verb::kPersist));
+}
+
+/// Says what the command may do to its row, for the rights of its account.
+void PrepareRowChange(RespCall& call, base::Arena& arena) {
+  model::Request& request = call.request;
+  model::Edit& edit = request.edit;
+  const Verb verb = call.verb;
+  request.verb = model::Request::Verb::kEdit;
+  edit.key = call.key.parts;
+  edit.may_insert = IsSet(verb) && (call.prefix == nullptr || call.prefix->inserts);
+  edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
+  if (verb == Verb::kDel) return;
+  const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
+  for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
+  // The column of expiry is the last one: set where a row is made.
+  const bool leaves_expiry = call.expiry != nullptr && ChangesFields(verb) && !edit.may_insert;
+  edit.may_update = columns.first(columns.size() - (leaves_expiry ? 1 : 0));
+}
+
+RowChange::RowChange(const RespCall& call, const engine::ColumnFacts& column)
+    : call_(call), column_(column), expiry_at_(PlaceOfExpiry(call)) {}
+
+// A row that has expired is absent; what is made in its place has nothing of it.
+Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+  changes_.clear();
+  answer_ = 0;
+  wrong_ = {};
+  deletes_ = false;
+  const bool has_row = !row.empty();
+  if (has_row && expiry_at_ != kNoPlace && IsExpired(call_, row[expiry_at_])) row = {};
+  saw_row_ = !row.empty();
+  if (MustBeAbsent(call_) && saw_row_) return Decision::kKeep;
+  Make(row);
+  if (!saw_row_ && !changes_.empty() && expiry_at_ != kNoPlace) PutExpiry(keyspace::kNever);
+  *changes = changes_;
+  if (deletes_ || (call_.verb == Verb::kDel && has_row)) return Decision::kDelete;
+  if (changes_.empty()) return Decision::kKeep;
+  return has_row && !saw_row_ ? Decision::kRenew : Decision::kStore;
+}
+
+void RowChange::PutExpiry(int64_t at_ms) {
+  changes_.push_back({static_cast<uint32_t>(expiry_at_),
+                      keyspace::ExpiryToCell(at_ms, *call_.expiry, &expiry_text_)});
+}
+
+void RowChange::Touch(std::span<const Value> row) {
+  if (row.empty()) return;
+  const int64_t now_ms = keyspace::ExpiryFromCell(row[expiry_at_]);
+  switch (call_.verb) {
+    case Verb::kDel:
+      answer_ = 1;
+      return;
+    case Verb::kPersist:
+      if (now_ms == keyspace::kNever) return;
+      PutExpiry(keyspace::kNever);
+      break;
+    default:
+      if (!MayExpire(*call_.stored, now_ms)) return;
+      deletes_ = call_.stored->at_ms <= call_.keyspaces->NowMs();
+      if (!deletes_) PutExpiry(call_.stored->at_ms);
+      break;
+  }
+  answer_ = 1;
+}
+
+void RowChange::Make(std::span<const Value> row) {
+  const bool exists = !row.empty();
+  const auto columns =
+      static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoPlace ? 1 : 0));
+  if (!exists && IsSet(call_.verb) && call_.prefix != nullptr && !call_.prefix->inserts) {
+    wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
+    return;
+  }
+  switch (call_.verb) {
+    case Verb::kDel:
+    case Verb::kExpire:
+    case Verb::kPersist:
+      return Touch(row);
+    case Verb::kHIncrBy:
+      return Increment(row);
+    case Verb::kHIncrByFloat:
+      return IncrementFloat(row);
+    case Verb::kHDel:
+      for (uint32_t i = 0; exists && i < columns; ++i) {
+        if (row[i].is_null()) continue;
+        changes_.push_back({i, Value()});
+        ++answer_;
+      }
+      return;
+    case Verb::kHSetNx:
+      if (exists && !row[0].is_null()) return;
+      changes_.push_back({0, Value(call_.arguments[3])});
+      answer_ = 1;
+      return;
+    default:
+      break;
+  }
+  for (uint32_t i = 0; i < columns; ++i) {
+    answer_ += !exists || row[i].is_null();
+    changes_.push_back({i, Value(ValueOf(call_.index->names().columns[i]))});
+  }
+}
+
+std::string_view RowChange::ValueOf(const std::string& field) const {
+  for (size_t i = call_.arguments.size() - 2; i >= 2; i -= 2) {
+    if (call_.arguments[i] == field) return call_.arguments[i + 1];
+  }
+  return {};
+}
+
+void RowChange::Increment(std::span<const Value> row) {
+  int64_t by = 0, now = 0;
+  ParseInteger(call_.arguments[3], &by);
+  if (row.empty()) {
+    wrong_ = "NOROW there is no such row: HINCRBY does not insert one, HSET does";
+    return;
+  }
+  if (!row[0].is_null() && !ParseInteger(row[0].text(), &now)) {
+    wrong_ = "ERR hash value is not an integer";
+    return;
+  }
+  if (__builtin_add_overflow(now, by, &answer_)) {
+    wrong_ = "ERR increment or decrement would overflow";
+    return;
+  }
+  const auto end = std::to_chars(text_, text_ + sizeof text_, answer_).ptr;
+  changes_.push_back({0, Value(std::string_view(text_, static_cast<size_t>(end - text_)))});
+}
+
+// What the column could not keep is refused, so that the reply is what the row has.
+void RowChange::IncrementFloat(std::span<const Value> row) {
+  if (row.empty()) {
+    wrong_ = "NOROW there is no such row: HINCRBYFLOAT does not insert one, HSET does";
+    return;
+  }
+  using Kind = engine::ColumnFacts::Kind;
+  const std::string_view now = row[0].is_null() ? "0" : row[0].text();
+  const bool is_exact = column_.kind == Kind::kInteger || column_.kind == Kind::kDecimal;
+  long double number = 0, by = 0;
+  if (!ParseFloat(now, &number)) {
+    wrong_ = "ERR hash value is not a float";
+    return;
+  }
+  ParseFloat(call_.arguments[3], &by);
+  if (!std::isfinite(number + by)) {
+    wrong_ = "ERR increment would produce NaN or Infinity";
+    return;
+  }
+  // An exponent, or a plus, is written out.
+  const bool is_sum =
+      AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
+  if (!is_exact) {
+    made_ = FormatFloat(number + by);
+  } else if (!is_sum || DecimalsOf(made_) > column_.decimals) {
+    wrong_ = "CONSTRAINT the column has not as many digits as the sum";
+    return;
+  }
+  changes_.push_back({0, Value(std::string_view(made_))});
+}
+
+}  // namespace rowsocket::frontend

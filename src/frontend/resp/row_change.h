@@ -1,0 +1,72 @@
+// What a command that changes a row, or its expiry, makes of the row.
+//
+// Threads: one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "engine/session.h"
+#include "frontend/resp/work.h"
+#include "keyspace/time.h"
+#include "model/request.h"
+
+namespace rowsocket::frontend {
+
+/// Whether the command sets fields, so that it makes a row where there is none.
+constexpr bool IsSet(RespVerb verb) {
+  return verb == RespVerb::kHSet || verb == RespVerb::kHMSet || verb == RespVerb::kHSetNx;
+}
+constexpr bool ChangesFields(RespVerb verb) {
+  return IsSet(verb) || verb == RespVerb::kHDel || verb == RespVerb::kHIncrBy ||
+         verb == RespVerb::kHIncrByFloat;
+}
+/// Whether the call is done by a RowChange.
+bool IsRowChange(const RespCall& call);
+/// Makes the request of such a call, whose index is open, but for its editor.
+void PrepareRowChange(RespCall& call, base::Arena& arena);
+
+/// Decides about the row of a call.
+class RowChange final : public model::RowEditor {
+ public:
+  /// `column`: of an increment with a fraction.
+  RowChange(const RespCall& call, const engine::ColumnFacts& column);
+
+  // Of the last decision:
+  int64_t answer() const { return answer_; }
+  /// Why nothing is changed; empty: nothing is wrong.
+  std::string_view wrong() const { return wrong_; }
+  const std::string& made() const { return made_; }
+  /// Whether there was a row that had not expired.
+  bool saw_row() const { return saw_row_; }
+
+  model::Decision Decide(std::span<const model::Value> row,
+                         std::span<const model::CellChange>* changes) override;
+
+ private:
+  void Make(std::span<const model::Value> row);
+  /// DEL, EXPIRE and PERSIST of a row that may expire.
+  void Touch(std::span<const model::Value> row);
+  void Increment(std::span<const model::Value> row);
+  void IncrementFloat(std::span<const model::Value> row);
+  /// HSET: the last value that the command gives the field.
+  std::string_view ValueOf(const std::string& field) const;
+  void PutExpiry(int64_t at_ms);
+
+  const RespCall& call_;
+  const engine::ColumnFacts& column_;
+  const size_t expiry_at_;  ///< Behind the fields.
+  keyspace::TextRoom expiry_text_;
+  bool deletes_ = false;
+  std::string made_;
+  bool saw_row_ = false;
+  std::vector<model::CellChange> changes_;
+  char text_[24];
+  int64_t answer_ = 0;
+  std::string_view wrong_;
+};
+
+}  // namespace rowsocket::frontend

@@ -72,6 +72,23 @@ def plugins_between(before, after):
     return rows
 
 
+def who(row):
+    """A connection, by its number, the name that its client has given it, and its address."""
+    name = row["name"].decode() if isinstance(row["name"], bytes) else row["name"]
+    return f"{row['plugin']} {row['id']} {name or '-'} {row['address']}:{row['port']}"
+
+
+def clients_between(before, after, seconds):
+    """The connections that have asked for most."""
+    old = {(row["plugin"], row["id"]): int(row["requests"]) for row in before.clients}
+    rows = [{"client": who(row), "name": row["name"], "id": int(row["id"]), "state": row["state"],
+             "requests_per_second": (int(row["requests"]) - old.get((row["plugin"], row["id"]), 0)) / seconds,
+             "bytes": int(row["buffered_bytes"])} for row in after.clients]
+    busy = sorted((row for row in rows if row["requests_per_second"] > 0 or row["bytes"] > 0),
+                  key=lambda row: -row["requests_per_second"])
+    return busy[:ROWS_SHOWN]
+
+
 def usage_between(before, after, seconds, name_of):
     """For each name, of tables or accounts: what has been asked for, the busiest first."""
     sums = {}
@@ -96,6 +113,7 @@ def summary(before, after):
         "verbs": verbs_between(before, after),
         "phases_us": phases_between(before, after),
         "connections": [{**row, "bytes": int(row["bytes"])} for row in after.connections],
+        "clients": clients_between(before, after, seconds),
         "lock_wait_threads": after.lanes,
         "replication_lag_s": after.lag_s,
         "tables": usage_between(before.tables, after.tables, seconds,

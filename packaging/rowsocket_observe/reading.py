@@ -8,6 +8,7 @@ import json
 import time
 
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
+CLIENTS_MAX = 1000
 # The tables of a server on which the library is not loaded, or an older one.
 NO_SUCH_TABLE = (1109, 1146)
 # An account that may not ask for the state of replication gets these errors: the lag is left out then.
@@ -22,6 +23,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     limits: dict = dataclasses.field(default_factory=dict)  # {plugin: {variable: number}}
     latencies: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_LATENCY
     connections: list = dataclasses.field(default_factory=list)  # plugin, mode, state, count, bytes
+    clients: list = dataclasses.field(default_factory=list)  # connections that have asked for most, with their names
     hot_rows: list = dataclasses.field(default_factory=list)  # of the last 60 s
     tables: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_TABLE_STATISTICS
     accounts: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_USER_STATISTICS
@@ -71,7 +73,7 @@ def _lag_s(cursor):
     return max(lags) if lags else None
 
 
-def read(connection, hot_rows=True):
+def read(connection, hot_rows=True, clients=True):
     """A Reading by a connection of PyMySQL."""
     reading = Reading(at=time.time())
     with connection.cursor() as cursor:
@@ -87,6 +89,10 @@ def read(connection, hot_rows=True):
         reading.connections = _named_rows(
             cursor, "SELECT plugin, mode, state, COUNT(*) AS count, SUM(buffered_bytes) AS bytes"
             " FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY plugin, mode, state")
+        if clients:
+            reading.clients = _named_rows(
+                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, buffered_bytes"
+                f" FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY requests DESC LIMIT {CLIENTS_MAX}")
         if hot_rows:
             reading.hot_rows = _named_rows(
                 cursor, "SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = 60")

@@ -98,6 +98,12 @@ def connections_are_refused(look):
                    f"the error log says why; for memory, raise {plugin}_memory_max_bytes")
 
 
+def such_as(look, state, order, where=lambda row: True):
+    """The first connection in this state by an order, for an end of a sentence; empty where none is known."""
+    rows = [row for row in look.now.clients if row["state"] == state and where(row)]
+    return f" (such as {rates.who(max(rows, key=order))})" if rows else ""
+
+
 def rows_are_waited_for(look):
     waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
     if not waiting:
@@ -106,14 +112,15 @@ def rows_are_waited_for(look):
                 default=0)
     full = f"; {look.now.lanes} of {limit} lock wait threads are at work, others queue" if limit and \
         look.now.lanes >= NEAR * limit else ""
+    example = such_as(look, "lock wait", lambda row: int(row["requests"]))
     if not look.blockers:
-        yield (f"{waiting} connections wait for rows that are locked{full}",
+        yield (f"{waiting} connections wait for rows that are locked{example}{full}",
                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
                " its trx_mysql_thread_id")
         return
     for one in look.blockers[:3]:
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
-        yield (f"{waiting} connections wait for rows{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
+        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
                f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
                f"let the application commit sooner, or KILL {one['thread']}")
 
@@ -126,8 +133,10 @@ def clients_do_not_read(look):
     before = unread(look.before)
     for port, row in unread(look.now).items():
         if port in before:
+            most = such_as(look, "unread replies", lambda one: int(one["buffered_bytes"]),
+                           lambda one, port=port: (one["plugin"], one["mode"]) == port)
             yield (f"{row['count']} connections of {row['plugin']} {row['mode']} have {int(row['bytes'])} bytes of replies"
-                   " that their clients do not read",
+                   f" that their clients do not read{most}",
                    "SELECT id, address, port, buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY"
                    f" buffered_bytes DESC names them; SET GLOBAL {row['plugin']}_kill_connection = ID ends one")
 

@@ -133,7 +133,7 @@ inline constexpr int64_t kAccountOwedMsMax = 60'000;
 /// request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
 inline constexpr size_t kKeptFiltersMax = 8;
-/// Bytes of a name in a P: the server's own limit is below it (NAME_LEN).
+/// Bytes of a name in a P: the server's own limit is below it (NAME_LEN). Also of a client's name.
 inline constexpr size_t kNameBytesMax = 256;
 /// Columns that one P may name.
 inline constexpr uint32_t kColumnsMax = 4096;

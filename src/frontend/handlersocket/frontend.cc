@@ -121,6 +121,11 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
     case Command::Kind::kHealth:
       PrepareHealth(command, arena, item);
       break;
+    case Command::Kind::kName:
+      // The requests before it keep the name that they were sent under.
+      if (behind_requests) return {Parsed::kLater, 0};
+      TakeName(command, item);
+      break;
     case Command::Kind::kRequest:
       PrepareRequest(command, item);
       break;
@@ -292,7 +297,7 @@ void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, It
 }
 
 bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
-  if (ask.check == Check::kGroup) return true;
+  if (ask.check == Check::kGroup || ask.check == Check::kName) return true;
   if (ask.check == Check::kAt) {
     const auto all = [](const auto& items, const auto& has_executed) {
       return items.empty() ||
@@ -304,6 +309,13 @@ bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
   const model::Health health = settings_.health ? settings_.health() : model::Health();
   if (ask.check == Check::kWrite) return health.writes;
   return health.reads && (!ask.lag_max_s || health.LagIsWithin(*ask.lag_max_s));
+}
+
+void HandlerSocket::TakeName(const Command& command, Item* item) {
+  handlersocket::ErrorSet errors = command.errors;
+  if (!authenticated_) errors.Add(ErrorCode::kUnauth);
+  item->error.code = errors.First();
+  if (item->error.ok()) name_ = command.client_name;
 }
 
 engine::Index* HandlerSocket::FindIndex(uint64_t id) const {

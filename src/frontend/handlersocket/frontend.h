@@ -52,6 +52,7 @@ class HandlerSocket final : public exec::Frontend {
   }
   size_t input_bytes_max() const override;
   bool authenticated() const override { return authenticated_; }
+  std::string name() const override { return name_; }
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
   void AccountEnded(base::Buffer& out) override;
   void Opened(exec::Item& item, const engine::Outcome& outcome,
@@ -86,6 +87,7 @@ class HandlerSocket final : public exec::Frontend {
   void PrepareHealth(const handlersocket::Command& command, base::Arena& arena,
                      exec::Item* item) const;
   bool Holds(const handlersocket::AskHealth& ask) const;
+  void TakeName(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
   bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
@@ -120,6 +122,7 @@ class HandlerSocket final : public exec::Frontend {
   size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first request with a token on.
+  std::string name_;                         ///< That the client has given itself with N.
   bool authenticated_;
 };
 

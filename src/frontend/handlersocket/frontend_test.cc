@@ -317,6 +317,37 @@ TEST_F(HandlerSocketTest, OpenAndAuthAreParsedWhenNothingIsBeforeThem) {
   }
 }
 
+TEST_F(HandlerSocketTest, AConnectionHasTheNameThatItWasGivenLast) {
+  Connect();
+  EXPECT_EQ("", frontend_->name());
+  ExpectReplies({{"H\tname\n", "0\t1"}, {"N\tweb-3\n", "0\t1"}});
+  EXPECT_EQ("web-3", frontend_->name());
+  const std::string longest(model::kNameBytesMax, 'n');
+  ExpectReplies({{"N\tweb 3\n", "2\t1\tname"},
+                 {"N\tw\x7f\n", "2\t1\tname"},
+                 {std::string("N\t\0\n", 4), "2\t1\tname"},
+                 {"N\t" + longest + "n\n", "2\t1\tname"}});
+  EXPECT_EQ("web-3", frontend_->name());
+  ExpectReplies({{"N\t" + longest + "\n", "0\t1"}});
+  EXPECT_EQ(longest, frontend_->name());
+  ExpectReplies({{"N\n", "0\t1"}});
+  EXPECT_EQ("", frontend_->name());
+}
+
+TEST_F(HandlerSocketTest, ANameIsForRequestsBehindIt) {
+  Connect();
+  base::Arena arena;
+  Item item;
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("N\tlate\n", true, arena, &item).parsed);
+  EXPECT_EQ("", frontend_->name());
+}
+
+TEST_F(HandlerSocketTest, ClientsWithoutAccessHaveNoName) {
+  Connect(true, "secret");
+  ExpectReplies({{"N\tweb-3\n", "3\t1\tunauth"}, {"H\tname\n", "3\t1\tunauth"}});
+  EXPECT_EQ("", frontend_->name());
+}
+
 TEST_F(HandlerSocketTest, UnauthenticatedConnectionsMaySendShortLinesOnly) {
   Connect(true, "secret");
   EXPECT_LE(frontend_->input_bytes_max(), model::kUnauthenticatedLineBytesMax + 8);

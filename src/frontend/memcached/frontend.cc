@@ -100,6 +100,11 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   // command were parsed again, these bytes would be taken from it.
   if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
   item->closes = work.command.closes;
+  if (work.command.verb == Verb::kClientName && IsExecuted(work.command)) {
+    // The requests before it keep the name that they were sent under.
+    if (behind_requests) return {Parsed::kLater, 0};
+    name_ = work.command.client_name;
+  }
   if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
     // A container with an unknown name may have been made a moment ago.

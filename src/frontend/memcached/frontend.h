@@ -33,6 +33,7 @@ class Memcached final : public exec::Frontend {
     return is_in_ ? memcached::InputBytesMax(shared_.settings.limits) : memcached::LoginBytesMax();
   }
   bool authenticated() const override { return is_in_; }
+  std::string name() const override { return name_; }
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
   void AccountEnded(base::Buffer& out) override;
   void Opened(exec::Item& item, const engine::Outcome& outcome,
@@ -78,6 +79,7 @@ class Memcached final : public exec::Frontend {
   std::optional<model::Error> switch_answer_;      ///< Whether the account may see switch_asked_.
   std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
   bool has_refreshed_ = false;                     ///< For the command at the front of the input.
+  std::string name_;                               ///< That the client has given itself.
   bool is_in_;                                     ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;

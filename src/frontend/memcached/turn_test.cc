@@ -147,5 +147,22 @@ TEST_F(MemcachedTest, AnAnswerAboutOneTableSwitchesToNoOther) {
   EXPECT_EQ(Item::Kind::kReply, parse().kind);
 }
 
+TEST_F(MemcachedTest, AConnectionHasTheNameThatItWasGivenLast) {
+  EXPECT_EQ("OK\r\n", Ask("client_name web-3\r\n"));
+  EXPECT_EQ("web-3", frontend_->name());
+  EXPECT_EQ("CLIENT_ERROR bad command line format\r\n", Ask("client_name a\tb\r\n"));
+  EXPECT_EQ("web-3", frontend_->name());
+  base::Arena arena;
+  Item item;
+  const auto late = frontend_->Parse("client_name late\r\n", true, arena, &item);
+  EXPECT_EQ(exec::Frontend::Parsed::kLater, late.parsed);
+  EXPECT_EQ("web-3", frontend_->name());
+  frontend_->Rewind();
+  EXPECT_EQ("", Ask("client_name web-4 noreply\r\n"));
+  EXPECT_EQ("web-4", frontend_->name());
+  EXPECT_EQ("OK\r\n", Ask("client_name\r\n"));
+  EXPECT_EQ("", frontend_->name());
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

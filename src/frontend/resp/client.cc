@@ -7,6 +7,7 @@
 
 #include "exec/connection_book.h"
 #include "frontend/resp/frontend.h"
+#include "model/client_name.h"
 
 namespace rowsocket::frontend {
 
@@ -157,9 +158,7 @@ void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
 }
 
 void Resp::SetName(std::string_view name, base::Buffer& out) {
-  const bool has_blank =
-      std::any_of(name.begin(), name.end(), [](char byte) { return byte < '!' || byte > '~'; });
-  if (has_blank || name.size() > model::kNameBytesMax) {
+  if (!model::IsClientName(name)) {
     return resp::AppendError(
         "ERR Client names cannot contain spaces, newlines or special characters.", &out);
   }

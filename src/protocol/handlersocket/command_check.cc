@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "model/client_name.h"
 #include "protocol/handlersocket/escape.h"
 
 namespace rowsocket::handlersocket {
@@ -38,10 +39,12 @@ class Checker {
                command_.errors.Has(ErrorCode::kStmtnum),
            "an id over the limit is stmtnum");
     Expect(command_.has_index_id || invalid || command_.kind == Command::Kind::kAuth ||
-               command_.kind == Command::Kind::kHealth || command_.errors.Has(ErrorCode::kNumber),
+               command_.kind == Command::Kind::kHealth || command_.kind == Command::Kind::kName ||
+               command_.errors.Has(ErrorCode::kNumber),
            "an id that is no number is an error");
     CheckNames();
     CheckValue(command_.auth_key);
+    Expect(model::IsClientName(command_.client_name), "a client's name is printable, and short");
     CheckRequest();
     return broken_;
   }
@@ -171,6 +174,7 @@ std::string HealthToLine(const AskHealth& ask) {
   if (ask.check == AskHealth::Check::kRead) AppendToken("read", &line);
   if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
   if (ask.check == AskHealth::Check::kGroup) AppendToken("group", &line);
+  if (ask.check == AskHealth::Check::kName) AppendToken("name", &line);
   if (ask.check == AskHealth::Check::kPosition) AppendToken("position", &line);
   if (ask.check == AskHealth::Check::kAt) AppendToken("at", &line);
   for (size_t i = 0; i < ask.gtids.size(); ++i) {
@@ -209,6 +213,9 @@ std::string ToLine(const Command& command) {
       break;
     case Command::Kind::kHealth:
       line = "H" + HealthToLine(command.ask_health);
+      break;
+    case Command::Kind::kName:
+      line = "N\t" + std::string(command.client_name);
       break;
     case Command::Kind::kRequest:
       line = std::to_string(command.index_id);

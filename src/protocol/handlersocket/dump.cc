@@ -80,6 +80,8 @@ std::string DumpHealth(const AskHealth& ask) {
       return "write";
     case AskHealth::Check::kGroup:
       return "group";
+    case AskHealth::Check::kName:
+      return "name";
     case AskHealth::Check::kPosition:
       return "position";
     case AskHealth::Check::kAt:
@@ -110,6 +112,9 @@ std::string Dump(const Command& command) {
       break;
     case Command::Kind::kHealth:
       text = "health " + DumpHealth(command.ask_health);
+      break;
+    case Command::Kind::kName:
+      text = "name " + Quoted(command.client_name);
       break;
     case Command::Kind::kRequest:
       text = command.request.verb == model::Request::Verb::kInsert

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/client_name.h"
 #include "protocol/handlersocket/gtids.h"
 #include "protocol/handlersocket/tokens.h"
 
@@ -68,6 +69,8 @@ class LineParser {
       ParseRequest(verb);
     } else if (verb == "H") {
       ParseHealth();
+    } else if (verb == "N") {
+      ParseName();
     } else {
       AddError(ErrorCode::kCmd);
     }
@@ -77,6 +80,7 @@ class LineParser {
   void ParseOpenIndex();
   void ParseAuth();
   void ParseHealth();
+  void ParseName();
   void ParseRequest(std::string_view id);
   void ParseInsert();
   void ParseFind();
@@ -140,6 +144,8 @@ void LineParser::ParseHealth() {
     ask.check = AskHealth::Check::kPosition;
   } else if (check == "group") {
     ask.check = AskHealth::Check::kGroup;
+  } else if (check == "name") {
+    ask.check = AskHealth::Check::kName;
   } else if (check == "at") {
     ask.check = AskHealth::Check::kAt;
     const ErrorCode error = ParseGtids(tokens_.NextOrEmpty(), arena_, &ask);
@@ -147,6 +153,15 @@ void LineParser::ParseHealth() {
   } else if (!check.empty()) {
     AddError(ErrorCode::kOp);
   }
+}
+
+void LineParser::ParseName() {
+  command_.kind = Command::Kind::kName;
+  const Value name = TokenValue(tokens_.NextOrEmpty(), arena_);
+  if (name.is_null() || !model::IsClientName(name.text())) {
+    return AddError(ErrorCode::kClientName);
+  }
+  command_.client_name = name.text();
 }
 
 void LineParser::ParseRequest(std::string_view id) {

@@ -7,6 +7,7 @@
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key> [<password>]]
 //   H [<check> [<lag>]]
+//   N [<name>]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
 //        [MOD <m1..mk>]]]
@@ -50,6 +51,7 @@ struct AskHealth {
     kWrite,
     kPosition,  ///< No check: answer the position in the binary log.
     kGroup,     ///< Whether groups are served: yes.
+    kName,      ///< Whether connections may have names: yes.
     kAt,        ///< Whether it has executed `gtids`, or `gtid_ranges`.
   };
   Check check = Check::kTell;
@@ -65,6 +67,7 @@ struct Command {
     kOpenIndex,  ///< P: index_id, open_index.
     kAuth,       ///< A: auth_key; type 2: auth_password.
     kHealth,     ///< H: ask_health.
+    kName,       ///< N: client_name.
     kRequest,    ///< index_id, request.
   };
   Kind kind = Kind::kInvalid;
@@ -80,6 +83,7 @@ struct Command {
   bool auth_names_user = false;
   model::Value auth_password;
   AskHealth ask_health;
+  std::string_view client_name;  ///< Empty: none. `errors` holds kClientName if it may not be.
   /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
   /// relied on.
   model::Request request;

@@ -1,5 +1,6 @@
 #include "protocol/memcached/binary.h"
 
+#include "model/client_name.h"
 #include "protocol/memcached/numbers.h"
 
 namespace rowsocket::memcached {
@@ -54,6 +55,7 @@ constexpr Shape kShapes[] = {
     {Opcode::kNoop, Verb::kNoop, 0, Has::kNo},
     {Opcode::kVersion, Verb::kVersion, 0, Has::kNo},
     {Opcode::kStat, Verb::kStats, 0, Has::kMaybe},
+    {Opcode::kHello, Verb::kClientName, 0, Has::kMaybe, true},
     {Opcode::kQuit, Verb::kQuit, 0, Has::kNo},
     {Opcode::kQuitQ, Verb::kQuit, 0, Has::kNo, false, true},
 };
@@ -153,6 +155,11 @@ void FinishBinary(const BinaryHeader& header, std::string_view body, base::Arena
   command->value = body.substr(size_t{header.extras_bytes} + header.key_bytes);
   if (command->verb == Verb::kStats) {
     command->stats_arguments = key;
+  } else if (command->verb == Verb::kClientName) {
+    if (model::IsClientName(key))
+      command->client_name = key;
+    else
+      command->error = Error::kBadArguments;
   } else if (!key.empty()) {
     const std::span<std::string_view> keys = arena.Allocate<std::string_view>(1);
     keys.front() = key;

@@ -48,6 +48,7 @@ enum class Opcode : uint8_t {
   kTouch = 0x1c,
   kGat = 0x1d,
   kGatQ = 0x1e,
+  kHello = 0x1f,  ///< Not memcached's own: Couchbase's, by which a client says who it is.
   kGatK = 0x23,
   kGatKQ = 0x24,
 };

@@ -88,6 +88,9 @@ TEST(Binary, EveryOpcode) {
       {{.opcode = 0x0b}, "version"},
       {{.opcode = 0x10}, "stats"},
       {{.opcode = 0x10, .key = "detail on"}, "stats arguments=\"detail on\""},
+      {{.opcode = 0x1f, .key = "web-3", .value = std::string("\x00\x03", 2)},
+       "client_name value=\"\\x00\\x03\" client_name=\"web-3\""},
+      {{.opcode = 0x1f}, "client_name"},
       {{.opcode = 0x07}, "quit closes"},
       {{.opcode = 0x17}, "quit quiet closes"},
   };
@@ -100,11 +103,20 @@ TEST(Binary, EveryOpcode) {
 }
 
 TEST(Binary, AnUnknownOpcodeTakesItsBodyAlong) {
-  for (const uint8_t opcode : {0x1b, 0x1f, 0x20, 0x21, 0x22, 0x40, 0x77, 0xff}) {
+  for (const uint8_t opcode : {0x1b, 0x20, 0x21, 0x22, 0x40, 0x77, 0xff}) {
     const std::string dump =
         ParsedPacket({.opcode = opcode, .key = "key", .extras = "e", .value = "value"});
     EXPECT_TRUE(dump.ends_with("!\"Unknown command\"")) << dump;
     EXPECT_EQ(dump.find("closes"), std::string::npos);
+  }
+}
+
+TEST(Binary, ANameThatMayNotBeLeavesTheConnectionOpen) {
+  for (const std::string name : {"web 3", "web\x7f", "w\xc3\xa9"}) {
+    const std::string dump = ParsedPacket({.opcode = 0x1f, .key = name});
+    EXPECT_TRUE(dump.ends_with("!\"Invalid arguments\"")) << dump;
+    EXPECT_EQ(dump.find("closes"), std::string::npos);
+    EXPECT_EQ(dump.find("client_name="), std::string::npos);
   }
 }
 

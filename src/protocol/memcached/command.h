@@ -36,17 +36,18 @@ enum class Verb : uint8_t {
   kFlushAll,   ///< exptime: the delay, 0 without one.
   kNoop,       ///< mn, binary noop.
   kVersion,
-  kVerbosity,  ///< Answered with OK; means nothing.
-  kStats,      ///< stats_arguments.
-  kMetaDebug,  ///< me: key.
+  kVerbosity,   ///< Answered with OK; means nothing.
+  kStats,       ///< stats_arguments.
+  kMetaDebug,   ///< me: key.
+  kClientName,  ///< client_name; binary hello. Not memcached's own.
   kQuit,
 };
 inline constexpr size_t kVerbs = static_cast<size_t>(Verb::kQuit) + 1;
 /// By Verb.
 inline constexpr std::string_view kVerbNames[kVerbs] = {
-    "none",    "get",       "gat",    "touch",     "set",       "add",       "replace",
-    "append",  "prepend",   "delete", "increment", "decrement", "flush_all", "noop",
-    "version", "verbosity", "stats",  "debug",     "quit"};
+    "none",    "get",       "gat",    "touch",     "set",         "add",       "replace",
+    "append",  "prepend",   "delete", "increment", "decrement",   "flush_all", "noop",
+    "version", "verbosity", "stats",  "debug",     "client_name", "quit"};
 
 /// Flags of the meta commands; all unset in the other dialects.
 struct MetaFlags {
@@ -97,6 +98,7 @@ struct Command {
   std::string_view value;
   /// The text behind `stats`, with its blanks as sent (binary: the key); empty: all statistics.
   std::string_view stats_arguments;
+  std::string_view client_name;  ///< The connection's; empty: none.
   /// The word of that number in stats_arguments, from 0; empty when there are fewer words. Surplus
   /// words are ignored.
   std::string_view stats_word(size_t number) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/client_name.h"
 #include "protocol/memcached/numbers.h"
 
 namespace rowsocket::memcached {
@@ -118,6 +119,15 @@ void ParseVerbosity(const Tokens& tokens, Command* command) {
   }
 }
 
+/// Names the connection, for operators: `client_name [<name> [noreply]]`.
+void ParseClientName(const Tokens& tokens, Command* command) {
+  command->verb = Verb::kClientName;
+  if (tokens.count < 2) return;
+  command->quiet = tokens.count > 2 && tokens.last == "noreply";
+  if (!model::IsClientName(tokens[1])) return SetError(Error::kBadFormat, command);
+  command->client_name = tokens[1];
+}
+
 /// Administers slabs, which do not exist here. One of memcached's tests asks for the answer to
 /// `slabs automove invalid`.
 void ParseSlabs(const Tokens& tokens, Command* command) {
@@ -177,6 +187,8 @@ bool ParseOther(std::string_view rest, const Tokens& tokens, base::Arena& arena,
     ParseVerbosity(tokens, command);
   } else if (verb == "quit") {
     ParseQuit(command);
+  } else if (verb == "client_name") {
+    ParseClientName(tokens, command);
   } else if (verb == "slabs") {
     ParseSlabs(tokens, command);
   } else {

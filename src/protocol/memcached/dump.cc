@@ -1,6 +1,7 @@
 #include "protocol/memcached/dump.h"
 
 #include "base/test_quoted.h"
+#include "model/client_name.h"
 
 namespace rowsocket::memcached {
 
@@ -77,6 +78,7 @@ std::string Dump(const Command& command) {
   }
   to.Text("value=", command.value);
   to.Text("arguments=", command.stats_arguments);
+  to.Text("client_name=", command.client_name);
   to.Number("flags", command.client_flags);
   to.Number("exptime", command.exptime);
   to.Number("create", command.create_exptime, command.creates);
@@ -97,6 +99,7 @@ std::string CheckCommand(std::string_view input, const model::Limits& limits,
     return "what is no verb has an error";
   }
   if (!Within(command.value, input)) return "the value is a part of the input";
+  if (!model::IsClientName(command.client_name)) return "a client's name is printable, and short";
   if (command.value.size() > limits.item_bytes_max) return "the value is within the limit";
   for (const std::string_view key : command.keys) {
     if (key.empty() || key.size() > model::kMemcachedKeyBytesMax) {

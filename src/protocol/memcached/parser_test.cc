@@ -15,6 +15,7 @@ using Dumps = std::vector<std::string>;
 
 const std::string kLongestKey(250, 'k');
 const std::string kTooLongKey(251, 'k');
+const std::string kLongestName(model::kNameBytesMax, 'n');
 
 Fed FeedAll(std::string_view bytes, const model::Limits& limits = {}) {
   return Feed(bytes, bytes.size(), limits, false, [&](auto input, const Step& step, auto& command) {
@@ -59,6 +60,11 @@ TEST(TextParser, CommandsWithoutData) {
       {"flush_all noreply", "text flush_all quiet"},
       {"flush_all 5 noreply", "text flush_all quiet exptime=5"},
       {"verbosity 1", "text verbosity"},
+      {"client_name web-3", "text client_name client_name=\"web-3\""},
+      {"client_name web-3 noreply", "text client_name quiet client_name=\"web-3\""},
+      {"client_name noreply", "text client_name client_name=\"noreply\""},
+      {"client_name", "text client_name"},
+      {"client_name " + kLongestName, "text client_name client_name=\"" + kLongestName + "\""},
       {"version", "text version"},
       {"stats", "text stats"},
       {"stats  detail on ", "text stats arguments=\"detail on\""},
@@ -115,6 +121,10 @@ TEST(TextParser, WrongLines) {
       {"verbosity high", "text verbosity" + kFormat},
       {"slabs automove invalid", "text none" + kFormat},
       {"slabs", "text none" + kError},
+      {"client_name w\xc3\xa9", "text client_name" + kFormat},
+      {"client_name a\tb", "text client_name" + kFormat},
+      {"client_name a\x7f noreply", "text client_name quiet" + kFormat},
+      {"client_name " + kLongestName + "n", "text client_name" + kFormat},
   };
   for (const Case& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
 }

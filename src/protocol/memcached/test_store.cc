@@ -213,6 +213,7 @@ void TestStore::Execute(const Command& command, base::Buffer* out) {
       return AppendOk(command, out);
     case Verb::kNoop:
     case Verb::kVerbosity:
+    case Verb::kClientName:
     case Verb::kQuit:
       return AppendOk(command, out);
     case Verb::kVersion:

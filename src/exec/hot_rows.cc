@@ -1,6 +1,7 @@
 #include "exec/hot_rows.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 
 #include "base/printable.h"
@@ -134,6 +135,40 @@ HotRows::Rows HotRows::Top(int64_t seconds, int64_t now_ms) {
     return a.second.requests > b.second.requests;
   });
   return top;
+}
+
+HotRows::Rows HotRows::OfLastSlice(int64_t now_ms) {
+  Rows rows;
+  {
+    const int64_t last = now_ms / kSliceMs - 1;
+    const base::MutexLock lock(mutex_);
+    for (const Slice& slice : slices_) {
+      if (slice.number != last || last < 0) continue;
+      const auto& counted = slice.by_requests.rows();
+      rows.assign(counted.begin(), counted.end());
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.requests > b.second.requests;
+  });
+  if (rows.size() > kTop) rows.resize(kTop);
+  return rows;
+}
+
+void HotRows::Clear() {
+  const base::MutexLock lock(mutex_);
+  for (Slice& slice : slices_) {
+    slice.by_requests.Clear();
+    slice.by_locks.Clear();
+  }
+}
+
+std::string HiddenKey(const HotRowName& name) {
+  static const size_t salt = (size_t{std::random_device()()} << 32) | std::random_device()();
+  char text[32];
+  snprintf(text, sizeof(text), "#%016zx",
+           HashText(salt, name.schema + "." + name.table + "." + name.key));
+  return text;
 }
 
 // The distance to the next item is random, with the mean one_of_: requests that come in a pattern

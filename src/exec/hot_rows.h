@@ -41,6 +41,10 @@ struct HotRowName {
   auto operator<=>(const HotRowName&) const = default;
 };
 
+/// What stands for the key of a row to whoever may not see it: the same text for the same row until
+/// the server ends.
+std::string HiddenKey(const HotRowName& name);
+
 struct HotRowCounts {
   uint64_t requests = 0;
   uint64_t merged = 0;  ///< Of these, those that shared one change of the row.
@@ -80,6 +84,9 @@ class HotRows {
   /// way and as many before it as `seconds` have; kTop of each at most.
   Rows Top(int64_t seconds, int64_t now_ms);
   static constexpr size_t kTop = 100;
+  /// The rows with the most requests in the slice that ended last, from the most; kTop at most.
+  Rows OfLastSlice(int64_t now_ms);
+  void Clear();
 
  private:
   struct Slice {

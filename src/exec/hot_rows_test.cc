@@ -42,6 +42,29 @@ TEST(HotRowsTest, AWindowForgetsWhatIsOlder) {
   EXPECT_EQ(RequestsOf(rows.Top(600, 711'000), "old"), 0u);
 }
 
+TEST(HotRowsTest, TheSliceThatEndedLastIsShownAloneAndWhole) {
+  HotRows rows;
+  rows.Add({{Named("old"), {9}}}, 100'000);
+  rows.Add({{Named("a"), {3}}, {Named("b"), {5}}}, 119'999);
+  rows.Add({{Named("c"), {7}}}, 120'000);
+  const HotRows::Rows last = rows.OfLastSlice(120'000);
+  ASSERT_EQ(last.size(), 2u);
+  EXPECT_EQ(last[0].first.key, "b");
+  EXPECT_EQ(last[1].second.requests, 3u);
+  EXPECT_TRUE(rows.OfLastSlice(100'000).empty());
+  EXPECT_EQ(rows.OfLastSlice(139'999).size(), 1u);
+  rows.Clear();
+  EXPECT_TRUE(rows.OfLastSlice(120'000).empty());
+  EXPECT_TRUE(rows.Top(600, 120'000).empty());
+}
+
+TEST(HotRowsTest, AHiddenKeyIsTheSameForTheSameRowAlone) {
+  const std::string one = HiddenKey(Named("1"));
+  EXPECT_EQ(one, HiddenKey(Named("1")));
+  EXPECT_NE(one, HiddenKey(Named("2")));
+  EXPECT_EQ(one.size(), 17u);
+}
+
 // By Zipf's law over 100,000 rows, of which a slice keeps 256.
 TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
   constexpr int kRows = 100'000, kRequests = 200'000;

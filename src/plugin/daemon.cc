@@ -57,7 +57,8 @@ class Daemon::Running {
 
   bool Start(std::string* error) {
     DaemonSettings settings;
-    if (!protocol_->Configure({stats_, latency_, slow_log_}, &settings, error)) return false;
+    if (!protocol_->Configure({stats_, latency_, slow_log_, hot_rows_}, &settings, error))
+      return false;
     sessions_ =
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,

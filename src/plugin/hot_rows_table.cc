@@ -1,10 +1,5 @@
 #include "plugin/hot_rows_table.h"
 
-#include <cstdio>
-#include <functional>
-#include <random>
-#include <string>
-
 #include "plugin/schema_table.h"
 
 namespace rowsocket::plugin {
@@ -25,15 +20,6 @@ SchemaColumn columns[] = {
     NumberColumn("OVERCOUNT", 20),        EndOfColumns(),
 };
 
-/// A number that is the same for the same row until the server ends, and tells nothing of the key.
-std::string Hidden(const exec::HotRowName& name) {
-  static const size_t salt = (size_t{std::random_device()()} << 32) | std::random_device()();
-  char text[32];
-  snprintf(text, sizeof(text), "#%016zx",
-           exec::HashText(salt, name.schema + "." + name.table + "." + name.key));
-  return text;
-}
-
 bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
               const exec::HotRowName& name, const exec::HotRowCounts& counts) {
   SchemaRow row(table);
@@ -42,7 +28,7 @@ bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
   row.Text(name.schema);
   row.Text(name.table);
   row.Text(name.index);
-  row.Text(MayReadAll(thd) ? name.key : Hidden(name));
+  row.Text(MayReadAll(thd) ? name.key : exec::HiddenKey(name));
   row.Number(counts.requests);
   row.Number(counts.merged);
   row.Number(counts.lock_waits);

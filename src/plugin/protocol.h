@@ -38,6 +38,7 @@ struct Counted {
   const exec::StatRegistry& stats;
   const exec::LatencyRegistry& latency;
   exec::SlowLog& slow;
+  exec::HotRows& hot_rows;
 };
 
 /// One protocol while its plugin runs. It outlives its ports, so that state which their frontends

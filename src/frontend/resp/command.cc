@@ -90,6 +90,7 @@ constexpr RespCommand kCommands[] = {
     {"hlen", 2, Verb::kHLen, false, 1, 1},
     {"hmget", -3, Verb::kHMGet, false, 1, 1},
     {"hmset", -4, Verb::kHMSet, true, 1, 1},
+    {"hotkeys", -2, Verb::kHotkeys},
     {"hpersist", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"hpexpire", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"hpexpireat", -1, Verb::kRefused, false, 0, 0, kKeysOnly},

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exec/frontend.h"
+#include "exec/hot_rows.h"
 #include "exec/latency.h"
 #include "exec/slow_log.h"
 #include "exec/stats.h"
@@ -46,11 +47,12 @@ struct RespSettings {
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
   const exec::LatencyRegistry* latency = nullptr;
-  exec::SlowLog* slow = nullptr;   ///< What SLOWLOG tells; null: nothing.
-  RespInfo* info = nullptr;        ///< What INFO tells.
-  const char* plugin = "resp";     ///< By this name the ConnectionBook knows its connections.
-  RespClients* clients = nullptr;  ///< The port's connections.
-  RespScripts* scripts = nullptr;  ///< That clients have brought.
+  exec::SlowLog* slow = nullptr;      ///< What SLOWLOG tells; null: nothing.
+  exec::HotRows* hot_rows = nullptr;  ///< What HOTKEYS tells; null: nothing.
+  RespInfo* info = nullptr;           ///< What INFO tells.
+  const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
+  RespClients* clients = nullptr;     ///< The port's connections.
+  RespScripts* scripts = nullptr;     ///< That clients have brought.
   keyspace::Keyspaces* keyspaces = nullptr;  ///< Of the server; null: none.
   RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
   exec::TokenSettings tokens;                ///< Of ROW.ONCE.
@@ -214,6 +216,7 @@ class Resp final : public exec::Frontend {
   // What monitors ask for (monitor.cc).
   void AppendLatency(Arguments arguments, base::Buffer& out) const;
   void AppendSlowlog(Arguments arguments, base::Buffer& out) const;
+  void AppendHotkeys(Arguments arguments, base::Buffer& out) const;  // hotkeys.cc
   void AppendLatencies(Arguments commands, base::Buffer& out) const;
   /// `sections`: the words behind INFO; none: the usual ones.
   std::string Info(Arguments sections) const;

@@ -169,6 +169,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
     case Verb::kSlowlog:
       AppendSlowlog(arguments, out);
       break;
+    case Verb::kHotkeys:
+      item->is_large = true;
+      AppendHotkeys(arguments, out);
+      break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");
       AppendClient(arguments, out, item);

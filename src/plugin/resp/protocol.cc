@@ -37,6 +37,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.stats = &counted.stats;
   shared_.latency = &counted.latency;
   shared_.slow = &counted.slow;
+  shared_.hot_rows = &counted.hot_rows;
   shared_.info = &info_;
   shared_.clients = &clients_;
   shared_.cursors = &cursors_;

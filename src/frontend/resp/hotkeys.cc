@@ -1,0 +1,128 @@
+// HOTKEYS, in the form that Valkey documents: the keys that were asked for most.
+#include <algorithm>
+#include <string>
+
+#include "base/clock.h"
+#include "exec/hot_rows.h"
+#include "frontend/resp/frontend.h"
+
+namespace rowsocket::frontend {
+
+namespace {
+
+struct HotKey {
+  std::string key;
+  int64_t database = 0;
+};
+
+/// The parts of a row's key as clients write them: a colon between two, a backslash before a colon
+/// that stands for itself.
+std::string Joined(std::string_view parts) {
+  std::string text;
+  for (const char byte : parts) {
+    if (byte == ':' || byte == '\\') text += '\\';
+    text += byte == ',' ? ':' : byte;
+  }
+  return text;
+}
+
+/// Whether an opened index (its name is PRIMARY where a prefix names none) is that of a prefix.
+bool IsIndex(std::string_view wanted, std::string_view index) {
+  return wanted.empty() ? index == "PRIMARY" : wanted == index;
+}
+
+/// The prefix of the keyspace that has the row; null: none has.
+const keyspace::Prefix* PrefixOf(const exec::HotRowName& row, const keyspace::Snapshot& snapshot) {
+  for (const keyspace::Prefix& prefix : snapshot.config.prefixes) {
+    if (prefix.kind == keyspace::Prefix::Kind::kRow) {
+      const bool is_it = prefix.db == row.schema && prefix.table == row.table;
+      if (is_it && IsIndex(prefix.index, row.index)) return &prefix;
+      continue;
+    }
+    const keyspace::Container* const container = snapshot.Find(prefix.container);
+    if (container == nullptr) continue;
+    const keyspace::Definition& definition = container->definition;
+    if (definition.db == row.schema && definition.table == row.table) return &prefix;
+  }
+  return nullptr;
+}
+
+/// The key by which clients of RESP ask for the row: what the text of a row's key does not tell
+/// (which of its commas stand between parts) is taken for what is usual.
+HotKey KeyOf(const exec::HotRowName& row, std::string_view schema,
+             const keyspace::Snapshot* snapshot) {
+  HotKey hot;
+  if (row.schema == "rowsocket" && row.table == "store") {
+    // Its primary key is the database and the key.
+    const size_t comma = std::min(row.key.find(','), row.key.size());
+    const std::string database = row.key.substr(0, comma);
+    const bool is_short = !database.empty() && database.size() < 3;
+    if (is_short) hot.database = std::atoll(database.c_str());
+    hot.key = is_short ? row.key.substr(std::min(comma + 1, row.key.size())) : row.key;
+    return hot;
+  }
+  std::string parts = row.key;
+  const keyspace::Prefix* const prefix = snapshot != nullptr ? PrefixOf(row, *snapshot) : nullptr;
+  if (prefix != nullptr && prefix->kind == keyspace::Prefix::Kind::kValue) {
+    std::replace(parts.begin(), parts.end(), ',', snapshot->config.options.separator);
+    hot.key = prefix->prefix + parts;
+    return hot;
+  }
+  parts = Joined(parts);
+  if (prefix != nullptr) {
+    hot.key = prefix->prefix + parts;
+    return hot;
+  }
+  if (row.schema != schema) hot.key = row.schema + '.';
+  hot.key += row.table;
+  if (row.index != "PRIMARY") hot.key += '@' + row.index;
+  hot.key += ':' + parts;
+  return hot;
+}
+
+}  // namespace
+
+void Resp::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
+  const std::string_view what = arguments[1];
+  if (IsWord(what, "start") || IsWord(what, "stop")) {
+    return resp::AppendError(
+        "NOTSERVED HOTKEYS START and STOP measure CPU and bytes of keys, which nobody counts here: "
+        "requests are counted, always, and HOTKEYS GET answers as Valkey's",
+        &out);
+  }
+  const bool is_reset = IsWord(what, "reset");
+  if ((!is_reset && !IsWord(what, "get")) || arguments.size() != 2) {
+    return resp::AppendError("ERR unknown subcommand or wrong number of arguments for '" +
+                                 std::string(what.substr(0, 64)) + "'. Try HOTKEYS GET or RESET.",
+                             &out);
+  }
+  if (is_reset) {
+    // What others look at is not an account's to clear.
+    if (account() != nullptr) {
+      return resp::AppendError(
+          "NOPERM HOTKEYS RESET is for connections with all rights: this one has an account's "
+          "(resp_accounts, resp_user)",
+          &out);
+    }
+    if (settings_.hot_rows != nullptr) settings_.hot_rows->Clear();
+    return resp::AppendSimple("OK", &out);
+  }
+  exec::HotRows::Rows rows;
+  if (settings_.hot_rows != nullptr) rows = settings_.hot_rows->OfLastSlice(base::CoarseNowMs());
+  constexpr uint64_t kSeconds = exec::HotRows::kSliceMs / 1000;
+  resp::AppendArray(rows.size(), &out);
+  for (const auto& [name, counts] : rows) {
+    // A right to all tables is what the keys of rows are shown for; nobody can look it up here.
+    const HotKey hot = account() == nullptr ? KeyOf(name, settings_.schema, snapshot_.get())
+                                            : HotKey{exec::HiddenKey(name), 0};
+    resp::AppendMap(3, state_.version, &out);
+    resp::AppendBulk("key", &out);
+    resp::AppendBulk(hot.key, &out);
+    resp::AppendBulk("db", &out);
+    resp::AppendInteger(hot.database, &out);
+    resp::AppendBulk("qps", &out);
+    resp::AppendInteger(static_cast<int64_t>((counts.requests + kSeconds - 1) / kSeconds), &out);
+  }
+}
+
+}  // namespace rowsocket::frontend

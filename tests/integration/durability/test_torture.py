@@ -36,7 +36,7 @@ def test_rounds_of_torture_in_two_pieces(tmp_path):
 
 @pytest.mark.slow
 def test_a_round_of_each_other_kind():
-    kinds = ["deadlock", "history", "kill", "vanish", "token", "replica", "ddl", "purchase"]
+    kinds = ["deadlock", "history", "kill", "vanish", "token", "replica", "ddl", "purchase", "serial"]
     status, report = torture("--rounds", str(len(kinds)), "--seed", "6", "--only", ",".join(kinds))
     assert status == 0 and report["failures"] == []
     for kind in kinds:

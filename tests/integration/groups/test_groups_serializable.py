@@ -3,15 +3,13 @@ one order explains all their answers, and what was answered before another was s
 
 import pytest
 
-from grouphistory import (STOPPED, CarelessSqlPlayer, GroupPlayer, MultiPlayer, SqlPlayer, final_state, history_of,
-                          make_tables, step)
+from grouphistory import (MIXED, STOPPED, TRANSACTIONS, CarelessSqlPlayer, GroupPlayer, MultiPlayer, histories,
+                          is_explained, step)
 from linearizable import Operation, is_linearizable
-from load import Crew, scaled
+from load import scaled
 from private_servers import create, remove
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
-
-TRANSACTIONS = 30  # of each player between two moments of silence
 
 
 @pytest.fixture(scope="module")
@@ -22,26 +20,8 @@ def server(request):
     remove(server)
 
 
-def is_explained(history, state, end):
-    """Whether an order explains the history, with a last look at the end."""
-    look = Operation(float("inf"), float("inf"), "transaction", tuple(("get", row) for row in range(len(end))), end)
-    return is_linearizable([*history, look], state, step)
-
-
-def histories(server, db, rng, kinds, count):
-    """(history, state before, state behind it) of so many stretches."""
-    state = make_tables(server, db)
-    for _ in range(count):
-        with Crew() as crew:
-            history = history_of(server, db, rng, kinds, TRANSACTIONS, crew)
-        end = final_state(server, db)
-        yield history, state, end
-        state = end
-
-
 @pytest.mark.parametrize("kinds", [
-    [GroupPlayer] * 5, [MultiPlayer] * 5, [GroupPlayer, MultiPlayer, GroupPlayer, MultiPlayer, SqlPlayer, SqlPlayer]],
-    ids=["groups", "multi", "both and SQL"])
+    [GroupPlayer] * 5, [MultiPlayer] * 5, MIXED], ids=["groups", "multi", "both and SQL"])
 def test_histories_of_groups_are_strictly_serializable(server, db, rng, kinds):
     done = 0
     for history, state, end in histories(server, db, rng, kinds, scaled(6)):

@@ -17,12 +17,14 @@ import pymysql
 
 import hs
 from groups import APPLIED, group, required
-from linearizable import Operation
+from linearizable import Operation, is_linearizable
+from load import Crew
 from resp import Client, Error
 
 TABLES = ("reg", "other")
 ROWS = 6  # row r is row r // 2 of table r % 2
 STOPPED = "stopped"
+TRANSACTIONS = 30  # of each player between two moments of silence
 
 
 def step(state, operation):
@@ -188,3 +190,23 @@ def history_of(server, db, rng, kinds, count, crew):
             thread.join(0.05)
     crew.check()
     return [operation for player in players for operation in player.history]
+
+
+MIXED = [GroupPlayer, MultiPlayer, GroupPlayer, MultiPlayer, SqlPlayer, SqlPlayer]
+
+
+def is_explained(history, state, end):
+    """Whether an order explains the history, with a last look at the end."""
+    look = Operation(float("inf"), float("inf"), "transaction", tuple(("get", row) for row in range(len(end))), end)
+    return is_linearizable([*history, look], state, step)
+
+
+def histories(server, db, rng, kinds, count):
+    """(history, state before, state behind it) of so many stretches."""
+    state = make_tables(server, db)
+    for _ in range(count):
+        with Crew() as crew:
+            history = history_of(server, db, rng, kinds, TRANSACTIONS, crew)
+        end = final_state(server, db)
+        yield history, state, end
+        state = end

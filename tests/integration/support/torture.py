@@ -18,6 +18,7 @@ import traceback
 
 from cluster import Cluster
 from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_between_nodes
+from grouphistory import MIXED, histories, is_explained
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
 from purchasetrouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, purchases_in_trouble
@@ -211,6 +212,15 @@ def purchase_round(rng, shop, db):
     return wrong, counted, server
 
 
+def serial_round(rng, shop, db):
+    """Histories of transactions over several rows, by groups, MULTI and SQL, are strictly serializable (G5)."""
+    server, _ = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS])
+    server.sql().run(f"CREATE DATABASE {db}")
+    played = list(histories(server, db, rng, MIXED, 3))
+    wrong = [f"from {state} to {end}: {history}" for history, state, end in played if not is_explained(history, state, end)]
+    return wrong, {"operations": sum(len(history) for history, *_ in played)}, server
+
+
 def failover_round(rng, shop, db):
     """The primary of two replicas is killed, one is promoted, the old primary comes back (H11, H12)."""
     cluster = shop.cluster("replicas")
@@ -229,7 +239,7 @@ def nodes_round(kind, rng, shop, db):
 
 KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock": deadlock_round,
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
-         "replica": replica_round, "ddl": ddl_round, "purchase": purchase_round,
+         "replica": replica_round, "ddl": ddl_round, "purchase": purchase_round, "serial": serial_round,
          "galera": functools.partial(nodes_round, "galera"),
          "group": functools.partial(nodes_round, "group"), "failover": failover_round}
 # The family of servers that alone has this kind.

@@ -39,6 +39,8 @@ class LoginTicket {
 
   /// For whoever keeps tickets in a list, which then needs no memory.
   std::unique_ptr<LoginTicket> next;
+  /// By which the server's events name the connection.
+  uint64_t server_thread_id = 0;
 };
 
 struct Login {

@@ -56,6 +56,7 @@
 #include "engine/facts.h"
 #include "engine/index.h"
 #include "engine/slow_request.h"
+#include "engine/table_access.h"
 #include "model/error.h"
 #include "model/request.h"
 #include "model/row_sink.h"
@@ -240,6 +241,13 @@ class Session {
   /// Writes a request to the server's log of slow queries, where the server keeps one. REQUIRES: no
   /// turn is open.
   virtual void LogSlow(const SlowRequest& request) = 0;
+
+  /// Whether a plugin of the server asks of which tables requests have reached.
+  virtual bool HearsAccesses() const = 0;
+  /// Tells such plugins. REQUIRES: HearsAccesses; a turn is open.
+  virtual void TellAccess(const TableAccess& access) = 0;
+  /// Call behind the last TellAccess of a turn.
+  virtual void EndOfAccesses() = 0;
 
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;

@@ -117,6 +117,12 @@ class Frontend {
   /// The connection's number in the ConnectionBook; 0: it has none.
   uint64_t connection_id() const { return connection_id_; }
   virtual void SetConnectionId(uint64_t id) { connection_id_ = id; }
+  /// The number under which the server tells audit plugins of the connection; 0: it does not.
+  uint64_t server_thread_id() const { return server_thread_id_; }
+  void SetServerThreadId(uint64_t id) { server_thread_id_ = id; }
+  /// Whether audit plugins are told of the tables that requests reach: a variable of the plugin.
+  bool tells_accesses() const { return tells_accesses_ != nullptr && tells_accesses_(); }
+  void SetTellsAccesses(bool (*tells)()) { tells_accesses_ = tells; }
   /// The name that the client has given its connection, for operators; may be empty.
   virtual std::string name() const { return {}; }
 
@@ -175,6 +181,8 @@ class Frontend {
  private:
   std::shared_ptr<const model::Account> account_;
   uint64_t connection_id_ = 0;
+  uint64_t server_thread_id_ = 0;
+  bool (*tells_accesses_)() = nullptr;
   std::atomic<uint64_t> answers_{0};
   std::atomic<uint64_t> errors_{0};
 };

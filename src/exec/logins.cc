@@ -77,6 +77,8 @@ void Logins::Finish(LoginJob& job) {
   client.connection.SetInputHeld(false);
   if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
   client.ticket = std::move(job.login.ticket);
+  client.frontend->SetServerThreadId(client.ticket != nullptr ? client.ticket->server_thread_id
+                                                              : 0);
   const bool is_accepted = job.login.account != nullptr;
   if (is_accepted) client.frontend->SetAccount(std::move(job.login.account));
   LookAt(client);

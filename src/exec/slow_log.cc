@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "exec/address_text.h"
 #include "exec/connection_book.h"
 #include "exec/request_text.h"
 #include "exec/unit.h"
@@ -16,17 +17,6 @@ namespace {
 int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
-/// Without its port, and without the brackets of IPv6.
-std::string_view HostOf(std::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return address;
-  address = address.substr(0, colon);
-  if (address.starts_with('[') && address.ends_with(']')) {
-    address = address.substr(1, address.size() - 2);
-  }
-  return address;
 }
 
 /// Bytes that could end a comment, or a line of the log, are replaced.

@@ -86,6 +86,7 @@ struct TurnItem {
   bool is_done = false;      ///< Executed, before its turn perhaps.
   bool is_finished = false;  ///< Its answer is final, and counted.
   bool gives_way = false;    ///< Its session is in the way of another (engine::Outcome::Result).
+  bool is_told = false;      ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
 
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
@@ -174,6 +175,7 @@ class Turn {
   bool IsBeforePermanent(const TurnItem& item) const;
   void NoteReply(size_t bytes);
   void NoteTime(const TurnItem& item, const engine::Outcome& outcome);
+  static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
   bool ExecuteRow(engine::Session& session, TurnItem& first);

@@ -56,6 +56,8 @@ inline constexpr size_t kUserBytesMax = 512;
 inline constexpr int64_t kAccountsLookMsMin = 10;
 inline constexpr int64_t kAccountsLookMsMax = 100;
 inline constexpr int64_t kAccountsLookMultiple = 50;
+/// Accounts for which a session keeps what audit plugins have noted of them.
+inline constexpr size_t kAuditThdsMax = 16;
 /// Hot rows: those that a slice of ten seconds keeps by requests and by lock waits, bytes of a key
 /// that are kept, requests that a worker looks at in a second, and rows that it has for a moment.
 inline constexpr size_t kHotRowsOfSlice = 256;

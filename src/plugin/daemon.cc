@@ -50,6 +50,7 @@ class Daemon::Running {
  public:
   Running(const Descriptor& descriptor, unsigned long* latency_since)
       : name_(descriptor.name),
+        audits_(descriptor.audits),
         latency_(descriptor.verbs.count, latency_since),
         slow_log_(descriptor.name, descriptor.verbs.name, descriptor.shows_values),
         protocol_(descriptor.make_protocol()) {}
@@ -63,6 +64,9 @@ class Daemon::Running {
         std::make_unique<engine::server::ServerSessionFactory>(settings.sessions, Shared().indexes);
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                              settings.lock_wait_threads);
+    if (audits_() && !engine::server::kHasTableAudit) {
+      Log(std::string(name_) + "_audit has no effect: this server tells no plugin of its tables");
+    }
     if (settings.auth_threads != 0 && !StartLogins(settings, error)) return false;
     account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
     for (const Port& port : settings.ports) {
@@ -128,6 +132,14 @@ class Daemon::Running {
     return false;
   }
 
+  std::function<std::unique_ptr<exec::Frontend>()> MakerOf(const Port& port) const {
+    return [make = port.make_frontend, audits = audits_] {
+      auto frontend = make();
+      frontend->SetTellsAccesses(audits);
+      return frontend;
+    };
+  }
+
   bool StartPort(const Port& port, std::string* error) {
     exec::ServiceSettings settings = port.service;
     settings.account_limits = account_limits_.get();
@@ -141,7 +153,7 @@ class Daemon::Running {
     // The service is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
     services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
-                                                        Shared().commits, port.make_frontend, Log));
+                                                        Shared().commits, MakerOf(port), Log));
     if (!services_.back()->Start(error)) return false;
     for (const net::Address& address : settings.addresses) {
       engine::server::LogNote("%s listens on %s%s, %u threads", name_, net::ToText(address).c_str(),
@@ -151,6 +163,7 @@ class Daemon::Running {
   }
 
   const char* const name_;
+  bool (*const audits_)();
   exec::StatRegistry stats_;
   exec::LatencyRegistry latency_;
   exec::HotRows hot_rows_;

@@ -65,6 +65,11 @@ void ReportNoConnection(const char* plugin, unsigned long long id) {
                   MYF(0), plugin, id);
 }
 
+void ReportNoAudit() {
+  my_printf_error(ER_NOT_SUPPORTED_YET, "events of tables for audit plugins: this server has none",
+                  MYF(0));
+}
+
 unsigned ReadersForThisMachine() { return std::max(2u, std::thread::hardware_concurrency()); }
 
 }  // namespace rowsocket::plugin

@@ -37,6 +37,8 @@ void ReportFailure(const char* plugin, const std::string& why);
 
 /// The error of a statement that is to end a connection that there is not.
 void ReportNoConnection(const char* plugin, unsigned long long id);
+/// Tells the session of a SET GLOBAL that the server has no events for audit plugins.
+void ReportNoAudit();
 
 /// The text of a string variable, which is null when it is not set.
 inline std::string Text(const char* value) { return value != nullptr ? value : ""; }

@@ -73,6 +73,7 @@ struct Descriptor {
   void (*show_own)(const Protocol* protocol, ShownCounters* shown);
   VerbNames verbs;
   bool (*shows_values)();  ///< Whether slow requests show their values: the plugin's variable.
+  bool (*audits)();        ///< Whether audit plugins are told of requests: the plugin's variable.
 };
 
 }  // namespace rowsocket::plugin

@@ -181,6 +181,17 @@ void Store::LogSlow(const SlowRequest& request) {
   slow_texts_.emplace_back(request.text);
 }
 
+void Store::TellAccess(const TableAccess& access) {
+  std::lock_guard lock(mutex_);
+  accesses_.push_back(std::string(access.user) + (access.writes ? " write " : " read ") +
+                      std::string(access.schema) + "." + std::string(access.table));
+}
+
+std::vector<std::string> Store::Accesses() const {
+  std::lock_guard lock(mutex_);
+  return accesses_;
+}
+
 std::vector<std::string> Store::SlowTexts() const {
   std::lock_guard lock(mutex_);
   return slow_texts_;

@@ -53,6 +53,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
 ServerSession::~ServerSession() {
   if (thd_.get() == nullptr) return;
   judge_.Close();
+  audit_.Close();
   tables_.CloseAll();
   thd_.Destroy();
   my_thread_end();
@@ -458,6 +459,7 @@ bool ServerSessionFactory::WaitUntilStarted() const {
 void ServerSession::ReleaseTables() {
   if (!tables_.empty()) tables_.CloseAll();
   states_.clear();  // Clients may have closed some of these indexes.
+  audit_.Close();
   thd_.ReleaseAuditPlugins();
   Recover();
 }

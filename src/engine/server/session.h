@@ -11,6 +11,7 @@
 #include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
 #include "engine/server/slow_log.h"
+#include "engine/server/table_audit.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
 #include "galera.h"
@@ -46,10 +47,15 @@ class ServerSession final : public Session {
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
-  bool HoldsTables() const override { return !tables_.empty() || thd_.killed(); }
+  bool HoldsTables() const override {
+    return !tables_.empty() || thd_.killed() || audit_.holds_plugins();
+  }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   int64_t slow_us() const override { return LongQueryUs(); }
   void LogSlow(const SlowRequest& request) override;
+  bool HearsAccesses() const override { return TableAudit::IsHeard(); }
+  void TellAccess(const TableAccess& access) override { audit_.Tell(thd_.get(), access); }
+  void EndOfAccesses() override { audit_.Release(); }
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }
@@ -78,6 +84,7 @@ class ServerSession final : public Session {
   WorkerThd thd_;
   Tables tables_;
   Judge judge_;
+  TableAudit audit_;
   Committer committer_;
   Galera galera_;
   Writer writer_;

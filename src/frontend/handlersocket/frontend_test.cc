@@ -323,12 +323,12 @@ TEST_F(HandlerSocketTest, AConnectionHasTheNameThatItWasGivenLast) {
   ExpectReplies({{"H\tname\n", "0\t1"}, {"N\tweb-3\n", "0\t1"}});
   EXPECT_EQ("web-3", frontend_->name());
   const std::string longest(model::kNameBytesMax, 'n');
-  ExpectReplies({{"N\tweb 3\n", "2\t1\tname"},
-                 {"N\tw\x7f\n", "2\t1\tname"},
-                 {std::string("N\t\0\n", 4), "2\t1\tname"},
-                 {"N\t" + longest + "n\n", "2\t1\tname"}});
+  for (const std::string& line : {std::string("N\tweb 3\n"), std::string("N\tw\x7f\n"),
+                                  std::string("N\t\0\n", 4), "N\t" + longest + "n\n"}) {
+    EXPECT_EQ("2\t1\tname", Ask(line)) << line;
+  }
   EXPECT_EQ("web-3", frontend_->name());
-  ExpectReplies({{"N\t" + longest + "\n", "0\t1"}});
+  EXPECT_EQ("0\t1", Ask("N\t" + longest + "\n"));
   EXPECT_EQ(longest, frontend_->name());
   ExpectReplies({{"N\n", "0\t1"}});
   EXPECT_EQ("", frontend_->name());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/handlersocket/verbs.h"
+#include "plugin/audit_variable.h"
 #include "plugin/common_variables.h"
 #include "plugin/handlersocket/protocol.h"
 #include "plugin/host.h"
@@ -80,6 +81,7 @@ constinit const Descriptor kHandlerSocket = {
     {std::size(frontend::kHandlerSocketVerbNames),
      [](uint32_t verb) { return frontend::kHandlerSocketVerbNames[verb]; }},
     [] { return static_cast<bool>(values.slow_log_values); },
+    [] { return static_cast<bool>(values.audit); },
 };
 
 }  // namespace rowsocket::plugin

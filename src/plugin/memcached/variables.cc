@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "plugin/audit_variable.h"
 #include "plugin/common_variables.h"
 #include "plugin/host.h"
 #include "plugin/kill_variable.h"
@@ -72,6 +73,7 @@ constinit const Descriptor kMemcached = {
     ShowOwn,
     {memcached::kVerbs, [](uint32_t verb) { return memcached::kVerbNames[verb]; }},
     [] { return static_cast<bool>(values.slow_log_values); },
+    [] { return static_cast<bool>(values.audit); },
 };
 
 }  // namespace rowsocket::plugin

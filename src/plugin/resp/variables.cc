@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "plugin/audit_variable.h"
 #include "plugin/common_variables.h"
 #include "plugin/host.h"
 #include "plugin/kill_variable.h"
@@ -47,6 +48,7 @@ constinit const Descriptor kResp = {
     /*show_own=*/nullptr,
     {frontend::kRespVerbs, frontend::RespVerbName},
     [] { return static_cast<bool>(values.slow_log_values); },
+    [] { return static_cast<bool>(values.audit); },
 };
 
 }  // namespace rowsocket::plugin

@@ -3,7 +3,7 @@
 set(server_flavor_sources
   account_text.cc commit.cc foreign_keys.cc galera.cc hash_key.cc innodb_read_only.cc local_sql.cc login_calls.cc login_vio.cc
   new_row_rules.cc partition_merge.cc privileges.cc
-  replication.cc server_log.cc server_tls.cc services.cc slow_log.cc statement.cc table_locks.cc table_opener.cc
+  replication.cc server_log.cc server_tls.cc services.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc
   times.cc worker_thd.cc)
 
 # Another macro than the server was built with would change its class layouts silently.

@@ -95,7 +95,7 @@ std::unique_ptr<LoginTicket> TakeTicket(THD* thd) {
   const Security_context* const context = thd->security_ctx;
   auto ticket = std::make_unique<ServerTicket>();
   ticket->counted = std::exchange(thd->user_connect, nullptr);
-  ticket->id = thd->thread_id;
+  ticket->id = ticket->server_thread_id = thd->thread_id;
   ticket->user = TextOf(context->user);
   ticket->has_host = context->host != nullptr;
   ticket->host = TextOf(context->host);

@@ -1,0 +1,15 @@
+#include "engine/server/table_audit.h"
+
+namespace rowsocket::engine::server {
+
+const bool kHasTableAudit = false;
+
+bool TableAudit::IsHeard() { return false; }
+
+void TableAudit::Tell(THD*, const TableAccess&) {}
+
+void TableAudit::Release() {}
+
+void TableAudit::Close() {}
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,50 @@
+// What a session tells the server's audit plugins of the tables that requests reach. One .cc for
+// each family of servers; MySQL's community server has no such plugins.
+//
+// Flow: IsHeard -> { Tell } -> Release; Close, when there is nothing to do for a while. A plugin notes with a THD whose it is and whether that user
+//       is to be audited, so that there is a THD for each account.
+// Threads: the session's. Limits: kAuditThdsMax THDs of a session.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/table_access.h"
+
+class THD;
+
+namespace rowsocket::engine::server {
+
+/// Whether the server has events of tables at all.
+extern const bool kHasTableAudit;
+
+class TableAudit {
+ public:
+  TableAudit() = default;
+  ~TableAudit() { Close(); }
+  TableAudit(const TableAudit&) = delete;
+  TableAudit& operator=(const TableAudit&) = delete;
+
+  /// Whether a plugin asks for events of tables.
+  static bool IsHeard();
+  /// `session`: the THD of this thread.
+  void Tell(THD* session, const TableAccess& access);
+  /// Call behind the last Tell of a turn.
+  void Release();
+  /// Whether there are THDs: as a SQL session does, each keeps the plugins that there were when it
+  /// began from being uninstalled.
+  bool holds_plugins() const { return !owners_.empty(); }
+  /// Ends the THDs. Call on the session's thread.
+  void Close();
+
+ private:
+  struct Owner {
+    uint64_t account_id;
+    THD* thd;
+  };
+  THD* ThdOf(THD* session, uint64_t account_id);
+
+  std::vector<Owner> owners_;
+};
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,71 @@
+// Of which requests audit plugins of the server are told.
+#include "frontend/handlersocket/exec_test/test_service.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using Accesses = std::vector<std::string>;
+
+bool audits = true;
+
+class AuditTest : public ::testing::Test {
+ protected:
+  AuditTest() {
+    audits = true;
+    test_.frontend.account = std::make_shared<model::Account>("app", "%");
+    test_.make_frontend = [this] {
+      auto frontend = std::make_unique<frontend::HandlerSocket>(test_.frontend);
+      frontend->SetTellsAccesses([] { return audits; });
+      return frontend;
+    };
+    test_.store.HearAccesses();
+    test_.Start();
+  }
+  TestService test_;
+};
+
+TEST_F(AuditTest, EachRequestIsToldBeforeItsAnswer) {
+  LineClient client = test_.ConnectAndOpen();
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ((Accesses{"app read test.t"}), test_.store.Accesses());
+  EXPECT_EQ("0\t1\t1", client.Ask("0\t=\t1\t1\t1\t0\tU\t1\t11\n"));
+  EXPECT_EQ((Accesses{"app read test.t", "app write test.t"}), test_.store.Accesses());
+}
+
+TEST_F(AuditTest, RequestsThatShareATurnAreToldEach) {
+  LineClient client = test_.ConnectAndOpen();
+  client.Send("0\t=\t1\t1\n0\t=\t1\t2\n0\t=\t1\t99\n");
+  EXPECT_EQ(kRow1, client.ReadLine());
+  EXPECT_EQ("0\t2\t2\t20", client.ReadLine());
+  EXPECT_EQ("0\t2", client.ReadLine());
+  EXPECT_EQ(Accesses(3, "app read test.t"), test_.store.Accesses());
+}
+
+TEST_F(AuditTest, TheRequestsOfAGroupAreToldEach) {
+  LineClient client = test_.ConnectAndOpen();
+  client.Send("G\t2\nR\t0\t=\t1\t1\nR\t0\t+\t2\t7\t70\n");
+  EXPECT_EQ("0\t2\t1\t0", client.ReadLine());
+  client.ReadLine();
+  client.ReadLine();
+  EXPECT_EQ((Accesses{"app read test.t", "app write test.t"}), test_.store.Accesses());
+}
+
+TEST_F(AuditTest, WhatReachesNoTableIsNotTold) {
+  LineClient client = test_.ConnectAndOpen();
+  EXPECT_EQ("2\t1\tstmtnum", client.Ask("5\t=\t1\t1\n"));
+  EXPECT_EQ("2\t1\tcmd", client.Ask("bad\n"));
+  EXPECT_TRUE(test_.store.Accesses().empty());
+}
+
+TEST_F(AuditTest, TheVariableDecidesForOpenConnectionsToo) {
+  audits = false;
+  LineClient client = test_.ConnectAndOpen();
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_TRUE(test_.store.Accesses().empty());
+  audits = true;
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ(1u, test_.store.Accesses().size());
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -34,8 +34,9 @@ struct Find {
   std::span<const Value> key;     ///< One value for each key part, from the first.
   uint32_t key_parts_given =
       0;  ///< The count that the client gave; larger than key.size() when it is over limits.
-  uint64_t limit = 1;   ///< The most rows, after filters and offset.
-  uint64_t offset = 0;  ///< Rows that pass the filters and are left out.
+  bool whole_key = false;  ///< Fails with kKpnum unless `key` is every part of a unique key.
+  uint64_t limit = 1;      ///< The most rows, after filters and offset.
+  uint64_t offset = 0;     ///< Rows that pass the filters and are left out.
   bool has_in = false;  ///< `key[in_part]` is replaced by each of `in_values`, one after another.
   uint32_t in_part = 0;
   std::span<const Value> in_values;

@@ -137,11 +137,15 @@ TEST_F(EngineContract, EditUpdatesInsertsDeletesOrKeeps) {
   EXPECT_EQ("1,11,a;3,30,NULL;10,5,NULL;", harness_->Dump());
 }
 
-TEST_F(EngineContract, EditNeedsEveryPartOfAUniqueKey) {
+TEST_F(EngineContract, EditsAndFindsOfAWholeKeyNeedEveryPartOfAUniqueKey) {
   User user(*harness_, LockWait::kNever, {"w"}, "by_v");
   Editor keep(Decision::kKeep);
   user.BeginTurn(true);
   EXPECT_EQ(ErrorCode::kKpnum, user.Do(Command::Edit("10", keep)).error.code);
+  Command find = Command::Find(CompareOp::kEq, "10");
+  EXPECT_TRUE(user.Do(find).ok());
+  find.request.find.whole_key = true;
+  EXPECT_EQ(ErrorCode::kKpnum, user.Do(find).error.code);
   EXPECT_TRUE(user.Commit().ok());
 }
 

@@ -139,6 +139,9 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
       request.find.key_parts_given > resolved.index->columns.size()) {
     return Outcome::Fail(ErrorCode::kKpnum);
   }
+  if (request.find.whole_key && !IsPrimaryKey(resolved, request.find.key)) {
+    return Outcome::Fail(ErrorCode::kKpnum);
+  }
   const bool locks =
       before_unit_ && request.names_one_row() && IsPrimaryKey(resolved, request.key());
   if (!request.is_write() && !locks) return Find(resolved, request.find, sink);

@@ -17,8 +17,9 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, ServerIndex& index,
   in_next_ = 0;
   skipped_ = taken_ = 0;
   started_ = false;
-  const KeyParts parts = UserKeyParts(index.key_info(open));
-  if (find.key_parts_given > parts.count) return ErrorCode::kKpnum;
+  const KEY& key = index.key_info(open);
+  if (find.key_parts_given > UserKeyParts(key).count) return ErrorCode::kKpnum;
+  if (find.whole_key && !NamesOneRow(key, find.key)) return ErrorCode::kKpnum;
   const ErrorCode error = PrepareFilters();
   if (error != ErrorCode::kNone) return error;
   const ErrorCode wrong = PrepareScan();

@@ -16,6 +16,13 @@ using exec::Item;
 
 namespace {
 
+bool IsServed(std::string_view subcommand) {
+  constexpr std::string_view kServed[] = {"id",   "getname", "setname", "setinfo",  "info",
+                                          "list", "kill",    "reply",   "no-evict", "no-touch"};
+  return std::any_of(std::begin(kServed), std::end(kServed),
+                     [=](std::string_view name) { return IsWord(subcommand, name); });
+}
+
 /// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
 /// does not have any more.
 std::string LineOf(const RespClient& client) {
@@ -136,6 +143,9 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
     // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
+  } else if (IsServed(what)) {
+    resp::AppendError("ERR wrong number of arguments for 'client|" + Lower(what) + "' command",
+                      &out);
   } else {
     resp::AppendError(
         "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);

@@ -328,6 +328,8 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   }
   request.find.key = call.key.parts;
   request.find.key_parts_given = parts;
+  // Without that, a part of a key would find, or delete, one of the rows that have it.
+  request.find.whole_key = true;
   if (call.verb == Verb::kHScan) return TakeFieldScan(call);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
   if (call.verb == Verb::kRequire) {

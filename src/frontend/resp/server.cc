@@ -137,7 +137,10 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
         resp::AppendSimple("OK", &out);
         break;
       }
-      if (!IsWord(arguments[1], "get") || arguments.size() < 3) {
+      if (IsWord(arguments[1], "get") && arguments.size() < 3) {
+        return AnswerError("ERR wrong number of arguments for 'config|get' command", arena, item);
+      }
+      if (!IsWord(arguments[1], "get")) {
         return AnswerError("NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL", arena,
                            item);
       }
@@ -348,7 +351,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
       if (command != nullptr && command->verb != Verb::kRefused)
         describe(*command);
       else
-        resp::AppendNilArray(state_.version, &out);
+        resp::AppendNil(state_.version, &out);
     }
   } else {
     resp::AppendError(

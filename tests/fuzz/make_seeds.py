@@ -27,6 +27,21 @@ def sent(text):
     return MARK.sub(plain, text).encode("latin-1")
 
 
+def as_array(step):
+    """The bytes of a step; a command of RESP as an array."""
+    if "send" in step:
+        return sent(step["send"])
+    words = [sent(word) for word in step["do"]]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+def as_line(step):
+    """The bytes of a step; a command of RESP inline."""
+    if "send" in step:
+        return sent(step["send"])
+    return sent(step.get("inline", " ".join(step["do"]))) + b"\r\n"
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -37,10 +52,10 @@ def main():
     output.mkdir(parents=True, exist_ok=True)
     for path in files:
         for vector in json.loads(path.read_text(encoding="utf-8"))["vectors"]:
-            data = b"".join(sent(step["send"]) for step in vector["steps"])
-            for choice in (b"\x00", b"\x07"):
-                seed = choice + data
-                (output / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+            for data in {b"".join(form(step) for step in vector["steps"]) for form in (as_array, as_line)}:
+                for choice in (b"\x00", b"\x07"):
+                    seed = choice + data
+                    (output / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
 
 
 main()

@@ -1,4 +1,4 @@
-// libFuzzer target: any bytes as a client of RESP sends them.
+// libFuzzer target: any bytes as a client of RESP sends them, behind one byte that chooses limits.
 //
 // The target asserts the promises of request.h: no more is consumed than there is; arguments are
 // within the limits; a beginning of a request never is another request.
@@ -15,7 +15,6 @@ namespace rowsocket::resp {
 namespace {
 
 using Outcome = RequestStep::Outcome;
-constexpr RequestLimits kLimits{16, 4096, true};
 
 void Require(bool condition, const char* promise) {
   if (condition) return;
@@ -29,24 +28,40 @@ std::vector<std::string> Texts(const RequestStep& step) {
   return texts;
 }
 
-void Run(std::string_view input) {
+/// Takes one request off the input; false where there is none that another could follow.
+bool RunOne(std::string_view* input, const RequestLimits& limits) {
   base::Arena arena;
-  const RequestStep step = NextRequest(input, kLimits, arena);
-  Require(step.consumed <= input.size(), "no more is consumed than there is");
-  if (step.outcome != Outcome::kRequest) return;
-  Require(!step.arguments.empty() && step.arguments.size() <= kLimits.arguments_max,
+  const RequestStep step = NextRequest(*input, limits, arena);
+  Require(step.consumed <= input->size(), "no more is consumed than there is");
+  const std::string exact(input->substr(0, step.consumed));
+  input->remove_prefix(step.consumed);
+  if (step.outcome == Outcome::kNothing) return step.consumed > 0;
+  if (step.outcome != Outcome::kRequest) return false;
+  Require(!step.arguments.empty() && step.arguments.size() <= limits.arguments_max,
           "a request has arguments, within the limit");
   const std::vector<std::string> whole = Texts(step);
   for (size_t size = 0; size < step.consumed; size += 1 + size / 8) {
     // A copy of its own, so that ASan sees a byte read past its end.
-    const std::vector<char> bytes(input.begin(), input.begin() + static_cast<ptrdiff_t>(size));
+    const std::vector<char> bytes(exact.begin(), exact.begin() + static_cast<ptrdiff_t>(size));
     base::Arena other;
-    const RequestStep beginning = NextRequest({bytes.data(), bytes.size()}, kLimits, other);
+    const RequestStep beginning = NextRequest({bytes.data(), bytes.size()}, limits, other);
     Require(beginning.outcome == Outcome::kNeedMore, "a beginning of a request needs more");
   }
   base::Arena again;
-  const std::string exact(input.substr(0, step.consumed));
-  Require(Texts(NextRequest(exact, kLimits, again)) == whole, "what follows makes no difference");
+  Require(Texts(NextRequest(exact, limits, again)) == whole, "what follows makes no difference");
+  return true;
+}
+
+/// The first byte chooses the limits.
+void Run(std::string_view input) {
+  if (input.empty()) return;
+  const char choice = input.front();
+  input.remove_prefix(1);
+  const bool is_small = (choice & 1) != 0, is_in = (choice & 2) == 0;
+  const RequestLimits limits{is_small ? size_t{16} : 1024, is_small ? size_t{4096} : 1u << 20,
+                             is_in};
+  while (RunOne(&input, limits)) {
+  }
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/move.h"
+#include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
@@ -77,6 +79,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     return error->empty();
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
+  if (IsOfMove(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
   const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -147,6 +150,56 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
   return PlaceKey(/*writes=*/true, arena, &call, error);
 }
 
+bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                         std::vector<RespCall>* calls, std::string* error) const {
+  RespMove& move = arena.Allocate<RespMove>(1)[0];
+  move.removes = command.name != "copy";
+  move.answers_number = command.name != "rename";
+  move.only_if_absent = move.answers_number;
+  std::string_view database = state_.database;
+  for (size_t i = 3; i < arguments.size(); ++i) {
+    int64_t number = 0;
+    if (IsWord(arguments[i], "replace")) {
+      move.only_if_absent = false;
+    } else if (!IsWord(arguments[i], "db") || i + 1 == arguments.size()) {
+      *error = "ERR syntax error";
+      return false;
+    } else if (!ParsePlainInteger(arguments[++i], &number)) {
+      *error = "ERR value is not an integer or out of range";
+      return false;
+    } else if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
+      *error = "ERR DB index is out of range";
+      return false;
+    } else {
+      database = kDatabases[number];
+    }
+  }
+  RespCall steps[3];
+  constexpr Verb kVerbs[] = {Verb::kMoveTake, Verb::kMovePut, Verb::kMoveRemove};
+  size_t count = move.removes ? 3 : 2;
+  for (size_t i = 0; i < count; ++i) {
+    RespCall& call = steps[i];
+    call.verb = kVerbs[i];
+    call.arguments = arguments;
+    call.at = i == 1 ? 2 : 1;
+    call.database = i == 1 ? database : state_.database;
+    call.move = &move;
+    if (!PlaceKey(/*writes=*/i != 0, arena, &call, error)) return false;
+  }
+  const bool is_same = IsSameRow(steps[0], steps[1], error);
+  if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
+  if (is_same) count = 1;  // RENAME only asks whether it is there.
+  if (calls->size() + count > model::kUnitRequestsMax)
+    *error = "ERR at most 64 keys are served together";
+  if (!error->empty()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    steps[i].is_first = i == 0;
+    steps[i].is_last = i + 1 == count;
+    calls->push_back(steps[i]);
+  }
+  return true;
+}
+
 void Resp::PutInStore(RespCall& call, base::Arena& arena) {
   call.in_store = true;
   call.key =
@@ -187,6 +240,10 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
           PutInStore(call, arena);
           --i;
           continue;
+        }
+        if (IsOfMove(call.verb)) {
+          *error = kRespMovesStrings;
+          return true;
         }
         if (IsOfString(call.verb)) {
           *error = "WRONGTYPE Operation against a key holding the wrong kind of value";

@@ -11,7 +11,7 @@ using Verb = RespVerb;
 constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
 constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: nothing is published";
 constexpr std::string_view kKeysOnly =
-    "NOTSERVED a row or string keeps its key, and no field expires: use SQL";
+    "NOTSERVED no key is moved, dumped or chosen at random, and no field expires: use SQL";
 constexpr std::string_view kServer = "NOTSERVED this is a database server's: use SQL";
 
 constexpr RespCommand kCommands[] = {
@@ -38,7 +38,7 @@ constexpr RespCommand kCommands[] = {
     {"cluster", -2, Verb::kCluster},
     {"command", -1, Verb::kCommand},
     {"config", -2, Verb::kConfig},
-    {"copy", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"copy", -3, Verb::kMoveTake, true, 1, 2},
     {"dbsize", 1, Verb::kDbSize},
     {"debug", -2, Verb::kRefused, false, 0, 0, kServer},
     {"decr", 2, Verb::kIncrBy, true, 1, 1},
@@ -96,7 +96,7 @@ constexpr RespCommand kCommands[] = {
     {"hpexpireat", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"hpexpiretime", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"hpttl", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hrandfield", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"hrandfield", -2, Verb::kHRandField, false, 1, 1},
     {"hscan", -3, Verb::kHScan, false, 1, 1},
     {"hset", -4, Verb::kHSet, true, 1, 1},
     {"hsetnx", 4, Verb::kHSetNx, true, 1, 1},
@@ -154,8 +154,8 @@ constexpr RespCommand kCommands[] = {
     {"randomkey", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"readonly", 1, Verb::kRefused, false, 0, 0, kServer},
     {"readwrite", 1, Verb::kRefused, false, 0, 0, kServer},
-    {"rename", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"renamenx", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"rename", 3, Verb::kMoveTake, true, 1, 2},
+    {"renamenx", 3, Verb::kMoveTake, true, 1, 2},
     {"replicaof", -1, Verb::kRefused, false, 0, 0, kServer},
     {"reset", 1, Verb::kReset},
     {"restore", -1, Verb::kRefused, false, 0, 0, kKeysOnly},

@@ -51,6 +51,7 @@ enum class RespVerb : uint8_t {
   kHVals,
   kHScan,
   kHStrLen,
+  kHRandField,
   kHSet,
   kHMSet,
   kHSetNx,
@@ -91,6 +92,10 @@ enum class RespVerb : uint8_t {
   kMSet,
   kMSetNx,
   kEval,
+  // RENAME and COPY: the string is read, put under the other key, and removed under the old one.
+  kMoveTake,
+  kMovePut,
+  kMoveRemove,
 };
 
 /// Whether the command asks the engine.
@@ -114,6 +119,7 @@ constexpr bool IsOfFields(RespVerb verb) {
       return false;
   }
 }
+constexpr bool IsOfMove(RespVerb verb) { return verb >= RespVerb::kMoveTake; }
 constexpr bool IsOfManyKeys(RespVerb verb) {
   return verb >= RespVerb::kScan && verb <= RespVerb::kFlush;
 }

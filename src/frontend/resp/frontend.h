@@ -162,6 +162,8 @@ class Resp final : public exec::Frontend {
                  std::vector<RespCall>* calls, std::string* error) const;
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
+  bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                     std::vector<RespCall>* calls, std::string* error) const;
   /// Says which row, of which table, the key of the call is.
   bool PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
   bool PlaceInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,

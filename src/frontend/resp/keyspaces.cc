@@ -4,6 +4,7 @@
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
 
@@ -28,7 +29,8 @@ bool IsWrong(std::string_view why, std::string* error) {
 /// Why the policies of containers refuse a command; empty: they do not.
 std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options& options) {
   if (verb == Verb::kGetDel && !options.get_refusal.empty()) return options.get_refusal;
-  if (verb == Verb::kDel || verb == Verb::kGetDel) return options.delete_refusal;
+  if (verb == Verb::kDel || verb == Verb::kGetDel || verb == Verb::kMoveRemove)
+    return options.delete_refusal;
   return writes ? options.set_refusal : options.get_refusal;
 }
 
@@ -71,6 +73,7 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
     return IsWrong("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
                    error);
   }
+  if (IsOfMove(call->verb)) return IsWrong(kRespMovesStrings, error);
   if (IsOfString(call->verb)) return IsWrong(kWrongType, error);
   call->may_be_stored = false;
   call->prefix = &prefix;

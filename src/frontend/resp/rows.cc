@@ -1,9 +1,12 @@
 #include "frontend/resp/rows.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/random_fields.h"
 #include "frontend/resp/row_change.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
@@ -21,8 +24,8 @@ namespace {
 
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
-         verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kWatch ||
-         verb == Verb::kWatched;
+         verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kHRandField ||
+         verb == Verb::kWatch || verb == Verb::kWatched;
 }
 bool ParseOp(std::string_view text, model::CompareOp* op) {
   constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
@@ -53,6 +56,10 @@ class RowReply final : public model::RowSink {
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
     size_ = text.size();
+    if (call_.verb == Verb::kHRandField) {
+      pairs_.emplace_back(name, text);
+      return true;
+    }
     if (call_.verb == Verb::kHGetAll || call_.verb == Verb::kHKeys || call_.verb == Verb::kHScan)
       resp::AppendBulk(name, &out_);
     const bool shows = call_.verb == Verb::kHGetAll || call_.verb == Verb::kHVals ||
@@ -73,6 +80,8 @@ class RowReply final : public model::RowSink {
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
+  /// HRANDFIELD: the fields with their values.
+  std::span<const RespField> pairs() const { return pairs_; }
   bool is_expired() const { return is_expired_; }
   int64_t expires_ms() const { return expires_ms_; }
 
@@ -100,6 +109,7 @@ class RowReply final : public model::RowSink {
   int64_t expires_ms_ = keyspace::kNever;
   bool is_expired_ = false;
   const size_t end_max_;
+  std::vector<RespField> pairs_;
   size_t at_ = 0;
   size_t fields_ = 0;
   size_t size_ = 0;
@@ -176,6 +186,8 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
       return resp::AppendArray(0, &out);
     case Verb::kHScan:
       return AppendScanned(0, {}, out);
+    case Verb::kHRandField:
+      return AppendRandomFields(work.version, call, {}, 0, &out);
     case Verb::kType:
       return resp::AppendSimple("none", &out);
     case Verb::kTtl:
@@ -331,6 +343,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   // Without that, a part of a key would find, or delete, one of the rows that have it.
   request.find.whole_key = true;
   if (call.verb == Verb::kHScan) return TakeFieldScan(call);
+  if (call.verb == Verb::kHRandField) return TakeRandomFields(call);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
   if (call.verb == Verb::kRequire) {
     const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);
@@ -372,6 +385,8 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);
+  else if (call.verb == Verb::kHRandField)
+    AppendRandomFields(work.version, call, row.pairs(), reply_bytes_max, &out);
   else
     AppendFound(work, call, row, cells.view(), out);
   if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && outcome.rows != 0 ? 0 : 1;

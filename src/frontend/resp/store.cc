@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
 #include "frontend/resp/watch.h"
@@ -139,8 +140,8 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
 /// Says what the command may do to its row, for the rights of its account.
 void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
   const Verb verb = call.verb;
-  const bool only_deletes =
-      verb == Verb::kDel || verb == Verb::kGetDel || call.script == RespScript::kRelease;
+  const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
+                            verb == Verb::kMoveRemove || call.script == RespScript::kRelease;
   const bool extends = call.script == RespScript::kReacquire ||
                        call.script == RespScript::kRefresh || call.script == RespScript::kExtend;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
@@ -265,8 +266,8 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
 bool ReadsString(Verb verb) {
   return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
          verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
-         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kWatch ||
-         verb == Verb::kWatched;
+         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kMoveTake ||
+         verb == Verb::kWatch || verb == Verb::kWatched;
 }
 
 std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
@@ -344,6 +345,7 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
 
 Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
+  if (call.move != nullptr) return ExecuteMove(work, call, session, out);
   if (ReadsString(call.verb)) {
     StoredRow row(call);
     Outcome outcome;

@@ -60,6 +60,10 @@ Decision StoredChange::Make() {
     case Verb::kGetDel:
       done_ = is_there_;
       return has_row_ ? Decision::kDelete : Decision::kKeep;
+    case Verb::kMoveRemove:
+      return call_.move->is_put ? Decision::kDelete : Decision::kKeep;
+    case Verb::kMovePut:
+      return call_.move->is_taken ? Set() : Decision::kKeep;
     case Verb::kExpire:
       return Expire();
     case Verb::kPersist:
@@ -187,7 +191,9 @@ bool StoredChange::PutValue(std::string_view value) {
     for (uint32_t i = 0; i < parts.size(); ++i) Put(layout.value + i, parts[i]);
   }
   // The flags say to memcached's clients how a value is packed, which Redis's clients do not know.
-  if (!is_there_ || (!keeps_flags_ && row_.flags() != 0)) Put(layout.flags, Value("0"));
+  const uint32_t flags = call_.move != nullptr ? call_.move->flags : 0;
+  if (!is_there_ || (!keeps_flags_ && row_.flags() != flags))
+    Put(layout.flags, keyspace::NumberToCell(flags, &flags_text_));
   return true;
 }
 

@@ -65,7 +65,7 @@ class StoredChange final : public model::RowEditor {
   std::vector<model::CellChange> many_;
   model::CellChange* changes_ = few_;
   size_t count_ = 0;
-  keyspace::TextRoom expiry_text_, token_text_;
+  keyspace::TextRoom expiry_text_, token_text_, flags_text_;
   bool has_row_ = false;
   bool is_there_ = false;
   bool done_ = false;

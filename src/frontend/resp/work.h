@@ -44,6 +44,17 @@ struct RespStored {
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
 };
 
+/// RENAME and COPY: what its calls tell each other. The value is kept by the thread that executes
+/// them one after the other.
+struct RespMove {
+  bool only_if_absent = false;
+  bool removes = false;  ///< RENAME: an absent source is an error.
+  bool answers_number = false;
+  bool is_taken = false;  ///< The source was there.
+  bool is_put = false;
+  uint32_t flags = 0;
+};
+
 struct RespScan;
 struct RespImage;
 
@@ -63,9 +74,12 @@ struct RespCall {
   const keyspace::Container* expiry = nullptr;  ///< Of a row: when it expires; null: never.
   bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
   std::string_view pattern;    ///< HSCAN: of the fields.
-  bool without_values = false;  ///< HSCAN.
+  bool without_values = false;  ///< HSCAN, HRANDFIELD.
+  bool has_count = false;       ///< HRANDFIELD.
+  int64_t count = 0;
   RespScript script = RespScript::kNone;
   RespStored* stored = nullptr;  ///< in_store.
+  RespMove* move = nullptr;      ///< Of RENAME or COPY.
   RespScan* scan = nullptr;      ///< Of a command on many keys.
   RespImage* image = nullptr;    ///< WATCH: of the key.
   std::string_view database;     ///< Of the store.

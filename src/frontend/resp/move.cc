@@ -1,0 +1,116 @@
+#include "frontend/resp/move.h"
+
+#include <algorithm>
+
+#include "frontend/resp/stored_change.h"
+#include "frontend/resp/stored_row.h"
+#include "frontend/resp/watch.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// The string on its way from one key to the other.
+struct Moved {
+  std::string value;
+  int64_t expires_ms = keyspace::kNever;
+};
+
+Moved& MovedHere() {
+  thread_local Moved moved;
+  return moved;
+}
+
+Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
+  RespMove& move = *call.move;
+  move.is_taken = move.is_put = false;
+  StoredRow row(call);
+  Outcome outcome;
+  if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
+  if (!outcome.ok()) return outcome;
+  move.is_taken = row.is_there();
+  move.flags = row.flags();
+  CountLookup(work, call, move.is_taken);
+  if (!move.is_taken && move.removes) {
+    work.wrong = "ERR no such key";
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  Moved& moved = MovedHere();
+  if (moved.value.capacity() > model::kKeptValueBytesMax) std::string().swap(moved.value);
+  moved.value = move.is_taken ? row.value() : std::string();
+  moved.expires_ms = row.expires_ms();
+  return outcome;
+}
+
+/// A write of one of the keys, by what Take has found.
+Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
+  RespMove& move = *call.move;
+  const bool puts = call.verb == Verb::kMovePut;
+  if (puts) {
+    const Moved& moved = MovedHere();
+    call.stored->value = moved.value;
+    call.stored->only_if_absent = move.only_if_absent;
+    call.stored->expires = moved.expires_ms == keyspace::kNever ? RespStored::Expires::kNever
+                                                                : RespStored::Expires::kAt;
+    call.stored->at_ms = moved.expires_ms;
+  }
+  if (call.cannot_be && (!puts || !move.is_taken)) return {};
+  if (call.cannot_be) {
+    work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  StoredChange change(call);
+  model::Request request = call.request;
+  request.edit.editor = &change;
+  model::NoRows none;
+  Outcome outcome = session.Execute(*call.index, request, none);
+  if (!outcome.ok()) return outcome;
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
+  if (!change.wrong().empty()) {
+    work.wrong = change.wrong();
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
+  if (puts) move.is_put = change.done();
+  return outcome;
+}
+
+}  // namespace
+
+bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
+  if (a.container == nullptr && b.container == nullptr)
+    return a.database == b.database && a.arguments[a.at] == b.arguments[b.at];
+  if (a.container == b.container) {
+    return std::equal(
+        a.key.parts.begin(), a.key.parts.end(), b.key.parts.begin(), b.key.parts.end(),
+        [](const model::Value& x, const model::Value& y) { return x.text() == y.text(); });
+  }
+  const auto table_of = [](const RespCall& call) {
+    if (call.container == nullptr)
+      return std::pair<std::string_view, std::string_view>("rowsocket", "store");
+    const keyspace::Definition& definition = call.container->definition;
+    return std::pair<std::string_view, std::string_view>(definition.db, definition.table);
+  };
+  if (table_of(a) == table_of(b)) {
+    *error = "NOTSERVED RENAME and COPY between two containers of one table";
+  }
+  return false;
+}
+
+Outcome ExecuteMove(RespWork& work, const RespCall& call, engine::Session& session,
+                    base::Buffer& out) {
+  const Outcome outcome =
+      call.verb == Verb::kMoveTake ? Take(work, call, session) : Write(work, call, session);
+  if (!outcome.ok() || !call.is_last) return outcome;
+  if (call.move->answers_number)
+    resp::AppendInteger(call.move->is_put, &out);
+  else
+    resp::AppendSimple("OK", &out);
+  return outcome;
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,70 @@
+#include "frontend/resp/random_fields.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "frontend/resp/command.h"
+#include "frontend/resp/numbers.h"
+
+namespace rowsocket::frontend {
+
+namespace {
+
+using Random = std::minstd_rand;
+
+/// One for each thread.
+Random& RandomNumbers() {
+  thread_local Random random{std::random_device{}()};
+  return random;
+}
+
+}  // namespace
+
+std::string_view TakeRandomFields(RespCall& call) {
+  constexpr int64_t kHalf = std::numeric_limits<int64_t>::max() / 2;
+  const auto& arguments = call.arguments;
+  call.without_values = true;
+  call.has_count = arguments.size() > 2;
+  if (!call.has_count) return {};
+  const bool is_number = ParsePlainInteger(arguments[2], &call.count) &&
+                         call.count != std::numeric_limits<int64_t>::min();
+  if (!is_number) return "ERR value is not an integer or out of range";
+  if (arguments.size() == 3) return {};
+  if (arguments.size() > 4 || !IsWord(arguments[3], "withvalues")) return "ERR syntax error";
+  call.without_values = false;
+  return call.count < -kHalf || call.count > kHalf ? "ERR value is out of range"
+                                                   : std::string_view();
+}
+
+void AppendRandomFields(resp::Version version, const RespCall& call,
+                        std::span<const RespField> fields, size_t bytes_max, base::Buffer* out) {
+  const size_t begin = out->size();
+  if (!call.has_count) {
+    if (fields.empty()) return resp::AppendNil(version, out);
+    return resp::AppendBulk(fields[RandomNumbers()() % fields.size()].first, out);
+  }
+  const bool repeats = call.count < 0;
+  const auto wanted = static_cast<uint64_t>(repeats ? -call.count : call.count);
+  const uint64_t count = fields.empty() ? 0
+                         : repeats      ? wanted
+                                        : std::min<uint64_t>(wanted, fields.size());
+  const bool makes_pairs = !call.without_values && version == resp::Version::k3;
+  resp::AppendArray(count * (call.without_values || makes_pairs ? 1 : 2), out);
+  std::vector<size_t> order(fields.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (uint64_t i = 0; i < count && out->size() - begin <= bytes_max; ++i) {
+    const size_t first = repeats ? 0 : i;
+    const size_t chosen = first + RandomNumbers()() % (fields.size() - first);
+    if (!repeats) std::swap(order[first], order[chosen]);
+    const auto& [name, value] = fields[order[repeats ? chosen : first]];
+    if (makes_pairs) resp::AppendArray(2, out);
+    resp::AppendBulk(name, out);
+    if (!call.without_values) resp::AppendBulk(value, out);
+  }
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,27 @@
+// HRANDFIELD: fields of a row, chosen at random.
+//
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/buffer.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+/// A name and a value.
+using RespField = std::pair<std::string, std::string>;
+
+/// Takes the arguments behind the key. Empty, or the text of an error.
+std::string_view TakeRandomFields(RespCall& call);
+/// Appends the reply. A reply of more than `bytes_max` is cut off behind them, and counts as too
+/// large.
+void AppendRandomFields(resp::Version version, const RespCall& call,
+                        std::span<const RespField> fields, size_t bytes_max, base::Buffer* out);
+
+}  // namespace rowsocket::frontend

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "plugin/host.h"
 #include "engine/server/server_tls.h"
+#include "plugin/host.h"
 
 namespace rowsocket::plugin {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "server_headers.h"
-
+// It needs the server's headers before it, as accessors.h does.
 #include "compat.h"
-// The functions in accessors.h need these headers before them.
+// It needs compat.h.
 #include "accessors.h"

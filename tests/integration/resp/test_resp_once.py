@@ -1,13 +1,12 @@
 """ROW.ONCE: a transaction takes effect once, however often it is sent; ROW.OUTCOME: what became of it."""
 
 import concurrent.futures
-import socket
-import threading
 
 import pytest
 import redis
 
 import resp
+from losesreplies import LosesReplies
 from resp import Client, Error
 from server import run_packaged
 
@@ -114,53 +113,13 @@ def test_many_send_the_same_at_once(server, sql):
     assert sold(sql) == (40, 40)
 
 
-class LosesReplies:
-    """A proxy that ends a connection instead of bringing EXEC's reply, `times` times."""
-
-    def __init__(self, port, times):
-        self.port, self.times = port, times
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._pass, args=(client,), daemon=True).start()
-
-    def _pass(self, client):
-        with client, socket.create_connection(("127.0.0.1", self.port)) as server:
-            threading.Thread(target=self._bring, args=(server, client), daemon=True).start()
-            try:
-                while data := client.recv(65536):
-                    server.sendall(data)
-            except OSError:
-                pass
-
-    def _bring(self, server, client):
-        """The replies to MULTI and to what is queued are no array: the first one is EXEC's."""
-        try:
-            while data := server.recv(65536):
-                if self.times > 0 and b"\r\n*4\r\n" in b"\r\n" + data:
-                    self.times -= 1
-                    client.shutdown(socket.SHUT_RDWR)
-                    return
-                client.sendall(data)
-        except OSError:
-            pass
-
-    def close(self):
-        self.listener.close()
-
-
 @pytest.mark.parametrize("has_token", [True, False], ids=["token", "none"])
 def test_a_client_that_sends_again_by_itself(server, sql, has_token):
     """redis-py with retries loses three replies: with a token one row is sold, without it four."""
-    proxy = LosesReplies(server.resp_port, times=3)
+    # The replies to MULTI and to what is queued are no array: the first one is EXEC's.
+    proxy = LosesReplies(server.resp_port, 3, b"\r\n*4\r\n")
     retry = redis.retry.Retry(redis.backoff.NoBackoff(), 5)
-    with redis.Redis(port=proxy.listener.getsockname()[1], retry=retry,
+    with redis.Redis(port=proxy.port, retry=retry,
                      retry_on_error=[redis.ConnectionError]) as client:
         pipeline = client.pipeline(transaction=True)
         pipeline.execute_command(*(("ROW.ONCE", "r-1") if has_token else ("PING",)))
@@ -168,7 +127,7 @@ def test_a_client_that_sends_again_by_itself(server, sql, has_token):
         pipeline.hincrby("product:7", "stock", -1)
         pipeline.hset("orders:1", "buyer", "ann")
         replies = pipeline.execute()
-    proxy.close()
+    proxy.listener.close()
     assert proxy.times == 0
     assert replies[2] == (999 if has_token else 996)
     assert sold(sql) == ((1, 1) if has_token else (4, 1))

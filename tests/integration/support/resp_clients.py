@@ -19,7 +19,7 @@ from third_party import debian_packages, fetch, libraries_of, making, need, run
 
 NODE_PACKAGES = ["redis@6.3.1", "ioredis@6.0.0"]
 PHP_PACKAGE = "php8.2-redis"
-PREDIS_PACKAGE = "php-nrk-predis"
+PREDIS_PACKAGE = "php-predis"
 RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-redis", "libyaml-0-2"]
 GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@v1.0.79",
               "github.com/gomodule/redigo@v1.9.3"]

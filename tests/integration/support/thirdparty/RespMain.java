@@ -1,0 +1,157 @@
+// A round by Jedis or Lettuce: Main CLIENT PORT CA|- SCENARIO.
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.TransactionResult;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.util.ArrayList;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.TrustManagerFactory;
+import redis.clients.jedis.AbstractPipeline;
+import redis.clients.jedis.AbstractTransaction;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Response;
+import redis.clients.jedis.commands.ProtocolCommand;
+
+public class Main {
+  record Word(String name) implements ProtocolCommand, io.lettuce.core.protocol.ProtocolKeyword {
+    public byte[] getRaw() { return name.getBytes(StandardCharsets.US_ASCII); }
+    public byte[] getBytes() { return getRaw(); }
+    public String toString() { return name; }
+  }
+
+  interface Client {
+    String row();
+    long pipe();
+    long count(String key);
+    String get(String key);
+    long view();
+    Object sell(String token) throws Exception;
+  }
+
+  static final String USER = "web", PASSWORD = "Open-Sesame-7", ITEM = "shop.product:7";
+
+  static Client jedis(int port, String ca) throws Exception {
+    DefaultJedisClientConfig.Builder settings = DefaultJedisClientConfig.builder().user(USER).password(PASSWORD);
+    if (!ca.equals("-")) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      try (var file = new java.io.FileInputStream(ca)) {
+        store.setCertificateEntry("ca", CertificateFactory.getInstance("X.509").generateCertificate(file));
+      }
+      TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
+      trust.init(store);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, trust.getTrustManagers(), null);
+      // The tests' certificate names no host: Jedis checks that unless it is given parameters that do not ask for it.
+      settings.ssl(true).sslSocketFactory(context.getSocketFactory()).sslParameters(new SSLParameters());
+    }
+    redis.clients.jedis.RedisClient server = redis.clients.jedis.RedisClient.builder()
+        .hostAndPort(new HostAndPort("127.0.0.1", port)).clientConfig(settings.build()).build();
+    return new Client() {
+      public String row() { return String.join(" ", server.hmget(ITEM, "name", "price")); }
+      public long pipe() {
+        try (AbstractPipeline pipe = server.pipelined()) {
+          Response<Long> last = null;
+          for (int i = 0; i < 100; ++i) last = pipe.incr("piped");
+          pipe.sync();
+          return last.get();
+        }
+      }
+      public long count(String key) { return server.incr(key); }
+      public String get(String key) { return server.get(key); }
+      public long view() { return server.hincrBy("shop.page:1", "views", 1); }
+      public Object sell(String token) {
+        try (AbstractTransaction unit = server.multi()) {
+          unit.sendCommand(new Word("ROW.ONCE"), token);
+          unit.sendCommand(new Word("ROW.REQUIRE"), ITEM, "stock", ">=", "1");
+          unit.hincrBy(ITEM, "stock", -1);
+          List<Object> answers = unit.exec();
+          return answers == null ? null : answers.get(2);
+        }
+      }
+    };
+  }
+
+  static Client lettuce(int port, String ca) throws Exception {
+    RedisURI uri = RedisURI.builder().withHost("127.0.0.1").withPort(port).withAuthentication(USER, PASSWORD)
+        .withSsl(!ca.equals("-")).withVerifyPeer(io.lettuce.core.SslVerifyMode.CA)
+        .withTimeout(java.time.Duration.ofSeconds(20)).build();
+    io.lettuce.core.RedisClient made = io.lettuce.core.RedisClient.create(uri);
+    if (!ca.equals("-")) {
+      made.setOptions(ClientOptions.builder().sslOptions(
+          SslOptions.builder().jdkSslProvider().trustManager(new File(ca)).build()).build());
+    }
+    StatefulRedisConnection<String, String> connection = made.connect();
+    var server = connection.sync();
+    return new Client() {
+      public String row() {
+        var cells = server.hmget(ITEM, "name", "price");
+        return cells.get(0).getValue() + " " + cells.get(1).getValue();
+      }
+      public long pipe() {
+        List<io.lettuce.core.RedisFuture<Long>> asked = new ArrayList<>();
+        for (int i = 0; i < 100; ++i) asked.add(connection.async().incr("piped"));
+        return asked.get(99).toCompletableFuture().join();
+      }
+      public long count(String key) { return server.incr(key); }
+      public String get(String key) { return server.get(key); }
+      public long view() { return server.hincrby("shop.page:1", "views", 1); }
+      CommandArgs<String, String> words(String... words) {
+        CommandArgs<String, String> list = new CommandArgs<>(StringCodec.UTF8);
+        for (String word : words) list.add(word);
+        return list;
+      }
+      // In a transaction a command's future ends with EXEC, so that the commands are not waited for.
+      public Object sell(String token) {
+        var async = connection.async();
+        async.multi();
+        async.dispatch(new Word("ROW.ONCE"), new StatusOutput<>(StringCodec.UTF8), words(token));
+        async.dispatch(new Word("ROW.REQUIRE"), new StatusOutput<>(StringCodec.UTF8), words(ITEM, "stock", ">=", "1"));
+        async.hincrby(ITEM, "stock", -1);
+        TransactionResult answers = async.exec().toCompletableFuture().join();
+        return answers.wasDiscarded() ? null : answers.get(2);
+      }
+    };
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    int port = Integer.parseInt(arguments[1]);
+    Client server = arguments[0].equals("jedis") ? jedis(port, arguments[2]) : lettuce(port, arguments[2]);
+    if (arguments[3].equals("round")) {
+      System.out.println("row " + server.row());
+      System.out.println("pipeline " + server.pipe());
+      List<Thread> callers = new ArrayList<>();
+      for (int i = 0; i < 8; ++i) {
+        callers.add(new Thread(() -> { for (int j = 0; j < 25; ++j) server.count("pooled"); }));
+      }
+      for (Thread one : callers) one.start();
+      for (Thread one : callers) one.join();
+      System.out.println("pool " + server.get("pooled"));
+      System.out.println("transaction " + server.sell("t0") + " " + server.sell("t1") + " " + server.sell("t2"));
+    } else if (arguments[3].equals("count")) {
+      System.out.println(server.view());
+    } else {
+      for (int i = 0; i < 50; ++i) {
+        try {
+          System.out.println(server.sell("once"));
+          break;
+        } catch (Exception lost) {
+          Thread.sleep(50);
+        }
+      }
+    }
+    System.exit(0);
+  }
+}

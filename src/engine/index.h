@@ -49,6 +49,7 @@ struct IndexNames {
     kBesideKey,  ///< All columns of the table but those of the index, in their order.
     kKey,        ///< Those of the index, in the order of the index.
     kKnown,      ///< Those that are named and that the table has.
+    kNotOfKey,   ///< Those that are named; kFld where one of them is in the index.
   };
   Lists lists = Lists::kColumns;
 

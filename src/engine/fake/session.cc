@@ -42,6 +42,14 @@ std::vector<std::string> ColumnsOf(const Resolved& resolved, IndexNames::Lists l
   return columns;
 }
 
+/// Whether an opened column is one of the index.
+bool NamesKey(const Resolved& resolved) {
+  const std::vector<uint32_t>& key = resolved.index->columns;
+  return std::any_of(resolved.columns.begin(), resolved.columns.end(), [&key](uint32_t column) {
+    return std::find(key.begin(), key.end(), column) != key.end();
+  });
+}
+
 }  // namespace
 
 Session::Session(Store& store, LockWait lock_wait) : store_(store), lock_wait_(lock_wait) {
@@ -66,13 +74,17 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   if (!outcome.ok()) return outcome;
   IndexNames wanted = names;
   const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
-  if (lists != IndexNames::Lists::kColumns) wanted.columns.clear();
+  const bool names_them =
+      lists == IndexNames::Lists::kColumns || lists == IndexNames::Lists::kNotOfKey;
+  if (!names_them) wanted.columns.clear();
   Resolved resolved;
   outcome = Outcome::Fail(store_.Resolve(wanted, &resolved));
   if (!outcome.ok()) return outcome;
+  if (lists == IndexNames::Lists::kNotOfKey && NamesKey(resolved)) {
+    return Outcome::Fail(ErrorCode::kFld);
+  }
   HoldTables(true);
-  if (lists != IndexNames::Lists::kColumns)
-    wanted.columns = ColumnsOf(resolved, lists, names.columns);
+  if (!names_them) wanted.columns = ColumnsOf(resolved, lists, names.columns);
   *index = store_.indexes_.Get(wanted);
   return outcome;
 }

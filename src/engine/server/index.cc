@@ -65,6 +65,16 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
     return ErrorCode::kNone;
   }
   const KeyParts parts = UserKeyParts(table.key_info[number]);
+  const auto is_in_key = [&parts](uint field) {
+    return std::any_of(parts.first, parts.first + parts.count,
+                       [field](const auto& part) { return part.fieldnr == field + 1; });
+  };
+  if (lists == IndexNames::Lists::kNotOfKey) {
+    std::vector<uint> fields;
+    const bool has_all = LookUpFields(table, *columns, &fields);
+    const bool is_right = has_all && std::none_of(fields.begin(), fields.end(), is_in_key);
+    return is_right ? ErrorCode::kNone : ErrorCode::kFld;
+  }
   columns->clear();
   if (lists == IndexNames::Lists::kKey) {
     for (uint i = 0; i < parts.count; ++i)
@@ -72,10 +82,8 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
     return ErrorCode::kNone;
   }
   for (Field** field = table.field; *field != nullptr; ++field) {
-    const bool is_part = std::any_of(parts.first, parts.first + parts.count, [&](const auto& part) {
-      return part.fieldnr == NumberOf(**field) + 1u;
-    });
-    if (!is_part && IsNamed(**field)) columns->emplace_back(NameOf(**field));
+    const bool is_meant = !is_in_key(NumberOf(**field)) && IsNamed(**field);
+    if (is_meant) columns->emplace_back(NameOf(**field));
   }
   return columns->size() > model::kColumnsMax ? ErrorCode::kValuesCount : ErrorCode::kNone;
 }

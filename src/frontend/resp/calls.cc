@@ -266,7 +266,8 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     NameColumns(call, &names);
     if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
     wanted_ = shape;
-    wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns;
+    wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns &&
+                    names.lists != engine::IndexNames::Lists::kNotOfKey;
     wanted_error_ = {};
     wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
     wanted_may_lack_ = MayLackFields(call);

@@ -84,7 +84,7 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
     case ErrorCode::kIdxnum:
       return "NOTABLE the table has no such index, or no primary key";
     case ErrorCode::kFld:
-      return "NOFIELD the table has no column of this name";
+      return "NOFIELD the table has no column of this name beside its key";
     case ErrorCode::kKpnum:
       return "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
              "colon";

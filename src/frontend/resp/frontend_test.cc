@@ -26,7 +26,10 @@ TEST_F(RespTest, RowsAreHashes) {
   EXPECT_EQ("$-1\r\n", Ask("HGET t:2 x"));
   EXPECT_EQ(":0\r\n", Ask("HEXISTS t:2 x"));
   EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));
-  EXPECT_EQ("-NOFIELD the table has no column of this name\r\n", Ask("HSET t:2 v 1 x 2"));
+  EXPECT_EQ("-NOFIELD the table has no column of this name beside its key\r\n",
+            Ask("HSET t:2 v 1 x 2"));
+  EXPECT_EQ("-NOFIELD the table has no column of this name beside its key\r\n",
+            Ask("HSET t:1 v 1 id 2"));
   EXPECT_EQ(":2\r\n", Ask("HSET t:3 v 1 w 2"));
   EXPECT_EQ(":1\r\n", Ask("HSET t:1 v 11 w x"));
   EXPECT_EQ(":16\r\n", Ask("HINCRBY t:1 v 5"));
@@ -69,7 +72,7 @@ TEST_F(RespTest, WhatIsNotThereIsMissedByEachCommandInItsWay) {
             Ask("HGETALL sess:1"));
   EXPECT_EQ("$-1\r\n", Ask("HGET t:2 x"));
   for (const char* write : {"HSETNX t:2 x 1", "HSET t:2 x 1", "HINCRBY t:2 x 1"}) {
-    EXPECT_EQ("-NOFIELD the table has no column of this name\r\n", Ask(write));
+    EXPECT_EQ("-NOFIELD the table has no column of this name beside its key\r\n", Ask(write));
   }
   EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));
 }

@@ -240,6 +240,11 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
   }
 }
 
+bool SetsFields(Verb verb) {
+  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
+         verb == Verb::kHIncrBy || verb == Verb::kHIncrByFloat;
+}
+
 void NameFields(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
   names->db = call.key.db;
@@ -311,6 +316,8 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   // Where all columns are listed it is one of them.
   const bool adds = call.expiry != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
   if (adds) names->columns.push_back(call.expiry->definition.expire_time_column);
+  // Another value in a column of the key would make another key's row of it.
+  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNotOfKey;
 }
 
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {

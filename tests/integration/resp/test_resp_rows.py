@@ -148,6 +148,19 @@ def test_keys(client, sql):
         assert client.ask(*command).startswith("NOFIELD"), command
 
 
+def test_a_column_of_the_key_is_read_and_not_written(client, sql):
+    """HSET product:7 id 70 would make product:70 of product:7."""
+    before = sql.run("SELECT * FROM product ORDER BY id")
+    assert client.ask("HGET", "product:7", "id") == b"7"
+    for key in ("product:7", "product:404"):
+        for command in (["HSET", key, "name", "x", "ID", 70], ["HSET", key, "id", 7], ["HMSET", key, "id", 70], ["HSETNX", key, "id", 70],
+                        ["HINCRBY", key, "id", 1], ["HINCRBYFLOAT", key, "id", 1]):
+            assert client.ask(*command).startswith("NOFIELD"), command
+    assert client.transaction(("HSET", "product:7", "id", 70)).startswith("EXECABORT nothing was done: NOFIELD")
+    assert client.ask("HDEL", "product:7", "id").startswith("CONSTRAINT")
+    assert sql.run("SELECT * FROM product ORDER BY id") == before
+
+
 def test_a_new_column_is_a_field(client, sql):
     sql.run("CREATE TABLE grows (id INT PRIMARY KEY, a INT)")
     sql.run("INSERT INTO grows VALUES (1, 1)")

@@ -1,4 +1,4 @@
-// Of which requests audit plugins of the server are told.
+// The requests that audit plugins of the server are told of.
 #include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {

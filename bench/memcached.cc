@@ -117,9 +117,7 @@ class Set : public Workload {
   size_t RequestBytesMax() const override { return 40 + options_.key.MaxBytes() + value_.size(); }
 
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
-    keys[0] =
-        fill_ ? 1 + (shared_->next_fill.fetch_add(1, std::memory_order_relaxed) - 1) % options_.rows
-              : chooser_.Next();
+    keys[0] = fill_ ? NextToFill(options_, shared_) : chooser_.Next();
     sent->key = keys[0];
     sent->kind = kSet;
     const uint64_t serial = shared_->next_serial.fetch_add(1, std::memory_order_relaxed);

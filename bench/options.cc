@@ -35,6 +35,13 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"mc-fill", Protocol::kMemcached, 1, "set rows 1 to --rows to --values, then end"},
     KnownWorkload{"redis-decr", Protocol::kRedis, 1, "take 1 where above --guard, by a script"},
     KnownWorkload{"redis-purchase", Protocol::kRedis, 1, "redis-decr and RPUSH of the order"},
+    KnownWorkload{"redis-get", Protocol::kRedis, 1, "GET one key"},
+    KnownWorkload{"redis-mget", Protocol::kRedis, 16, "MGET --batch keys"},
+    KnownWorkload{"redis-set", Protocol::kRedis, 1, "SET one key to --set"},
+    KnownWorkload{"redis-hmget", Protocol::kRedis, 1, "HMGET --columns of one key"},
+    KnownWorkload{"redis-hincrby", Protocol::kRedis, 1, "HINCRBY --stock-column by -1"},
+    KnownWorkload{"redis-fill-texts", Protocol::kRedis, 1, "SET rows 1 to --rows, then end"},
+    KnownWorkload{"redis-fill-hashes", Protocol::kRedis, 1, "HSET rows 1 to --rows, then end"},
     KnownWorkload{"sql-get", Protocol::kSql, 1, "SELECT one row, text protocol"},
     KnownWorkload{"sql-get-prepared", Protocol::kSql, 1, "SELECT one row, prepared statement"},
     KnownWorkload{"sql-in", Protocol::kSql, 16, "SELECT --batch rows by IN"},
@@ -65,7 +72,7 @@ std::string WorkloadHelp() {
   std::string help = "Workloads:\n";
   for (const KnownWorkload& known : kWorkloads) {
     std::string name = known.name;
-    name.resize(18, ' ');
+    name.resize(19, ' ');
     help += "  " + name + known.what + "\n";
   }
   return help + "Texts may hold {n} {n:8} {n%5} {v} {x*40}: see bench/README.md.";
@@ -164,7 +171,9 @@ bool CompleteTexts(Options* o, std::string* error) {
 }
 
 bool NeedsValuePerColumn(const Options& o, std::string* error) {
-  if (o.protocol == Protocol::kMemcached || o.protocol == Protocol::kRedis) return true;
+  const bool has_hashes = o.workload == "redis-hmget" || o.workload == "redis-fill-hashes";
+  if (o.protocol == Protocol::kMemcached) return true;
+  if (o.protocol == Protocol::kRedis && !has_hashes) return true;
   if (o.values.size() != o.columns.size()) {
     *error = "--values has " + std::to_string(o.values.size()) + " texts for " +
              std::to_string(o.columns.size()) + " --columns";
@@ -191,7 +200,7 @@ bool Complete(Options* o, std::string* error) {
   if (o->first_id == 0) o->first_id = o->rows + 1;
   o->before_images = o->before_images || o->verify_conservation;
   if (!CompleteTexts(o, error) || !NeedsValuePerColumn(*o, error)) return false;
-  if (o->workload == "mc-fill") {
+  if (o->workload.find("-fill") != std::string::npos) {
     o->requests = o->rows;
     o->warmup = 0;
     o->seconds = kFillSecondsMax;

@@ -4,6 +4,7 @@
 
 #include "bench/decrement.h"
 #include "bench/lines.h"
+#include "bench/redis_commands.h"
 
 namespace rowsocket::bench {
 namespace {
@@ -128,6 +129,8 @@ class Decrement : public Workload {
 }  // namespace
 
 std::unique_ptr<Workload> MakeRedis(const Options& options, Shared* shared, uint64_t seed) {
+  std::unique_ptr<Workload> command = MakeRedisCommand(options, shared, seed);
+  if (command) return command;
   return std::make_unique<Decrement>(options, shared, seed);
 }
 

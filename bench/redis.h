@@ -1,5 +1,6 @@
 // Redis's workloads, by server-side scripts: redis-decr, a decrement with a condition, and
-// redis-purchase, which also appends the order to the list --orders-table.
+// redis-purchase, which also appends the order to the list --orders-table; and the commands of
+// redis_commands.h.
 #pragma once
 
 #include <memory>

@@ -48,6 +48,11 @@ struct Shared {
   std::atomic<uint64_t> next_serial{1};
 };
 
+/// The row that a workload which fills a server writes next: 1 to --rows, each of them once.
+inline uint64_t NextToFill(const Options& options, Shared* shared) {
+  return 1 + (shared->next_fill.fetch_add(1, std::memory_order_relaxed) - 1) % options.rows;
+}
+
 class Workload {
  public:
   virtual ~Workload() = default;

@@ -27,6 +27,7 @@ def arguments(argv):
     what.add_argument("--groups", action="store_true", help="purchases: a decrement and an order in one"
                       " group, beside SQL's transactions; about 6 minutes")
     what.add_argument("--memcached", action="store_true", help="the memcached protocol")
+    what.add_argument("--resp", action="store_true", help="the RESP port beside Redis and Valkey; about 6 minutes")
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
     what.add_argument("--secured", action="store_true", help="what an account's rights and TLS cost")
@@ -45,6 +46,8 @@ def arguments(argv):
                       " docs/BENCHMARKS-BESIDE.md what several lines of MariaDB say of the same cases")
     what.add_argument("--publish-mysql", nargs="+", metavar="FILE", help="write into"
                       " docs/BENCHMARKS-MYSQL.md what runs with --server mysql-9.7 say")
+    what.add_argument("--publish-resp", nargs="+", metavar="FILE", help="write into"
+                      " docs/BENCHMARKS-RESP.md what runs of --resp say, one file for a server")
     parser.add_argument("--only", metavar="P3,P4", help="only these rows or cases")
     parser.add_argument("--list", action="store_true", help="what would be measured")
     parser.add_argument("--quick", action="store_true", help="tiny tables and windows: shows that"
@@ -73,7 +76,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "groups", "memcached", "settings", "secured", "cluster", "replicas", "full"):
+    for name in ("hot", "groups", "memcached", "resp", "settings", "secured", "cluster", "replicas", "full"):
         if getattr(options, name):
             return name
     return "canonical"
@@ -83,7 +86,8 @@ def choose_cases(plan, options):
     name = which(options)
     if options.only and name == "canonical":
         plan.want_sizes()
-        cases = catalog.select([*plans.cases_of(plan, "full"), *plans.cases_of(plan, "groups")], options.only)
+        known = [case for which_cases in ("full", "groups", "resp") for case in plans.cases_of(plan, which_cases)]
+        cases = catalog.select(known, options.only)
         if not any(case.row == "P11" for case in cases):
             plan.size_rows = plan.size_values = ()
         return cases
@@ -160,6 +164,8 @@ def main(argv=None):
             return publish.publish_servers(options.publish_servers, say)
         if options.publish_mysql:
             return publish.publish_mysql(options.publish_mysql, say)
+        if options.publish_resp:
+            return publish.publish_resp(options.publish_resp, say)
         if options.report:
             last = pathlib.Path(options.report[-1])
             return show(options.report, options.page or last.with_suffix(".html"))

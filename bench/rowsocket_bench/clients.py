@@ -1,13 +1,16 @@
-"""SELECT by load generators of others: mysqlslap and sysbench, as a check of rowsocket-load. Their output
+"""Load generators of others: mysqlslap, sysbench and redis-benchmark, as a check of rowsocket-load. Their output
 becomes an object like that of rowsocket-load, as far as they print its values.
 """
 
+import csv
+import io
 import os
 import pathlib
 import random
 import re
 import subprocess
 
+from . import redis_servers
 from .machine import read_env, server_link
 
 SLAP_QUERIES_S = 20_000  # about as many as a server of 2 cores answers in a second
@@ -66,10 +69,34 @@ def sysbench(plan, load, system, seconds):
     return parse_sysbench(text)
 
 
-PROGRAMS = {"mysqlslap": slap, "sysbench": sysbench}
+REDIS_REQUESTS_S = 200_000  # of one window, for each second that it is to last
+
+
+def parse_redis_benchmark(text):
+    """requests/s"""
+    return float(next(csv.DictReader(io.StringIO(text)))["rps"])
+
+
+def fill_for_redis_benchmark(load, system):
+    """Sets the keys that it will get, with as many requests as leave hardly any of them out."""
+    if load.option("command") == "get" and not getattr(system, "has_benchmark_keys", False):
+        fill = load.with_options(command="set")
+        _run(redis_servers.benchmark_command(fill, system.port("redis-set"), 5 * load.option("keys")), 60)
+        system.has_benchmark_keys = True
+
+
+def redis_benchmark(_plan, load, system, seconds):
+    requests = int(REDIS_REQUESTS_S * seconds)
+    text = _run(redis_servers.benchmark_command(load, system.port(load.workload), requests), 60)
+    return parse_redis_benchmark(text), requests
+
+
+PROGRAMS = {"mysqlslap": slap, "sysbench": sysbench, "redis-benchmark": redis_benchmark}
 
 
 def run_window(plan, load, system, seconds):
+    if load.workload == "redis-benchmark":
+        fill_for_redis_benchmark(load, system)
     before = cpu_times(system.pid)
     rate, requests = PROGRAMS[load.workload](plan, load, system, seconds)
     user_s, sys_s = (after - before for after, before in zip(cpu_times(system.pid), before))

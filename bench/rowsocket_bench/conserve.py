@@ -2,14 +2,12 @@
 afterwards, no more and no less. Also counts the requests for each fsync of the server.
 """
 
-import socket
-
+from . import redis_servers
 from .systems import Unavailable
 
 # Innodb_data_fsyncs counts the fsyncs of the redo log, and the few of data files.
 COUNTERS = ("Innodb_data_fsyncs", "Binlog_commits", "Binlog_group_commits",
             "Handlersocket_commits", "Handlersocket_batch%", "Handlersocket_merge%")
-REDIS_TIMEOUT_S = 20
 
 
 class Broken(Exception):
@@ -37,47 +35,13 @@ class SqlStock:
         return int(found[0][0]), int(found[0][1])
 
 
-class RedisStock:
-    """Keys TABLE:1 ... in Redis."""
-
-    def __init__(self, system, table):
-        self.table = table
-        self.port = system.port("redis-decr")
-
-    def _ask(self, lines):
-        with socket.create_connection(("127.0.0.1", self.port), REDIS_TIMEOUT_S) as connection:
-            connection.sendall("".join(line + "\r\n" for line in lines).encode())
-            reader = connection.makefile("rb")
-            return [self._answer(reader) for _ in lines]
-
-    @staticmethod
-    def _answer(reader):
-        line = reader.readline().rstrip()
-        if line[:1] == b"$" and int(line[1:]) >= 0:
-            return reader.readline().rstrip()
-        return line
-
-    def fill(self, rows, stock):
-        self._ask([f"SET {self.table}:{row} {stock}" for row in range(1, rows + 1)])
-
-    def empty(self, orders):
-        self._ask([f"DEL {orders}"])
-
-    def count(self, orders):
-        return int(self._ask([f"LLEN {orders}"])[0][1:])
-
-    def total(self, rows):
-        found = [int(text) for text in
-                 self._ask([f"GET {self.table}:{row}" for row in range(1, rows + 1)])]
-        return sum(found), min(found)
-
-
 def open_ledger(system, entry):
     """Fills the stock and notes the total; None for an entry that conserves nothing."""
     if not entry.conserve:
         return None
     table, rows, stock = entry.conserve
-    kind = RedisStock if entry.system.startswith("redis") else getattr(system, "stock", SqlStock)
+    kind = redis_servers.stock_of(entry.loads[0].workload) if redis_servers.is_redis(entry.system) \
+        else getattr(system, "stock", SqlStock)
     if entry.system == "null" or entry.system.startswith("memcached"):
         raise Unavailable("has no stock")
     ledger = kind(system, table)
@@ -119,7 +83,7 @@ def check_orders(orders, answered):
 def changes(raw):
     """The number of changes in the whole run; None for a run that only reads."""
     kind = raw.get("workload", "").partition("-")[2]
-    if kind.startswith(("decr", "purchase")) or kind == "ma":
+    if kind.startswith(("decr", "purchase", "hincrby")) or kind == "ma":
         return taken(raw)
     if kind in ("update", "insert", "set", "replace"):
         # Rows are counted, because an INSERT may have many.

@@ -52,11 +52,15 @@ SHOP = ("CREATE TABLE orders (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, use
         " UPDATE stock SET stock = stock - 1 WHERE id = what AND stock > 3; IF ROW_COUNT() = 1 THEN"
         " INSERT INTO orders (user, item, token) VALUES (who, what, name); COMMIT; SELECT 1 INTO taken;"
         " ELSE ROLLBACK; END IF; END")
-TOKENS = REPOSITORY / "packaging/rowsocket_tokens.sql"
+TOKENS, STORE = REPOSITORY / "packaging/rowsocket_tokens.sql", REPOSITORY / "packaging/rowsocket_store.sql"
+# Keys of RESP that begin with a prefix are the items of a container: those of redis_servers.TEXT_KEY and SET_KEY.
+KEYSPACES = "REPLACE INTO rowsocket.keyspaces (prefix, kind, container) VALUES" \
+    " ('u/', 'value', 'default'), ('a/', 'value', 'a')"
 
 
-def token_statements():
-    lines = [line for line in TOKENS.read_text().splitlines() if not line.startswith("--")]
+def script(path):
+    """The statements of a script of packaging."""
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("--")]
     return [text for text in "\n".join(lines).split(";") if text.strip()]
 
 

@@ -1,6 +1,6 @@
 """The load generator's workloads on the tables of dataset.py, by name."""
 
-from . import dataset
+from . import dataset, redis_servers
 from .model import Load
 
 CREATED = "2010-02-03 11:22:33"
@@ -170,6 +170,32 @@ def redis_purchase(connections):
 def redis_decrement(connections):
     return Load("redis-decr", connections, 1, (("key", "stock:{n}"),
                                                ("rows", dataset.STOCK_ROWS)))
+
+
+def redis_hmget(connections, depth):
+    return Load("redis-hmget", connections, depth, (("key", redis_servers.HASH_KEY),))
+
+
+def redis_get(connections, depth):
+    return Load("redis-get", connections, depth, (("key", redis_servers.TEXT_KEY),))
+
+
+def redis_mget(connections, depth, keys):
+    return Load("redis-mget", connections, depth, (("key", redis_servers.TEXT_KEY), ("batch", keys)))
+
+
+def redis_set(connections, depth, key=redis_servers.SET_KEY):
+    return Load("redis-set", connections, depth, (("key", key), ("set", CHANGED)))
+
+
+def redis_hincrby(connections, depth):
+    return Load("redis-hincrby", connections, depth, (
+        ("key", redis_servers.STOCK_KEY), ("rows", dataset.STOCK_ROWS)))
+
+
+def redis_benchmark(command, connections, depth):
+    """By redis-benchmark: so many keys of the store, with values of so many bytes."""
+    return Load("redis-benchmark", connections, depth, (("command", command), ("keys", 100_000), ("bytes", 50)))
 
 
 # The requests that Rowsocket gets, for a server that answers each of them with one fixed line.

@@ -76,7 +76,9 @@ def versions():
     env = read_env(server_link() / "env")
     tools = {"redis": ("redis-cli", "--version"), "sysbench": ("sysbench", "--version"),
              "compiler": ("c++", "-dumpfullversion")}
+    valkey = cache_dir() / "valkey/env"
     found = {"memcached": memcached_version(),
+             "valkey": read_env(valkey)["ROWSOCKET_VALKEY_VERSION"] if valkey.exists() else "",
              **{name: output_of(*command) for name, command in tools.items()}}
     return {"mysql" if is_mysql() else "mariadb": env["ROWSOCKET_SERVER_VERSION"],
             **{name: text for name, text in found.items() if text}}

@@ -29,6 +29,10 @@ class Load:
         more = tuple((name, value) for name, value in options.items() if name not in there)
         return dataclasses.replace(self, options=(*self.options, *more))
 
+    def with_options(self, **options):
+        """This load with other values of these options."""
+        return dataclasses.replace(self, options=tuple({**dict(self.options), **options}.items()))
+
     def text(self):
         return f"{self.connections} x {self.depth}"
 

@@ -118,15 +118,17 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """The cases of a set: canonical, hot, groups, memcached, settings, secured, cluster, replicas or full."""
+    """The cases of a set: canonical, hot, groups, memcached, resp, settings, secured, cluster, replicas or full."""
     # imported here: these modules know loads, which knows dataset
-    from . import catalog, catalog_cluster, catalog_groups, catalog_hot, catalog_memcached, catalog_secured, mysql
+    from . import catalog, catalog_cluster, catalog_groups, catalog_hot, catalog_memcached, catalog_resp, \
+        catalog_secured, mysql
 
     parts = {
         "canonical": lambda: catalog.canonical(),
         "hot": lambda: catalog_hot.hot(),
         "groups": lambda: list(catalog_groups.groups()),
         "memcached": lambda: list(catalog_memcached.memcached()),
+        "resp": lambda: catalog_resp.resp(),
         "settings": lambda: list(catalog_full.settings()),
         "secured": lambda: list(catalog_secured.secured()),
         "cluster": lambda: list(catalog_cluster.cases()),

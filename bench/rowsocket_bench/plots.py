@@ -17,7 +17,8 @@ STYLE = {"svg.hashsalt": "rowsocket", "svg.fonttype": "none", "font.size": 12,
          "axes.spines.top": False, "axes.spines.right": False, "figure.figsize": (6, 4.2),
          "figure.facecolor": "white"}
 COLORS = {"ours": "#0b6e4f", "bundled": "#c8553d", "memcached": "#2f6690", "null server": "#999",
-           "SQL": "#7d5ba6"}
+           "SQL": "#7d5ba6", "Redis": "#b23a48", "Valkey": "#e07a5f", "Valkey, 2 io-threads": "#f2b5a7",
+           "ours, HandlerSocket": "#4f9d80", "ours, memcached": "#8cc2ad", "ours, store": "#6fb09a"}
 MORE_COLORS = ("#b08900", "#3d405b", "#e07a5f", "#81b29a", "#5f0f40")
 # The plots that the document and the page show first.
 FIRST = ("hot", "finds", "updates", "cpu")
@@ -124,21 +125,24 @@ def bars(results, cases, metric, title, unit, second=None):
     return svg(figure)
 
 
-def replica_bars(results, title):
-    """Writes and finds by where the finds go, a panel for each."""
-    result = results.get("R-finds")
-    if result is None or not result.samples:
+def panel_bars(panels_of, title):
+    """A panel for each (words, {label: value}), a bar for each value that there is."""
+    panels_of = [(words, {label: value for label, value in found.items() if value is not None})
+                 for words, found in panels_of]
+    panels_of = [(words, found) for words, found in panels_of if found]
+    if not panels_of:
         return None
-    figure, panels = plt.subplots(2, 1, figsize=(6, 4.2))
-    for axes, metric, words in zip(panels, ("rps", "finds_s"), ("writes/s", "finds/s")):
-        found = {label: stats.median(result.series(label, metric)) for label in result.labels}
-        found = {label: value for label, value in found.items() if value is not None}
-        for position, value in enumerate(found.values()):
-            axes.barh(position, value, 0.75, color=COLORS["ours"])
+    heights = [len(found) + 1.6 for _, found in panels_of]
+    figure, panels = plt.subplots(len(heights), 1, figsize=(6, 0.6 + 0.42 * sum(heights)), squeeze=False,
+                                  height_ratios=heights)
+    for axes, (words, found) in zip(panels[:, 0], panels_of):
+        labels = list(found)
+        for position, (label, value) in enumerate(found.items()):
+            axes.barh(position, value, 0.75, color=color(label, labels))
             axes.text(value, position, f" {value:,.0f}", va="center", fontsize=11)
-        axes.set_yticks(range(len(found)), list(found))
+        axes.set_yticks(range(len(found)), [overview.name(label) for label in labels])
         axes.set_ylim(len(found) - 0.5, -0.5)
-        axes.set_xlim(0, 1.25 * max(found.values(), default=1))
+        axes.set_xlim(0, 1.25 * max(found.values()))
         axes.xaxis.set_major_formatter(plain_number)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.grid(axis="y", visible=False)
@@ -146,6 +150,27 @@ def replica_bars(results, title):
     figure.suptitle(wrapped(title), x=0.02, ha="left", fontsize=13)
     figure.tight_layout()
     return svg(figure)
+
+
+def medians(result, metric):
+    """{label: median} of a case."""
+    return {label: stats.median(result.series(label, metric)) for label in result.labels}
+
+
+def replica_bars(results, title):
+    """Writes and finds by where the finds go, a panel for each."""
+    result = results.get("R-finds")
+    if result is None:
+        return None
+    return panel_bars([(words, medians(result, metric)) for metric, words in (("rps", "writes/s"), ("finds_s", "finds/s"))],
+                      title)
+
+
+def resp_bars(results, shape, title):
+    """The same commands for each system, with so many connections and requests in flight."""
+    cases = [(result.title, medians(result, "rps")) for result in results.values()
+             if result.row == "RESP" and result.id.endswith("-" + shape) and "-benchmark-" not in result.id]
+    return panel_bars(cases, title)
 
 
 def draw(results):
@@ -177,6 +202,12 @@ def draw(results):
                    lambda t: lines(results, "groups", "rps", t, "requests/s")),
         "galera": ("Durable decrements in a Galera cluster of three nodes: requests/s",
                    lambda t: bars(results, overview.GALERA, "rps", t, "requests/s")),
+        "resp": ("RESP, four connections with 50 requests in flight on each: requests/s",
+                 lambda t: resp_bars(results, "4x50", t)),
+        "resp-30x1": ("RESP, 30 connections with one request in flight on each: requests/s",
+                      lambda t: resp_bars(results, "30x1", t)),
+        "resp-30x16": ("RESP, 30 connections with 16 requests in flight on each: requests/s",
+                       lambda t: resp_bars(results, "30x16", t)),
         "replicas": ("A primary with two replicas: writes, and finds beside them",
                      lambda t: replica_bars(results, t)),
         "memcached-mixed": ("memcached protocol, 5 get : 1 set: " + connections,

@@ -16,9 +16,10 @@ DOCUMENT = REPOSITORY / "docs/BENCHMARKS.md"
 FIGURES = REPOSITORY / "docs/BENCHMARKS-FIGURES.md"
 BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 MYSQL = REPOSITORY / "docs/BENCHMARKS-MYSQL.md"
+RESP = REPOSITORY / "docs/BENCHMARKS-RESP.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
-MYSQL_PLOTS = PLOTS / "mysql"
+MYSQL_PLOTS, RESP_PLOTS = PLOTS / "mysql", PLOTS / "resp"
 RESULTS = REPOSITORY / "bench/results"
 # README's figures: the case, its name in words, and the systems that are compared.
 HIGHLIGHTS = (
@@ -208,6 +209,26 @@ def publish_mysql(files, say):
     text, drawn = of_mysql(files)
     write_plots(MYSQL_PLOTS, drawn)
     write_marked(MYSQL, "results", text, say)
+    return 0
+
+
+def publish_resp(files, say):
+    """Writes what runs of --resp say: each file a section of its own, by its server."""
+    keep(files)
+    drawn, parts = {}, []
+    for file in files:
+        runs, results = store.read([file])
+        family = "mysql" if any("mysql" in run["versions"] for run in runs) else "mariadb"
+        own = {f"{name}-{family}": made for name, made in plots.draw(results).items()}
+        drawn |= own
+        version = short_version(runs[0]["versions"][family])
+        parts.append(f"## {'MySQL' if family == 'mysql' else 'MariaDB'} {version}")
+        parts += [image(own, name, "benchmarks/resp") for name in own]
+        parts += ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+        parts += [table.markdown().rstrip() for table in (overview.slower_table(results), *tables.all_tables(results))
+                  if table.rows]
+    write_plots(RESP_PLOTS, drawn)
+    write_marked(RESP, "results", "\n\n".join(parts) + "\n", say)
     return 0
 
 

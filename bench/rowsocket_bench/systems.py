@@ -12,7 +12,7 @@ import time
 
 import pymysql
 
-from . import dataset
+from . import dataset, redis_servers
 from .machine import REPOSITORY, cache_dir, is_mysql, read_env
 
 START_TIMEOUT_S = 60
@@ -42,6 +42,7 @@ VARIANTS = {
     "tokens": ("--handlersocket-tokens=ON",),
     "tokens-binlog": ("--handlersocket-tokens=ON", "--log-bin=bench", "--server-id=1", "--binlog-format=ROW",
                       "--sync-binlog=1"),
+    "resp": ("--resp-port={resp_port}",),
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
     "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
     "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
@@ -98,8 +99,9 @@ class MariaDb:
         plugin, _, self.variant = name.partition("/")
         self.plugin, self.plan = PLUGINS[plugin], plan
         self.directory = base / name.replace("/", "-")
-        self.options = [*options_of_all(plan),
-                        *(text.format(**plan.placeholders(self.variant)) for text in VARIANTS[self.variant])]
+        self.resp_port = free_port()
+        placeholders = {**plan.placeholders(self.variant), "resp_port": self.resp_port}
+        self.options = [*options_of_all(plan), *(text.format(**placeholders) for text in VARIANTS[self.variant])]
         self.env, self.sql = {}, None
 
     def start(self):
@@ -116,10 +118,15 @@ class MariaDb:
                                    database="test", autocommit=True, read_timeout=300)
         if self.plugin == "rowsocket":
             self.run(dataset.CONTAINERS)
-        for statement in (*dataset.SHOP, *(dataset.token_statements() if self.variant in WITH_TOKENS else ())):
+        for statement in (*dataset.SHOP, *self._statements_of_variant()):
             self.run(statement)
         if self.variant != "io":
             dataset.warm(self, self.plan)
+
+    def _statements_of_variant(self):
+        if self.variant in WITH_TOKENS:
+            return dataset.script(dataset.TOKENS)
+        return (*dataset.script(dataset.STORE), dataset.KEYSPACES) if self.variant == "resp" else ()
 
     @property
     def pid(self):
@@ -174,6 +181,8 @@ class MariaDb:
             if "MEMCACHED_PORT" not in self.env:
                 raise Unavailable("this build has no memcached protocol")
             return int(self.env["MEMCACHED_PORT"])
+        if kind == "redis":
+            return self.resp_port
         return int(self.env["SQL_PORT"])
 
     def address(self, workload):
@@ -206,12 +215,8 @@ class Process:
             user = ("-u", "nobody") if os.geteuid() == 0 else ()
             return (["memcached", *user, "-l", "127.0.0.1", "-p", self.number, "-U", 0, "-t", 2,
                      "-m", 4096, "-c", 16384, *self._tls_arguments()], program)
-        if self.name.startswith("redis"):
-            # The program decides by its name whether it is redis-server or redis-check-rdb.
-            program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
-            return (["redis-server", "--bind", "127.0.0.1", "--port", self.number,
-                     "--appendonly", "yes", "--appendfsync", "always", "--save", "",
-                     "--maxclients", 10000, "--dir", self.directory], program)
+        if redis_servers.is_redis(self.name):
+            return redis_servers.command(self.name, self.number, self.directory)
         return (["rowsocket-null", *self.plan.null_arguments(self.number)], self.plan.null_program)
 
     @property
@@ -229,7 +234,8 @@ class Process:
         self.number = free_port()
         arguments, program = self.command()
         if not program or not os.path.exists(program):
-            raise Unavailable(f"{arguments[0]} is not installed or not built")
+            how = f"; {redis_servers.how_to_get(self.name)}" if redis_servers.is_redis(self.name) else ""
+            raise Unavailable(f"{arguments[0]} is not installed or not built{how}")
         with (self.directory / "log").open("ab") as log:
             # The kernel shares the cores between sessions (autogroup), and scripts/server gives every MariaDB
             # server a session of its own.
@@ -242,6 +248,8 @@ class Process:
             raise Unavailable(f"{self.name} ended: {(self.directory / 'log').read_text()[-200:]}")
         if self.name.startswith("memcached"):
             self.plan.fill_memcached(self)
+        if redis_servers.is_redis(self.name) and (wrong := redis_servers.fill(self, self.plan)):
+            raise Unavailable(wrong)
 
     @property
     def pid(self):

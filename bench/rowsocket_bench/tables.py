@@ -223,6 +223,7 @@ def all_tables(results):
               (("T",), "Accounts and TLS: what was to be reached", "Their figures"),
               (("G",), "A Galera cluster of three nodes: what was to be reached", "Its figures"),
               (("R",), "A primary with two replicas: what was to be reached", "A primary with two replicas"),
+              (("RESP",), "RESP: what was to be reached", "RESP beside Redis, Valkey and the other ports"),
               (tuple(f"M{number}" for number in range(1, 7)),
                "memcached protocol: what was to be reached", "Its figures"))
     found = []

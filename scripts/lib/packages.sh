@@ -30,6 +30,8 @@ packages_for() {
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench openssl ;;
+    # A program of another release of Debian runs with that release's libraries.
+    peers) echo patchelf ;;
     # A node that joins a Galera cluster copies the data of another one with rsync and lsof, or socat.
     cluster) echo rsync lsof socat haproxy ;;
     package) echo debhelper fakeroot git ;;

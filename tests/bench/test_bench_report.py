@@ -175,6 +175,44 @@ def test_replicas_have_a_table_and_a_plot(tmp_path):
     assert [text.count(words) for words in (">no finds<", ">finds on two replicas<")] == [1, 2]
 
 
+@pytest.fixture
+def resp(tmp_path):
+    """A file with a figure for everything that --resp measures."""
+    writer = results.Writer(tmp_path / "resp.jsonl")
+    writer.write("run", **RUN)
+    for case in plans.cases_of(plans.Plan(), "resp"):
+        writer.case(case)
+        for entry in case.entries:
+            rps = {"ours": 500_000.0, "Redis": 400_000.0}.get(entry.label, 600_000.0)
+            writer.write("sample", case=case.id, label=entry.label, round=0, load="4 x 50", values={"rps": rps})
+        writer.write("done", case=case.id)
+    return writer.path
+
+
+def test_resp_has_a_table_of_targets_and_a_plot_for_each_shape(resp):
+    found = results.read([resp])[1]
+    lines = {(row[0], row[6]): row[7] for row in table(found, "RESP: what").rows}
+    assert lines["RESP-hmget-4x50", ">= 1 x Redis"] == "yes"
+    assert lines["RESP-hmget-4x50", ">= 1 x Valkey"] == "**no**"
+    drawn = plots.draw(found)
+    assert set(drawn) == {"resp", "resp-30x1", "resp-30x16"}
+    assert [drawn["resp"][1].count(f">{words}<") for words in ("Rowsocket", "Redis", "redis-benchmark")] == [3, 3, 0]
+
+
+def test_resp_is_published_in_a_document_of_its_own(resp, tmp_path, monkeypatch):
+    document = tmp_path / "docs/BENCHMARKS-RESP.md"
+    document.parent.mkdir()
+    document.write_text("begin\n<!-- results: by it -->\nbefore it\n<!-- results: end -->\nend\n")
+    for name, path in (("RESP", document), ("RESP_PLOTS", tmp_path / "docs/benchmarks/resp"),
+                       ("RESULTS", tmp_path), ("REPOSITORY", tmp_path)):
+        monkeypatch.setattr(publish, name, path)
+    assert publish.publish_resp([resp], print) == 0
+    text = document.read_text()
+    assert "## MariaDB 10.11.18" in text and "benchmarks/resp/resp-mariadb.svg" in text and "before it" not in text
+    assert "| HMGET of 3 columns, 4 x 50 | Valkey | 500,000 | 600,000 | 0.83 |" in text
+    assert (tmp_path / "docs/benchmarks/resp/resp-mariadb.svg").read_text().startswith("<svg")
+
+
 def test_documents_count_the_targets_that_were_never_run(tmp_path):
     plan = plans.Plan()
     plan.want_sizes()

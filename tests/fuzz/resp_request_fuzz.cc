@@ -1,7 +1,8 @@
 // libFuzzer target: any bytes as a client of RESP sends them, behind one byte that chooses limits.
 //
 // The target asserts the promises of request.h: no more is consumed than there is; arguments are
-// within the limits; a beginning of a request never is another request.
+// within the limits; a beginning of a request never is another request; what the pattern of a
+// request takes, NextRequest takes, too.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,10 +29,23 @@ std::vector<std::string> Texts(const RequestStep& step) {
   return texts;
 }
 
-/// Takes one request off the input; false where there is none that another could follow.
-bool RunOne(std::string_view* input, const RequestLimits& limits) {
+/// What the pattern of the request before takes of the input is what NextRequest takes.
+void RunPattern(const RequestPattern& pattern, std::string_view input, const RequestLimits& limits,
+                const RequestStep& whole) {
   base::Arena arena;
+  RequestStep step;
+  if (!pattern.Take(input, limits, arena, &step)) return;
+  Require(whole.outcome == Outcome::kRequest && step.consumed == whole.consumed &&
+              Texts(step) == Texts(whole),
+          "a pattern takes what NextRequest takes");
+}
+
+/// Takes one request off the input; false where there is none that another could follow.
+bool RunOne(std::string_view* input, const RequestLimits& limits, RequestPattern* pattern) {
+  base::Arena arena;
+  const std::vector<char> all(input->begin(), input->end());
   const RequestStep step = NextRequest(*input, limits, arena);
+  RunPattern(*pattern, {all.data(), all.size()}, limits, step);
   Require(step.consumed <= input->size(), "no more is consumed than there is");
   const std::string exact(input->substr(0, step.consumed));
   input->remove_prefix(step.consumed);
@@ -40,6 +54,7 @@ bool RunOne(std::string_view* input, const RequestLimits& limits) {
   Require(!step.arguments.empty() && step.arguments.size() <= limits.arguments_max,
           "a request has arguments, within the limit");
   const std::vector<std::string> whole = Texts(step);
+  pattern->Note(exact, NextRequest(exact, limits, arena).arguments);
   for (size_t size = 0; size < step.consumed; size += 1 + size / 8) {
     // A copy of its own, so that ASan sees a byte read past its end.
     const std::vector<char> bytes(exact.begin(), exact.begin() + static_cast<ptrdiff_t>(size));
@@ -60,7 +75,8 @@ void Run(std::string_view input) {
   const bool is_small = (choice & 1) != 0, is_in = (choice & 2) == 0;
   const RequestLimits limits{is_small ? size_t{16} : 1024, is_small ? size_t{4096} : 1u << 20,
                              is_in};
-  while (RunOne(&input, limits)) {
+  RequestPattern pattern;
+  while (RunOne(&input, limits, &pattern)) {
   }
 }
 

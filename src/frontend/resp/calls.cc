@@ -1,5 +1,6 @@
 // How a command becomes calls, whose indexes the connection has open, and these an item.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -56,6 +57,24 @@ void WriteShape(const RespCall& call, std::string* shape) {
   for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) AppendSized(call.arguments[i], shape);
 }
 
+/// Whether the command is on one key, its first argument, and makes one call of it whatever its
+/// arguments are.
+bool HasOneKey(const RespCommand& command) {
+  return IsOfRow(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
+         command.verb != Verb::kEval && command.first_key == 1 && command.last_key == 1;
+}
+
+/// Whether clients send the command with the same arguments but its key again and again.
+bool IsRepeated(const RespCommand& command) {
+  return HasOneKey(command) &&
+         (!command.writes || command.verb == Verb::kHIncrBy || command.verb == Verb::kIncrBy);
+}
+
+/// Whether the shape of the call is that of its command alone, and of its key's table.
+bool IsPlain(const RespCall& call) {
+  return !call.in_store && call.prefix == nullptr && call.expiry == nullptr && !call.skips_unknown;
+}
+
 /// Whether a field that the table has no column for is just absent: a name that reads, or that is
 /// to go.
 bool MayLackFields(const RespCall& call) {
@@ -80,11 +99,6 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
   if (IsOfMove(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
-  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
-  if (sets && arguments.size() % 2 != 0) {
-    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
-    return false;
-  }
   const size_t step = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -97,25 +111,55 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
   }
   for (size_t i = 0; i < keys; ++i) {
     RespCall call;
-    call.verb = command.verb;
-    call.arguments = arguments;
-    call.database = state_.database;
-    if (command.verb == Verb::kWatch) call.image = &arena.Allocate<RespImage>(1)[0];
     call.at = 1 + i * step;
     call.is_first = i == 0;
     call.is_last = i + 1 == keys;
-    if (!PlaceKey(command.writes, arena, &call, error)) return false;
-    if (command.verb == Verb::kRequire && arguments.size() > 5) {
-      call.refusal = arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6]
-                                                                            : std::string_view();
-      if (call.refusal.empty()) {
-        *error = "ERR syntax error: ROW.REQUIRE key field op value [ERROR text]";
-        return false;
-      }
-    }
+    if (!MakeCall(command, arguments, arena, &call, error)) return false;
     calls->push_back(call);
   }
   return true;
+}
+
+bool Resp::MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                    RespCall* call, std::string* error) const {
+  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
+  if (sets && arguments.size() % 2 != 0) {
+    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    return false;
+  }
+  call->verb = command.verb;
+  call->arguments = arguments;
+  call->database = state_.database;
+  if (command.verb == Verb::kWatch) call->image = &arena.Allocate<RespImage>(1)[0];
+  if (!PlaceKey(command.writes, arena, call, error)) return false;
+  if (command.verb == Verb::kRequire && arguments.size() > 5) {
+    call->refusal =
+        arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6] : std::string_view();
+    if (call->refusal.empty()) {
+      *error = "ERR syntax error: ROW.REQUIRE key field op value [ERROR text]";
+      return false;
+    }
+  }
+  return true;
+}
+
+// The call of one key is made where it stays, without the copies of several.
+std::optional<std::span<RespCall>> Resp::TakeCalls(const RespCommand& command, Arguments arguments,
+                                                   base::Arena& arena, std::string* error) {
+  if (HasOneKey(command)) {
+    const std::span<RespCall> call = arena.Allocate<RespCall>(1);
+    if (!MakeCall(command, arguments, arena, &call[0], error)) return std::nullopt;
+    return call;
+  }
+  calls_.clear();
+  if (!MakeCalls(command, arguments, arena, &calls_, error)) return std::nullopt;
+  return KeepCalls(calls_, arena);
+}
+
+std::span<RespCall> Resp::KeepCalls(std::span<const RespCall> calls, base::Arena& arena) {
+  const std::span<RespCall> kept = arena.Allocate<RespCall>(calls.size());
+  std::copy(calls.begin(), calls.end(), kept.begin());
+  return kept;
 }
 
 // A client that gets NOSCRIPT sends the text itself, which is then recognised or refused.
@@ -206,33 +250,63 @@ void Resp::PutInStore(RespCall& call, base::Arena& arena) {
       IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
 }
 
+const Resp::Shape* Resp::FindShape(const RespCall& call) {
+  const bool is_as_before = repeats_ && repeated_.shape != nullptr && IsPlain(call) &&
+                            call.key.db == repeated_.db && call.key.table == repeated_.table &&
+                            call.key.index == repeated_.index;
+  if (is_as_before) return repeated_.shape;
+  WriteShape(call, &shape_);
+  const auto found = shapes_.find(shape_);
+  return found == shapes_.end() ? nullptr : &found->second;
+}
+
+// Only the second of two requests that are alike: others would cost a copy each.
+void Resp::NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
+                       std::span<const RespCall> calls) {
+  const RespCommand* const before = std::exchange(noted_command_, &command);
+  if (!IsRepeated(command) || before != &command) return;
+  pattern_.Note(bytes, arguments);
+  const RespCall& call = calls[0];
+  repeated_ = {};
+  if (!IsPlain(call) || call.index == nullptr) return;
+  WriteShape(call, &shape_);
+  const auto found = shapes_.find(shape_);
+  if (found == shapes_.end() || found->second.index == nullptr) return;
+  repeated_ = {&found->second, std::string(call.key.db), std::string(call.key.table),
+               std::string(call.key.index)};
+}
+
+void Resp::DropShapes() {
+  shapes_.clear();
+  repeated_ = {};
+}
+
 bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
                      std::string* error) {
   for (size_t i = 0; i < calls.size(); ++i) {
     RespCall& call = calls[i];
     if (!call.fixed.empty()) continue;
     if (call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr)) {
-      *error = PrepareCall(call, account(), arena);
-      if (!error->empty()) return true;
-      continue;
+      const std::string_view why = PrepareCall(call, account(), arena);
+      if (why.empty()) continue;
+      *error = why;
+      return true;
     }
-    std::string& shape = shape_;
-    WriteShape(call, &shape);
-    const auto known = shapes_.find(shape);
-    const bool is_old = known != shapes_.end() && may_drop_ &&
-                        (known->second.lists_columns || known->second.index == nullptr) &&
-                        base::CoarseNowMs() - known->second.opened_ms > kColumnsKnownMs;
-    if (known != shapes_.end() && !is_old) {
-      call.index = known->second.index.get();
+    const Shape* const known = FindShape(call);
+    const bool is_old = known != nullptr && may_drop_ &&
+                        (known->lists_columns || known->index == nullptr) &&
+                        base::CoarseNowMs() - known->opened_ms > kColumnsKnownMs;
+    if (known != nullptr && !is_old) {
+      call.index = known->index.get();
       const bool may_be_elsewhere = call.may_be_stored && !call.in_store;
       if (call.index == nullptr && !may_be_elsewhere) {
         // Another command with the same columns has found that there is no such table or column.
-        call.skips_unknown = MayLackFields(call) && known->second.error.code == ErrorCode::kFld;
+        call.skips_unknown = MayLackFields(call) && known->error.code == ErrorCode::kFld;
         if (call.skips_unknown) {
           --i;
           continue;
         }
-        *error = TextOf(known->second.error, RespWork(), &call);
+        *error = TextOf(known->error, RespWork(), &call);
         return true;
       }
       if (may_be_elsewhere) {
@@ -250,11 +324,13 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
           return true;
         }
       }
-      *error = PrepareCall(call, account(), arena);
-      if (!error->empty()) return true;
-      continue;
+      const std::string_view why = PrepareCall(call, account(), arena);
+      if (why.empty()) continue;
+      *error = why;
+      return true;
     }
-    if (wanted_ == shape && !wanted_error_.ok()) {
+    WriteShape(call, &shape_);
+    if (wanted_ == shape_ && !wanted_error_.ok()) {
       *error = call.in_store && wanted_error_.code == ErrorCode::kOpenTable
                    ? "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql"
                    : TextOf(wanted_error_, RespWork(), &call);
@@ -265,7 +341,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     engine::IndexNames names;
     NameColumns(call, &names);
     if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
-    wanted_ = shape;
+    wanted_ = shape_;
     wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns &&
                     names.lists != engine::IndexNames::Lists::kNotOfKey;
     wanted_error_ = {};
@@ -298,18 +374,18 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
   }
   if (!outcome.ok()) {
     shapes_.erase(wanted_);
+    repeated_ = {};
     return;
   }
   shapes_[wanted_] = {std::move(index), base::CoarseNowMs(), {}, wanted_lists_};
 }
 
-void Resp::MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
+void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                     Item* item) {
   RespWork& work = WorkOf(*item);
   work.is_exec = is_exec;
   work.commands = commands;
-  work.calls = arena.Allocate<RespCall>(calls.size());
-  std::copy(calls.begin(), calls.end(), work.calls.begin());
+  work.calls = calls;
   const auto asks = static_cast<size_t>(std::count_if(
       calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
   if (asks == 0) {

@@ -116,7 +116,9 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
     TakeSnapshot();
     TakeBackState();
   }
-  const resp::RequestStep step = resp::NextRequest(input, request_limits(), arena);
+  resp::RequestStep step;
+  repeats_ = pattern_.Take(input, request_limits(), arena, &step);
+  if (!repeats_) step = resp::NextRequest(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
@@ -148,11 +150,13 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
     AnswerError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
-  return Take(*command, arguments, step.consumed, behind_requests, arena, item);
+  return Take(*command, arguments, input.substr(0, step.consumed), behind_requests, arena, item);
 }
 
-exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments, size_t consumed,
-                                bool behind_requests, base::Arena& arena, Item* item) {
+exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
+                                std::string_view bytes, bool behind_requests, base::Arena& arena,
+                                Item* item) {
+  const size_t consumed = bytes.size();
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
@@ -190,17 +194,15 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
-  std::vector<RespCall>& calls = calls_;
-  calls.clear();
+  if (may_drop_ && shapes_.size() > kShapesMax) DropShapes();
   std::string error;
-  if (MakeCalls(command, arguments, arena, &calls, &error)) {
-    if (!OpenCalls(calls, arena, item, &error)) return {Parsed::kItem, 0};
-  }
+  const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
+  if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())
-    MakeItem(calls, /*is_exec=*/false, 1, arena, item);
+    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
   else
     AnswerError(error, arena, item);
+  if (!repeats_ && error.empty()) NotePattern(command, arguments, bytes, *calls);
   if (verb == Verb::kWatch) NoteWatching(*item);
   return taken;
 }
@@ -284,12 +286,13 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
     }
   };
   const auto execute = [&](uint32_t request, bool appends) {
-    const auto call = std::find_if(work.calls.begin(), work.calls.end(), [&](const RespCall& one) {
-      return one.fixed.empty() && one.unit_request == request;
-    });
     const size_t before = out.size();
     work.wrong = {};
     if (appends) append_fixed();
+    // Requests whose replies are appended come in the order of their calls.
+    const auto call = std::find_if(
+        work.calls.begin() + static_cast<std::ptrdiff_t>(appends ? next : 0), work.calls.end(),
+        [&](const RespCall& one) { return one.fixed.empty() && one.unit_request == request; });
     const size_t left = bytes_max - std::min(bytes_max, out.size() - begin);
     Outcome outcome = ExecuteCall(work, *call, left, session, out);
     const bool is_too_large = outcome.ok() && out.size() - begin > bytes_max;

@@ -130,8 +130,9 @@ class Resp final : public exec::Frontend {
   const RespCommand* CommandOf(std::string_view name);
   Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
-  Step Take(const RespCommand& command, Arguments arguments, size_t consumed, bool behind_requests,
-            base::Arena& arena, exec::Item* item);
+  /// `bytes`: those of the request.
+  Step Take(const RespCommand& command, Arguments arguments, std::string_view bytes,
+            bool behind_requests, base::Arena& arena, exec::Item* item);
   std::string UnknownCommand(Arguments arguments);
   void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
@@ -160,6 +161,13 @@ class Resp final : public exec::Frontend {
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
+  /// The call of one key, whose place among the arguments it knows.
+  bool MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena, RespCall* call,
+                std::string* error) const;
+  /// The calls of a command that is no part of a transaction. None: `*error` says why.
+  std::optional<std::span<RespCall>> TakeCalls(const RespCommand& command, Arguments arguments,
+                                               base::Arena& arena, std::string* error);
+  static std::span<RespCall> KeepCalls(std::span<const RespCall> calls, base::Arena& arena);
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
   bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -174,7 +182,11 @@ class Resp final : public exec::Frontend {
   /// False: the item asks for an index that a call needs.
   bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
                  std::string* error);
-  void MakeItem(std::vector<RespCall>& calls, bool is_exec, size_t commands, base::Arena& arena,
+  void NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
+                   std::span<const RespCall> calls);
+  void DropShapes();
+  /// `calls`: of the arena.
+  void MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                 exec::Item* item);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
                              base::Buffer& out) const;
@@ -235,6 +247,14 @@ class Resp final : public exec::Frontend {
     bool lists_columns = false;  ///< Which columns it has depends on the table.
   };
 
+  /// Of the requests that pattern_ takes: what their table's shape is, as long as they name it.
+  struct Repeated {
+    const Shape* shape = nullptr;  ///< In shapes_; null: not known.
+    std::string db, table, index;
+  };
+  /// Null: it is not there, and shape_ is the call's.
+  const Shape* FindShape(const RespCall& call);
+
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
@@ -269,6 +289,10 @@ class Resp final : public exec::Frontend {
   bool may_drop_ = true;                       ///< No item of the turn uses an index of shapes_.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;
+  resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.
+  bool repeats_ = false;          ///< The request that is being parsed is one of pattern_.
+  Repeated repeated_;
+  const RespCommand* noted_command_ = nullptr;  ///< The last one that was executed on rows.
   std::vector<RespCall> calls_;  ///< Of the command that is being parsed, as shape_ is.
   std::string shape_;
   std::string wanted_;                                ///< The shape that is being opened.

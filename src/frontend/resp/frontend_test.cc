@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,58 @@ TEST_F(RespTest, ARepliesBytesAreLimited) {
       "-EXECABORT undone: command 2: TOOLARGE the reply is larger than resp_reply_max_bytes\r\n",
       Ask("EXEC"));
   EXPECT_EQ("$100\r\n" + value + "\r\n", Ask("GETSET a b"));
+}
+
+/// The command as clients send it.
+std::string Array(const std::string& words) {
+  std::string array;
+  size_t count = 0;
+  for (size_t at = 0; at < words.size(); ++count) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    array += "$" + std::to_string(end - at) + "\r\n" + words.substr(at, end - at) + "\r\n";
+    at = end + 1;
+  }
+  return "*" + std::to_string(count) + "\r\n" + array;
+}
+
+// A connection keeps what it has found of the command that it has just had.
+TEST_F(RespTest, ACommandThatComesAgainIsTheSameCommand) {
+  store_.CreateTable({"shop.u", {"id", "v", "w"}, {{"PRIMARY", {0}}}}, {{"1", "other", "x"}});
+  store_.CreateTable({"elsewhere.t", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"1", "far"}});
+  const std::vector<std::string> commands = {
+      "HGET t:1 v",           "HGET t:2 v",      "HGET shop.t:1 v", "HGET u:1 v",
+      "HGET elsewhere.t:1 v", "HGET t:1 w",      "HGET t:1 x",      "HGET none:1 v",
+      "HGET t:9 v",           "HGET t:1:2 v",    "HGET t:007 v",    "HMGET t:1 v w",
+      "HMGET t:2 v w",        "HMGET u:1 v w",   "HMGET t:1 w v x", "HGETALL t:1",
+      "HGETALL u:1",          "GET a",           "GET t:1",         "TTL t:1",
+      "HINCRBY t:1 v 0",      "HINCRBY u:1 v 0", "SELECT 1",        "hget t:1 v"};
+  std::vector<std::string> alone;
+  for (const std::string& command : commands) {
+    frontend_.emplace(settings_);
+    alone.push_back(Run(Parse(Array(command))));
+  }
+  frontend_.emplace(settings_);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    for (size_t k = 0; k < commands.size(); ++k) {
+      for (const size_t next : {i, i, k, i, k, k, k}) {
+        EXPECT_EQ(alone[next], Run(Parse(Array(commands[next])))) << commands[i] << commands[next];
+      }
+    }
+  }
+}
+
+TEST_F(RespTest, ACommandThatComesAgainSeesWhatHasBecomeOfItsTable) {
+  const std::string command = Array("HGET t:1 v");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ("$2\r\n10\r\n", Run(Parse(command)));
+  store_.DropTable("shop.t");
+  store_.CreateTable({"shop.t", {"id", "w", "v"}, {{"PRIMARY", {0}}}}, {{"1", "no", "yes"}});
+  EXPECT_EQ("$3\r\nyes\r\n", Run(Parse(command)));
+  Ask("MULTI");
+  EXPECT_EQ("+QUEUED\r\n", Run(Parse(command)));
+  EXPECT_EQ("*1\r\n$3\r\nyes\r\n", Ask("EXEC"));
+  Ask("CLIENT REPLY SKIP");
+  EXPECT_EQ("", Run(Parse(command)));
+  EXPECT_EQ("$3\r\nyes\r\n", Run(Parse(command)));
 }
 
 // Commands whose columns are the same share what was found of the table.

@@ -34,6 +34,12 @@ size_t FindColon(std::string_view text) {
 
 std::span<model::Value> ParseRespParts(std::string_view text, base::Arena& arena) {
   size_t count = 1;
+  if (std::none_of(text.begin(), text.end(),
+                   [](char byte) { return byte == ':' || byte == '\\'; })) {
+    const std::span<model::Value> part = arena.Allocate<model::Value>(1);
+    part[0] = model::Value(text);
+    return part;
+  }
   for (size_t i = FindColon(text); i < text.size(); i += 1 + FindColon(text.substr(i + 1))) ++count;
   const std::span<model::Value> parts = arena.Allocate<model::Value>(count);
   for (model::Value& part : parts) {

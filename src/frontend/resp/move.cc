@@ -29,7 +29,8 @@ Moved& MovedHere() {
 Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
   move.is_taken = move.is_put = false;
-  StoredRow row(call);
+  base::Buffer text;
+  StoredRow row(call, text);
   Outcome outcome;
   if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
@@ -42,7 +43,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   }
   Moved& moved = MovedHere();
   if (moved.value.capacity() > model::kKeptValueBytesMax) std::string().swap(moved.value);
-  moved.value = move.is_taken ? row.value() : std::string();
+  moved.value = move.is_taken ? row.value() : std::string_view();
   moved.expires_ms = row.expires_ms();
   return outcome;
 }

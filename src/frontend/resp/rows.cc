@@ -39,6 +39,9 @@ bool ParseOp(std::string_view text, model::CompareOp* op) {
   return false;
 }
 
+/// Whether the reply is one text, or nil, for each field that the command names.
+bool IsOfGivenFields(Verb verb) { return verb == Verb::kHGet || verb == Verb::kHMGet; }
+
 /// Writes the reply of a find as its cells come; the names of fields are the index's.
 class RowReply final : public model::RowSink {
  public:
@@ -47,12 +50,17 @@ class RowReply final : public model::RowSink {
         version_(version),
         out_(out),
         expiry_at_(PlaceOfExpiry(call)),
-        end_max_(out.size() + bytes_max) {}
+        end_max_(out.size() + bytes_max),
+        shows_names_(call.verb == Verb::kHGetAll || call.verb == Verb::kHKeys ||
+                     call.verb == Verb::kHScan),
+        shows_values_(call.verb == Verb::kHGetAll || call.verb == Verb::kHVals ||
+                      IsOfGivenFields(call.verb) ||
+                      (call.verb == Verb::kHScan && !call.without_values)) {}
 
   bool Cell(std::string_view text) override {
     if (at_ == expiry_at_) return TakeExpiry(Value(text));
-    AppendUnknown(call_.index->names().columns[at_]);
     const std::string& name = call_.index->names().columns[at_++];
+    if (call_.skips_unknown) AppendUnknown(name);
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
     size_ = text.size();
@@ -60,23 +68,22 @@ class RowReply final : public model::RowSink {
       pairs_.emplace_back(name, text);
       return true;
     }
-    if (call_.verb == Verb::kHGetAll || call_.verb == Verb::kHKeys || call_.verb == Verb::kHScan)
-      resp::AppendBulk(name, &out_);
-    const bool shows = call_.verb == Verb::kHGetAll || call_.verb == Verb::kHVals ||
-                       call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet ||
-                       (call_.verb == Verb::kHScan && !call_.without_values);
-    if (shows) resp::AppendBulk(text, &out_);
+    if (shows_names_) resp::AppendBulk(name, &out_);
+    if (shows_values_) resp::AppendBulk(text, &out_);
     return out_.size() <= end_max_;
   }
   bool NullCell() override {
     if (at_ == expiry_at_) return TakeExpiry(Value());
-    AppendUnknown(call_.index->names().columns[at_++]);
-    if (call_.verb == Verb::kHGet || call_.verb == Verb::kHMGet) resp::AppendNil(version_, &out_);
+    const std::string& name = call_.index->names().columns[at_++];
+    if (call_.skips_unknown) AppendUnknown(name);
+    if (IsOfGivenFields(call_.verb)) resp::AppendNil(version_, &out_);
     return true;
   }
 
   /// Behind the last cell of HGET and HMGET.
-  void AppendRest() { AppendUnknown({}); }
+  void AppendRest() {
+    if (call_.skips_unknown) AppendUnknown({});
+  }
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
@@ -95,7 +102,7 @@ class RowReply final : public model::RowSink {
 
   /// Fields that are no columns are nil; `next`: the column whose cell comes.
   void AppendUnknown(std::string_view next) {
-    if (!call_.skips_unknown || (call_.verb != Verb::kHGet && call_.verb != Verb::kHMGet)) return;
+    if (!IsOfGivenFields(call_.verb)) return;
     for (; argument_ < call_.arguments.size() && call_.arguments[argument_] != next; ++argument_)
       resp::AppendNil(version_, &out_);
     ++argument_;
@@ -109,6 +116,8 @@ class RowReply final : public model::RowSink {
   int64_t expires_ms_ = keyspace::kNever;
   bool is_expired_ = false;
   const size_t end_max_;
+  const bool shows_names_;
+  const bool shows_values_;
   std::vector<RespField> pairs_;
   size_t at_ = 0;
   size_t fields_ = 0;
@@ -214,13 +223,6 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return;
     case Verb::kHScan:
       return AppendScanned(row.fields() * (call.without_values ? 1 : 2), cells, out);
-    case Verb::kHMGet:
-      resp::AppendArray(call.arguments.size() - 2, &out);
-      out.Append(cells);
-      return;
-    case Verb::kHGet:
-      out.Append(cells);
-      return;
     case Verb::kHExists:
     case Verb::kHLen:
       return resp::AppendInteger(static_cast<int64_t>(row.fields()), &out);
@@ -363,6 +365,30 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   return {};
 }
 
+namespace {
+
+/// HGET and HMGET: the cells are written where they stay, because their number is known before.
+Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                   engine::Session& session, base::Buffer& out) {
+  const size_t begin = out.size();
+  if (call.verb == Verb::kHMGet) resp::AppendArray(call.arguments.size() - 2, &out);
+  RowReply row(call, work.version, reply_bytes_max, out);
+  Outcome outcome = session.Execute(*call.index, call.request, row);
+  if (!outcome.ok()) return outcome;
+  if (row.is_expired()) outcome.rows = 0;
+  CountLookup(work, call, outcome.rows != 0);
+  if (outcome.rows != 0) {
+    row.AppendRest();
+  } else {
+    out.Truncate(begin);
+    AppendAbsent(work, call, out);
+  }
+  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && outcome.rows != 0 ? 0 : 1;
+  return outcome;
+}
+
+}  // namespace
+
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
@@ -381,6 +407,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     return {};
   }
   if (IsRowChange(call)) return ExecuteChange(work, call, session, out);
+  if (IsOfGivenFields(call.verb)) return ExecuteGet(work, call, reply_bytes_max, session, out);
   thread_local base::Buffer cells;
   if (cells.capacity() > model::kKeptValueBytesMax) cells.Release();
   cells.Truncate(0);

@@ -7,6 +7,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
 #include "frontend/resp/watch.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -271,19 +272,20 @@ bool ReadsString(Verb verb) {
 }
 
 std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
-  RespStored& stored = arena.Allocate<RespStored>(1)[0];
-  call.stored = &stored;
   const auto& arguments = call.arguments;
   model::Request& request = call.request;
   request.relaxed = call.container != nullptr && call.container->relaxed;
   if (ReadsString(call.verb)) {
     request.find.key = call.key.parts;
     request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
-    const bool is_range = call.verb == Verb::kGetRange;
-    const bool is_wrong = is_range && (!ParsePlainInteger(arguments[2], &stored.from) ||
-                                       !ParsePlainInteger(arguments[3], &stored.to));
-    return is_wrong ? kNoInteger : std::string_view();
+    if (call.verb != Verb::kGetRange) return {};
+    call.stored = &arena.Allocate<RespStored>(1)[0];
+    const bool is_right = ParsePlainInteger(arguments[2], &call.stored->from) &&
+                          ParsePlainInteger(arguments[3], &call.stored->to);
+    return is_right ? std::string_view() : kNoInteger;
   }
+  RespStored& stored = arena.Allocate<RespStored>(1)[0];
+  call.stored = &stored;
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
   TellRights(call, arena, &request.edit);
@@ -347,7 +349,9 @@ Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& ses
                       base::Buffer& out) {
   if (call.move != nullptr) return ExecuteMove(work, call, session, out);
   if (ReadsString(call.verb)) {
-    StoredRow row(call);
+    thread_local base::Buffer text;
+    if (text.capacity() > model::kKeptValueBytesMax) text.Release();
+    StoredRow row(call, text);
     Outcome outcome;
     if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
     if (outcome.ok()) CountLookup(work, call, row.is_there());

@@ -23,7 +23,7 @@ bool MayExpire(const RespStored& stored, int64_t expires_ms) {
          !(stored.only_if_sooner && stored.at_ms >= expires_ms);
 }
 
-StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call) {
+StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;
   many_.resize(call.container->values + 3);
   changes_ = many_.data();
@@ -33,7 +33,7 @@ Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellCh
   row_.TakeRow(row);
   has_row_ = !row.empty();
   is_there_ = row_.is_there();
-  old_ = is_there_ ? row_.value() : std::string();
+  old_ = is_there_ ? row_.value() : std::string_view();
   number_ = 0;
   done_ = keeps_flags_ = false;
   wrong_ = {};

@@ -58,6 +58,7 @@ class StoredChange final : public model::RowEditor {
   void Put(uint32_t column, const model::Value& value, bool keeps = false);
 
   const RespCall& call_;
+  base::Buffer text_;
   StoredRow row_;
   base::Arena arena_;
   /// Of one value column, flags, token and expiry; of more value columns in `many_`.

@@ -45,7 +45,9 @@ inline bool IsExpired(const model::Value& expires) { return MomentOf(expires) <=
 /// Takes the cells of one row.
 class StoredRow final : public model::RowSink {
  public:
-  explicit StoredRow(const RespCall& call) : call_(call) {
+  /// `text`: where the row's value is kept.
+  StoredRow(const RespCall& call, base::Buffer& text) : call_(call), text_(text) {
+    text.Truncate(0);
     if (call.container == nullptr) return;
     const keyspace::Container& container = *call.container;
     const bool has_all = call.index == container.rows.get();
@@ -58,16 +60,19 @@ class StoredRow final : public model::RowSink {
   void TakeRow(std::span<const model::Value> row) {
     at_ = 0;
     has_row_ = is_another_ = false;
-    value_.clear();
+    value_ = {};
     for (const model::Value& cell : row) Take(cell);
   }
 
   bool has_row() const { return has_row_; }
   /// The row's key only looks equal to the one that was asked for.
   bool is_another() const { return is_another_; }
-  bool is_expired() const { return has_row_ && expires_ms_ <= NowMs(call_); }
+  bool is_expired() const {
+    return has_row_ && expires_ms_ != keyspace::kNever && expires_ms_ <= NowMs(call_);
+  }
   bool is_there() const { return has_row_ && !is_another_ && !is_expired(); }
-  const std::string& value() const { return value_; }
+  /// Valid until the next row.
+  std::string_view value() const { return value_; }
   /// keyspace::kNever: it does not expire.
   int64_t expires_ms() const { return expires_ms_; }
   uint32_t flags() const { return flags_; }
@@ -79,34 +84,43 @@ class StoredRow final : public model::RowSink {
     if (layout_ != nullptr) return TakeOfContainer(cell);
     has_row_ = true;
     if (at_++ == kValue)
-      value_ = cell.is_null() ? std::string_view() : cell.text();
+      Keep(cell.is_null() ? std::string_view() : cell.text());
     else
       expires_ms_ = MomentOf(cell);
     return true;
   }
   bool TakeOfContainer(const model::Value& cell) {
-    if (at_++ == 0) view_.emplace(*call_.container, call_.row_key, *layout_, joined_).Begin();
+    if (at_++ == 0) view_.emplace(*call_.container, call_.row_key, *layout_, text_).Begin();
     if (!view_->Take(cell)) return true;
     has_row_ = true;
     is_another_ = !view_->is_there();
-    value_ = view_->value();
+    if (call_.container->values == 1)
+      Keep(view_->value());
+    else
+      value_ = view_->value();
     expires_ms_ = view_->expiry_ms();
     flags_ = view_->flags();
     token_ = layout_->token != keyspace::Layout::kNone ? view_->token() : 0;
     return true;
   }
 
+  void Keep(std::string_view value) {
+    text_.Truncate(0);
+    text_.Append(value);
+    value_ = text_.view();
+  }
+
   const RespCall& call_;
+  base::Buffer& text_;
   const keyspace::Layout* layout_ = nullptr;  ///< Of a container.
   std::optional<keyspace::RowView> view_;
-  base::Buffer joined_;
   uint32_t at_ = 0;
   bool has_row_ = false;
   bool is_another_ = false;
   int64_t expires_ms_ = keyspace::kNever;
   uint32_t flags_ = 0;
   uint64_t token_ = 0;
-  std::string value_;
+  std::string_view value_;  ///< Of text_.
 };
 
 }  // namespace rowsocket::frontend

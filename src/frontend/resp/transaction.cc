@@ -155,7 +155,7 @@ bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Ar
     WorkOf(*item).tokened = tokened;
   }
   if (error.empty())
-    MakeItem(calls, /*is_exec=*/true, transaction.commands, arena, item);
+    MakeItem(KeepCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
   else
     AnswerError("EXECABORT nothing was done: " + error, arena, item);
   return true;
@@ -182,7 +182,7 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
                                       Item* item) {
   // SKIP is about the reply to MULTI alone.
   if (!is_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
-  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.clear();
+  if (may_drop_ && shapes_.size() > kShapesMax) DropShapes();
   Transaction transaction;
   std::string error;
   if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;

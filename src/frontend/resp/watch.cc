@@ -21,7 +21,7 @@ namespace {
 class RowText final : public model::RowSink {
  public:
   explicit RowText(const RespCall& call) : call_(call), expiry_at_(PlaceOfExpiry(call)) {
-    if (call.in_store) string_.emplace(call);
+    if (call.in_store) string_.emplace(call, value_);
   }
   bool Cell(std::string_view text) override {
     if (at_++ == expiry_at_) is_expired_ = IsExpired(call_, model::Value(text));
@@ -43,6 +43,7 @@ class RowText final : public model::RowSink {
   size_t at_ = 0;
   bool is_expired_ = false;
   std::string text_;
+  base::Buffer value_;
   std::optional<StoredRow> string_;
 };
 

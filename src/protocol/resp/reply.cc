@@ -6,14 +6,27 @@ namespace rowsocket::resp {
 
 namespace {
 
+constexpr size_t kCountBytesMax = 24;
+
+char* WriteEnd(char* at) {
+  *at++ = '\r';
+  *at++ = '\n';
+  return at;
+}
+
+/// Writes at most kCountBytesMax bytes; returns their end.
+char* WriteCount(char type, auto count, char* at) {
+  *at = type;
+  if (count >= 0 && count < 10) {
+    at[1] = static_cast<char>('0' + count);
+    return WriteEnd(at + 2);
+  }
+  return WriteEnd(std::to_chars(at + 1, at + kCountBytesMax - 2, count).ptr);
+}
+
 void AppendCount(char type, auto count, base::Buffer* out) {
-  constexpr size_t kBytesMax = 24;
-  char* const begin = out->Room(kBytesMax);
-  *begin = type;
-  char* end = std::to_chars(begin + 1, begin + kBytesMax - 2, count).ptr;
-  *end++ = '\r';
-  *end++ = '\n';
-  out->Commit(static_cast<size_t>(end - begin));
+  char* const begin = out->Room(kCountBytesMax);
+  out->Commit(static_cast<size_t>(WriteCount(type, count, begin) - begin));
 }
 
 }  // namespace
@@ -33,9 +46,10 @@ void AppendError(std::string_view text, base::Buffer* out) {
 void AppendInteger(int64_t number, base::Buffer* out) { AppendCount(':', number, out); }
 
 void AppendBulk(std::string_view text, base::Buffer* out) {
-  AppendCount('$', text.size(), out);
-  out->Append(text);
-  out->Append("\r\n");
+  char* const begin = out->Room(kCountBytesMax + text.size() + 2);
+  char* const at = WriteCount('$', text.size(), begin);
+  text.copy(at, text.size());
+  out->Commit(static_cast<size_t>(WriteEnd(at + text.size()) - begin));
 }
 
 void AppendNil(Version version, base::Buffer* out) {

@@ -185,4 +185,50 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
   return {Outcome::kRequest, at, arguments, {}};
 }
 
+void RequestPattern::Note(std::string_view request, std::span<const std::string_view> arguments) {
+  head_.clear();
+  rest_.clear();
+  if (request.front() != '*' || arguments.size() < 2) return;
+  const std::string_view key = arguments[1];
+  if (request.size() - key.size() > kBytesMax) return;
+  const auto place = [&](std::string_view argument) {
+    return static_cast<size_t>(argument.data() - request.data());
+  };
+  size_t at = place(key) - 2;
+  while (request[at - 1] >= '0' && request[at - 1] <= '9') --at;
+  if (request[at - 1] != '$') return;
+  const size_t end = place(key) + key.size();
+  name_ = {place(arguments[0]), arguments[0].size()};
+  for (const std::string_view argument : arguments.subspan(2)) {
+    rest_.push_back({place(argument) - end, argument.size()});
+  }
+  tail_ = request.substr(end);
+  head_ = request.substr(0, at);
+}
+
+bool RequestPattern::Take(std::string_view input, const RequestLimits& limits, base::Arena& arena,
+                          RequestStep* step) const {
+  if (head_.empty() || !input.starts_with(head_)) return false;
+  int64_t length = 0;
+  size_t size = 0;
+  if (ReadNumber(input.substr(head_.size()), &length, &size) != Read::kNumber) return false;
+  if (length < 0 || static_cast<uint64_t>(length) > limits.bytes_max) return false;
+  const size_t key_at = head_.size() + size;
+  const size_t end = key_at + static_cast<size_t>(length);
+  const size_t whole = end + tail_.size();
+  const size_t count = 2 + rest_.size();
+  if (whole > input.size() || whole > limits.bytes_max || count > limits.arguments_max) {
+    return false;
+  }
+  if (input.substr(end, tail_.size()) != tail_) return false;
+  const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(count);
+  arguments[0] = input.substr(name_.at, name_.size);
+  arguments[1] = input.substr(key_at, end - key_at);
+  for (size_t i = 0; i < rest_.size(); ++i) {
+    arguments[2 + i] = input.substr(end + rest_[i].at, rest_[i].size);
+  }
+  *step = {RequestStep::Outcome::kRequest, whole, arguments, {}};
+  return true;
+}
+
 }  // namespace rowsocket::resp

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/arena.h"
 
@@ -42,5 +44,31 @@ struct RequestStep {
 };
 
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena);
+
+/// A request whose second argument may be another one: clients send the same command again and
+/// again, for another key. What it takes, NextRequest would take, too, with the same arguments.
+/// Threads: one owner. Limits: kBytesMax bytes beside the second argument.
+class RequestPattern {
+ public:
+  static constexpr size_t kBytesMax = 512;
+
+  /// The bytes of a request that NextRequest has taken, and its arguments. What cannot be a
+  /// pattern is forgotten: an inline command, a longer request, less than two arguments.
+  void Note(std::string_view request, std::span<const std::string_view> arguments);
+  /// False: the input does not begin with such a request, or not with all of it.
+  bool Take(std::string_view input, const RequestLimits& limits, base::Arena& arena,
+            RequestStep* step) const;
+
+ private:
+  struct Place {
+    size_t at = 0;
+    size_t size = 0;
+  };
+
+  std::string head_;         ///< Up to the `$` of the second argument; empty: there is no pattern.
+  std::string tail_;         ///< From the CR LF behind the second argument on.
+  Place name_;               ///< In head_.
+  std::vector<Place> rest_;  ///< The arguments in tail_.
+};
 
 }  // namespace rowsocket::resp

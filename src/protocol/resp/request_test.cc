@@ -92,5 +92,55 @@ TEST(RespReply, ShapesOfBothVersions) {
       out.view());
 }
 
+/// What the pattern of `first` takes of `next`: as Parse shows it, or "other".
+std::string Repeat(const std::string& first, const std::string& next,
+                   const RequestLimits& limits = kLimits) {
+  base::Arena arena;
+  const RequestStep noted = NextRequest(first, {16, 4096, true}, arena);
+  EXPECT_EQ(noted.outcome, Outcome::kRequest);
+  RequestPattern pattern;
+  pattern.Note(std::string_view(first).substr(0, noted.consumed), noted.arguments);
+  const std::vector<char> bytes(next.begin(), next.end());
+  RequestStep step;
+  if (!pattern.Take({bytes.data(), bytes.size()}, limits, arena, &step)) return "other";
+  EXPECT_EQ(step.outcome, Outcome::kRequest);
+  std::string text = std::to_string(step.consumed);
+  for (const std::string_view argument : step.arguments) text.append("|").append(argument);
+  return text;
+}
+
+TEST(RespRequest, APatternTakesTheSameCommandForAnyKey) {
+  const std::string first = "*3\r\n$4\r\nHGET\r\n$3\r\nt:1\r\n$1\r\nf\r\n";
+  const std::string next = "*3\r\n$4\r\nHGET\r\n$5\r\nt:1\r\n\r\n$1\r\nf\r\n";
+  EXPECT_EQ(Repeat(first + "rest", next + "more"), Parse(next + "more"));
+  EXPECT_EQ(Parse(next), "32|HGET|t:1\r\n|f");
+  EXPECT_EQ(Repeat(first, "*3\r\n$4\r\nHGET\r\n$0\r\n\r\n$1\r\nf\r\n"), "27|HGET||f");
+  for (size_t size = 0; size < next.size(); ++size)
+    EXPECT_EQ(Repeat(first, next.substr(0, size)), "other");
+}
+
+TEST(RespRequest, APatternTakesNoOtherCommand) {
+  const std::string first = "*3\r\n$4\r\nHGET\r\n$3\r\nt:1\r\n$1\r\nf\r\n";
+  for (const std::string other :
+       {"*3\r\n$4\r\nHSET\r\n$3\r\nt:1\r\n$1\r\nf\r\n",
+        "*3\r\n$4\r\nHGET\r\n$3\r\nt:1\r\n$1\r\ng\r\n",
+        "*4\r\n$4\r\nHGET\r\n$3\r\nt:1\r\n$1\r\nf\r\n$1\r\ng\r\n",
+        "*3\r\n$4\r\nHGET\r\n$2\r\nt:1\r\n$1\r\nf\r\n", "*3\r\n$4\r\nHGET\r\n$-1\r\n$1\r\nf\r\n",
+        "*3\r\n$4\r\nHGET\r\n$9223372036854775807\r\nt:1\r\n$1\r\nf\r\n", "HGET t:1 f\r\n"})
+    EXPECT_EQ(Repeat(first, other), "other") << other;
+  EXPECT_EQ(Repeat("HGET t:1 f\r\n", "HGET t:1 f\r\n"), "other");
+  EXPECT_EQ(Repeat("*1\r\n$4\r\nPING\r\n", "*1\r\n$4\r\nPING\r\n"), "other");
+}
+
+TEST(RespRequest, APatternHasTheLimitsOfTheRequest) {
+  const std::string request = "*3\r\n$4\r\nHGET\r\n$3\r\nt:1\r\n$1\r\nf\r\n";
+  EXPECT_EQ(Repeat(request, request, {3, request.size(), true}), Parse(request));
+  EXPECT_EQ(Repeat(request, request, {2, request.size(), true}), "other");
+  EXPECT_EQ(Repeat(request, request, {3, request.size() - 1, true}), "other");
+  const std::string large =
+      "*3\r\n$4\r\nHGET\r\n$1\r\nk\r\n$600\r\n" + std::string(600, 'f') + "\r\n";
+  EXPECT_EQ(Repeat(large, large, {3, 4096, true}), "other");
+}
+
 }  // namespace
 }  // namespace rowsocket::resp

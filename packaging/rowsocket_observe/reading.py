@@ -7,7 +7,16 @@ import dataclasses
 import json
 import time
 
+from rowsocket_observe.blockers import OUR_USERS
+
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
+# What the server says of itself: numbers, or words.
+SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_status", "wsrep_provider_name",
+                 "wsrep_flow_control_paused_ns")
+MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'"
+OLDEST = """SELECT TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_mysql_thread_id AS thread,
+ CONCAT(p.user, '@', p.host) AS user FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p
+ ON p.id = t.trx_mysql_thread_id WHERE t.trx_mysql_thread_id <> 0 ORDER BY t.trx_started LIMIT 1"""
 CLIENTS_MAX = 1000
 # The tables of a server on which the library is not loaded, or an older one.
 NO_SUCH_TABLE = (1109, 1146)
@@ -28,7 +37,11 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     tables: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_TABLE_STATISTICS
     accounts: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_USER_STATISTICS
     lanes: int = 0  # threads of the wait lane that wait for a row
+    waits: dict = dataclasses.field(default_factory=dict)  # {the lock for which the library's threads wait, but a row's: threads}
+    server: dict = dataclasses.field(default_factory=dict)  # SERVER_STATUS in lower case
+    oldest: dict = dataclasses.field(default_factory=dict)  # the transaction that is open longest: seconds, thread, user
     lag_s: float | None = None
+    stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
 
 
 def _number(text):
@@ -61,16 +74,49 @@ def _by_plugin(cursor, what):
     return found
 
 
-def _lag_s(cursor):
+def _take_replication(cursor, reading):
     try:
         rows = _named_rows(cursor, "SHOW REPLICA STATUS")
     except Exception as error:  # pylint: disable=broad-except
         if error.args and error.args[0] in NO_PRIVILEGE:
-            return None
+            return
         raise
     lags = [row.get("seconds_behind_source", row.get("seconds_behind_master")) for row in rows]
     lags = [float(lag) for lag in lags if lag is not None]
-    return max(lags) if lags else None
+    reading.lag_s = max(lags) if lags else None
+    for row in rows:
+        # MariaDB has kept the old names of the columns; each has one of both.
+        for thread, names in (("receives", ("replica_io_running", "slave_io_running")),
+                              ("applies", ("replica_sql_running", "slave_sql_running"))):
+            states = [row[name] for name in names if name in row]
+            if states and states[0] != "Yes":
+                reading.stopped.append((thread, states[0], row.get("last_sql_error") or row.get("last_io_error") or ""))
+
+
+def _take_threads(cursor, reading):
+    cursor.execute("SHOW FULL PROCESSLIST")
+    for row in cursor.fetchall():
+        user, state = row[1], row[6] or ""
+        if "mode=lock wait, " in state and "idle" not in state:
+            reading.lanes += 1
+        # MySQL also waits "for handler commit", at each commit.
+        elif user in OUR_USERS and state.lower().startswith("waiting for ") and state.endswith("lock"):
+            what = state[len("waiting for "):]
+            reading.waits[what] = reading.waits.get(what, 0) + 1
+
+
+def _take_server(cursor, reading):
+    cursor.execute("SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ", ".join(["%s"] * len(SERVER_STATUS)), SERVER_STATUS)
+    reading.server = {name.lower(): value for name, value in cursor.fetchall()}
+    try:
+        if "innodb_history_list_length" not in reading.server:
+            cursor.execute(MYSQL_HISTORY)
+            reading.server["innodb_history_list_length"] = (cursor.fetchone() or ("0",))[0]
+        reading.oldest = (_named_rows(cursor, OLDEST) or [{}])[0]
+    except Exception as error:  # pylint: disable=broad-except
+        if error.args and error.args[0] in NO_PRIVILEGE:
+            return
+        raise
 
 
 def read(connection, hot_rows=True, clients=True):
@@ -98,8 +144,7 @@ def read(connection, hot_rows=True, clients=True):
                 cursor, "SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = 60")
         reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
         reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
-        cursor.execute("SHOW FULL PROCESSLIST")
-        reading.lanes = sum(1 for row in cursor.fetchall()
-                            if (row[6] or "").startswith("mode=lock wait, ") and "idle" not in row[6])
-        reading.lag_s = _lag_s(cursor)
+        _take_threads(cursor, reading)
+        _take_server(cursor, reading)
+        _take_replication(cursor, reading)
     return reading

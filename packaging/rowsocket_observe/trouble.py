@@ -17,6 +17,14 @@ UNREAD_BYTES = 64 << 10
 WINDOW_S = 60  # of the hot rows that a Reading has
 LOGINS_FAILED_PER_SECOND = 0.5
 LAG_S = 10
+OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
+OLD_TRANSACTION_S = 60
+RUN_AGAIN_PER_SECOND = 5
+TIMED_OUT_PER_SECOND = 1
+ONE_CLIENTS_SHARE = 0.5
+ONE_CLIENTS_REQUESTS_PER_SECOND = 1000
+FEW_CONNECTIONS = 10
+PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
 
 # What to do about errors that requests get, by the name of their counter.
 ERRORS = {
@@ -28,14 +36,24 @@ ERRORS = {
     "errors_deadlock": "transactions of SQL lock the same rows in another order: let them lock in the order of the keys",
     "errors_readonly": "clients write to the port that only reads: give them the port of writes",
     "errors_open_table": "clients ask for tables that there are not",
+    "errors_fld": "clients ask for columns that there are not: as a rule the table has been changed",
+    "errors_idxnum": "clients ask for an index that there is not: as a rule the table has been changed",
+    "errors_offline": "the server's offline_mode is ON: SET GLOBAL offline_mode = OFF serves requests again",
+    "errors_needtls": "clients speak plainly where TLS is asked for: let them use TLS, or change *_ssl",
+    "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
+    "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
 }
+# What any application meets that does its work: a key that is there already, a guard that does not hold.
+USUAL_ERRORS = ("errors_engine",)
+OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"
 
 
 @dataclasses.dataclass
 class Look:
     before: object  # readings
     now: object
-    blockers: list  # of transactions: {"thread", "user", "seconds", "waits", "query"}
+    blockers: list  # that hold rows, see blockers.of_rows
+    table_holders: list = dataclasses.field(default_factory=list)  # see blockers.of_tables
 
     @property
     def seconds(self):
@@ -49,35 +67,6 @@ class Look:
     def phases(self):
         """(plugin, {phase: mean us}) of what was asked between the readings."""
         return rates.phases_between(self.before, self.now).items()
-
-
-MARIADB_BLOCKERS = """
-SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
-FROM information_schema.INNODB_LOCK_WAITS w
-JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
-LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
-WHERE t.trx_mysql_thread_id <> 0 GROUP BY thread, seconds ORDER BY waits DESC"""
-MYSQL_BLOCKERS = """
-SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       MAX(t.trx_query) AS query, MAX(CONCAT(b.processlist_user, '@', b.processlist_host)) AS user
-FROM performance_schema.data_lock_waits w
-JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
-JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
-GROUP BY thread, seconds ORDER BY waits DESC"""
-
-
-def blockers(connection, version):
-    """Transactions that hold rows for which others wait; none where the account may not see them."""
-    with connection.cursor() as cursor:
-        try:
-            cursor.execute(MARIADB_BLOCKERS if "MariaDB" in version else MYSQL_BLOCKERS)
-        except Exception as error:  # pylint: disable=broad-except
-            if error.args and error.args[0] in (1044, 1045, 1142, 1227):
-                return []
-            raise
-        names = [column[0].lower() for column in cursor.description]
-        return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
 def commits_fail(look):
@@ -106,7 +95,7 @@ def such_as(look, state, order, where=lambda row: True):
 
 def rows_are_waited_for(look):
     waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
-    if not waiting:
+    if not waiting or (look.now.waits and not look.now.lanes):
         return
     limit = min((limits["lock_wait_threads"] for limits in look.now.limits.values() if "lock_wait_threads" in limits),
                 default=0)
@@ -123,6 +112,23 @@ def rows_are_waited_for(look):
         yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
                f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
                f"let the application commit sooner, or KILL {one['thread']}")
+
+
+def tables_are_waited_for(look):
+    if not look.now.waits:
+        return
+    count = sum(look.now.waits.values())
+    what = ", ".join(sorted(look.now.waits))
+    waiting = f"{count} threads of the library wait for {what}"
+    if not look.table_holders:
+        yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
+               "SHOW FULL PROCESSLIST; MariaDB tells who it is behind INSTALL SONAME 'metadata_lock_info'")
+        return
+    for one in look.table_holders:
+        holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else "may be the cause: its transaction is open"
+        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
+        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s; {query}",
+               f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
 
 
 def clients_do_not_read(look):
@@ -148,6 +154,35 @@ def connections_are_near_their_limit(look):
             yield (f"{plugin} has {counters['connections']} connections of {limit}",
                    f"raise {plugin}_connections_max and open_files_limit, or let clients close what they do not use:"
                    " SELECT address, COUNT(*) FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY address")
+
+
+def buffers_are_near_their_limit(look):
+    for plugin in look.now.counters:
+        limit = look.now.limits.get(plugin, {}).get("memory_max_bytes", 0)
+        held = sum(int(row["bytes"]) for row in look.now.connections if row["plugin"] == plugin)
+        if limit and held >= NEAR * limit:
+            yield (f"connections of {plugin} hold {held} bytes of unfinished requests and unsent replies, of {limit}",
+                   f"raise {plugin}_memory_max_bytes, set {plugin}_timeout, or end the largest: SELECT id, address,"
+                   " buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY buffered_bytes DESC")
+
+
+def handshakes_fail(look):
+    for plugin in look.now.counters:
+        count = look.moved(plugin, "tls_failed")
+        if count / look.seconds >= LOGINS_FAILED_PER_SECOND:
+            yield (f"{count} TLS handshakes with {plugin} have failed in the last {look.seconds:.0f} s",
+                   "the error log says why: as a rule a certificate that has expired, or another authority's")
+        if count := look.moved(plugin, "plain_refused"):
+            yield (f"{plugin} has refused {count} connections without TLS in the last {look.seconds:.0f} s",
+                   f"let the clients use TLS, or SET GLOBAL {plugin}_ssl = ON, which takes both")
+
+
+def clients_time_out(look):
+    for plugin in look.now.counters:
+        count = look.moved(plugin, "connections_timed_out")
+        if count / look.seconds >= TIMED_OUT_PER_SECOND:
+            yield (f"{plugin} has closed {count} connections in the last {look.seconds:.0f} s because nothing came, or no login",
+                   f"let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout")
 
 
 def logins_fail(look):
@@ -184,6 +219,45 @@ def turns_are_long(look):
                "SHOW PROCESSLIST names the worker's table; as a rule somebody scans")
 
 
+def requests_are_slow(look):
+    for plugin in look.now.counters:
+        if count := look.moved(plugin, "slow_requests"):
+            yield (f"{count} requests over {plugin} took longer than long_query_time in the last {look.seconds:.0f} s",
+                   "the slow query log has each, with its waits and rows, where slow_query_log is ON")
+
+
+def batches_run_again(look):
+    for plugin in look.now.counters:
+        count = look.moved(plugin, "batch_retries")
+        if count / look.seconds >= RUN_AGAIN_PER_SECOND:
+            yield (f"{count} batches over {plugin} ran again in the last {look.seconds:.0f} s: transactions of SQL lock the same"
+                   " rows in another order",
+                   "let transactions lock rows in the order of their keys; SHOW ENGINE INNODB STATUS has the last deadlock")
+
+
+def one_client_asks_for_most(look):
+    busy = rates.clients_between(look.before, look.now, look.seconds)
+    # The table names those that have asked for most since they came; there may be more.
+    everybody = sum(row["requests_per_second"] for row in busy)
+    count = sum(int(row["count"]) for row in look.now.connections)
+    if not busy or count < FEW_CONNECTIONS or busy[0]["requests_per_second"] < ONE_CLIENTS_REQUESTS_PER_SECOND:
+        return
+    share = busy[0]["requests_per_second"] / everybody
+    if share >= ONE_CLIENTS_SHARE:
+        yield (f"one of {count} connections asks for {share:.0%} of all requests: {busy[0]['client']}",
+               f"if it harms others: SET GLOBAL {busy[0]['client'].split()[0]}_kill_connection = {busy[0]['id']}, or an account of"
+               " its own with *_account_requests_per_second")
+
+
+def old_versions_are_kept(look):
+    history = int(look.now.server.get("innodb_history_list_length") or 0)
+    oldest = look.now.oldest
+    if history >= OLD_VERSIONS and oldest and int(oldest["seconds"]) >= OLD_TRANSACTION_S:
+        yield (f"InnoDB keeps {history} changes for transactions that are open, of which connection {oldest['thread']}"
+               f" ({oldest['user'] or 'unknown'}) has the oldest, of {oldest['seconds']} s: finds of changed rows become slow",
+               f"let it end, or KILL {oldest['thread']}")
+
+
 def a_row_is_hot(look):
     for plugin in look.now.counters:
         asked = sum(sum(count for _, count in row["buckets"]) for row in look.now.latencies
@@ -211,6 +285,26 @@ def the_cluster_conflicts(look):
                    "let all writes of one table go to one node: CLUSTERS.md")
 
 
+def the_node_is_alone(look):
+    server = look.now.server
+    status = server.get("wsrep_cluster_status", "")
+    # Without a provider the server is no node, and says that it is not ready.
+    if status == "non-Primary" or (server.get("wsrep_provider_name") and server.get("wsrep_ready") == "OFF"):
+        yield (f"this node is not part of its Galera cluster (wsrep_cluster_status {status}): requests are answered 1047",
+               "bring the other nodes, or the network to them, back: CLUSTERS.md")
+    paused = (int(server.get("wsrep_flow_control_paused_ns") or 0)
+              - int(look.before.server.get("wsrep_flow_control_paused_ns") or 0)) / 1e9 / look.seconds
+    if paused >= PAUSED_SHARE:
+        yield (f"flow control of the Galera cluster has held writes back for {paused:.0%} of the last {look.seconds:.0f} s",
+               "one node applies more slowly than the others write: SHOW STATUS LIKE 'wsrep_local_recv_queue_avg' on each")
+
+
+def the_replica_has_stopped(look):
+    for does, state, error in look.now.stopped:
+        yield (f"this replica no longer {does} what its source writes (its thread is: {state})" + (f": {error}" if error else ""),
+               "START REPLICA, when the reason is gone; until then finds here see an older state")
+
+
 def the_replica_is_behind(look):
     if look.now.lag_s is not None and look.now.lag_s >= LAG_S:
         yield (f"this replica is {look.now.lag_s:.0f} s behind its source",
@@ -218,16 +312,20 @@ def the_replica_is_behind(look):
 
 
 def requests_fail(look):
-    for plugin in look.now.counters:
-        for name, advice in ERRORS.items():
+    for plugin, counters in look.now.counters.items():
+        for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
-            if count / look.seconds >= 1:
-                yield f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s", advice
+            if count / look.seconds >= 1 and name not in USUAL_ERRORS:
+                yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s",
+                       ERRORS.get(name, OTHER_ERROR))
 
 
-RULES = (commits_fail, connections_are_refused, rows_are_waited_for, clients_do_not_read,
-         connections_are_near_their_limit, logins_fail, commits_are_slow, turns_are_long, a_row_is_hot,
-         the_cluster_conflicts, the_replica_is_behind, requests_fail)
+RULES = (commits_fail, the_node_is_alone, connections_are_refused, tables_are_waited_for, rows_are_waited_for,
+         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, logins_fail,
+         handshakes_fail, clients_time_out, commits_are_slow, turns_are_long, requests_are_slow, batches_run_again,
+         old_versions_are_kept, one_client_asks_for_most, a_row_is_hot, the_cluster_conflicts, the_replica_has_stopped,
+         the_replica_is_behind,
+         requests_fail)
 
 
 def what_is_wrong(look):

@@ -8,6 +8,7 @@ import pytest
 import hs
 import mc
 from clustertrouble import promote_furthest, tokens_through_failovers
+from doctor import says
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 
@@ -110,6 +111,22 @@ def test_health_shows_how_far_a_replica_is_behind(cluster):
     holder.run("ROLLBACK")
     wait_until(lambda: checks(replica, "read 0") == [True], 30, "the replica has caught up")
     assert replica.sql().value("SELECT v FROM behind.t") == b"77"
+
+
+def test_the_doctor_names_a_replica_that_is_behind_or_stands_still(cluster):
+    primary, replica = cluster.primary, cluster.replicas[0]
+    register = make_register(primary, "late")
+    cluster.wait_until_equal("late.t")
+    holder = replica.sql("late")
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM t FOR UPDATE")
+    assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", 77) == hs.counted(1)
+    says(replica, "s behind its source", "clients that must see their own writes")
+    holder.run("ROLLBACK")
+    replica.sql().run("STOP SLAVE SQL_THREAD")
+    says(replica, "no longer applies what its source writes", "START REPLICA")
+    replica.sql().run("START SLAVE SQL_THREAD")
+    cluster.wait_until_equal("late.t")
 
 
 def make_register(node, db):

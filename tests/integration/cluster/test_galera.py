@@ -9,6 +9,7 @@ import pytest
 import hs
 import mc
 from cluster import Node
+from doctor import busy, says
 from sale import KEEP, Sale, applied, book_violations, crash_violations, make_table
 from server import run_packaged, wait_until
 
@@ -321,6 +322,15 @@ def test_sql_and_we_write_one_row_on_different_nodes(cluster, db):
         return final - under_way <= left <= final and left
     left = wait_until(conserved, 10, "what is taken is what was acknowledged")
     on_all_nodes(cluster, f"SELECT stock FROM {db}.stock", [(str(left).encode(),)])
+
+
+def test_the_doctor_names_writes_of_one_row_on_several_nodes(cluster, db):
+    make_table(cluster[1].sql(), db, 100_000_000)
+    on_all_nodes(cluster, f"SELECT COUNT(*) FROM {db}.stock", [(b"1",)])
+    indexes = [node.hs_wr().opened(db, "stock", "PRIMARY", "stock") for node in (cluster[1], cluster[2])]
+    takes = [lambda index=index: index.modify("=", [1], ["-", 1]) for index in indexes]
+    with busy(takes[0]), busy(takes[1]):
+        says(cluster[1], "were lost to other nodes", "CLUSTERS.md")
 
 
 def test_ddl_of_any_node_goes_through_under_load(cluster, db):

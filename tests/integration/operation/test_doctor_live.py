@@ -4,56 +4,22 @@ import contextlib
 import socket
 import subprocess
 import sys
-import threading
 
 import pytest
 
 import hs
 import logins
 import resp
+from doctor import NOTHING, busy, doctor, says
 from hs import OK, find_tokens, line
 from server import REPOSITORY, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
-NOTHING = "Nothing is wrong now.\n"
-
-
 @pytest.fixture
 def server(quiet_server):
     yield quiet_server
     quiet_server.close_clients()
-
-
-def doctor(server, interval_s=0.3):
-    done = subprocess.run(
-        [sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--interval", str(interval_s), "--socket",
-         server.env["SQL_SOCKET"], "--user", "root"], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stderr == "" and (done.returncode == 0) == (done.stdout == NOTHING), done
-    return done.stdout
-
-
-def says(server, *words):
-    """Waits until the doctor says all the words."""
-    wait_until(lambda: all(word in doctor(server) for word in words), timeout_s=30,
-               what=f"{words}; it says: {doctor(server)}")
-
-
-@contextlib.contextmanager
-def busy(work):
-    """Calls work() again and again, in a thread of its own, until the end."""
-    ends = threading.Event()
-
-    def run():
-        while not ends.is_set():
-            work()
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        ends.set()
-        thread.join()
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@
  *
  * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
  * whose path contains PART, and their growth by fallocate, fail with that number, as on a full or broken
- * disk.
+ * disk. And it can be slow: while the file `slow` beside that directory holds a number, each flush takes so
+ * many milliseconds more.
  *
  * Undo file: header { u64 safe_bytes }, then records { u64 offset, u64 length, u64 old_size } each
  * followed by the old bytes that lay in the written range.
@@ -211,6 +212,17 @@ static void make_safe(struct undo* undo, uint64_t safe) {
   if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lostcache: flush");
 }
 
+static void wait_if_slow(void) {
+  char path[4096];
+  int ms = 0;
+  snprintf(path, sizeof path, "%s/../slow", directory);
+  FILE* file = fopen(path, "re");
+  if (file == NULL) return;
+  if (fscanf(file, "%d", &ms) != 1) ms = 0;
+  fclose(file);
+  usleep((useconds_t)ms * 1000);
+}
+
 static int flush(int fd, int (*real)(int)) {
   struct stat64 status;
   if (directory == NULL || fstat64(fd, &status) != 0 || !S_ISREG(status.st_mode)) return real(fd);
@@ -220,6 +232,7 @@ static int flush(int fd, int (*real)(int)) {
   const uint64_t safe = undo->end;
   pthread_mutex_unlock(&notes);
   pthread_rwlock_unlock(&writes);
+  wait_if_slow();
   const int failed = real(fd);
   const int error = errno;
   pthread_mutex_lock(&notes);

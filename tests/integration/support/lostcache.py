@@ -31,12 +31,19 @@ class LostCache:
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
         self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_LOSTCACHE": str(self.notes)}
 
+    def be_slow(self, ms):
+        """From now on, each flush takes so many milliseconds more."""
+        self._tell("slow", str(ms))
+
     def refuse(self, part, number):
         """From now on, writes to files whose path contains `part`, and their growth, fail with this errno."""
-        temporary = self.notes.parent / "refuse.new"
-        temporary.write_text(f"{part} {number}\n")
+        self._tell("refuse", f"{part} {number}")
+
+    def _tell(self, name, text):
+        temporary = self.notes.parent / f"{name}.new"
+        temporary.write_text(text + "\n")
         temporary.chmod(0o644)
-        temporary.rename(self.notes.parent / "refuse")
+        temporary.rename(self.notes.parent / name)
 
     def accept(self):
         (self.notes.parent / "refuse").unlink()

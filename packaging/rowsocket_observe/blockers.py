@@ -1,0 +1,72 @@
+"""Who holds the rows and tables for which the library's threads wait, by what the server shows of locks."""
+
+OUR_USERS = ("handlersocket", "memcached", "resp")
+# The account may not see it; there is no such table; the statement is one of another server.
+NOT_TO_BE_SEEN = (1044, 1045, 1109, 1142, 1146, 1227)
+SHOWN = 5
+
+MARIADB_ROWS = """
+SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
+       MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
+FROM information_schema.INNODB_LOCK_WAITS w
+JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
+LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
+WHERE t.trx_mysql_thread_id <> 0 GROUP BY thread, seconds ORDER BY waits DESC"""
+MYSQL_ROWS = """
+SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
+       MAX(t.trx_query) AS query, MAX(CONCAT(b.processlist_user, '@', b.processlist_host)) AS user
+FROM performance_schema.data_lock_waits w
+JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
+JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
+GROUP BY thread, seconds ORDER BY waits DESC"""
+
+# Sessions of SQL that hold a lock of a table, or of all, for which another one waits.
+MYSQL_TABLES = """
+SELECT h.processlist_id AS thread, MAX(CONCAT(h.processlist_user, '@', h.processlist_host)) AS user,
+       MAX(h.processlist_info) AS query, MAX(h.processlist_time) AS seconds, MAX(g.lock_type) AS holds,
+       MAX(CONCAT_WS('.', g.object_schema, g.object_name)) AS what
+FROM performance_schema.metadata_locks p
+JOIN performance_schema.metadata_locks g ON g.lock_status = 'GRANTED' AND g.object_type = p.object_type
+ AND g.object_schema <=> p.object_schema AND g.object_name <=> p.object_name AND g.owner_thread_id <> p.owner_thread_id
+JOIN performance_schema.threads h ON h.thread_id = g.owner_thread_id
+WHERE p.lock_status = 'PENDING' AND g.lock_type <> 'INTENTION_EXCLUSIVE' AND h.processlist_id IS NOT NULL
+ AND h.processlist_user NOT IN ('handlersocket', 'memcached', 'resp')
+GROUP BY thread ORDER BY seconds DESC"""
+# The plugin metadata_lock_info knows the holders; it is not loaded as installed.
+MARIADB_TABLES = """
+SELECT m.thread_id AS thread, MAX(CONCAT(p.user, '@', p.host)) AS user, MAX(p.info) AS query, MAX(p.time) AS seconds,
+       MAX(m.lock_mode) AS holds, MAX(CONCAT_WS('.', NULLIF(m.table_schema, ''), NULLIF(m.table_name, ''))) AS what
+FROM information_schema.METADATA_LOCK_INFO m JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
+WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') AND m.lock_mode <> 'MDL_INTENTION_EXCLUSIVE'
+GROUP BY thread ORDER BY seconds DESC"""
+# Where nobody says who holds a lock of a table: who may, because a transaction keeps those of its statements.
+OPEN_TRANSACTIONS = """
+SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_query AS query,
+       CONCAT(p.user, '@', p.host) AS user, NULL AS holds, NULL AS what
+FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
+WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY t.trx_started"""
+
+
+def _rows(connection, query):
+    """Rows as dictionaries; None where the account, or the server, does not show them."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(query)
+        except Exception as error:  # pylint: disable=broad-except # the driver's own classes
+            if error.args and error.args[0] in NOT_TO_BE_SEEN:
+                return None
+            raise
+        names = [column[0].lower() for column in cursor.description]
+        return [dict(zip(names, row)) for row in cursor.fetchall()]
+
+
+def of_rows(connection, version):
+    """Transactions that hold rows for which others wait: thread, seconds, waits, query, user."""
+    return _rows(connection, MARIADB_ROWS if "MariaDB" in version else MYSQL_ROWS) or []
+
+
+def of_tables(connection, version):
+    """Sessions that hold, or may hold, the locks of tables for which others wait: thread, user, query, seconds, holds
+    (None: it is not known whether it holds one), what. REQUIRES: something waits for such a lock."""
+    found = _rows(connection, MARIADB_TABLES if "MariaDB" in version else MYSQL_TABLES)
+    return (found if found is not None else _rows(connection, OPEN_TRANSACTIONS) or [])[:SHOWN]

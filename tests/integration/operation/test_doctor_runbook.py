@@ -1,0 +1,193 @@
+"""Further troubles of the runbook (docs/OPERATIONS.md): each is made, and looked for in what the doctor says."""
+
+import contextlib
+import errno
+import itertools
+import socket
+import ssl
+import threading
+
+import pytest
+
+import hs
+from doctor import NOTHING, busy, doctor, says
+from hs import find_tokens, line
+from load import BINLOG_OPTIONS
+from lostcache import OPTIONS as SLOW_DISK
+from server import is_mysql, wait_until
+from tls import TLS_ON
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+
+def make_table(server, rows=100):
+    sql = server.sql()
+    sql.run("CREATE DATABASE d")
+    sql.run("CREATE TABLE d.t (id INT PRIMARY KEY, x INT NOT NULL DEFAULT 0) ENGINE=InnoDB")
+    sql.run("INSERT INTO d.t VALUES " + ", ".join(f"({number}, 0)" for number in range(1, rows + 1)))
+    return sql
+
+
+def writer(server):
+    return server.hs_wr().opened("d", "t", "", "x")
+
+
+def send_update(index, key):
+    index.client.send(*find_tokens(index.id, "=", [key], 1, 0, mod=["U", 9]))
+
+
+def test_a_slow_disk(make_server, cache):
+    server = make_server(options=SLOW_DISK, environment=cache.environment)
+    make_table(server)
+    index, reader = writer(server), server.hs_rd().opened("d", "t", "", "x")
+    cache.be_slow(15)
+    values = itertools.count(1)
+    with busy(lambda: index.update("=", [1], [next(values)])), busy(lambda: reader.find("=", [1])):
+        says(server, "a commit over handlersocket takes", "the disk (iostat -x 1)",
+             "replies to finds over handlersocket wait")
+
+
+@pytest.mark.mariadb("MySQL ends a server that cannot write its binary log, as binlog_error_action asks")
+def test_a_disk_that_takes_no_more(make_server, cache):
+    server = make_server(options=[*SLOW_DISK, *BINLOG_OPTIONS], environment=cache.environment)
+    make_table(server)
+    index = writer(server)
+    cache.refuse("tests.0", errno.EIO)
+    values = itertools.count(1)
+    with busy(lambda: index.update("=", [1], [next(values)])):
+        says(server, "commits over handlersocket have failed", "the error log says why")
+    cache.accept()
+
+
+def test_more_locked_rows_than_lock_wait_threads(make_server):
+    server = make_server(options=["--handlersocket-lock-wait-threads=2"])
+    make_table(server)
+    owner = server.sql("d")
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 1 WHERE id <= 10")
+    waiting = [writer(server) for _ in range(10)]
+    for number, index in enumerate(waiting, 1):
+        send_update(index, number)
+    says(server, "10 connections wait for rows", "2 of 2 lock wait threads are at work, others queue", "KILL")
+    owner.run("COMMIT")
+    for index in waiting:
+        index.client.recv()
+
+
+@pytest.mark.parametrize("lock, unlock", [("FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"),
+                                          ("LOCK TABLES d.t WRITE", "UNLOCK TABLES")])
+def test_tables_that_are_locked(make_server, lock, unlock):
+    server = make_server()
+    make_table(server)
+    index, owner = writer(server), server.sql("d")
+    holder = f"connection {int(owner.value('SELECT CONNECTION_ID()'))} of SQL (root@localhost) holds"
+    ways = [[holder]] if is_mysql() else [["FLUSH TABLES WITH READ LOCK, LOCK TABLES", "metadata_lock_info"], [holder]]
+    for number, words in enumerate(ways):
+        if number:
+            server.sql().run("INSTALL SONAME 'metadata_lock_info'")
+        owner.run(lock)
+        send_update(index, number + 1)
+        says(server, "threads of the library wait for", *words)
+        owner.run(unlock)
+        assert index.client.recv() == hs.counted(1)
+    wait_until(lambda: doctor(server) == NOTHING, timeout_s=30, what="the end of the trouble")
+
+
+def test_an_alter_that_waits_for_a_transaction(make_server):
+    server = make_server()
+    make_table(server)
+    index, owner, changer = writer(server), server.sql("d"), server.sql("d")
+    owner.run("BEGIN")
+    owner.rows("SELECT * FROM t WHERE id = 1")
+    thread = threading.Thread(target=lambda: changer.run("ALTER TABLE t ADD COLUMN y INT"))
+    thread.start()
+    wait_until(lambda: b"Waiting for table metadata lock" in
+               {row[6] for row in server.sql().rows("SHOW PROCESSLIST")}, what="the ALTER waits")
+    send_update(index, 1)
+    # A transaction that only reads is in InnoDB's list from its first read on.
+    says(server, "threads of the library wait for table metadata lock", f"connection {int(owner.value('SELECT CONNECTION_ID()'))} of SQL",
+         "KILL")
+    owner.run("COMMIT")
+    thread.join()
+    assert index.client.recv() == hs.counted(1)
+
+
+def test_memory_that_clients_hold(make_server):
+    server = make_server(options=["--handlersocket-memory-max-bytes=1048576"])
+    address = ("127.0.0.1", int(server.env["HS_PORT"]))
+    held = [socket.create_connection(address) for _ in range(10)]
+    for each in held:
+        each.sendall(b"x" * 103_000)
+    says(server, "hold", "bytes of unfinished requests and unsent replies", "handlersocket_memory_max_bytes")
+
+    def one_more():
+        with contextlib.suppress(OSError), socket.create_connection(address, 5) as one:
+            one.sendall(b"x" * 200_000)
+            one.recv(1)
+    with busy(one_more):
+        says(server, "connections without an answer", "raise handlersocket_memory_max_bytes")
+    for each in held:
+        each.close()
+
+
+def test_slow_requests(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("SET GLOBAL long_query_time = 0.05")
+    index, owner = writer(server), server.sql("d")
+
+    def hold():
+        owner.run("BEGIN")
+        owner.run("UPDATE t SET x = 1 WHERE id = 1")
+        send_update(index, 1)
+        owner.rows("SELECT SLEEP(0.1)")
+        owner.run("COMMIT")
+        index.client.recv()
+    with busy(hold):
+        says(server, "took longer than long_query_time", "slow_query_log")
+
+
+def test_handshakes_that_fail(make_server, certificates):
+    server = make_server(options=[*certificates.options(), *TLS_ON])
+    trusts_nobody = ssl.create_default_context()
+
+    def try_one():
+        with socket.create_connection(("127.0.0.1", int(server.env["HS_PORT"])), 5) as plain, \
+                contextlib.suppress(OSError), trusts_nobody.wrap_socket(plain, server_hostname="localhost"):
+            pass
+    with busy(try_one):
+        says(server, "TLS handshakes with handlersocket have failed", "certificate")
+
+
+def test_clients_that_do_not_log_in(make_server):
+    server = make_server(options=["--handlersocket-plain-secret=s", "--handlersocket-auth-timeout=1"])
+
+    def come_and_wait():
+        clients = [socket.create_connection(("127.0.0.1", int(server.env["HS_PORT"])), 30) for _ in range(5)]
+        for client in clients:
+            with contextlib.suppress(ConnectionResetError):
+                client.recv(1)
+            client.close()
+    with busy(come_and_wait):
+        says(server, "because nothing came, or no login", "handlersocket_auth_timeout", interval_s=2)
+
+
+def test_a_column_that_is_gone(make_server):
+    server = make_server()
+    make_table(server)
+    client = server.hs_rd()
+    with busy(lambda: client.open_index(1, "d", "t", "PRIMARY", "gone")):
+        says(server, "were answered fld", "the table has been changed")
+
+
+def test_one_client_among_many(make_server):
+    server = make_server()
+    make_table(server)
+    others = [server.hs_rd() for _ in range(12)]
+    for other in others:
+        other.ask_for_nothing()
+    index = server.hs_rd().opened("d", "t", "", "x")
+    assert index.client.request("N", "import") == hs.OK
+    requests = b"".join(line(*find_tokens(index.id, "=", [number], 1, 0)) for number in range(1, 101))
+    with busy(lambda: index.client.pipeline_deep(requests, 100)):
+        says(server, "one of 13 connections asks for", " import 127.0.0.1:", "_kill_connection = ")

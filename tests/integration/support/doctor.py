@@ -1,0 +1,48 @@
+"""rowsocket-doctor --live, asked until it says what a test waits for."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+
+from server import REPOSITORY, wait_until
+
+NOTHING = "Nothing is wrong now.\n"
+
+
+def doctor(server, interval_s=0.3):
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--interval", str(interval_s), "--socket",
+         server.env["SQL_SOCKET"], "--user", "root"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == "" and (done.returncode == 0) == (done.stdout == NOTHING), done
+    return done.stdout
+
+
+def says(server, *words, interval_s=0.3):
+    """Waits until the doctor says all the words."""
+    said = [""]
+
+    def says_all():
+        said[0] = doctor(server, interval_s)
+        return all(word in said[0] for word in words)
+    try:
+        wait_until(says_all, timeout_s=30)
+    except TimeoutError:
+        raise AssertionError(f"{words} are not among what it says: {said[0]}") from None
+
+
+@contextlib.contextmanager
+def busy(work):
+    """Calls work() again and again, in a thread of its own, until the end."""
+    ends = threading.Event()
+
+    def run():
+        while not ends.is_set():
+            work()
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()

@@ -30,6 +30,8 @@ def machine(tmp_path):
         (store / name).symlink_to(made)
     (store / "memcached-1.1").mkdir()
     (store / "memcached").symlink_to(store / "memcached-1.1")
+    (store / "redis-7.1").mkdir()
+    (store / "redis").symlink_to(store / "redis-7.1")
     (store / "prometheus-2.1").mkdir()
     (store / "prometheus").symlink_to(store / "prometheus-2.1")
     text = (scripts / "bootstrap").read_text()

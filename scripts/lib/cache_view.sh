@@ -5,7 +5,7 @@
 #
 # VIEW/NAME          a server's cache, or, where only a library was asked for, a folder that has the
 #                    source and the generated headers, and names no data directory
-# VIEW/memcached, VIEW/prometheus, VIEW/valkey, VIEW/venv-HASH
+# VIEW/memcached, VIEW/redis, VIEW/prometheus, VIEW/valkey, VIEW/venv-HASH
 # VIEW/view-of       the path of the store
 # Compiled files (ccache) and what a test or scripts/cluster obtains by itself, when it needs it, stay in
 # the store, and every view may use them.
@@ -17,7 +17,10 @@ show_in_view() {
   elif for_work library && [[ ! -e $cache_dir/$server_name/env ]]; then
     show_library
   fi
-  if for_work live; then ln -sfn "$(realpath -e "$store_dir/prometheus")" "$cache_dir/prometheus"; fi
+  if for_work live; then
+    ln -sfn "$(realpath -e "$store_dir/prometheus")" "$cache_dir/prometheus"
+    ln -sfn "$(realpath -e "$store_dir/redis")" "$cache_dir/redis"
+  fi
   if for_work peers; then ln -sfn "$(realpath -e "$store_dir/valkey")" "$cache_dir/valkey"; fi
   if for_work live || for_work bench; then
     ln -sfn "$(realpath -e "$store_dir/memcached")" "$cache_dir/memcached"

@@ -25,8 +25,8 @@ packages_for() {
     # The script that writes the seeds reads JSON, which python3-minimal does not have.
     fuzz) echo g++ cmake ninja-build python3 ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev libssl-dev ;;
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
-    # valgrind counts instructions; ip gives the network of a test its addresses.
-    live) echo ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl iproute2 ;;
+    # valgrind counts instructions; ip gives the network of a test its addresses; Redis's tests are Tcl.
+    live) echo tcl ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl iproute2 ;;
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
     bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench openssl ;;

@@ -67,12 +67,12 @@ Outcome RunOnce(Unit& unit, engine::Session& session,
 void Unit::NoteWait(uint32_t request) {
   const auto end = waits.begin() + waits_count;
   if (std::find(waits.begin(), end, request) != end || waits_count == waits.size()) return;
-  waits[waits_count++] = static_cast<uint8_t>(request);
+  waits[waits_count++] = static_cast<uint16_t>(request);
 }
 
 bool Unit::WaitsElsewhere() const {
   return std::any_of(waits.begin(), waits.begin() + waits_count,
-                     [this](uint8_t request) { return request != named; });
+                     [this](uint16_t request) { return request != named; });
 }
 
 Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& execute,

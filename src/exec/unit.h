@@ -10,7 +10,8 @@
 // given up, and it begins anew with one more lock to take first.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits: kUnitRequestsMax
-// requests; kUnitWaitsMax locks of others, behind which it ends as after a deadlock.
+// requests, of RESP kUnitKeysMax; kUnitWaitsMax locks of others, behind which it ends as after a
+// deadlock.
 #pragma once
 
 #include <array>
@@ -44,7 +45,7 @@ struct Unit {
   End end = End::kNotRun;
   uint32_t position = 0;  ///< From 1; 0: none.
   uint64_t rows = 0;      ///< Rows that its requests have sent or changed.
-  std::array<uint8_t, model::kUnitWaitsMax> waits{};  ///< Requests that have met others' locks.
+  std::array<uint16_t, model::kUnitWaitsMax> waits{};  ///< Requests that have met others' locks.
   uint32_t waits_count = 0;
 
   void NoteWait(uint32_t request);

@@ -114,6 +114,8 @@ inline constexpr uint32_t kKeyPartsMax = 32;
 /// A group of requests with one outcome: requests, rows that they may change, and how many locks of
 /// other sessions it waits for one after the other.
 inline constexpr size_t kUnitRequestsMax = 64;
+/// Keys that one command of RESP names, or all commands of a transaction together.
+inline constexpr size_t kUnitKeysMax = 1024;
 inline constexpr uint64_t kUnitRowsMax = 10'000;
 inline constexpr size_t kUnitWaitsMax = 8;
 /// Bytes of an idempotency token.

@@ -107,6 +107,11 @@ Connection::Received Connection::Discard() {
   const ssize_t received = recv(fd_.get(), thrown_away, sizeof(thrown_away), 0);
   if (received == 0) return OnEof();
   if (received < 0) return OnReceiveError(errno);
+  receive_bytes_ += static_cast<uint32_t>(received);
+  if (fin_sent_ && receive_bytes_ > kLingerBytesMax) {
+    Abort();
+    return {ReceiveStatus::kError};
+  }
   return {ReceiveStatus::kWouldBlock};
 }
 
@@ -145,6 +150,7 @@ Connection::Sent Connection::Send() {
 
 void Connection::Finish() {
   if (state_ == State::kBroken) return;
+  if (state_ != State::kLingering) receive_bytes_ = 0;
   state_ = State::kLingering;
   in_.Consume(in_.size());
   if (tls_ != nullptr) tls_->received().Consume(tls_->received().size());

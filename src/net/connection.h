@@ -12,7 +12,9 @@
 //   kDraining   the client has sent its last byte: what was received is answered, then closed
 //   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
 //   so that
-//               the kernel does not answer it with a reset that would destroy the last reply
+//               the kernel does not answer it with a reset that would destroy the last reply;
+//               behind kLingerBytesMax bytes the connection is reset                         ->
+//               kBroken
 //   kBroken     reset or failed: nothing can be sent or received any more
 // kServing and kPaused lead to every later state, and states never go back otherwise.
 //
@@ -52,6 +54,9 @@ struct ConnectionContext {
 
 class Connection {
  public:
+  /// Bytes of a client that are thrown away behind the last reply, before the reset comes.
+  static constexpr uint32_t kLingerBytesMax = uint32_t{4} << 20;
+
   enum class State : uint8_t { kServing, kPaused, kDraining, kLingering, kBroken };
 
   struct Ready {
@@ -182,7 +187,8 @@ class Connection {
   GatedOutput out_;
   UniqueFd fd_;
   uint32_t receive_bytes_ =
-      BufferPool::kBufferBytes;  // room to offer; follows the bytes that arrive
+      BufferPool::kBufferBytes;  // room to offer, which follows the bytes that arrive; kLingering:
+                                 // the bytes that were thrown away
   ConnectionContext* context_;
   size_t counted_bytes_ = 0;  // the bytes that the budget knows of
   uint32_t interest_ = 0;

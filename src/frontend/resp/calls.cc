@@ -105,8 +105,8 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     return false;
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
-  if (calls->size() + keys > model::kUnitRequestsMax) {
-    *error = "ERR at most 64 keys are served together";
+  if (calls->size() + keys > model::kUnitKeysMax) {
+    *error = "ERR at most 1024 keys are served together";
     return false;
   }
   for (size_t i = 0; i < keys; ++i) {
@@ -174,8 +174,8 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
     return false;
   }
-  if (calls->size() == model::kUnitRequestsMax) {
-    *error = "ERR at most 64 keys are served together";
+  if (calls->size() == model::kUnitKeysMax) {
+    *error = "ERR at most 1024 keys are served together";
     return false;
   }
   const bool is_short = script == RespScript::kRelease;
@@ -233,8 +233,8 @@ bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME only asks whether it is there.
-  if (calls->size() + count > model::kUnitRequestsMax)
-    *error = "ERR at most 64 keys are served together";
+  if (calls->size() + count > model::kUnitKeysMax)
+    *error = "ERR at most 1024 keys are served together";
   if (!error->empty()) return false;
   for (size_t i = 0; i < count; ++i) {
     steps[i].is_first = i == 0;

@@ -118,6 +118,24 @@ TEST_F(RespTest, ACommandThatComesAgainSeesWhatHasBecomeOfItsTable) {
   EXPECT_EQ("$3\r\nyes\r\n", Run(Parse(command)));
 }
 
+TEST_F(RespTest, ACommandMayNameManyKeys) {
+  std::string mset = "MSET", mget = "MGET", del = "DEL";
+  std::string values = "*1000\r\n";
+  for (int i = 0; i < 1000; ++i) {
+    const std::string number = std::to_string(i);
+    mset += " k" + number + " v" + number;
+    mget += " k" + number;
+    del += " k" + number;
+    values += "$" + std::to_string(1 + number.size()) + "\r\nv" + number + "\r\n";
+  }
+  EXPECT_EQ("+OK\r\n", Ask(mset));
+  EXPECT_EQ(values, Ask(mget));
+  EXPECT_EQ(":1000\r\n", Ask(del));
+  EXPECT_EQ(":0\r\n", Ask(del));
+  for (int i = 0; i < 25; ++i) del += " t:" + std::to_string(100 + i);
+  EXPECT_EQ("-ERR at most 1024 keys are served together\r\n", Ask(del));
+}
+
 // Commands whose columns are the same share what was found of the table.
 TEST_F(RespTest, WhatIsNotThereIsMissedByEachCommandInItsWay) {
   EXPECT_EQ("+OK\r\n", Ask("WATCH sess:1"));
@@ -333,10 +351,10 @@ TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
       "EVAL \"return redis.call('exists',KEYS[1])<1 and "
       "redis.call('setex',KEYS[1],ARGV[2],ARGV[1])\" 1 k v 9";
   std::string many = "DEL";
-  for (int i = 0; i < 63; ++i) many += " k" + std::to_string(i);
+  for (int i = 0; i < 1023; ++i) many += " k" + std::to_string(i);
   Ask("MULTI");
   for (const std::string& command : {many, add, add}) EXPECT_EQ("+QUEUED\r\n", Ask(command));
-  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 64 keys are served together\r\n",
+  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 1024 keys are served together\r\n",
             Ask("EXEC"));
 }
 

@@ -17,6 +17,7 @@ FIGURES = REPOSITORY / "docs/BENCHMARKS-FIGURES.md"
 BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 MYSQL = REPOSITORY / "docs/BENCHMARKS-MYSQL.md"
 RESP = REPOSITORY / "docs/BENCHMARKS-RESP.md"
+GROUPS = REPOSITORY / "docs/BENCHMARKS-GROUPS.md"
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
 MYSQL_PLOTS, RESP_PLOTS = PLOTS / "mysql", PLOTS / "resp"
@@ -138,9 +139,27 @@ def overview_part(files):
     return "\n\n".join(parts) + "\n"
 
 
-def document(files):
-    """The text of docs/BENCHMARKS-FIGURES.md: all figures."""
+def of_groups(results, are):
+    """The cases of purchases, which have a document of their own; or all others."""
+    return {name: result for name, result in results.items() if (result.row == "U") == are}
+
+
+def groups_document(files):
+    """The text of docs/BENCHMARKS-GROUPS.md; empty where no purchase was measured."""
     _, results = store.read(files)
+    found = of_groups(results, True)
+    if not found:
+        return ""
+    drawn = plots.draw(found)
+    parts = [reached_line(found), *(image(drawn, name) for name in drawn)]
+    parts += [table.markdown().rstrip() for table in tables.all_tables(found)]
+    return "\n\n".join(parts) + "\n"
+
+
+def document(files):
+    """The text of docs/BENCHMARKS-FIGURES.md: all figures but those of groups."""
+    _, results = store.read(files)
+    results = of_groups(results, False)
     drawn = plots.draw(results)
     parts = [reached_line(results, never_run(results))]
     parts += [image(drawn, name) for name in drawn if name not in plots.FIRST]
@@ -280,4 +299,6 @@ def publish(files, say):
     write_marked(DOCUMENT, "overview", overview_part(files), say)
     write_marked(FIGURES, "results", document(files), say)
     write_marked(README, "performance", readme(files), say)
+    if groups := groups_document(files):
+        write_marked(GROUPS, "results", groups, say)
     return 0

@@ -213,6 +213,19 @@ def test_resp_is_published_in_a_document_of_its_own(resp, tmp_path, monkeypatch)
     assert (tmp_path / "docs/benchmarks/resp/resp-mariadb.svg").read_text().startswith("<svg")
 
 
+def test_purchases_have_a_document_of_their_own(tmp_path):
+    writer = results.Writer(tmp_path / "run.jsonl")
+    writer.write("run", **RUN)
+    for case in plans.cases_of(plans.Plan(), "groups"):
+        writer.case(case)
+        for entry in case.entries:
+            writer.write("sample", case=case.id, label=entry.label, round=0, load="1 x 1", values=values(entry.label, case.x))
+    text = publish.groups_document([writer.path])
+    assert "benchmarks/groups.svg" in text and "| U-64 | purchases from one row" in text
+    assert "purchases" not in publish.document([writer.path])
+    assert publish.groups_document([]) == ""
+
+
 def test_documents_count_the_targets_that_were_never_run(tmp_path):
     plan = plans.Plan()
     plan.want_sizes()

@@ -2,6 +2,7 @@
 and the protocol. redis_suite.tsv has each test that cannot pass here, with its reason; every other one must."""
 
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -17,6 +18,10 @@ UNITS = ("type/string", "type/incr", "expire", "keyspace", "multi", "scan", "pro
 # What Redis's tests ask for and say of themselves: a server that is controlled by DEBUG or CONFIG SET.
 TAGS = "-needs:debug -needs:repl -needs:config-maxmemory -needs:config-resetstat -needs:reset -slow"
 TIMEOUT_S = 240
+# The suite takes a port below its base, to talk to itself, and wants the one that is 10,000 above to be free, too.
+BASE_PORTS = range(12_000, 22_000)
+TRIES = 8
+NO_PORT = re.compile("address already in use|Can't find a non busy port")
 
 
 def skips(unit):
@@ -36,11 +41,15 @@ def suite(tmp_path_factory):
 
 def run(suite, unit, port):
     """({names of tests that passed}, {name: what the suite says of those that failed}, everything)"""
-    done = subprocess.run(
-        ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--singledb", "--ignore-encoding",
-         "--ignore-digest", "--durable", "--tags", TAGS, "--single", f"unit/{unit}"],
-        cwd=suite, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    for _ in range(TRIES):
+        base = str(random.choice(BASE_PORTS))
+        done = subprocess.run(
+            ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--baseport", base, "--singledb",
+             "--ignore-encoding", "--ignore-digest", "--durable", "--tags", TAGS, "--single", f"unit/{unit}"],
+            cwd=suite, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+        if not NO_PORT.search(text):
+            break
     passed = set(re.findall(r"^\[ok\]: (.*) \(\d+ ms\)$", text, re.M))
     failed = dict(re.findall(r"^\[err\]: (.*) in tests/\S+\.tcl\n(.*)$", text, re.M))
     assert "[exception]" not in text and re.search(rf"done\]: unit/{unit} ", text), text[-3000:]

@@ -39,12 +39,17 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   edit.may_update = columns.first(columns.size() - (leaves_expiry ? 1 : 0));
 }
 
-RowChange::RowChange(const RespCall& call, const engine::ColumnFacts& column)
-    : call_(call), column_(column), expiry_at_(PlaceOfExpiry(call)) {}
+// One change for each column at most.
+RowChange::RowChange(const RespCall& call, const engine::ColumnFacts* column)
+    : call_(call), column_(column), expiry_at_(PlaceOfExpiry(call)) {
+  if (call.index->columns() <= kFew) return;
+  many_.resize(call.index->columns());
+  changes_ = many_.data();
+}
 
 // A row that has expired is absent; what is made in its place has nothing of it.
 Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
-  changes_.clear();
+  count_ = 0;
   answer_ = 0;
   wrong_ = {};
   deletes_ = false;
@@ -53,16 +58,16 @@ Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChang
   saw_row_ = !row.empty();
   if (MustBeAbsent(call_) && saw_row_) return Decision::kKeep;
   Make(row);
-  if (!saw_row_ && !changes_.empty() && expiry_at_ != kNoPlace) PutExpiry(keyspace::kNever);
-  *changes = changes_;
+  if (!saw_row_ && count_ != 0 && expiry_at_ != kNoPlace) PutExpiry(keyspace::kNever);
+  *changes = std::span(changes_, count_);
   if (deletes_ || (call_.verb == Verb::kDel && has_row)) return Decision::kDelete;
-  if (changes_.empty()) return Decision::kKeep;
+  if (count_ == 0) return Decision::kKeep;
   return has_row && !saw_row_ ? Decision::kRenew : Decision::kStore;
 }
 
 void RowChange::PutExpiry(int64_t at_ms) {
-  changes_.push_back({static_cast<uint32_t>(expiry_at_),
-                      keyspace::ExpiryToCell(at_ms, *call_.expiry, &expiry_text_)});
+  Put(static_cast<uint32_t>(expiry_at_),
+      keyspace::ExpiryToCell(at_ms, *call_.expiry, &expiry_text_));
 }
 
 void RowChange::Touch(std::span<const Value> row) {
@@ -105,13 +110,13 @@ void RowChange::Make(std::span<const Value> row) {
     case Verb::kHDel:
       for (uint32_t i = 0; exists && i < columns; ++i) {
         if (row[i].is_null()) continue;
-        changes_.push_back({i, Value()});
+        Put(i, Value());
         ++answer_;
       }
       return;
     case Verb::kHSetNx:
       if (exists && !row[0].is_null()) return;
-      changes_.push_back({0, Value(call_.arguments[3])});
+      Put(0, Value(call_.arguments[3]));
       answer_ = 1;
       return;
     default:
@@ -119,7 +124,7 @@ void RowChange::Make(std::span<const Value> row) {
   }
   for (uint32_t i = 0; i < columns; ++i) {
     answer_ += !exists || row[i].is_null();
-    changes_.push_back({i, Value(ValueOf(call_.index->names().columns[i]))});
+    Put(i, Value(ValueOf(call_.index->names().columns[i])));
   }
 }
 
@@ -146,7 +151,7 @@ void RowChange::Increment(std::span<const Value> row) {
     return;
   }
   const auto end = std::to_chars(text_, text_ + sizeof text_, answer_).ptr;
-  changes_.push_back({0, Value(std::string_view(text_, static_cast<size_t>(end - text_)))});
+  Put(0, Value(std::string_view(text_, static_cast<size_t>(end - text_))));
 }
 
 // What the column could not keep is refused, so that the reply is what the row has.
@@ -157,7 +162,7 @@ void RowChange::IncrementFloat(std::span<const Value> row) {
   }
   using Kind = engine::ColumnFacts::Kind;
   const std::string_view now = row[0].is_null() ? "0" : row[0].text();
-  const bool is_exact = column_.kind == Kind::kInteger || column_.kind == Kind::kDecimal;
+  const bool is_exact = column_->kind == Kind::kInteger || column_->kind == Kind::kDecimal;
   long double number = 0, by = 0;
   if (!ParseFloat(now, &number)) {
     wrong_ = "ERR hash value is not a float";
@@ -173,11 +178,11 @@ void RowChange::IncrementFloat(std::span<const Value> row) {
       AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
   if (!is_exact) {
     made_ = FormatFloat(number + by);
-  } else if (!is_sum || DecimalsOf(made_) > column_.decimals) {
+  } else if (!is_sum || DecimalsOf(made_) > column_->decimals) {
     wrong_ = "CONSTRAINT the column has not as many digits as the sum";
     return;
   }
-  changes_.push_back({0, Value(std::string_view(made_))});
+  Put(0, Value(std::string_view(made_)));
 }
 
 }  // namespace rowsocket::frontend

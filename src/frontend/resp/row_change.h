@@ -32,8 +32,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena);
 /// Decides about the row of a call.
 class RowChange final : public model::RowEditor {
  public:
-  /// `column`: of an increment with a fraction.
-  RowChange(const RespCall& call, const engine::ColumnFacts& column);
+  /// `column`: of an increment with a fraction; null for other commands.
+  RowChange(const RespCall& call, const engine::ColumnFacts* column);
 
   // Of the last decision:
   int64_t answer() const { return answer_; }
@@ -55,15 +55,20 @@ class RowChange final : public model::RowEditor {
   /// HSET: the last value that the command gives the field.
   std::string_view ValueOf(const std::string& field) const;
   void PutExpiry(int64_t at_ms);
+  void Put(uint32_t column, const model::Value& value) { changes_[count_++] = {column, value}; }
 
   const RespCall& call_;
-  const engine::ColumnFacts& column_;
+  const engine::ColumnFacts* const column_;
   const size_t expiry_at_;  ///< Behind the fields.
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;
   std::string made_;
   bool saw_row_ = false;
-  std::vector<model::CellChange> changes_;
+  static constexpr size_t kFew = 4;
+  model::CellChange few_[kFew];
+  std::vector<model::CellChange> many_;  ///< Of an index with more than kFew columns.
+  model::CellChange* changes_ = few_;
+  size_t count_ = 0;
   char text_[24];
   int64_t answer_ = 0;
   std::string_view wrong_;

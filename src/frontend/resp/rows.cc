@@ -285,9 +285,9 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   if (call.verb == Verb::kHIncrByFloat) {
     const Outcome outcome = session.Inspect(*call.index, &facts);
     if (!outcome.ok()) return outcome;
+    facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
   }
-  facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
-  RowChange change(call, facts.columns[0]);
+  RowChange change(call, facts.columns.data());
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;

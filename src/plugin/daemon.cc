@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/server/cluster_node.h"
 #include "engine/server/login.h"
 #include "engine/server/server_log.h"
 #include "exec/commit_board.h"
 #include "exec/connection_book.h"
 #include "plugin/host.h"
-#include "replication.h"
 
 namespace rowsocket::plugin {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api.h"
+#include "engine/server/cluster_node.h"
 #include "plugin/host.h"
 #include "plugin/memcached/variables.h"
 #include "replication.h"
@@ -22,7 +23,7 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
 }
 
 std::string_view WhyNoHousekeeping() {
-  if (engine::server::IsGaleraNode() && !engine::server::IsFirstGaleraNode()) {
+  if (engine::server::IsClusterNode() && !engine::server::IsFirstClusterNode()) {
     return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
   }
   if (KeepsHouseOnReplica() || !engine::server::HasReplicationSource()) return {};

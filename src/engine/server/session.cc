@@ -45,7 +45,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       tables_(thd_),
       judge_(thd_, tables_, lock_wait, timeouts.table_lock_s),
       committer_(thd_, tables_),
-      galera_(thd_, tables_),
+      cluster_(thd_, tables_),
       writer_(thd_, tables_),
       row_(thd_, tables_),
       indexes_(indexes) {}
@@ -184,14 +184,14 @@ void ServerSession::BeginTurn(bool writes) {
   FollowVariables();
   tables_.BeginTurn(writes);
   committer_.Begin(writes);
-  galera_.Begin(writes);
+  cluster_.Begin(writes);
 }
 
 Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
   ServerIndex& server_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
-  const Outcome& refusal = galera_.refusal(request.is_write());
+  const Outcome& refusal = cluster_.refusal(request.is_write());
   if (is_offline_) [[unlikely]] {
     outcome = Outcome::Fail(ErrorCode::kOffline);
   } else if (!refusal.ok()) {
@@ -240,7 +240,7 @@ uint64_t ServerSession::RowsPassed() const {
 
 RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
   RowOpening opening;
-  opening.outcome = galera_.refusal(/*is_write=*/true);
+  opening.outcome = cluster_.refusal(/*is_write=*/true);
   if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
   if (opening.outcome.ok()) opening.outcome = writer_.Seal();
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
@@ -259,8 +259,8 @@ Outcome ServerSession::EndRow() {
 void ServerSession::Finish(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok()) return;
-  const Galera::Loss loss = galera_.LossOf(tables_.has_changed_rows());
-  if (loss != Galera::Loss::kNone) return galera_.TellLoss(loss, outcome);
+  const Cluster::Loss loss = cluster_.LossOf(tables_.has_changed_rows());
+  if (loss != Cluster::Loss::kNone) return cluster_.TellLoss(loss, outcome);
   Result& result = outcome->result;
   lost_events_ = lost_events_ || Statement::LostEvents(*outcome);
   if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
@@ -316,98 +316,74 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
 
 bool ServerSession::PrepareCommit() {
   seal_ = writer_.Seal();
-  if (!seal_.ok() || galera_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
+  if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
   committer_.HoldBackups();
   return true;
 }
 
+// In a Galera cluster the provider certifies the turn within the server's commit, whose result is
+// not final there: a transaction that was aborted at the last moment may be carried out all the
+// same.
 Outcome ServerSession::Commit() {
-  if (galera_.is_active()) [[unlikely]]
-    return CommitInCluster();
+  const bool in_cluster = cluster_.is_active();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
-  bool failed = !outcome.ok() || CommitStatement(thd_.get());
-  bool is_unknown = false, is_too_large = false;
-  if (writes_ && !failed) {
-    const Committer::Result result = committer_.Commit(must_flush_);
-    failed = result.failed;
-    is_unknown = result.unknown;
-    is_too_large = result.too_large;
-  }
-  const bool is_conflict = failed && !is_unknown && LostToAnotherMember(thd_.get());
-  if (failed) {
+  Cluster::Loss loss = Cluster::Loss::kNone;
+  if (in_cluster) [[unlikely]]
+    loss = cluster_.LossOf(tables_.has_changed_rows());
+  Committer::Result result;
+  result.failed = !outcome.ok() || loss != Cluster::Loss::kNone || CommitStatement(thd_.get());
+  if (writes_ && !result.failed) result = committer_.Commit(must_flush_);
+  // What the server has committed is never run again, whatever the cluster says behind it.
+  const bool is_committed = !result.failed && tables_.has_changed_rows();
+  const bool is_conflict = result.failed && !result.unknown && Cluster::HasRefused(thd_.get());
+  if (result.failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
-    if (is_too_large) outcome = TooLarge();
-    if (writes_) committer_.RollbackTransaction();
+    if (result.too_large && !in_cluster) outcome = TooLarge();
+    if (writes_ || in_cluster) committer_.RollbackTransaction();
     tables_.LetGo();
     tables_.EndScans();
   }
-  if (is_unknown) outcome.result = Outcome::Result::kUnknown;
+  if (result.unknown) outcome.result = Outcome::Result::kUnknown;
   if (is_conflict) {
     outcome = Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock});
     outcome.transaction_lost = true;
   }
+  if (in_cluster) [[unlikely]]
+    TakeVerdict(loss, is_committed, &outcome);
   committer_.LetBackupsGo();
   EndTurn();
   return outcome;
 }
 
-// The provider certifies the turn within the server's commit. The result of the server's commit is
-// not final: a transaction that was aborted at the last moment may be carried out all the same.
-Outcome ServerSession::CommitInCluster() {
-  Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
-  tables_.EndScans();
-  const Galera::Loss loss = galera_.LossOf(tables_.has_changed_rows());
-  bool failed = !outcome.ok() || loss != Galera::Loss::kNone || CommitStatement(thd_.get());
-  bool is_unknown = false;
-  if (writes_ && !failed) {
-    const Committer::Result result = committer_.Commit(must_flush_);
-    failed = result.failed;
-    is_unknown = result.unknown;
-  }
-  // What the server has committed is never run again, whatever the provider says behind it.
-  const bool is_committed = !failed && tables_.has_changed_rows();
-  if (failed) {
-    if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
-    if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
-    committer_.RollbackTransaction();
-    tables_.LetGo();
-    tables_.EndScans();
-  }
+// The outcome of the commit becomes what the cluster has made of it.
+void ServerSession::TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* outcome) {
   switch (EndInCluster()) {
-    case Galera::End::kAsServerSays:
-      if (loss != Galera::Loss::kNone) galera_.TellLoss(loss, &outcome);
+    case Cluster::End::kAsServerSays:
+      if (loss != Cluster::Loss::kNone) cluster_.TellLoss(loss, outcome);
       break;
-    case Galera::End::kReplayed:
-      outcome = Outcome();
-      is_unknown = false;
+    case Cluster::End::kReplayed:
+      *outcome = Outcome();
       break;
-    case Galera::End::kConflict:
-      if (is_committed) break;
-      galera_.TellLoss(Galera::Loss::kConflict, &outcome);
-      is_unknown = false;
+    case Cluster::End::kConflict:
+      if (!is_committed) cluster_.TellLoss(Cluster::Loss::kConflict, outcome);
       break;
-    case Galera::End::kTooLarge:
-      if (is_committed) break;
-      outcome.result = Outcome::Result::kTooLarge;
-      is_unknown = false;
+    case Cluster::End::kTooLarge:
+      if (!is_committed) outcome->result = Outcome::Result::kTooLarge;
       break;
-    case Galera::End::kUnknown:
-      is_unknown = true;
+    case Cluster::End::kUnknown:
+      outcome->result = Outcome::Result::kUnknown;
       break;
   }
-  if (is_unknown) outcome.result = Outcome::Result::kUnknown;
-  EndTurn();
-  return outcome;
 }
 
 // A transaction that has its place in the cluster's order and is not committed waits for that
 // place. DDL before it may wait for the tables of this session, which are closed first.
-Galera::End ServerSession::EndInCluster() {
-  if (galera_.MustCloseTables()) tables_.CloseAll();
+Cluster::End ServerSession::EndInCluster() {
+  if (cluster_.MustCloseTables()) tables_.CloseAll();
   thd_.ClearStatement();
-  return galera_.Fate();
+  return cluster_.Fate();
 }
 
 void ServerSession::Rollback() {
@@ -416,8 +392,8 @@ void ServerSession::Rollback() {
   tables_.LetGo();
   tables_.EndScans();
   committer_.RollbackStatement();
-  if (writes_ || galera_.is_active()) committer_.RollbackTransaction();
-  if (galera_.is_active()) EndInCluster();
+  if (writes_ || cluster_.is_active()) committer_.RollbackTransaction();
+  if (cluster_.is_active()) EndInCluster();
   committer_.LetBackupsGo();
   EndTurn();
   Recover();

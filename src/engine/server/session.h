@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "commit.h"
+#include "engine/server/cluster.h"
 #include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
 #include "engine/server/slow_log.h"
 #include "engine/server/table_audit.h"
 #include "engine/server/writer.h"
 #include "engine/session.h"
-#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -71,8 +71,8 @@ class ServerSession final : public Session {
                    model::RowSink& sink);
   void Finish(Outcome* outcome);
   uint64_t RowsPassed() const;
-  Outcome CommitInCluster();
-  Galera::End EndInCluster();
+  Cluster::End EndInCluster();
+  void TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* outcome);
   void EndTurn();
   void Recover();
   void Renew();
@@ -86,7 +86,7 @@ class ServerSession final : public Session {
   Judge judge_;
   TableAudit audit_;
   Committer committer_;
-  Galera galera_;
+  Cluster cluster_;
   Writer writer_;
   MergedRow row_;
   RowFinder finder_;

@@ -17,7 +17,7 @@ Outcome ServerSession::BeginUnit() {
   Outcome outcome = writer_.Seal();
   if (outcome.ok()) {
     tables_.BeginUnit();
-    Galera::MarkBegin(thd_.get());
+    Cluster::MarkBegin(thd_.get());
   }
   Finish(&outcome);
   return outcome;
@@ -29,7 +29,7 @@ Outcome ServerSession::EndUnit(bool keep) {
   Outcome outcome = writer_.Seal();
   tables_.EndUnit();
   if (keep && outcome.ok() && CommitStatement(thd_.get())) {
-    outcome = LostToAnotherMember(thd_.get())
+    outcome = Cluster::HasRefused(thd_.get())
                   ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
                   : Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Fail(ErrorCode::kInternal);

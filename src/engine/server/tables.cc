@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "engine/server/cluster.h"
+#include "engine/server/cluster_node.h"
 #include "foreign_keys.h"
-#include "galera.h"
 #include "model/limits.h"
-#include "replication.h"
 
 namespace rowsocket::engine::server {
 
@@ -66,7 +66,7 @@ Outcome Tables::TakeLock(OpenTable& open) {
     // Behind the backup lock, because SET GLOBAL read_only waits for this lock.
     if (IsReadOnly()) return Outcome::Fail(ErrorCode::kLockTables);
     // The write would be done on this node alone, and the nodes would differ in silence.
-    if (IsGaleraNode() && !Galera::Replicates(*open.table)) {
+    if (IsClusterNode() && !Cluster::Replicates(*open.table)) {
       return Outcome::Fail(ErrorCode::kGalera);
     }
     if (ReferencesChanged(thd, open)) {

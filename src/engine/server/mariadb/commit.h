@@ -50,7 +50,4 @@ class Committer {
 /// Ends the statement that is open within the transaction. True when it failed.
 bool CommitStatement(THD* thd);
 
-/// Never: Galera has its own way to tell that another node's change came first.
-inline bool LostToAnotherMember(THD*) { return false; }
-
 }  // namespace rowsocket::engine::server

@@ -1,4 +1,4 @@
-// The server's headers about Galera, for galera.cc and
+// The server's headers about Galera, for cluster.cc and
 // replication.cc alone: they define macros of common words.
 #pragma once
 

@@ -95,7 +95,7 @@ std::string_view StateInCluster() {
   return "unknown";
 }
 
-// With wsrep_on=OFF a node takes finds whatever its state, and no writes (Galera::Begin).
+// With wsrep_on=OFF a node takes finds whatever its state, and no writes (Cluster::Begin).
 void ReadHealthOfNode(model::Health* health) {
   if (!WSREP_PROVIDER_EXISTS_ || !IsProviderLoaded()) return;
   const system_variables& global = global_system_variables;
@@ -150,33 +150,6 @@ bool HasExecuted(const model::Gtid& gtid) {
   return !HasReplicationSource() &&
          mysql_bin_log.lookup_domain_in_binlog_state(gtid.domain, &last) &&
          last.seq_no >= gtid.number;
-}
-
-bool IsFirstGaleraNode() {
-#ifdef WITH_WSREP
-  return wsrep_ready_get() && wsrep_local_index == 0;
-#else
-  return false;
-#endif
-}
-
-bool HoldsClusterOrder() {
-#ifdef WITH_WSREP
-  THD* thd = _current_thd();
-  if (thd == nullptr || !WSREP_PROVIDER_EXISTS_) return false;
-  const auto mode = thd->wsrep_cs().mode();
-  return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
-#else
-  return false;
-#endif
-}
-
-bool IsGaleraNode() {
-#ifdef WITH_WSREP
-  return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on;
-#else
-  return false;
-#endif
 }
 
 }  // namespace rowsocket::engine::server

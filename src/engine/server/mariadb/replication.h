@@ -13,18 +13,6 @@ namespace rowsocket::engine::server {
 /// RESET SLAVE ALL removes it.
 bool HasReplicationSource();
 
-/// Whether the server is a node of a Galera cluster: its provider is loaded, and the global
-/// wsrep_on is ON.
-bool IsGaleraNode();
-
-/// Whether this server does the work that one node of its cluster does for all: it is the first of
-/// the nodes that see each other and have a majority.
-bool IsFirstGaleraNode();
-
-/// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
-/// statement of another node. Commits that are ordered behind the DDL end only when it has ended.
-bool HoldsClusterOrder();
-
 /// What the server says of itself, from its memory alone.
 model::Health ReadHealth();
 

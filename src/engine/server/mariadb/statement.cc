@@ -1,8 +1,8 @@
 #include "statement.h"
 
 #include "api.h"
+#include "engine/server/cluster.h"
 #include "engine/server/engine_error.h"
-#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -45,7 +45,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   thd_.StartStatement(sql_command);
   THD* thd = thd_.get();
   Outcome outcome = tables_.Lock(open);
-  if (outcome.ok() && !Galera::AppendChildren(thd, open)) outcome = ServerFailure();
+  if (outcome.ok() && !Cluster::AppendChildren(thd, open)) outcome = ServerFailure();
   if (!outcome.ok()) {
     thd_.ClearStatement();
     return outcome;
@@ -62,7 +62,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
     BeginStatementOfIndexBeside(thd, each);
   }
-  if (!tables_.in_unit()) Galera::MarkBegin(thd);
+  if (!tables_.in_unit()) Cluster::MarkBegin(thd);
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   table->reset_default_fields();
@@ -101,7 +101,7 @@ int Statement::Wrote(const TABLE& table, int error) {
 // statement.
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
-  const bool collects = mysql_bin_log.is_open() || Galera::CollectsRowEvents(thd);
+  const bool collects = mysql_bin_log.is_open() || Cluster::CollectsRowEvents(thd);
   if (!collects || !open.table->file->row_logging) return;
   if (!outcome->ok() && !thd->transaction->stmt.modified_non_trans_table) return;
   const int error = thd->binlog_query(THD::ROW_QUERY_TYPE, "", 0, open.rolls_back,

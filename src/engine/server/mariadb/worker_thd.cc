@@ -3,9 +3,9 @@
 #include <atomic>
 
 #include "api.h"
+#include "engine/server/cluster.h"
 #include "engine/server/engine_error.h"
 #include "engine/server/server_log.h"
-#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -74,7 +74,7 @@ bool WorkerThd::Create() {
   SetRowLockWait(timeouts_.waits_for_rows);
   IgnoreSnapshotIsolation();
   RefreshVariables();
-  Galera::Join(thd);
+  Cluster::Join(thd);
   ClearStatement();
   FreeStatementMemory();
   return true;
@@ -88,7 +88,7 @@ void WorkerThd::Destroy() {
     thd_ = nullptr;
   }
   thd->proc_info = nullptr;
-  Galera::Leave(thd);
+  Cluster::Leave(thd);
   thd->cleanup();
   thd->add_status_to_global();
   server_threads.erase(thd);

@@ -1,9 +1,6 @@
 #include "commit.h"
 
-#include <charconv>
-#include <string_view>
-
-#include "replication.h"
+#include "engine/server/cluster.h"
 
 namespace rowsocket::engine::server {
 
@@ -12,37 +9,7 @@ namespace {
 /// Longer than any backup: a commit waits for FLUSH TABLES WITH READ LOCK as SQL does.
 constexpr ulong kCommitLockWaitSeconds = 86400;
 
-/// The first number in a text; 0 where there is none.
-int FirstNumber(std::string_view text) {
-  int number = 0;
-  const size_t first = text.find_first_of("0123456789");
-  if (first != text.npos) std::from_chars(text.data() + first, text.data() + text.size(), number);
-  return number;
-}
-
-/// Whether group replication has ended a transaction that it had sent to the group, because this
-/// member leaves the group or has lost its majority. The others may carry the transaction out. The
-/// errors are also those of a transaction that was not certified, or not sent; a member that no
-/// longer hears its group cannot tell.
-bool WasTakenFromGroup(THD* thd) {
-  if (!thd->is_error()) return false;
-  const uint number = thd->get_stmt_da()->mysql_errno();
-  return (number == ER_TRANSACTION_ROLLBACK_DURING_COMMIT || number == ER_RUN_HOOK_ERROR) &&
-         HasLostItsGroup();
-}
-
 }  // namespace
-
-// Group replication does not certify the transaction, or has had the engine end it for one that was
-// certified. In the second case the engine's number stands in the text of the error, in every
-// language.
-bool LostToAnotherMember(THD* thd) {
-  if (!thd->is_error()) return false;
-  const Diagnostics_area& area = *thd->get_stmt_da();
-  if (area.mysql_errno() == ER_TRANSACTION_ROLLBACK_DURING_COMMIT) return true;
-  return area.mysql_errno() == ER_ERROR_DURING_COMMIT &&
-         FirstNumber(area.message_text()) == HA_ERR_LOCK_DEADLOCK;
-}
 
 bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
 
@@ -116,7 +83,7 @@ Committer::Result Committer::Commit(bool must_flush) {
   // rotated, for example.
   const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
   result.unknown =
-      stays || (!result.failed && WasCutOff()) || (result.failed && WasTakenFromGroup(thd));
+      stays || (!result.failed && WasCutOff()) || (result.failed && Cluster::MayStand(thd));
   // The log's cache has no room for the last events. The server tells no reason there.
   result.too_large = result.failed && !stays && !thd->is_error();
   return result;

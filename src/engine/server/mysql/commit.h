@@ -45,8 +45,4 @@ class Committer {
 /// Ends the statement that is open within the transaction. True when it failed.
 bool CommitStatement(THD* thd);
 
-/// Whether a commit, of a statement or of the transaction, has failed because another member of the
-/// group has changed the same rows before. REQUIRES: the commit's error has not been cleared.
-bool LostToAnotherMember(THD* thd);
-
 }  // namespace rowsocket::engine::server

@@ -8,8 +8,6 @@
 
 #include "api.h"
 #include "engine/server/innodb_read_only.h"
-#include "mysql/plugin_group_replication.h"
-#include "sql/rpl_group_replication.h"
 #include "sql/rpl_gtid.h"
 #include "sql/rpl_replica.h"
 
@@ -75,49 +73,9 @@ Sources LookAtSources() {
   return sources;
 }
 
-/// One line of performance_schema.replication_group_members.
-struct Member {
-  bool is_this_server = false;
-  bool is_in_group = false;  ///< It takes part in the group: it is online, or catches up.
-};
-
-Member MemberAt(unsigned number) {
-  Member member;
-  const auto ignore = [](void*, const char&, size_t) {};
-  const GROUP_REPLICATION_GROUP_MEMBERS_CALLBACKS callbacks{
-      &member,
-      ignore,
-      [](void* to, const char& id, size_t length) {
-        static_cast<Member*>(to)->is_this_server = std::string_view(&id, length) == server_uuid;
-      },
-      ignore,
-      [](void*, unsigned) {},
-      [](void* to, const char& text, size_t length) {
-        const std::string_view state(&text, length);
-        static_cast<Member*>(to)->is_in_group = state == "ONLINE" || state == "RECOVERING";
-      },
-      ignore,
-      ignore,
-      ignore};
-  get_group_replication_group_members_info(number, callbacks);
-  return member;
-}
-
 }  // namespace
 
 bool HasReplicationSource() { return LookAtSources().state != SourceState::kNone; }
-
-bool HasLostItsGroup() {
-  const unsigned members = get_group_replication_members_number_info();
-  unsigned in_group = 0;
-  bool hears = false;
-  for (unsigned number = 0; number < members; ++number) {
-    const Member member = MemberAt(number);
-    in_group += member.is_in_group ? 1 : 0;
-    hears |= member.is_this_server && member.is_in_group;
-  }
-  return members > 0 && !(hears && in_group * 2 > members);
-}
 
 model::Health ReadHealth() {
   constexpr std::string_view kStates[] = {"running", "running", "connecting", "stopped"};

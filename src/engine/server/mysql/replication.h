@@ -13,15 +13,6 @@ namespace rowsocket::engine::server {
 /// are stopped.
 bool HasReplicationSource();
 
-/// There is no Galera in MySQL.
-inline bool IsGaleraNode() { return false; }
-inline bool IsFirstGaleraNode() { return false; }
-inline bool HoldsClusterOrder() { return false; }
-
-/// Whether this server, where group replication is loaded, is not in a group, or in one that has no
-/// majority: the group's decisions do not reach it.
-bool HasLostItsGroup();
-
 /// What the server says of itself, from its memory alone.
 model::Health ReadHealth();
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "commit.h"
+#include "engine/server/cluster.h"
 #include "engine/server/engine_error.h"
 #include "foreign_keys.h"
 
@@ -182,7 +182,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   SetGivesAutoIncrement(*table, false);
   FlushRowEvents(outcome);
   if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
-    *outcome = LostToAnotherMember(thd)
+    *outcome = Cluster::HasRefused(thd)
                    ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
                    : ServerFailure();
   }

@@ -1,16 +1,19 @@
-// What a session owes to Galera where its server is a node of a cluster: all changes of a turn are
-// one writeset, which the nodes certify, order and apply.
+// What a session owes to the cluster that its server is in, Galera's or group replication's: all
+// changes of a turn are one transaction there, which the members certify, order and apply.
+//
+// Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
+// only how its commit has failed is to be told (HasRefused, MayStand), and is_active() is false.
 //
 // Flow, as a grammar:
 //   thread := Join { turn } Leave
 //   turn   := Begin { AppendChildren | LossOf }* [ Fate ]
 // Begin is called before the first statement of the turn, Fate behind its commit or rollback.
 //
-// Where no provider is loaded each call is one look at a flag.
+// Where there is no cluster each call is one look at a flag.
 //
 // Threads: the session's own. Source of the order of calls: the server's dispatch_command (sql/
 // sql_parse.cc) and its event worker (sql/event_scheduler.cc) with sql/wsrep_trans_observer.h.
-// Errors: 1047 where the node is not ready, as SQL has it.
+// Errors: 1047 where a node of Galera's is not ready, as SQL has it.
 #pragma once
 
 #include "api.h"
@@ -22,15 +25,21 @@ class Tables;
 class WorkerThd;
 struct OpenTable;
 
-class Galera {
+class Cluster {
  public:
-  Galera(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Cluster(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
   /// Makes a new THD a client of the provider. Leave ends that before the THD is cleaned up.
   static void Join(THD* thd);
   static void Leave(THD* thd);
   /// Whether the cluster replicates what a storage engine writes to this table.
   static bool Replicates(const TABLE& table);
+  /// Whether a commit, of a statement or of the transaction, has failed because another member has
+  /// changed the same rows before. REQUIRES: the commit's error has not been cleared.
+  static bool HasRefused(THD* thd);
+  /// Whether other members may carry out a transaction whose commit has failed here, because this
+  /// one hears them no more. REQUIRES: as HasRefused.
+  static bool MayStand(THD* thd);
 
   /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
   /// session keeps open where DDL waits for one of them, or may come to wait.
@@ -62,7 +71,7 @@ class Galera {
   /// The outcome of the turn's transaction in the cluster.
   enum class End : uint8_t {
     kAsServerSays,  ///< Committed, or failed for a reason of this server's own.
-    kReplayed,      ///< The commit failed here, and the provider has carried it out all the same.
+    kReplayed,      ///< The commit failed here, and the cluster has carried it out all the same.
     kConflict,      ///< Another node's change came first: run the turn again.
     kTooLarge,
     kUnknown,  ///< The node lost its cluster while the writeset was under way.
@@ -71,7 +80,6 @@ class Galera {
   End Fate();
 
  private:
-  bool IsReady() const;
   bool WaitForCluster(bool writes);
 
   WorkerThd& thd_;

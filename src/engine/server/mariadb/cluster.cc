@@ -1,8 +1,8 @@
-#include "galera.h"
+#include "engine/server/cluster.h"
 
+#include "engine/server/cluster_node.h"
 #include "engine/server/tables.h"
 #include "galera_api.h"
-#include "replication.h"
 #include "worker_thd.h"
 
 namespace rowsocket::engine::server {
@@ -23,11 +23,24 @@ class DataLock {
   THD* const thd_;
 };
 
+bool IsReady() { return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE; }
+
 }  // namespace
+
+bool IsClusterNode() { return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on; }
+
+bool IsFirstClusterNode() { return wsrep_ready_get() && wsrep_local_index == 0; }
+
+bool HoldsClusterOrder() {
+  THD* thd = _current_thd();
+  if (thd == nullptr || !WSREP_PROVIDER_EXISTS_) return false;
+  const auto mode = thd->wsrep_cs().mode();
+  return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
+}
 
 // The server's own switch for streaming replication would send a turn in fragments, which other
 // nodes see before the turn has ended.
-void Galera::Join(THD* thd) {
+void Cluster::Join(THD* thd) {
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   thd->variables.wsrep_trx_fragment_size = 0;
   wsrep_open(thd);
@@ -37,25 +50,25 @@ void Galera::Join(THD* thd) {
   wsrep_wait_rollback_complete_and_acquire_ownership(thd);
 }
 
-void Galera::Leave(THD* thd) {
+void Cluster::Leave(THD* thd) {
   wsrep_after_command_before_result(thd);
   wsrep_after_command_after_result(thd);
   wsrep_close(thd);
   wsrep_cleanup(thd);
 }
 
-bool Galera::Replicates(const TABLE& table) {
+bool Cluster::Replicates(const TABLE& table) {
   return (table.file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }
 
-bool Galera::IsReady() const {
-  return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE;
-}
+// The provider tells by LossOf and Fate.
+bool Cluster::HasRefused(THD*) { return false; }
+bool Cluster::MayStand(THD*) { return false; }
 
 // Waits once a turn, by the provider's own call: the server's function waits only for threads of
 // its clients. The tables are closed first, because the wait may be for DDL that waits for one of
 // them, and nothing ends such a wait before its timeout.
-bool Galera::WaitForCluster(bool writes) {
+bool Cluster::WaitForCluster(bool writes) {
   constexpr uint kBeforeWrites =
       WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
   const uint wanted = WSREP_SYNC_WAIT_BEFORE_READ | (writes ? kBeforeWrites : 0);
@@ -67,7 +80,7 @@ bool Galera::WaitForCluster(bool writes) {
   return false;
 }
 
-void Galera::Begin(bool writes) {
+void Cluster::Begin(bool writes) {
   is_active_ = false;
   refused_find_ = refused_write_ = Outcome();
   if (!WSREP_PROVIDER_EXISTS_) [[likely]]
@@ -104,17 +117,17 @@ void Galera::Begin(bool writes) {
   thd->reset_kill_query();
 }
 
-bool Galera::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
+bool Cluster::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
 
 // Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a
 // statement removes the event that is still pending, and leaves those before it to the other nodes.
-void Galera::MarkBegin(THD* thd) {
+void Cluster::MarkBegin(THD* thd) {
   if (!CollectsRowEvents(thd)) return;
   thd->binlog_set_stmt_begin();
   wsrep_register_binlog_handler(thd, /*trx=*/false);
 }
 
-bool Galera::AppendChildren(THD* thd, const OpenTable& open) {
+bool Cluster::AppendChildren(THD* thd, const OpenTable& open) {
   if (open.tables.size() == 1 || !WSREP(thd) || !wsrep_is_active(thd)) return true;
   for (const TABLE* child : open.tables) {
     if (child == open.table) continue;
@@ -128,7 +141,7 @@ bool Galera::AppendChildren(THD* thd, const OpenTable& open) {
 
 // Beyond wsrep_max_ws_rows the server rolls the transaction back within the call that writes a row:
 // rows that are written after that would stay on this node alone.
-Galera::Loss Galera::LossOf(bool has_changed_rows) const {
+Cluster::Loss Cluster::LossOf(bool has_changed_rows) const {
   if (!is_active_ || !refused_write_.ok()) return Loss::kNone;
   THD* thd = thd_.get();
   const DataLock lock(thd);
@@ -148,7 +161,7 @@ Galera::Loss Galera::LossOf(bool has_changed_rows) const {
 
 // The requests of a turn beyond the limits of a writeset may well succeed in transactions of their
 // own.
-void Galera::TellLoss(Loss loss, Outcome* outcome) const {
+void Cluster::TellLoss(Loss loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
   if (loss == Loss::kTooLarge) {
     outcome->result = Outcome::Result::kTooLarge;
@@ -160,7 +173,7 @@ void Galera::TellLoss(Loss loss, Outcome* outcome) const {
   thd_.ClearStatement();
 }
 
-bool Galera::MustCloseTables() const {
+bool Cluster::MustCloseTables() const {
   THD* thd = thd_.get();
   const DataLock lock(thd);
   const wsrep::transaction& transaction = thd->wsrep_trx();
@@ -168,7 +181,7 @@ bool Galera::MustCloseTables() const {
          (transaction.ordered() && transaction.state() != wsrep::transaction::s_committed);
 }
 
-Galera::End Galera::Fate() {
+Cluster::End Cluster::Fate() {
   THD* thd = thd_.get();
   wsrep::client_state& client = thd->wsrep_cs();
   bool replays, was_aborted;

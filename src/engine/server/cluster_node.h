@@ -1,0 +1,21 @@
+// Which node of a Galera cluster this server is. Members of group replication that may not write
+// are read only, which is all that anybody has to know of them: for these, each answer is no.
+//
+// Threads: any. No function waits.
+#pragma once
+
+namespace rowsocket::engine::server {
+
+/// Whether the server is a node of a Galera cluster: its provider is loaded, and the global
+/// wsrep_on is ON.
+bool IsClusterNode();
+
+/// Whether this server does the work that one node of its cluster does for all: it is the first of
+/// the nodes that see each other and have a majority.
+bool IsFirstClusterNode();
+
+/// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
+/// statement of another node. Commits that are ordered behind the DDL end only when it has ended.
+bool HoldsClusterOrder();
+
+}  // namespace rowsocket::engine::server

@@ -1,0 +1,105 @@
+#include "engine/server/cluster.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "engine/server/cluster_node.h"
+#include "engine/server/tables.h"
+#include "mysql/plugin_group_replication.h"
+#include "sql/rpl_group_replication.h"
+#include "worker_thd.h"
+
+namespace rowsocket::engine::server {
+
+namespace {
+
+/// The first number in a text; 0 where there is none.
+int FirstNumber(std::string_view text) {
+  int number = 0;
+  const size_t first = text.find_first_of("0123456789");
+  if (first != text.npos) std::from_chars(text.data() + first, text.data() + text.size(), number);
+  return number;
+}
+
+/// One line of performance_schema.replication_group_members.
+struct Member {
+  bool is_this_server = false;
+  bool is_in_group = false;  ///< It takes part in the group: it is online, or catches up.
+};
+
+Member MemberAt(unsigned number) {
+  Member member;
+  const auto ignore = [](void*, const char&, size_t) {};
+  const GROUP_REPLICATION_GROUP_MEMBERS_CALLBACKS callbacks{
+      &member,
+      ignore,
+      [](void* to, const char& id, size_t length) {
+        static_cast<Member*>(to)->is_this_server = std::string_view(&id, length) == server_uuid;
+      },
+      ignore,
+      [](void*, unsigned) {},
+      [](void* to, const char& text, size_t length) {
+        const std::string_view state(&text, length);
+        static_cast<Member*>(to)->is_in_group = state == "ONLINE" || state == "RECOVERING";
+      },
+      ignore,
+      ignore,
+      ignore};
+  get_group_replication_group_members_info(number, callbacks);
+  return member;
+}
+
+/// Whether this server, where group replication is loaded, is not in a group, or in one that has no
+/// majority: the group's decisions do not reach it.
+bool HasLostItsGroup() {
+  const unsigned members = get_group_replication_members_number_info();
+  unsigned in_group = 0;
+  bool hears = false;
+  for (unsigned number = 0; number < members; ++number) {
+    const Member member = MemberAt(number);
+    in_group += member.is_in_group ? 1 : 0;
+    hears |= member.is_this_server && member.is_in_group;
+  }
+  return members > 0 && !(hears && in_group * 2 > members);
+}
+
+}  // namespace
+
+bool IsClusterNode() { return false; }
+bool IsFirstClusterNode() { return false; }
+bool HoldsClusterOrder() { return false; }
+
+void Cluster::Join(THD*) {}
+void Cluster::Leave(THD*) {}
+bool Cluster::Replicates(const TABLE&) { return true; }
+bool Cluster::AppendChildren(THD*, const OpenTable&) { return true; }
+bool Cluster::CollectsRowEvents(THD*) { return false; }
+void Cluster::MarkBegin(THD*) {}
+void Cluster::Begin(bool) {}
+Cluster::Loss Cluster::LossOf(bool) const { return Loss::kNone; }
+void Cluster::TellLoss(Loss, Outcome*) const {}
+bool Cluster::MustCloseTables() const { return false; }
+Cluster::End Cluster::Fate() { return End::kAsServerSays; }
+
+// Group replication does not certify the transaction, or has had the engine end it for one that was
+// certified. In the second case the engine's number stands in the text of the error, in every
+// language.
+bool Cluster::HasRefused(THD* thd) {
+  if (!thd->is_error()) return false;
+  const Diagnostics_area& area = *thd->get_stmt_da();
+  if (area.mysql_errno() == ER_TRANSACTION_ROLLBACK_DURING_COMMIT) return true;
+  return area.mysql_errno() == ER_ERROR_DURING_COMMIT &&
+         FirstNumber(area.message_text()) == HA_ERR_LOCK_DEADLOCK;
+}
+
+// Group replication has ended a transaction that it had sent to the group, because this member
+// leaves the group or has lost its majority. The errors are also those of a transaction that was
+// not certified, or not sent; a member that no longer hears its group cannot tell.
+bool Cluster::MayStand(THD* thd) {
+  if (!thd->is_error()) return false;
+  const uint number = thd->get_stmt_da()->mysql_errno();
+  return (number == ER_TRANSACTION_ROLLBACK_DURING_COMMIT || number == ER_RUN_HOOK_ERROR) &&
+         HasLostItsGroup();
+}
+
+}  // namespace rowsocket::engine::server

@@ -70,6 +70,19 @@ def test_writes_of_several_nodes():
     assert "30 batches over handlersocket were lost to other nodes" in found(counters={"conflicts": 30})
 
 
+def client(number, requests):
+    return {"plugin": "handlersocket", "mode": "rd", "id": number, "name": "", "account": "", "address": "10.0.0.1", "port": 5,
+            "state": "idle", "requests": requests, "buffered_bytes": 0}
+
+
+def test_one_client_among_many_that_ask():
+    connections = [{"plugin": "handlersocket", "mode": "rd", "state": "idle", "count": 20, "bytes": 0}]
+    alone = {"clients": [client(1, 90_000), client(2, 0)], "connections": connections}
+    beside = {"clients": [client(1, 90_000), client(2, 10_000)], "connections": connections}
+    assert "one of 20 connections asks for 90% of all requests: handlersocket 1 - 10.0.0.1:5" in found(now=beside)
+    assert found(now=alone) == ""
+
+
 def test_requests_that_wait_for_a_thread():
     def latency(sums):
         return [{"plugin": "handlersocket", "mode": "rd", "verb": "find", "phase": phase, "count": count, "sum_us": total,

@@ -240,7 +240,8 @@ def one_client_asks_for_most(look):
     # The table names those that have asked for most since they came; there may be more.
     everybody = sum(row["requests_per_second"] for row in busy)
     count = sum(int(row["count"]) for row in look.now.connections)
-    if not busy or count < FEW_CONNECTIONS or busy[0]["requests_per_second"] < ONE_CLIENTS_REQUESTS_PER_SECOND:
+    # Where nobody else asks for anything, nobody is harmed.
+    if len(busy) < 2 or count < FEW_CONNECTIONS or busy[0]["requests_per_second"] < ONE_CLIENTS_REQUESTS_PER_SECOND:
         return
     share = busy[0]["requests_per_second"] / everybody
     if share >= ONE_CLIENTS_SHARE:

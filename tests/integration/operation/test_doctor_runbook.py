@@ -189,5 +189,6 @@ def test_one_client_among_many(make_server):
     index = server.hs_rd().opened("d", "t", "", "x")
     assert index.client.request("N", "import") == hs.OK
     requests = b"".join(line(*find_tokens(index.id, "=", [number], 1, 0)) for number in range(1, 101))
-    with busy(lambda: index.client.pipeline_deep(requests, 100)):
+    other = others[0].opened("d", "t", "", "x")
+    with busy(lambda: index.client.pipeline_deep(requests, 100)), busy(lambda: other.find("=", [1])):
         says(server, "one of 13 connections asks for", " import 127.0.0.1:", "_kill_connection = ")

@@ -1,4 +1,7 @@
 // The requests that audit plugins of the server are told of.
+#include <atomic>
+#include <memory>
+
 #include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {
@@ -48,6 +51,24 @@ TEST_F(AuditTest, TheRequestsOfAGroupAreToldEach) {
   client.ReadLine();
   client.ReadLine();
   EXPECT_EQ((Accesses{"app read test.t", "app write test.t"}), test_.store.Accesses());
+}
+
+TEST_F(AuditTest, ATurnThatRunsAgainIsToldOnce) {
+  LineClient client = test_.ConnectAndOpen();
+  // The first commit is lost to another node, behind which the turn runs again.
+  const auto commits = std::make_shared<std::atomic<int>>(0);
+  test_.store.SetHook([commits](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kCommit || commits->fetch_add(1) != 0) {
+      return engine::Outcome();
+    }
+    engine::Outcome lost =
+        engine::Outcome::Make(engine::Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    lost.transaction_lost = true;
+    return lost;
+  });
+  EXPECT_EQ("0\t1\t1", client.Ask("0\t=\t1\t1\t1\t0\tU\t1\t11\n"));
+  EXPECT_GE(commits->load(), 2);
+  EXPECT_EQ((Accesses{"app write test.t"}), test_.store.Accesses());
 }
 
 TEST_F(AuditTest, WhatReachesNoTableIsNotTold) {

@@ -16,6 +16,8 @@ pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.ours, pytest.mark.slow]
 
 
 KIND = "galera"
+LOST_EACH_TIME = hs.refused(1, 149)
+TRIES = 5
 
 
 def sells_through(cluster, db, trouble, connections=None):
@@ -185,6 +187,13 @@ def test_rounds_of_trouble(cluster, db, rng):
     assert wrong == []
 
 
+def ask_until_it_is_done(client, line):
+    """The answer to a line with a token. Until the others have given a dead node up, what it wrote may come first for
+    longer than a request is tried: that is 149, upon which a client sends the line again."""
+    answers = (client.request(*line) for _ in range(TRIES))
+    return next((answer for answer in answers if answer != LOST_EACH_TIME), LOST_EACH_TIME)
+
+
 def test_each_token_counts_once_when_its_node_dies(cluster, db):
     """A token that was sent to a node that dies takes effect once, when it is sent to another one."""
     sql = cluster[1].sql()
@@ -202,7 +211,7 @@ def test_each_token_counts_once_when_its_node_dies(cluster, db):
     other = cluster[1].hs_wr()
     assert other.open_index(0, db, "t", "PRIMARY", "v") == hs.OK
     for line in lines:
-        assert other.request(*line) == hs.counted(1)
+        assert ask_until_it_is_done(other, line) == hs.counted(1)
     assert cluster[1].sql().value(f"SELECT v FROM {db}.t") == b"700"
     cluster[3].rejoin()
     cluster.wait_until_equal(f"{db}.t", "rowsocket.tokens")

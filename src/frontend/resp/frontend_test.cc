@@ -104,6 +104,15 @@ TEST_F(RespTest, ACommandThatComesAgainIsTheSameCommand) {
   }
 }
 
+TEST_F(RespTest, ACommandThatComesAgainIsServedBehindALoginToo) {
+  const std::string command = Array("HGET t:1 v");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ("$2\r\n10\r\n", Run(Parse(command)));
+  base::Buffer out;
+  frontend_->LoginEnded({}, out);
+  EXPECT_EQ("+OK\r\n", out.view());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ("$2\r\n10\r\n", Run(Parse(command)));
+}
+
 TEST_F(RespTest, ACommandThatComesAgainSeesWhatHasBecomeOfItsTable) {
   const std::string command = Array("HGET t:1 v");
   for (int i = 0; i < 4; ++i) EXPECT_EQ("$2\r\n10\r\n", Run(Parse(command)));

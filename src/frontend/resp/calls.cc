@@ -250,14 +250,11 @@ void Resp::PutInStore(RespCall& call, base::Arena& arena) {
       IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
 }
 
-const Resp::Shape* Resp::FindShape(const RespCall& call) {
-  const bool is_as_before = repeats_ && repeated_.shape != nullptr && IsPlain(call) &&
-                            call.key.db == repeated_.db && call.key.table == repeated_.table &&
-                            call.key.index == repeated_.index;
-  if (is_as_before) return repeated_.shape;
+const Shape* Resp::FindShape(const RespCall& call) {
+  const Shape* const repeated = repeats_ && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
+  if (repeated != nullptr) return repeated;
   WriteShape(call, &shape_);
-  const auto found = shapes_.find(shape_);
-  return found == shapes_.end() ? nullptr : &found->second;
+  return shapes_.Find(shape_);
 }
 
 // Only the second of two requests that are alike: others would cost a copy each.
@@ -267,18 +264,9 @@ void Resp::NotePattern(const RespCommand& command, Arguments arguments, std::str
   if (!IsRepeated(command) || before != &command) return;
   pattern_.Note(bytes, arguments);
   const RespCall& call = calls[0];
-  repeated_ = {};
-  if (!IsPlain(call) || call.index == nullptr) return;
+  if (!IsPlain(call) || call.index == nullptr) return shapes_.ForgetRepeated();
   WriteShape(call, &shape_);
-  const auto found = shapes_.find(shape_);
-  if (found == shapes_.end() || found->second.index == nullptr) return;
-  repeated_ = {&found->second, std::string(call.key.db), std::string(call.key.table),
-               std::string(call.key.index)};
-}
-
-void Resp::DropShapes() {
-  shapes_.clear();
-  repeated_ = {};
+  shapes_.Repeat(shape_, call.key);
 }
 
 bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
@@ -364,20 +352,19 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
       outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
   if (is_no_table && wanted_may_be_stored_) {
     wanted_error_ = {};
-    shapes_[wanted_] = {nullptr, base::CoarseNowMs(), outcome.error};
+    shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
     return;
   }
   if (outcome.error.code == ErrorCode::kFld && wanted_may_lack_) {
     wanted_error_ = {};
-    shapes_[wanted_] = {nullptr, base::CoarseNowMs(), outcome.error};
+    shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
     return;
   }
   if (!outcome.ok()) {
-    shapes_.erase(wanted_);
-    repeated_ = {};
+    shapes_.Erase(wanted_);
     return;
   }
-  shapes_[wanted_] = {std::move(index), base::CoarseNowMs(), {}, wanted_lists_};
+  shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}, wanted_lists_});
 }
 
 void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,

@@ -194,7 +194,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  if (may_drop_ && shapes_.size() > kShapesMax) DropShapes();
+  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.Clear();
   std::string error;
   const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "exec/frontend.h"
@@ -29,6 +28,7 @@
 #include "frontend/resp/cursors.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
+#include "frontend/resp/shapes.h"
 #include "frontend/resp/watch.h"
 #include "frontend/resp/work.h"
 #include "model/health.h"
@@ -184,7 +184,6 @@ class Resp final : public exec::Frontend {
                  std::string* error);
   void NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
                    std::span<const RespCall> calls);
-  void DropShapes();
   /// `calls`: of the arena.
   void MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                 exec::Item* item);
@@ -240,18 +239,7 @@ class Resp final : public exec::Frontend {
   /// Connections add to the port's count of commands now and then: it is on one cache line.
   static constexpr uint64_t kCountEvery = 64;
   static constexpr size_t kShapesMax = 256;
-  struct Shape {
-    std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
-    int64_t opened_ms = 0;
-    model::Error error;
-    bool lists_columns = false;  ///< Which columns it has depends on the table.
-  };
 
-  /// Of the requests that pattern_ takes: what their table's shape is, as long as they name it.
-  struct Repeated {
-    const Shape* shape = nullptr;  ///< In shapes_; null: not known.
-    std::string db, table, index;
-  };
   /// Null: it is not there, and shape_ is the call's.
   const Shape* FindShape(const RespCall& call);
 
@@ -285,13 +273,12 @@ class Resp final : public exec::Frontend {
   std::vector<const RespCall*> watching_;
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
-  std::unordered_map<std::string, Shape> shapes_;
+  Shapes shapes_;
   bool may_drop_ = true;                       ///< No item of the turn uses an index of shapes_.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;
   resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.
   bool repeats_ = false;          ///< The request that is being parsed is one of pattern_.
-  Repeated repeated_;
   const RespCommand* noted_command_ = nullptr;  ///< The last one that was executed on rows.
   std::vector<RespCall> calls_;  ///< Of the command that is being parsed, as shape_ is.
   std::string shape_;

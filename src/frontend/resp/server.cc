@@ -300,7 +300,7 @@ void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
         &out);
   }
   is_in_ = true;
-  DropShapes();
+  shapes_.Clear();
   if (answers_hello) state_.version = hello_version_;
   if (answers_hello && hello_name_) facts_.name = *hello_name_;
   ShowFacts();

@@ -182,7 +182,7 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
                                       Item* item) {
   // SKIP is about the reply to MULTI alone.
   if (!is_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
-  if (may_drop_ && shapes_.size() > kShapesMax) DropShapes();
+  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.Clear();
   Transaction transaction;
   std::string error;
   if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;

@@ -1,0 +1,67 @@
+// What a connection has found of the tables that its commands name, by the shape of the command: an
+// open index, or why there is none.
+//
+// Threads: one owner. Lifetime: a Shape stays where it is until it is erased; what a command that
+// comes again has found goes with it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/session.h"
+#include "frontend/resp/key.h"
+#include "model/error.h"
+
+namespace rowsocket::frontend {
+
+struct Shape {
+  std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
+  int64_t opened_ms = 0;
+  model::Error error;
+  bool lists_columns = false;  ///< Which columns it has depends on the table.
+};
+
+class Shapes {
+ public:
+  /// Null: it is not there.
+  const Shape* Find(const std::string& name) const {
+    const auto found = shapes_.find(name);
+    return found == shapes_.end() ? nullptr : &found->second;
+  }
+  void Put(const std::string& name, Shape shape) { shapes_[name] = std::move(shape); }
+  void Erase(const std::string& name) {
+    ForgetRepeated();
+    shapes_.erase(name);
+  }
+  void Clear() {
+    ForgetRepeated();
+    shapes_.clear();
+  }
+  size_t size() const { return shapes_.size(); }
+
+  /// Keeps the shape of this name for commands that differ from it in their key alone, and name the
+  /// same table.
+  void Repeat(const std::string& name, const RespKey& key) {
+    repeated_ = Find(name);
+    db_ = key.db;
+    table_ = key.table;
+    index_ = key.index;
+  }
+  void ForgetRepeated() { repeated_ = nullptr; }
+  /// Null: none is kept, or it is another table's.
+  const Shape* Repeated(const RespKey& key) const {
+    const bool is_it =
+        repeated_ != nullptr && key.db == db_ && key.table == table_ && key.index == index_;
+    return is_it ? repeated_ : nullptr;
+  }
+
+ private:
+  std::unordered_map<std::string, Shape> shapes_;
+  const Shape* repeated_ = nullptr;  ///< One of shapes_; null: none.
+  std::string db_, table_, index_;   ///< Of repeated_.
+};
+
+}  // namespace rowsocket::frontend

@@ -32,13 +32,14 @@ JOIN performance_schema.threads h ON h.thread_id = g.owner_thread_id
 WHERE p.lock_status = 'PENDING' AND g.lock_type <> 'INTENTION_EXCLUSIVE' AND h.processlist_id IS NOT NULL
  AND h.processlist_user NOT IN ('handlersocket', 'memcached', 'resp')
 GROUP BY thread ORDER BY seconds DESC"""
-# The plugin metadata_lock_info knows the holders; it is not loaded as installed.
+# The plugin metadata_lock_info knows the holders; it is not loaded as installed. It does not know who waits for what, so
+# that all holders of the kind of lock that is waited for are named.
 MARIADB_TABLES = """
 SELECT m.thread_id AS thread, MAX(CONCAT(p.user, '@', p.host)) AS user, MAX(p.info) AS query, MAX(p.time) AS seconds,
        MAX(m.lock_mode) AS holds, MAX(CONCAT_WS('.', NULLIF(m.table_schema, ''), NULLIF(m.table_name, ''))) AS what
 FROM information_schema.METADATA_LOCK_INFO m JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
 WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') AND m.lock_mode <> 'MDL_INTENTION_EXCLUSIVE'
-GROUP BY thread ORDER BY seconds DESC"""
+ AND LOWER(m.lock_type) IN ({waits}) GROUP BY thread ORDER BY seconds DESC"""
 # Where nobody says who holds a lock of a table: who may, because a transaction keeps those of its statements.
 OPEN_TRANSACTIONS = """
 SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_query AS query,
@@ -65,8 +66,10 @@ def of_rows(connection, version):
     return _rows(connection, MARIADB_ROWS if "MariaDB" in version else MYSQL_ROWS) or []
 
 
-def of_tables(connection, version):
+def of_tables(connection, version, waits):
     """Sessions that hold, or may hold, the locks of tables for which others wait: thread, user, query, seconds, holds
-    (None: it is not known whether it holds one), what. REQUIRES: something waits for such a lock."""
-    found = _rows(connection, MARIADB_TABLES if "MariaDB" in version else MYSQL_TABLES)
+    (None: it is not known whether it holds one), what. `waits`: the kinds of locks, as the process list names them; at
+    least one."""
+    kinds = ", ".join(connection.escape(kind.lower()) for kind in waits)
+    found = _rows(connection, MARIADB_TABLES.format(waits=kinds) if "MariaDB" in version else MYSQL_TABLES)
     return (found if found is not None else _rows(connection, OPEN_TRANSACTIONS) or [])[:SHOWN]

@@ -119,8 +119,8 @@ def _take_server(cursor, reading):
         raise
 
 
-def read(connection, hot_rows=True, clients=True):
-    """A Reading by a connection of PyMySQL."""
+def read(connection, hot_rows=True, clients=True, server=False):
+    """A Reading by a connection of PyMySQL; `server`: with what the server says of itself and of its transactions."""
     reading = Reading(at=time.time())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
@@ -145,6 +145,7 @@ def read(connection, hot_rows=True, clients=True):
         reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
         reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
         _take_threads(cursor, reading)
-        _take_server(cursor, reading)
+        if server:
+            _take_server(cursor, reading)
         _take_replication(cursor, reading)
     return reading

@@ -21,6 +21,7 @@ OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
 OLD_TRANSACTION_S = 60
 RUN_AGAIN_PER_SECOND = 5
 TIMED_OUT_PER_SECOND = 1
+CONFLICTS_PER_SECOND = 1
 ONE_CLIENTS_SHARE = 0.5
 ONE_CLIENTS_REQUESTS_PER_SECOND = 1000
 FEW_CONNECTIONS = 10
@@ -43,9 +44,58 @@ ERRORS = {
     "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
     "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
 }
+WHO_HOLDS = "MariaDB tells who holds the lock behind INSTALL SONAME 'metadata_lock_info'"
 # What any application meets that does its work: a key that is there already, a guard that does not hold.
 USUAL_ERRORS = ("errors_engine",)
 OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"
+
+
+# Counters of each plugin that are to stand still, or nearly: how often a second is too often (0: at all), what that means, and
+# what to do.
+COUNTED = {
+    "commit_failures": (
+        0, "{count} commits over {plugin} have failed",
+        "the error log says why: as a rule the disk is full, or the binary log cannot be written"),
+    "connections_refused": (
+        0, "{plugin} has turned {count} connections away",
+        "raise {plugin}_connections_max and open_files_limit, or look in ROWSOCKET_CONNECTIONS who has so many"),
+    "connections_lost": (
+        0, "{plugin} has closed {count} connections without an answer",
+        "the error log says why; for memory, raise {plugin}_memory_max_bytes"),
+    "auths_failed": (
+        LOGINS_FAILED_PER_SECOND, "{plugin} has refused {count} logins",
+        "the error log names accounts and addresses: an application with an old password, or somebody guesses"),
+    "tls_failed": (
+        LOGINS_FAILED_PER_SECOND, "{count} TLS handshakes with {plugin} have failed",
+        "the error log says why: as a rule a certificate that has expired, or another authority's"),
+    "plain_refused": (
+        0, "{plugin} has refused {count} connections without TLS",
+        "let the clients use TLS, or SET GLOBAL {plugin}_ssl = ON, which takes both"),
+    "connections_timed_out": (
+        TIMED_OUT_PER_SECOND, "{plugin} has closed {count} connections, because nothing came, or no login,",
+        "let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout"),
+    "slow_requests": (
+        0, "{count} requests over {plugin} took longer than long_query_time",
+        "the slow query log has each, with its waits and rows, where slow_query_log is ON"),
+    "batch_retries": (
+        RUN_AGAIN_PER_SECOND, "{count} batches over {plugin} ran again, as transactions of SQL lock the same rows in another order,",
+        "let transactions lock rows in the order of their keys; SHOW ENGINE INNODB STATUS has the last deadlock"),
+    "conflicts": (
+        CONFLICTS_PER_SECOND, "{count} batches over {plugin} were lost to other nodes",
+        "let all writes of one table go to one node: CLUSTERS.md"),
+}
+
+
+def counter(name):
+    """The rule about one of COUNTED."""
+    least, what, mend = COUNTED[name]
+
+    def rule(look):
+        for plugin in look.now.counters:
+            count = look.moved(plugin, name)
+            if count and count / look.seconds >= least:
+                yield f"{what.format(count=count, plugin=plugin)} in the last {look.seconds:.0f} s", mend.format(plugin=plugin)
+    return rule
 
 
 @dataclasses.dataclass
@@ -67,24 +117,6 @@ class Look:
     def phases(self):
         """(plugin, {phase: mean us}) of what was asked between the readings."""
         return rates.phases_between(self.before, self.now).items()
-
-
-def commits_fail(look):
-    for plugin in look.now.counters:
-        if count := look.moved(plugin, "commit_failures"):
-            yield (f"{count} commits over {plugin} have failed in the last {look.seconds:.0f} s",
-                   "the error log says why: as a rule the disk is full, or the binary log cannot be written")
-
-
-def connections_are_refused(look):
-    for plugin in look.now.counters:
-        if count := look.moved(plugin, "connections_refused"):
-            yield (f"{plugin} has turned {count} connections away in the last {look.seconds:.0f} s",
-                   f"raise {plugin}_connections_max and open_files_limit, or look in ROWSOCKET_CONNECTIONS who has so"
-                   " many")
-        if count := look.moved(plugin, "connections_lost"):
-            yield (f"{plugin} has closed {count} connections without an answer in the last {look.seconds:.0f} s",
-                   f"the error log says why; for memory, raise {plugin}_memory_max_bytes")
 
 
 def such_as(look, state, order, where=lambda row: True):
@@ -122,13 +154,14 @@ def tables_are_waited_for(look):
     waiting = f"{count} threads of the library wait for {what}"
     if not look.table_holders:
         yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
-               "SHOW FULL PROCESSLIST; MariaDB tells who it is behind INSTALL SONAME 'metadata_lock_info'")
+               f"SHOW FULL PROCESSLIST; {WHO_HOLDS}")
         return
     for one in look.table_holders:
         holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else "may be the cause: its transaction is open"
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s; {query}",
-               f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
+               f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}"
+               + ("" if one["holds"] else f"; {WHO_HOLDS}"))
 
 
 def clients_do_not_read(look):
@@ -166,33 +199,6 @@ def buffers_are_near_their_limit(look):
                    " buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY buffered_bytes DESC")
 
 
-def handshakes_fail(look):
-    for plugin in look.now.counters:
-        count = look.moved(plugin, "tls_failed")
-        if count / look.seconds >= LOGINS_FAILED_PER_SECOND:
-            yield (f"{count} TLS handshakes with {plugin} have failed in the last {look.seconds:.0f} s",
-                   "the error log says why: as a rule a certificate that has expired, or another authority's")
-        if count := look.moved(plugin, "plain_refused"):
-            yield (f"{plugin} has refused {count} connections without TLS in the last {look.seconds:.0f} s",
-                   f"let the clients use TLS, or SET GLOBAL {plugin}_ssl = ON, which takes both")
-
-
-def clients_time_out(look):
-    for plugin in look.now.counters:
-        count = look.moved(plugin, "connections_timed_out")
-        if count / look.seconds >= TIMED_OUT_PER_SECOND:
-            yield (f"{plugin} has closed {count} connections in the last {look.seconds:.0f} s because nothing came, or no login",
-                   f"let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout")
-
-
-def logins_fail(look):
-    for plugin in look.now.counters:
-        count = look.moved(plugin, "auths_failed")
-        if count / look.seconds >= LOGINS_FAILED_PER_SECOND:
-            yield (f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s",
-                   "the error log names accounts and addresses: an application with an old password, or somebody guesses")
-
-
 def commits_are_slow(look):
     for plugin, means in look.phases():
         if means.get("commit", 0) >= SLOW_COMMIT_US:
@@ -217,22 +223,6 @@ def turns_are_long(look):
     if busy:
         yield (f"{busy} connections have a worker that is in a turn of more than 0.1 s",
                "SHOW PROCESSLIST names the worker's table; as a rule somebody scans")
-
-
-def requests_are_slow(look):
-    for plugin in look.now.counters:
-        if count := look.moved(plugin, "slow_requests"):
-            yield (f"{count} requests over {plugin} took longer than long_query_time in the last {look.seconds:.0f} s",
-                   "the slow query log has each, with its waits and rows, where slow_query_log is ON")
-
-
-def batches_run_again(look):
-    for plugin in look.now.counters:
-        count = look.moved(plugin, "batch_retries")
-        if count / look.seconds >= RUN_AGAIN_PER_SECOND:
-            yield (f"{count} batches over {plugin} ran again in the last {look.seconds:.0f} s: transactions of SQL lock the same"
-                   " rows in another order",
-                   "let transactions lock rows in the order of their keys; SHOW ENGINE INNODB STATUS has the last deadlock")
 
 
 def one_client_asks_for_most(look):
@@ -279,13 +269,6 @@ def a_row_is_hot(look):
                    " if they are reads, let the application keep the row for a moment")
 
 
-def the_cluster_conflicts(look):
-    for plugin in look.now.counters:
-        if (count := look.moved(plugin, "conflicts")) / look.seconds >= 1:
-            yield (f"{count} batches over {plugin} were lost to other nodes in the last {look.seconds:.0f} s",
-                   "let all writes of one table go to one node: CLUSTERS.md")
-
-
 def the_node_is_alone(look):
     server = look.now.server
     status = server.get("wsrep_cluster_status", "")
@@ -321,14 +304,15 @@ def requests_fail(look):
                        ERRORS.get(name, OTHER_ERROR))
 
 
-RULES = (commits_fail, the_node_is_alone, connections_are_refused, tables_are_waited_for, rows_are_waited_for,
-         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, logins_fail,
-         handshakes_fail, clients_time_out, commits_are_slow, turns_are_long, requests_are_slow, batches_run_again,
-         old_versions_are_kept, one_client_asks_for_most, a_row_is_hot, the_cluster_conflicts, the_replica_has_stopped,
-         the_replica_is_behind,
-         requests_fail)
+RULES = (counter("commit_failures"), the_node_is_alone, counter("connections_refused"), counter("connections_lost"),
+         tables_are_waited_for, rows_are_waited_for, clients_do_not_read, connections_are_near_their_limit,
+         buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"), counter("plain_refused"),
+         counter("connections_timed_out"), commits_are_slow, turns_are_long, counter("slow_requests"),
+         counter("batch_retries"), old_versions_are_kept, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
+         the_replica_has_stopped, the_replica_is_behind, requests_fail)
 
 
 def what_is_wrong(look):
     """[(what is wrong, what to do), ...], the worst first."""
     return [finding for rule in RULES for finding in rule(look)]
+

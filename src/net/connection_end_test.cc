@@ -12,9 +12,6 @@
 namespace rowsocket::net {
 namespace {
 
-using State = Connection::State;
-using ReceiveStatus = Connection::ReceiveStatus;
-using SendStatus = Connection::SendStatus;
 using Fixture = ConnectionFixture;
 
 TEST(Connection, HalfClosedClientGetsItsAnswers) {

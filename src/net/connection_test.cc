@@ -15,9 +15,6 @@
 namespace rowsocket::net {
 namespace {
 
-using State = Connection::State;
-using ReceiveStatus = Connection::ReceiveStatus;
-using SendStatus = Connection::SendStatus;
 using Fixture = ConnectionFixture;
 constexpr int kWaitMs = 20'000;
 

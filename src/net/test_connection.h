@@ -12,6 +12,10 @@
 
 namespace rowsocket::net {
 
+using State = Connection::State;
+using ReceiveStatus = Connection::ReceiveStatus;
+using SendStatus = Connection::SendStatus;
+
 inline constexpr size_t kLineBytesMax = 16u << 20;
 
 /// Bytes in which a loss, a repetition or a swap shows.

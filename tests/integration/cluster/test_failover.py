@@ -98,14 +98,20 @@ def test_every_server_says_what_it_takes(cluster):
     wait_until(lambda: checks(replica, "read 60") == [True], 10, "the replica runs again")
 
 
-def test_health_shows_how_far_a_replica_is_behind(cluster):
-    primary, replica = cluster.primary, cluster.replicas[0]
-    register = make_register(primary, "behind")
-    cluster.wait_until_equal("behind.t")
-    holder = replica.sql("behind")
+def fall_behind(cluster, db):
+    """A write that the first replica cannot apply until the session that is returned rolls back."""
+    register = make_register(cluster.primary, db)
+    cluster.wait_until_equal(f"{db}.t")
+    holder = cluster.replicas[0].sql(db)
     holder.run("BEGIN")
     holder.run("SELECT * FROM t FOR UPDATE")  # the SQL thread waits for this row
     assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", 77) == hs.counted(1)
+    return holder
+
+
+def test_health_shows_how_far_a_replica_is_behind(cluster):
+    replica = cluster.replicas[0]
+    holder = fall_behind(cluster, "behind")
     wait_until(lambda: checks(replica, "read 1") == [False], 30, "the replica is behind")
     assert checks(replica, "read", "read 1000") == [True, True]
     holder.run("ROLLBACK")
@@ -114,13 +120,8 @@ def test_health_shows_how_far_a_replica_is_behind(cluster):
 
 
 def test_the_doctor_names_a_replica_that_is_behind_or_stands_still(cluster):
-    primary, replica = cluster.primary, cluster.replicas[0]
-    register = make_register(primary, "late")
-    cluster.wait_until_equal("late.t")
-    holder = replica.sql("late")
-    holder.run("BEGIN")
-    holder.run("SELECT * FROM t FOR UPDATE")
-    assert register.client.request(register.id, "=", 1, 1, 1, 0, "U", 77) == hs.counted(1)
+    replica = cluster.replicas[0]
+    holder = fall_behind(cluster, "late")
     says(replica, "s behind its source", "clients that must see their own writes")
     holder.run("ROLLBACK")
     replica.sql().run("STOP SLAVE SQL_THREAD")

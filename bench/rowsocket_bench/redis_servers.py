@@ -36,7 +36,7 @@ def command(name, port, directory):
                  "--dir", directory]
     arguments += ["--appendonly", "no"] if variant else ["--appendonly", "yes", "--appendfsync", "always"]
     if variant == "read-threads":
-        arguments += ["--io-threads", 2, *(("--io-threads-do-reads", "yes") if known_as == "redis-server" else ())]
+        arguments += ["--io-threads", 2]
     return arguments, program
 
 

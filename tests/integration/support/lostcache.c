@@ -6,6 +6,12 @@
  * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back. What is noted of
  * a file that is deleted is forgotten: the next new file may get its inode.
  *
+ * Of InnoDB's data files, what is written while such a flush is under way is safe as well. A disk does not
+ * promise that, and MariaDB (10.11.18) needs it: where two threads flush at a time,
+ * fil_space_t::flush_low() takes the space from the list of those to flush, though a page was written behind
+ * the start of its fsync, and a checkpoint may follow, so that a power cut loses the page with its redo log.
+ * That is the server's, with or without this library. Its logs are held to what a disk promises.
+ *
  * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
  * whose path contains PART, and their growth by fallocate, fail with that number, as on a full or broken
  * disk. And it can be slow: while the file `slow` beside that directory holds a number, each flush takes so
@@ -89,12 +95,11 @@ static void give_up(const char* why) {
 }
 
 /* REQUIRES: notes is held. */
-static struct undo* find(int fd, const struct stat64* status) {
+static struct undo* find(const struct stat64* status) {
   for (int i = 0; i < undo_count; ++i) {
     if (undos[i].inode == status->st_ino && undos[i].device == status->st_dev) return &undos[i];
   }
   if (undo_count == kFilesMax) give_up("lostcache: too many files");
-  (void)fd;
   char path[4096];
   snprintf(path, sizeof path, "%s/%llu", directory, (unsigned long long)status->st_ino);
   struct undo* undo = &undos[undo_count];
@@ -127,7 +132,7 @@ static void note(int fd, off64_t offset, size_t length) {
   if (had < 0) had = 0;
   memset(old + sizeof record + had, 0, length - (size_t)had);
   memcpy(old, &record, sizeof record);
-  struct undo* undo = find(fd, &status);
+  struct undo* undo = find(&status);
   const size_t bytes = sizeof record + length;
   if (real_pwrite(undo->descriptor, old, bytes, (off64_t)undo->end) != (ssize_t)bytes) {
     give_up("lostcache: note");
@@ -223,21 +228,41 @@ static void wait_if_slow(void) {
   usleep((useconds_t)ms * 1000);
 }
 
+static int is_data_file(int fd) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 4) return 0;
+  path[length] = 0;
+  return strcmp(path + length - 4, ".ibd") == 0 || strstr(path, "/ibdata") != NULL;
+}
+
+/* The end of what is written by now, behind which nothing is noted and not yet written. */
+static uint64_t written(struct undo* undo) {
+  pthread_rwlock_wrlock(&writes);
+  pthread_mutex_lock(&notes);
+  const uint64_t end = undo->end;
+  pthread_mutex_unlock(&notes);
+  pthread_rwlock_unlock(&writes);
+  return end;
+}
+
 static int flush(int fd, int (*real)(int)) {
   struct stat64 status;
   if (directory == NULL || fstat64(fd, &status) != 0 || !S_ISREG(status.st_mode)) return real(fd);
-  pthread_rwlock_wrlock(&writes);
   pthread_mutex_lock(&notes);
-  struct undo* undo = find(fd, &status);
-  const uint64_t safe = undo->end;
+  struct undo* undo = find(&status);
   pthread_mutex_unlock(&notes);
-  pthread_rwlock_unlock(&writes);
+  uint64_t safe = written(undo);
   wait_if_slow();
   const int failed = real(fd);
   const int error = errno;
-  pthread_mutex_lock(&notes);
-  if (!failed) make_safe(undo, safe);
-  pthread_mutex_unlock(&notes);
+  if (!failed) {
+    if (is_data_file(fd)) safe = written(undo);
+    pthread_mutex_lock(&notes);
+    make_safe(undo, safe);
+    pthread_mutex_unlock(&notes);
+  }
   errno = error;
   return failed;
 }

@@ -35,7 +35,7 @@ die() {
 
 # The servers that the library is built for, each with the release of Debian that has it. Commands for
 # every server, such as scripts/build --all, mean the complete ones: in MySQL the library serves a part
-# (docs/INSTALL.md, "MySQL").
+# (docs/MYSQL.md).
 servers=(mariadb-10.11 mariadb-11.8 mysql-9.7)
 complete_servers=(mariadb-10.11 mariadb-11.8)
 declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie [mysql-9.7]=sid)

@@ -32,7 +32,8 @@ class Machine:
     def offer(self, version, installed="1:10.11.18-0+deb12u1"):
         path = self.root / "bin/apt-cache"
         path.parent.mkdir(exist_ok=True)
-        path.write_text("#!/bin/sh\n[ \"$2\" = Dir::Etc::PreferencesParts=/dev/null ] || exit 1\n"
+        path.write_text("#!/bin/sh\nfolder=${2#Dir::Etc::PreferencesParts=}\n"
+                        f"[ -d \"$folder\" ] && cat \"$folder\"/* >'{self.root}/pins' 2>/dev/null\n"
                         f"printf 'mariadb-server-core:\\n  Installed: {installed}\\n  Candidate: {version}\\n'\n")
         path.chmod(0o755)
 
@@ -77,9 +78,15 @@ def test_the_pin_ends_when_its_time_is_over(machine):
     assert "is kept back until" in machine.run("--check").stdout and machine.pin.exists()
     machine.age(24.1)
     said = machine.run("--check").stdout
-    assert "no longer kept back" in said and "scripts/package --for next" in said
+    assert "no longer kept back" in said and "scripts/package --server mariadb-10.11 --for next" in said
     assert not machine.pin.exists()
     assert "the ports stay closed" in machine.run("--status").stdout
+
+
+def test_the_pins_of_the_administrator_count(machine):
+    (machine.pin.parent / "mine.pref").write_text("Package: mine\n")
+    machine.run("--status")
+    assert (machine.root / "pins").read_text() == "Package: mine\n"
 
 
 def test_each_newer_version_has_its_own_time(machine):

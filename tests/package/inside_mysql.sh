@@ -91,6 +91,7 @@ sed '/plain_secret_wr/d' /srv/load >"$load"
 check_found "handlersocket_plain_secret_wr is not set"
 cp -p /srv/load "$load"
 /usr/share/rowsocket/rowsocket-enable --off
+quietly apt-get install -y --reinstall /srv/mysql-plugin-rowsocket_*.deb
 check_found "rowsocket-load.cnf is set aside"
 /usr/share/rowsocket/rowsocket-enable
 update-alternatives --set my.cnf /etc/mysql/my.cnf.fallback >/dev/null

@@ -1,0 +1,173 @@
+"""What the packages do when dpkg installs, upgrades and removes them, and rowsocket-setup: with the programs of a
+server and of the system in a folder of the test."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+from server import REPOSITORY
+
+pytestmark = pytest.mark.once("starts no server")
+PACKAGING = REPOSITORY / "packaging"
+
+
+class Machine:
+    """A folder that the scripts take for the system; `said` has the statements that the server was told."""
+
+    def __init__(self, folder, name):
+        self.folder = folder
+        self.name = name
+        self.config = folder / f"etc/mysql/{name}.conf.d"
+        self.load = self.config / "rowsocket-load.cnf"
+        for each in (self.config, folder / "usr/share/rowsocket", folder / "run/mysqld", folder / "bin"):
+            each.mkdir(parents=True)
+        self.put("usr/share/rowsocket/rowsocket-enable", self.text_of("rowsocket-enable"))
+        self.put("usr/libexec/rowsocket/rowsocket-updates", "#!/bin/sh\n")
+        (folder / "usr/share/rowsocket/package.json").write_text('{"versions": ["1.2.3"]}')
+        self.put(f"bin/{name}", f"#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{folder}/said'\n")
+        self.put("bin/systemctl", "#!/bin/sh\n")
+        self.put("bin/dpkg-query", "#!/bin/sh\nprintf 1:1.2.3-1\n")
+
+    def put(self, path, text):
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def text_of(self, name):
+        if self.name == "mysql":
+            text = subprocess.run([PACKAGING / "for-mysql", name], check=True, text=True, capture_output=True).stdout
+        else:
+            text = (PACKAGING / name).read_text()
+        return self.here(text)
+
+    def here(self, text):
+        for folder in ("/etc/mysql", "/etc/rowsocket", "/usr/share/rowsocket", "/usr/libexec", "/run/mysqld"):
+            text = text.replace(folder, f"{self.folder}{folder}")
+        return text
+
+    def run(self, text, *arguments, umask=0o022):
+        return subprocess.run(["sh", "-s", "--", *arguments], input=text, text=True, capture_output=True, check=False,
+                              timeout=60, umask=umask, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
+
+    def script(self, name, *arguments):
+        text = (PACKAGING / f"debian/{self.name}-plugin-rowsocket.{name}").read_text()
+        done = self.run(self.here(text), *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def machine(request, tmp_path):
+    return Machine(tmp_path, request.param)
+
+
+def test_the_removal_takes_every_plugin_out_of_the_server(machine):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(machine.folder / "run/mysqld/mysqld.sock"))
+        machine.script("prerm", "remove")
+    said = (machine.folder / "said").read_text()
+    statements = ["UNINSTALL SONAME IF EXISTS 'rowsocket'"] if machine.name == "mariadb" else [
+        f"UNINSTALL PLUGIN {plugin}" for plugin in ("handlersocket", "daemon_memcached", "resp")]
+    assert all(statement in said for statement in statements), said
+
+
+# --- The file that loads the library ---
+
+def test_the_first_installation_enables_the_library(machine):
+    machine.script("postinst", "configure", "")
+    assert "plugin-load-add = rowsocket.so" in machine.load.read_text()
+
+
+def test_an_installation_without_a_library_says_how_to_build_one(machine):
+    machine.put("bin/dpkg-query", "#!/bin/sh\nprintf 1:1.3.4-1\n")
+    assert f"(scripts/package --server {machine.name}-1.3 --for 1.3.4)" in machine.script("postinst", "configure", "")
+
+
+def test_a_removal_and_an_installation_keep_the_secrets(machine):
+    """After a removal without purge dpkg names the version that was there."""
+    machine.script("postinst", "configure", "")
+    text = machine.load.read_text()
+    machine.script("prerm", "remove")
+    assert not machine.load.exists()
+    machine.script("postinst", "configure", "0.1.0")
+    assert machine.load.read_text() == text
+    machine.script("prerm", "remove")
+    machine.script("postrm", "purge")
+    assert not list(machine.config.iterdir())
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_what_the_administrator_set_aside_stays_aside(machine, removed):
+    machine.script("postinst", "configure", "")
+    machine.run(machine.text_of("rowsocket-enable"), "--off")
+    if removed:
+        machine.script("prerm", "remove")
+    machine.script("postinst", "configure", "0.1.0")
+    assert [file.name for file in machine.config.iterdir()] == ["rowsocket-load.cnf.off"]
+    machine.run(machine.text_of("rowsocket-enable"))
+    assert machine.load.exists()
+
+
+def test_a_file_that_the_administrator_deleted_stays_away(machine):
+    machine.script("postinst", "configure", "0.1.0")
+    assert not machine.load.exists()
+
+
+def test_what_a_removal_set_aside_comes_back_once(machine):
+    machine.script("postinst", "configure", "")
+    machine.script("prerm", "remove")
+    machine.load.write_text("[mysqld]\n")
+    machine.script("postinst", "configure", "0.1.0")
+    assert machine.load.read_text() == "[mysqld]\n"
+    machine.load.unlink()
+    machine.script("postinst", "configure", "0.1.0")
+    assert not machine.load.exists()
+
+
+# --- rowsocket-setup ---
+
+def setup(machine, listens="", umask=0o022):
+    """Runs rowsocket-setup as root of a machine on which `listens` is what ss says of every port."""
+    for name in ("groupadd", "usermod", "chown", "getent"):
+        machine.put(f"bin/{name}", "#!/bin/sh\n")
+    machine.put("bin/id", "#!/bin/sh\necho 0\n")
+    machine.put("bin/ss", f"#!/bin/sh\nprintf '%s\\n' '{listens}'\n")
+    for name in ("innodb_memcache", "rowsocket_tokens", "rowsocket_store"):
+        machine.put(f"usr/share/rowsocket/{name}.sql", "")
+    text = machine.text_of("rowsocket-setup")
+    assert f"config={machine.config}\n" in text
+    return machine.run(text, umask=umask)
+
+
+def test_the_server_may_read_what_setup_writes(machine):
+    done = setup(machine, umask=0o077)
+    assert done.returncode == 0, done.stderr
+    assert (machine.config / "rowsocket_setup.cnf").stat().st_mode & 0o777 == 0o644
+    assert machine.load.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("address,owner,said", [
+    ("127.0.0.1:11211", 'users:(("memcached",pid=7,fd=4))', "memcached (process 7) listens on port 11211"),
+    ("0.0.0.0%lo:6379", 'users:(("redis-server",pid=7,fd=4))', "redis-server (process 7) listens on port 6379"),
+    ("*:6379", "", "another program listens on port 6379"),
+    ("10.0.0.5:6379", 'users:(("redis-server",pid=7,fd=4))', ""),
+    ("127.0.0.1:6379", 'users:(("{server}",pid=7,fd=4))', "")])
+def test_setup_takes_no_port_of_another_program(machine, address, owner, said):
+    server = {"mariadb": "mariadbd", "mysql": "mysqld"}[machine.name]
+    done = setup(machine, f"LISTEN 0 128 {address} 0.0.0.0:* {owner.format(server=server)}")
+    if said:
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+        assert not list(machine.config.iterdir()), "nothing was written"
+    else:
+        assert done.returncode == 0, done.stderr
+
+
+def test_setup_leaves_the_ports_of_an_existing_file(machine):
+    file = machine.config / "rowsocket_setup.cnf"
+    file.write_text("[mysqld]\nloose_daemon_memcached_port = 11212\nloose_resp_port = 6380\n")
+    text = file.read_text()
+    done = setup(machine, "LISTEN 0 128 127.0.0.1:6379 0.0.0.0:*")
+    assert done.returncode == 0 and file.read_text() == text, done.stderr

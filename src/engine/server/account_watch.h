@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "account_text.h"
 #include "base/mutex.h"
+#include "engine/server/account_text.h"
 #include "model/account.h"
 
 namespace rowsocket::engine::server {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "engine/server/integer_bytes.h"
+
 namespace rowsocket::engine::server {
 
 namespace {
@@ -11,23 +13,6 @@ namespace {
 constexpr size_t kIntegerCharsMax = 20;
 constexpr size_t kDateChars = 10;      // 2024-12-31
 constexpr size_t kDatetimeChars = 19;  // 2024-12-31 23:59:59
-
-uint8_t IntegerBytes(enum_field_types type) {
-  switch (type) {
-    case MYSQL_TYPE_TINY:
-      return 1;
-    case MYSQL_TYPE_SHORT:
-      return 2;
-    case MYSQL_TYPE_INT24:
-      return 3;
-    case MYSQL_TYPE_LONG:
-      return 4;
-    case MYSQL_TYPE_LONGLONG:
-      return 8;
-    default:
-      return 0;
-  }
-}
 
 /// "00" to "99", side by side.
 constexpr std::array<char, 200> kTwoDigits = [] {

@@ -1,8 +1,11 @@
-// Which node of a Galera cluster this server is. Members of group replication that may not write
-// are read only, which is all that anybody has to know of them: for these, each answer is no.
+// Which node of a Galera cluster this server is, and what that makes of its health. Members of
+// group replication that may not write are read only, which is all that anybody has to know of
+// them: for these, each answer is no.
 //
-// Threads: any. No function waits.
+// Threads: any. No function waits for a lock that a statement holds.
 #pragma once
+
+#include "model/health.h"
 
 namespace rowsocket::engine::server {
 
@@ -17,5 +20,9 @@ bool IsFirstClusterNode();
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
 /// statement of another node. Commits that are ordered behind the DDL end only when it has ended.
 bool HoldsClusterOrder();
+
+/// Says in the health which state the node is in, and takes back that it reads or writes where the
+/// cluster does not let it.
+void AddClusterNode(model::Health* health);
 
 }  // namespace rowsocket::engine::server

@@ -11,11 +11,11 @@
 
 #include "api.h"
 #include "engine/server/cell_reader.h"
+#include "engine/server/hash_key.h"
 #include "engine/server/rights.h"
 #include "engine/server/simple_key.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
-#include "hash_key.h"
 
 namespace rowsocket::engine::server {
 

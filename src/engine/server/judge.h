@@ -18,9 +18,9 @@
 #include <cstdint>
 
 #include "engine/server/index.h"
+#include "engine/server/privileges.h"
+#include "engine/server/worker_thd.h"
 #include "engine/session.h"
-#include "privileges.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 

@@ -15,10 +15,10 @@
 #include "api.h"
 #include "engine/server/constant.h"
 #include "engine/server/index.h"
+#include "engine/server/partition_merge.h"
 #include "model/error.h"
 #include "model/limits.h"
 #include "model/request.h"
-#include "partition_merge.h"
 
 namespace rowsocket::engine::server {
 

@@ -6,8 +6,8 @@
 #include "base/printable.h"
 #include "engine/server/login_calls.h"
 #include "engine/server/server_log.h"
+#include "engine/server/worker_thd.h"
 #include "login_thd.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "foreign_keys.h"
-#include "statement.h"
+#include "engine/server/foreign_keys.h"
+#include "engine/server/statement.h"
 
 namespace rowsocket::engine::server {
 

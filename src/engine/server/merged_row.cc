@@ -82,7 +82,7 @@ Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
   return outcome;
 }
 
-Outcome MergedRow::Judge(const model::Find& find, bool* found) {
+Outcome MergedRow::Matches(const model::Find& find, bool* found) {
   *found = exists_;
   if (find.filters.empty()) return {};
   // A filter's value is put into its column for a moment to be compared.
@@ -96,7 +96,7 @@ Outcome MergedRow::Judge(const model::Find& find, bool* found) {
 
 Outcome MergedRow::Find(const model::Find& find, model::RowSink& sink) {
   bool found = false;
-  Outcome outcome = Judge(find, &found);
+  Outcome outcome = Matches(find, &found);
   if (!outcome.ok() || !found) return outcome;
   if (find.modification == Modification::kNone || find.wants_pre_images) {
     for (const uint field : index_->column_fields()) {

@@ -14,7 +14,7 @@
 #include "engine/server/merge_rules.h"
 #include "engine/server/new_row.h"
 #include "engine/server/row_finder.h"
-#include "statement.h"
+#include "engine/server/statement.h"
 
 namespace rowsocket::engine::server {
 
@@ -47,7 +47,7 @@ class MergedRow {
   Outcome Finish(NewRow::Made made);
   Outcome InsertEdited(const model::Edit& edit, std::span<const model::CellChange> changes);
   /// Whether the row is there and meets the filters.
-  Outcome Judge(const model::Find& find, bool* found);
+  Outcome Matches(const model::Find& find, bool* found);
   void MarkColumns();
   void KeepBlobs();
   int Write();

@@ -11,8 +11,8 @@
 #include "engine/server/arithmetic.h"
 #include "engine/server/cells.h"
 #include "engine/server/index.h"
+#include "engine/server/worker_thd.h"
 #include "model/request.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 

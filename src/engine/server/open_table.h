@@ -50,7 +50,4 @@ struct OpenTable {
   void EndScan();
 };
 
-/// Whether the table's engine, or its partitions' engine, can take a statement back.
-bool RollsBack(const TABLE& table);
-
 }  // namespace rowsocket::engine::server

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/server/privileges.h"
 #include "model/request.h"
-#include "privileges.h"
 
 namespace rowsocket::engine::server {
 

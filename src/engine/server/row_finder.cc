@@ -82,7 +82,7 @@ int RowFinder::Next() {
     const int error = NextCandidate();
     if (error == HA_ERR_KEY_NOT_FOUND) return HA_ERR_END_OF_FILE;
     if (error != 0) return error;
-    switch (Judge()) {
+    switch (ApplyFilters()) {
       case Verdict::kStop:
         return HA_ERR_END_OF_FILE;
       case Verdict::kSkip:
@@ -120,7 +120,7 @@ int RowFinder::NextOfInList() {
   return HA_ERR_END_OF_FILE;
 }
 
-RowFinder::Verdict RowFinder::Judge() {
+RowFinder::Verdict RowFinder::ApplyFilters() {
   for (size_t i = 0; i < find_->filters.size(); ++i) {
     const model::Filter& filter = find_->filters[i];
     Field* field = open_->table->field[index_->filter_fields()[filter.column]];

@@ -21,7 +21,7 @@ class RowFinder {
   /// For a row that is in record[0] already: prepares only the filters of `find`.
   model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
                                   const model::Find& find);
-  bool Passes() { return Judge() == Verdict::kTake; }
+  bool Passes() { return ApplyFilters() == Verdict::kTake; }
 
   /// Whether no second row can come, so that the first may be changed at once.
   bool is_single_row() const {
@@ -39,7 +39,7 @@ class RowFinder {
   model::ErrorCode PrepareScan();
   int NextCandidate();
   int NextOfInList();
-  Verdict Judge();
+  Verdict ApplyFilters();
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;

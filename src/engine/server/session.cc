@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/require.h"
 #include "engine/server/engine_error.h"
 #include "engine/server/facts.h"
 #include "engine/server/server_log.h"
@@ -90,14 +91,16 @@ void ServerSession::FollowVariables() {
 }
 
 // MySQL's table cache keeps the expressions as they were resolved. So a table that is opened
-// outside of a turn must not be opened with the variables of an earlier turn.
+// outside of a turn must not be opened with the variables of an earlier turn. Within a turn neither
+// the tables nor the THD may change under what has been executed: its statements and rows are open.
 void ServerSession::Prepare() {
+  if (stage_ != Stage::kIdle) return;
   Recover();
   FollowVariables();
 }
 
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
-  Recover();
+  if (stage_ == Stage::kIdle) Recover();
   judge_
       .BeginTurn();  // Opens happen outside of turns: a wait in vain is no reason for the next one.
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
@@ -166,6 +169,8 @@ ServerIndex& ServerSession::StateOf(const Index& index) {
 }
 
 void ServerSession::BeginTurn(bool writes) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
+  stage_ = Stage::kInTurn;
   Recover();
   writes_ = writes;
   is_offline_ = IsOffline();
@@ -188,6 +193,9 @@ void ServerSession::BeginTurn(bool writes) {
 }
 
 Outcome ServerSession::Execute(Index& index, const model::Request& request, model::RowSink& sink) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kInRow ||
+                    stage_ == Stage::kInUnit);
+  ROWSOCKET_REQUIRE(writes_ || !request.is_write());
   ServerIndex& server_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
@@ -203,11 +211,14 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
     return outcome;
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
-  } else if (request.is_write() || LocksItsRow(server_index, request)) {
-    holds_rows_ = true;
-    outcome = writer_.Execute(server_index, request, sink);
   } else {
-    outcome = Read(server_index, request.find, sink);
+    bool locks = request.is_write();
+    if (!locks) outcome = LocksItsRow(server_index, request, &locks);
+    if (outcome.ok()) {
+      holds_rows_ = holds_rows_ || locks;
+      outcome = locks ? writer_.Execute(server_index, request, sink)
+                      : Read(server_index, request.find, sink);
+    }
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
@@ -239,11 +250,13 @@ uint64_t ServerSession::RowsPassed() const {
 }
 
 RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   RowOpening opening;
   opening.outcome = cluster_.refusal(/*is_write=*/true);
   if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
   if (opening.outcome.ok()) opening.outcome = writer_.Seal();
   if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
+  if (row_.is_open()) stage_ = Stage::kInRow;
   holds_rows_ = true;
   judge_.HoldLocks();
   Finish(&opening.outcome);
@@ -251,6 +264,8 @@ RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) 
 }
 
 Outcome ServerSession::EndRow() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInRow);
+  stage_ = Stage::kInTurn;
   Outcome outcome = row_.End();
   Finish(&outcome);
   return outcome;
@@ -315,6 +330,8 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
 }
 
 bool ServerSession::PrepareCommit() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn);
+  stage_ = Stage::kSealed;
   seal_ = writer_.Seal();
   if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
   committer_.HoldBackups();
@@ -325,6 +342,7 @@ bool ServerSession::PrepareCommit() {
 // not final there: a transaction that was aborted at the last moment may be carried out all the
 // same.
 Outcome ServerSession::Commit() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kSealed);
   const bool in_cluster = cluster_.is_active();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   tables_.EndScans();
@@ -400,6 +418,8 @@ void ServerSession::Rollback() {
 }
 
 void ServerSession::EndTurn() {
+  ROWSOCKET_REQUIRE(!writer_.has_statement() && !row_.is_open());
+  stage_ = Stage::kIdle;
   thd_.RestoreLockWait();
   thd_.ClearStatement();
   tables_.EndTurn();
@@ -433,6 +453,7 @@ bool ServerSessionFactory::WaitUntilStarted() const {
 }
 
 void ServerSession::ReleaseTables() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
   if (!tables_.empty()) tables_.CloseAll();
   states_.clear();  // Clients may have closed some of these indexes.
   audit_.Close();

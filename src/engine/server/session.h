@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "commit.h"
 #include "engine/server/cluster.h"
+#include "engine/server/commit.h"
 #include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
 #include "engine/server/slow_log.h"
@@ -64,7 +64,7 @@ class ServerSession final : public Session {
   /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
   Outcome ListColumns(IndexNames* names);
-  bool LocksItsRow(ServerIndex& index, const model::Request& request);
+  Outcome LocksItsRow(ServerIndex& index, const model::Request& request, bool* locks);
   bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
@@ -79,8 +79,18 @@ class ServerSession final : public Session {
   void FollowVariables();
   void Prepare();
 
+  /// Where the session is in the grammar of engine/session.h.
+  enum class Stage : uint8_t {
+    kIdle,
+    kInTurn,
+    kInRow,
+    kInUnit,
+    kSealed,  ///< Behind PrepareCommit.
+  };
+
   const LockWait lock_wait_;
   const SessionUser user_;
+  Stage stage_ = Stage::kIdle;
   WorkerThd thd_;
   Tables tables_;
   Judge judge_;

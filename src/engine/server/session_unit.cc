@@ -1,21 +1,27 @@
 // How a session keeps or takes back requests together (S11, S12).
+#include "base/require.h"
 #include "engine/server/session.h"
 
 namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
-// In a unit that writes, what a request decides by must not change before the unit is committed.
-bool ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request) {
-  if (!tables_.in_unit() || !request.names_one_row()) return false;
+// In a unit that writes, what a request decides by must not change before the unit is committed:
+// where the row cannot be locked, the request fails.
+Outcome ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request, bool* locks) {
+  if (!tables_.in_unit() || !request.names_one_row()) return {};
   OpenTable* open = nullptr;
-  return index.ResolveForWrite(tables_, &open).ok() && open->rolls_back &&
-         NamesOneRow(index.key_info(*open), request.key());
+  Outcome outcome = index.ResolveForWrite(tables_, &open);
+  if (!outcome.ok()) return outcome;
+  *locks = open->rolls_back && NamesOneRow(index.key_info(*open), request.key());
+  return {};
 }
 
 Outcome ServerSession::BeginUnit() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   Outcome outcome = writer_.Seal();
   if (outcome.ok()) {
+    stage_ = Stage::kInUnit;
     tables_.BeginUnit();
     Cluster::MarkBegin(thd_.get());
   }
@@ -26,6 +32,8 @@ Outcome ServerSession::BeginUnit() {
 // Until here the unit's statements are one to the server: the engines and the binary log go back to
 // the place where the last statement before the unit was committed.
 Outcome ServerSession::EndUnit(bool keep) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInUnit);
+  stage_ = Stage::kInTurn;
   Outcome outcome = writer_.Seal();
   tables_.EndUnit();
   if (keep && outcome.ok() && CommitStatement(thd_.get())) {
@@ -47,7 +55,7 @@ Outcome ServerSession::EndUnit(bool keep) {
 void ServerSession::RefuseWaits(bool refuse) {
   if (lock_wait_ != LockWait::kServer) return;
   refuses_waits_ = refuse;
-  thd_.RefuseRowWaits(refuse);
+  thd_.RefuseWaits(refuse);
 }
 
 }  // namespace rowsocket::engine::server

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "engine/server/integer_bytes.h"
+
 namespace rowsocket::engine::server {
 
 namespace {
@@ -32,23 +34,6 @@ bool IsAscii(std::string_view text) {
   }
   for (; left != 0; --left) seen |= static_cast<unsigned char>(*from++);
   return (seen & kNotAscii) == 0;
-}
-
-uint8_t IntegerBytes(enum_field_types type) {
-  switch (type) {
-    case MYSQL_TYPE_TINY:
-      return 1;
-    case MYSQL_TYPE_SHORT:
-      return 2;
-    case MYSQL_TYPE_INT24:
-      return 3;
-    case MYSQL_TYPE_LONG:
-      return 4;
-    case MYSQL_TYPE_LONGLONG:
-      return 8;
-    default:
-      return 0;
-  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api.h"
-#include "hash_key.h"
+#include "engine/server/hash_key.h"
 #include "model/value.h"
 
 namespace rowsocket::engine::server {

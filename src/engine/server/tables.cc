@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "engine/server/cluster.h"
 #include "engine/server/cluster_node.h"
-#include "foreign_keys.h"
+#include "engine/server/foreign_keys.h"
+#include "engine/server/table_opener.h"
 #include "model/limits.h"
 
 namespace rowsocket::engine::server {
@@ -26,16 +27,16 @@ bool IsSystemSchema(std::string_view db) {
 
 Outcome Tables::Open(const std::string& db, const std::string& name, Access access,
                      OpenTable** out) {
-  std::string key;
+  std::string key;  // MySQL's names may have any separator but NUL.
   key.reserve(db.size() + name.size() + 2);
-  key.append(1, access == Access::kWrite ? 'w' : 'r').append(db).append(1, '/').append(name);
+  key.append(1, access == Access::kWrite ? 'w' : 'r').append(db).append(1, '\0').append(name);
   const auto found = by_name_.try_emplace(std::move(key)).first;
   // The entry has no table: memory ran out while the table was opened.
   if (found->second == nullptr) {
     auto open = std::make_unique<OpenTable>();
     open->access = access;
     const Outcome outcome = IsSystemSchema(db) ? Outcome::Fail(ErrorCode::kSystemTable)
-                                               : opener_.Open(db, name, open.get());
+                                               : OpenInstance(thd_, db, name, open.get());
     if (!outcome.ok()) {
       by_name_.erase(found);
       return outcome;
@@ -109,7 +110,10 @@ void Tables::ReleaseLock(OpenTable& open) {
   locks_.ReleaseCommitLock(open);
   if (open.changed) ForgetQueries(thd_.get(), open.table);
   open.changed = false;
-  for (TABLE* table : open.tables) table->file->ha_reset();
+  for (TABLE* table : open.tables) {
+    table->file->ha_reset();
+    ForgetGenerated(*table);
+  }
 }
 
 void Tables::Unlock(OpenTable& open) {

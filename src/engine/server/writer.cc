@@ -23,12 +23,12 @@ int SqlCommand(const Request& request) {
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
 }
 
-Outcome CheckTable(const TABLE& table, const Request& request) {
+Outcome CheckTable(const OpenTable& open, const Request& request) {
   if (request.verb != Request::Verb::kEdit) {
-    return Statement::CheckTable(table, SqlCommand(request));
+    return Statement::CheckTable(open, SqlCommand(request));
   }
   for (const int sql_command : {SQLCOM_INSERT, SQLCOM_UPDATE, SQLCOM_DELETE}) {
-    const Outcome outcome = Statement::CheckTable(table, sql_command);
+    const Outcome outcome = Statement::CheckTable(open, sql_command);
     if (!outcome.ok()) return outcome;
   }
   return {};
@@ -98,7 +98,7 @@ Outcome Writer::Execute(ServerIndex& index, const Request& request, model::RowSi
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
   if (tables_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
-  if (request.is_write()) outcome = CheckTable(*open->table, request);
+  if (request.is_write()) outcome = CheckTable(*open, request);
   if (!outcome.ok()) return outcome;
   const Kind kind = KindOf(*open, index, request);
   if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);

@@ -15,7 +15,7 @@
 #include "engine/server/cells.h"
 #include "engine/server/new_row.h"
 #include "engine/server/row_finder.h"
-#include "statement.h"
+#include "engine/server/statement.h"
 
 namespace rowsocket::engine::server {
 
@@ -31,6 +31,8 @@ class Writer {
   Outcome Seal();
   /// Ends the statement that requests have left open, where the turn is rolled back.
   void Abandon();
+  /// Whether requests have left a statement open.
+  bool has_statement() const { return statement_open_.open != nullptr; }
 
  private:
   /// The kind of requests that may join a statement.

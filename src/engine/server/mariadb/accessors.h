@@ -12,6 +12,8 @@ namespace rowsocket::engine::server {
 /// The table reference by which a table is opened and locked.
 using TableReference = TABLE_LIST;
 
+using TriggerEvent = trg_event_type;
+
 // --- Columns ---
 
 inline const char* NameText(const Field& field) { return field.field_name.str; }
@@ -177,9 +179,14 @@ inline double ReadDouble(std::string_view text, const char** end, int* error) {
   return value;
 }
 
+/// Whether the name stands for a table's file of a version before 5.1.
+inline bool IsOldName(std::string_view name) { return name.starts_with(MYSQL50_TABLE_NAME_PREFIX); }
+
 // --- Keys ---
 
 inline std::string_view NameOf(const KEY& key) { return {key.name.str, key.name.length}; }
+/// Whether the key's uniqueness is kept by a hash over its columns.
+inline bool IsHash(const KEY& key) { return key.algorithm == HA_KEY_ALG_LONG_HASH; }
 /// Whether the key is the table itself, so that its entries hold all columns.
 inline bool IsClustered(const TABLE& table, uint key) {
   return table.file->pk_is_clustering_key(key);
@@ -223,7 +230,20 @@ inline void PublishStatistics(TABLE& table) {
 }
 
 inline bool HasGenerated(const TABLE& table) { return table.vfield != nullptr; }
+/// Has the expressions of generated columns let go of the statement's memory. In MariaDB they have
+/// memory of the table's.
+inline void ForgetGenerated(TABLE&) {}
 inline bool HasChecks(const TABLE& table) { return table.check_constraints != nullptr; }
+/// Whether the table's engine, or its partitions' engine, can take a statement back.
+inline bool RollsBack(const TABLE& table) {
+  return table.file->has_transactions() &&
+         (table.file->partition_ht()->flags & HTON_NO_ROLLBACK) == 0;
+}
+/// Whether InnoDB, where it is read only, takes the isolation that finds rows there, READ
+/// UNCOMMITTED, only when a table is locked (innodb_isolation_level in ha_innodb.cc).
+inline constexpr bool kReadOnlyNeedsLocks = true;
+/// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
+inline bool HasComputedDefaults(const TABLE& table) { return table.default_field != nullptr; }
 inline bool HasPeriod(const TABLE& table) { return table.s->period.name.str != nullptr; }
 /// Whether a default value comes from a sequence, which is a table of its own.
 inline bool HasSequences(const TABLE& table) { return table.internal_tables != nullptr; }
@@ -260,7 +280,31 @@ inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete()
 /// Drops what the query cache has of the table.
 inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd, table, 0); }
 
+/// Whether the open table must be opened anew. needs_reopen() does not tell of FLUSH TABLES and
+/// OPTIMIZE.
+inline bool IsOutOfDate(const TABLE& table) {
+  return const_cast<TABLE&>(table).needs_reopen() || table.s->tdc->flushed;
+}
+/// Gives back the metadata locks of tables that are closed.
+inline void ReleaseTableMetadataLocks(THD* thd) {
+  thd->mdl_context.release_transactional_locks(thd);
+}
+
 // --- The server ---
+
+/// Privileges as GRANT has them.
+using ServerPrivileges = privilege_t;
+/// Whether the server runs with skip-grant-tables.
+inline bool LooksAtNoGrants() { return opt_noacl; }
+
+/// The number of the error in the diagnostics area; 0: there is none.
+inline uint ErrorNumberOf(const THD& thd) {
+  return thd.is_error() ? thd.get_stmt_da()->sql_errno() : 0;
+}
+/// A commit of MySQL alone may leave another durability behind (durability_property).
+inline void ExpectRegularDurability(THD*) {}
+/// For mysql.transaction_registry.
+inline void NoteTransactionStart(THD* thd) { thd->transaction->start_time.reset(thd); }
 
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
@@ -271,6 +315,8 @@ inline bool IsInterruption(int number) {
          number == ER_CONNECTION_KILLED;
 }
 inline bool IsReadOnly() { return opt_readonly; }
+/// Whether read_only is set, or SET GLOBAL read_only waits for commits under way.
+inline bool BecomesReadOnly() { return read_only; }
 /// Whether the server serves administrators alone. MariaDB has no offline_mode.
 inline constexpr bool IsOffline() { return false; }
 inline constexpr const char* kServerName = "MariaDB";

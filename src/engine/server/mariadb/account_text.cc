@@ -1,10 +1,18 @@
-#include "account_text.h"
+#include "engine/server/account_text.h"
 
+#include "engine/server/worker_thd.h"
 #include "find_account.h"
+#include "local_sql.h"
 #include "login_api.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
+
+struct AccountText::Own {
+  LocalSql sql;
+};
+
+AccountText::AccountText() : own_(std::make_unique<Own>()) {}
+AccountText::~AccountText() = default;
 
 // The server does not free all memory of a local statement that fails behind its result's header
 // (loc_read_rows in sql_prepare.cc), so that it is not asked about an account that is not there.
@@ -17,7 +25,8 @@ std::string AccountText::Of(const std::string& user, const std::string& host) {
   std::string address;
   found.init();
   if (opt_noacl || !FindExactly(&found, user, host, &address)) return "";
-  return sql_.Value("SHOW CREATE USER " + QuotedName(user) + "@" + QuotedName(host)).value_or("");
+  return own_->sql.Value("SHOW CREATE USER " + QuotedName(user) + "@" + QuotedName(host))
+      .value_or("");
 }
 
 }  // namespace rowsocket::engine::server

@@ -2,8 +2,8 @@
 
 #include "engine/server/cluster_node.h"
 #include "engine/server/tables.h"
+#include "engine/server/worker_thd.h"
 #include "galera_api.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -25,6 +25,29 @@ class DataLock {
 
 bool IsReady() { return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE; }
 
+std::string_view StateInCluster() {
+  switch (Wsrep_server_state::instance().state()) {
+    case wsrep::server_state::s_disconnected:
+      return "disconnected";
+    case wsrep::server_state::s_initializing:
+    case wsrep::server_state::s_initialized:
+      return "initializing";
+    case wsrep::server_state::s_connected:
+      return "connected";
+    case wsrep::server_state::s_joiner:
+      return "joiner";
+    case wsrep::server_state::s_joined:
+      return "joined";
+    case wsrep::server_state::s_donor:
+      return "donor";
+    case wsrep::server_state::s_synced:
+      return "synced";
+    case wsrep::server_state::s_disconnecting:
+      return "disconnecting";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 bool IsClusterNode() { return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on; }
@@ -36,6 +59,17 @@ bool HoldsClusterOrder() {
   if (thd == nullptr || !WSREP_PROVIDER_EXISTS_) return false;
   const auto mode = thd->wsrep_cs().mode();
   return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
+}
+
+// With wsrep_on=OFF a node takes finds whatever its state, and no writes (Cluster::Begin).
+void AddClusterNode(model::Health* health) {
+  if (!WSREP_PROVIDER_EXISTS_ || !IsProviderLoaded()) return;
+  const system_variables& global = global_system_variables;
+  const bool is_ready = IsReady();
+  health->role = model::Health::Role::kGalera;
+  health->state = StateInCluster();
+  health->reads = health->reads && (is_ready || global.wsrep_dirty_reads || !global.wsrep_on);
+  health->writes = health->writes && is_ready && global.wsrep_on;
 }
 
 // The server's own switch for streaming replication would send a turn in fragments, which other

@@ -1,6 +1,8 @@
-#include "foreign_keys.h"
+#include "engine/server/foreign_keys.h"
 
 #include <algorithm>
+
+#include "references.h"
 
 namespace rowsocket::engine::server {
 

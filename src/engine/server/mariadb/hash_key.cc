@@ -1,9 +1,8 @@
-#include "hash_key.h"
+#include "engine/server/hash_key.h"
 
 namespace rowsocket::engine::server {
 
-KeyParts UserKeyParts(const KEY& key) {
-  if (!IsHash(key)) return {key.key_part, key.user_defined_key_parts, false};
+KeyParts HashKeyParts(const KEY& key) {
   const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
   const uint count = hash->argument_count();
   return {key.key_part - count, count, true};

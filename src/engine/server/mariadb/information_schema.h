@@ -30,6 +30,10 @@ inline SchemaColumn LongTextColumn(const char* name) {
 }
 inline SchemaColumn EndOfColumns() { return Show::CEnd(); }
 
+/// Whether the statement reads the column: the server leaves no room for the others
+/// (optimize_schema_tables_memory_usage in sql_show.cc).
+inline bool IsRead(const Field& field) { return field.field_length != 0; }
+
 /// Whether the session may see what others do. Where it may not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd) {
   return !check_global_access(thd, PROCESS_ACL, /*no_errors=*/true);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "engine/server/login.h"
+#include "engine/server/worker_thd.h"
 #include "login_api.h"
 #include "login_thd.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 

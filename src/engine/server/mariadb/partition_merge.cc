@@ -1,4 +1,4 @@
-#include "partition_merge.h"
+#include "engine/server/partition_merge.h"
 
 #include <algorithm>
 #include <cstring>

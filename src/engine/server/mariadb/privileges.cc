@@ -1,4 +1,4 @@
-#include "privileges.h"
+#include "engine/server/privileges.h"
 
 #include <climits>
 
@@ -9,24 +9,9 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-Privileges BitsOf(privilege_t all) {
-  const auto bit = [all](privilege_t privilege, Privileges bit) {
-    return (all & privilege) == NO_ACL ? 0 : bit;
-  };
-  return bit(SELECT_ACL, kSelect) | bit(INSERT_ACL, kInsert) | bit(UPDATE_ACL, kUpdate) |
-         bit(DELETE_ACL, kDelete);
-}
-
-/// The server keeps grants by texts that end with a NUL, so that a name with a NUL in it would be
-/// taken for a shorter one.
-bool CanBeName(const std::string& name) {
-  return !name.empty() && name.size() <= NAME_LEN && name.find('\0') == std::string::npos;
-}
-
 bool Find(const model::Account& account, Security_context* found, std::string* address) {
-  const bool can_be = !account.user().empty() && account.user().size() < USERNAME_LENGTH &&
-                      !account.host().empty() && account.host().size() < MAX_HOSTNAME;
-  return can_be && !opt_noacl && FindExactly(found, account.user(), account.host(), address);
+  return CanBeAccount(account) && !LooksAtNoGrants() &&
+         FindExactly(found, account.user(), account.host(), address);
 }
 
 }  // namespace
@@ -46,9 +31,11 @@ struct PrivilegeReader::State {
   Security_context account;
   std::string address;  ///< What `account` shows as its address.
   GRANT_INFO grant;
-};
+  const std::string* table = nullptr;
+  bool is_locked = false;
 
-std::string WhyNoRights() { return opt_noacl ? "the server runs with skip-grant-tables" : ""; }
+  void TakeRole(const std::string& role);
+};
 
 bool HasAccount(const model::Account& account) {
   Security_context found;
@@ -74,7 +61,6 @@ std::string DefaultRole(const model::Account& account) {
 }
 
 PrivilegeReader::PrivilegeReader() = default;
-
 PrivilegeReader::~PrivilegeReader() { Close(); }
 
 void PrivilegeReader::Close() {
@@ -82,30 +68,30 @@ void PrivilegeReader::Close() {
   state_.reset();
 }
 
-PrivilegeReader::State& PrivilegeReader::state() {
-  if (state_ == nullptr) state_ = std::make_unique<State>();
-  return *state_;
-}
+bool PrivilegeReader::MayHaveChanged() { return true; }
 
-bool PrivilegeReader::Look(const model::Account& account, const std::string& db) {
+// The look needs the mutex of the accounts alone, which statements hold while they write the grant
+// tables, so that it is never false.
+bool PrivilegeReader::TryLook(const model::Account& account, const std::string& db, bool* found) {
   on_database_ = 0;
-  Security_context& found = state().account;
-  if (!Find(account, &found, &state().address)) return false;
-  state().thd->security_ctx = &found;
-  if (!account.role().empty()) TakeRole(account.role());
+  if (state_ == nullptr) state_ = std::make_unique<State>();
+  Security_context& context = state_->account;
+  *found = Find(account, &context, &state_->address);
+  if (!*found) return true;
+  state_->thd->security_ctx = &context;
+  if (!account.role().empty()) state_->TakeRole(account.role());
   db_ = &db;
-  privilege_t all = found.master_access;
-  if (CanBeName(db)) all |= acl_get_all3(&found, db.c_str(), false);
+  privilege_t all = context.master_access;
+  if (CanHaveGrants(db)) all |= acl_get_all3(&context, db.c_str(), false);
   on_database_ = BitsOf(all);
   return true;
 }
 
 // A role that was revoked, or dropped, gives nothing. The server's message goes to the THD of this
 // thread, which has no use for it.
-void PrivilegeReader::TakeRole(const std::string& role) {
-  Security_context& account = state().account;
+void PrivilegeReader::State::TakeRole(const std::string& role) {
   privilege_t access(NO_ACL);
-  if (role.size() < USERNAME_LENGTH && CheckRole(state().thd, role, &access) == 0) {
+  if (role.size() < USERNAME_LENGTH && CheckRole(thd, role, &access) == 0) {
     account.master_access = access;
     strmake_buf(account.priv_role, role.c_str());
     return;
@@ -114,36 +100,34 @@ void PrivilegeReader::TakeRole(const std::string& role) {
 }
 
 bool PrivilegeReader::TryLock() {
-  is_locked_ = mysql_rwlock_tryrdlock(&LOCK_grant) == 0;
-  return is_locked_;
+  state_->is_locked = mysql_rwlock_tryrdlock(&LOCK_grant) == 0;
+  return state_->is_locked;
 }
 
 void PrivilegeReader::Unlock() {
-  if (!is_locked_) return;
-  is_locked_ = false;
+  if (state_ == nullptr || !state_->is_locked) return;
+  state_->is_locked = false;
   mysql_rwlock_unlock(&LOCK_grant);
 }
 
 // What the server has noted in a GRANT_INFO may be freed once LOCK_grant is free, so that each look
 // reads it anew.
 void PrivilegeReader::LookAtTable(const std::string& table) {
-  table_ = &table;
-  GRANT_INFO& grant = state().grant;
+  state_->table = &table;
+  GRANT_INFO& grant = state_->grant;
   grant = GRANT_INFO();
   grant.grant_table_user = grant.grant_table_role = grant.grant_public = nullptr;
   grant.version = UINT_MAX;
-  if (CanBeName(*db_) && CanBeName(table)) {
-    fill_effective_table_privileges(state().thd, &grant, db_->c_str(), table.c_str());
+  if (CanHaveGrants(*db_) && CanHaveGrants(table)) {
+    fill_effective_table_privileges(state_->thd, &grant, db_->c_str(), table.c_str());
   }
+  on_table_ = BitsOf(grant.privilege);
+  on_some_column_ = BitsOf(grant.all_privilege());
 }
-
-Privileges PrivilegeReader::on_table() const { return BitsOf(state_->grant.privilege); }
-
-Privileges PrivilegeReader::on_some_column() { return BitsOf(state_->grant.all_privilege()); }
 
 Privileges PrivilegeReader::on_column(const Field& field) {
   return BitsOf(
-      ColumnPrivileges(state_->thd, &state_->grant, db_->c_str(), table_->c_str(), field));
+      ColumnPrivileges(state_->thd, &state_->grant, db_->c_str(), state_->table->c_str(), field));
 }
 
 }  // namespace rowsocket::engine::server

@@ -1,23 +1,14 @@
-#include "statement.h"
+#include "engine/server/statement.h"
 
 #include "api.h"
 #include "engine/server/cluster.h"
-#include "engine/server/engine_error.h"
 
 namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
-bool HasTriggers(const TABLE& table, int sql_command) {
-  if (table.triggers == nullptr) return false;
-  const trg_event_type event = sql_command == SQLCOM_INSERT   ? TRG_EVENT_INSERT
-                               : sql_command == SQLCOM_UPDATE ? TRG_EVENT_UPDATE
-                                                              : TRG_EVENT_DELETE;
-  return table.triggers->has_triggers(event, TRG_ACTION_BEFORE) ||
-         table.triggers->has_triggers(event, TRG_ACTION_AFTER);
-}
-
-Outcome Statement::CheckTable(const TABLE& table, int sql_command) {
+Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
+  const TABLE& table = *open.table;
   if (HasTriggers(table, sql_command)) return Outcome::Fail(ErrorCode::kTrigger);
   if (table.versioned()) return Outcome::Fail(ErrorCode::kVersioned);
   // DEFAULT NEXTVAL(...) would have to write to the sequence's own table.
@@ -25,20 +16,6 @@ Outcome Statement::CheckTable(const TABLE& table, int sql_command) {
     return Outcome::Fail(ErrorCode::kSequence);
   }
   return {};
-}
-
-bool Statement::LostEvents(const Outcome& outcome) {
-  return outcome.error == model::Error::Engine(ER_TRANS_CACHE_FULL) ||
-         outcome.error == model::Error::Engine(ER_STMT_CACHE_FULL) ||
-         outcome.error == model::Error::Engine(ER_ERROR_ON_WRITE) ||
-         outcome.error == model::Error::Engine(HA_ERR_RBR_LOGGING_FAILED);
-}
-
-Outcome Statement::Failure(int handler_error) {
-  model::Error error = handler_error != 0 ? EngineError(handler_error) : thd_.TakeError();
-  if (error.ok()) error = {ErrorCode::kInternal};
-  if (thd_.killed()) error = {ErrorCode::kKilled};
-  return Outcome::Of(error);
 }
 
 Outcome Statement::Begin(OpenTable& open, int sql_command) {
@@ -68,10 +45,6 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   table->reset_default_fields();
   table->file->prepare_for_row_logging();
   return {};
-}
-
-void Statement::SetCommand(int sql_command) {
-  thd_.get()->lex->sql_command = static_cast<enum_sql_command>(sql_command);
 }
 
 int Statement::WriteRow(TABLE* table) {

@@ -41,6 +41,7 @@ THD* TableAudit::ThdOf(THD* session, uint64_t account_id) {
   });
   if (found != owners_.end()) return found->thd;
   if (owners_.size() == model::kAuditThdsMax) Close();
+  owners_.reserve(owners_.size() + 1);  // Where memory runs out no other THD is current.
   owners_.push_back({account_id, MakeThd()});
   session->store_globals();
   return owners_.back().thd;

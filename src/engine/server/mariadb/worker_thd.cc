@@ -1,10 +1,8 @@
-#include "worker_thd.h"
+#include "engine/server/worker_thd.h"
 
 #include <atomic>
 
-#include "api.h"
 #include "engine/server/cluster.h"
-#include "engine/server/engine_error.h"
 #include "engine/server/server_log.h"
 
 namespace rowsocket::engine::server {
@@ -22,7 +20,56 @@ bool LayoutMatches(THD* thd) {
          thd->killed == NOT_KILLED;
 }
 
+void Assign(THD* thd, sys_var* variable, ulonglong value) {
+  Item* item = new (thd->mem_root) Item_uint(thd, value);
+  set_var* assignment =
+      new (thd->mem_root) set_var(thd, OPT_SESSION, variable, &null_clex_str, item);
+  if (assignment->check(thd) == 0) assignment->update(thd);
+}
+
+// Without this registration performance_schema counts nothing that the thread does.
+void EnterPerformanceSchema([[maybe_unused]] THD* thd) {
+#ifdef HAVE_PSI_THREAD_INTERFACE
+  static PSI_thread_key key = 0;
+  static PSI_thread_info info[] = {{&key, "worker", 0}};
+  static std::once_flag registered;
+  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
+  PSI_thread* thread = PSI_CALL_new_thread(key, thd, thd->thread_id);
+  PSI_CALL_set_thread_os_id(thread);
+  PSI_CALL_set_thread(thread);
+  mysql_thread_set_psi_THD(thd);
+#endif
+}
+
+void SetRowLockWait(THD* thd, bool waits) {
+  // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
+  // GLOBAL would never be seen.
+  sys_var* variable =
+      find_sys_var(thd, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
+  if (variable == nullptr) return;  // The server has no InnoDB.
+  bool is_null = false;
+  const longlong global_s = variable->val_int(&is_null, thd, OPT_GLOBAL, &null_clex_str);
+  Assign(thd, variable, waits ? static_cast<ulonglong>(global_s) : 0);
+}
+
+// By the time of a write, a find of the turn may have made a view. With snapshot isolation the
+// write of a row that was changed since would lose the transaction. Writes are for the row as it is
+// now: SQL's autocommit has no view either.
+void IgnoreSnapshotIsolation(THD* thd) {
+  sys_var* variable =
+      find_sys_var(thd, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
+  if (variable != nullptr) Assign(thd, variable, 0);
+}
+
 }  // namespace
+
+void WorkerThdOwn::FindFlushAtCommit(THD* thd) {
+  sys_var* variable = find_sys_var(thd, STRING_WITH_LEN("innodb_flush_log_at_trx_commit"),
+                                   /*throw_error=*/false);
+  if (variable == nullptr) return;
+  flush_at_commit_ =
+      reinterpret_cast<const unsigned long*>(variable->value_ptr(thd, OPT_GLOBAL, &null_clex_str));
+}
 
 bool ServerStopping() { return abort_loop; }
 
@@ -69,10 +116,10 @@ bool WorkerThd::Create() {
     thd_ = thd;
   }
   server_threads.insert(thd);
-  EnterPerformanceSchema();
-  FindFlushAtCommit();
-  SetRowLockWait(timeouts_.waits_for_rows);
-  IgnoreSnapshotIsolation();
+  EnterPerformanceSchema(thd);
+  own_.FindFlushAtCommit(thd);
+  SetRowLockWait(thd, timeouts_.waits_for_rows);
+  IgnoreSnapshotIsolation(thd);
   RefreshVariables();
   Cluster::Join(thd);
   ClearStatement();
@@ -96,57 +143,6 @@ void WorkerThd::Destroy() {
   delete thd;
   set_current_thd(nullptr);
   PSI_CALL_delete_current_thread();
-}
-
-// Without this registration performance_schema counts nothing that the thread does.
-void WorkerThd::EnterPerformanceSchema() {
-#ifdef HAVE_PSI_THREAD_INTERFACE
-  static PSI_thread_key key = 0;
-  static PSI_thread_info info[] = {{&key, "worker", 0}};
-  static std::once_flag registered;
-  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
-  PSI_thread* thread = PSI_CALL_new_thread(key, thd_, thd_->thread_id);
-  PSI_CALL_set_thread_os_id(thread);
-  PSI_CALL_set_thread(thread);
-  mysql_thread_set_psi_THD(thd_);
-#endif
-}
-
-// Finds the variable's own place in memory, which stays valid: InnoDB is loaded as long as the
-// server runs.
-void WorkerThd::FindFlushAtCommit() {
-  sys_var* variable = find_sys_var(thd_, STRING_WITH_LEN("innodb_flush_log_at_trx_commit"),
-                                   /*throw_error=*/false);
-  if (variable == nullptr) return;
-  flush_at_commit_ =
-      reinterpret_cast<const unsigned long*>(variable->value_ptr(thd_, OPT_GLOBAL, &null_clex_str));
-}
-
-void WorkerThd::SetRowLockWait(bool waits) {
-  // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
-  // GLOBAL would never be seen.
-  sys_var* variable =
-      find_sys_var(thd_, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
-  if (variable == nullptr) return;  // The server has no InnoDB.
-  bool is_null = false;
-  const longlong global_s = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
-  Assign(variable, waits ? static_cast<ulonglong>(global_s) : 0);
-}
-
-// By the time of a write, a find of the turn may have made a view. With snapshot isolation the
-// write of a row that was changed since would lose the transaction. Writes are for the row as it is
-// now: SQL's autocommit has no view either.
-void WorkerThd::IgnoreSnapshotIsolation() {
-  sys_var* variable =
-      find_sys_var(thd_, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
-  if (variable != nullptr) Assign(variable, 0);
-}
-
-void WorkerThd::Assign(sys_var* variable, ulonglong value) {
-  Item* item = new (thd_->mem_root) Item_uint(thd_, value);
-  set_var* assignment =
-      new (thd_->mem_root) set_var(thd_, OPT_SESSION, variable, &null_clex_str, item);
-  if (assignment->check(thd_) == 0) assignment->update(thd_);
 }
 
 bool WorkerThd::RefreshVariables() {
@@ -176,20 +172,16 @@ bool WorkerThd::RefreshVariables() {
   thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
   thd_->userstat_running = opt_userstat_running;
   RestoreLockWait();
-  if (timeouts_.waits_for_rows) SetRowLockWait(true);
+  if (timeouts_.waits_for_rows) FollowRowLockWait();
   return changed;
 }
 
-void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
+void WorkerThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
 
-void WorkerThd::RefuseRowWaits(bool refuse) {
-  if (timeouts_.waits_for_rows) SetRowLockWait(!refuse);
-}
-
-// The server computes NOW() and similar functions once for each query id.
-void WorkerThd::SetTime() {
-  thd_->set_time();
-  thd_->set_query_id(next_query_id());
+void WorkerThd::RefuseWaits(bool refuse) {
+  if (!timeouts_.waits_for_rows) return;
+  SetRowLockWait(thd_, !refuse);
+  WaitForTables(!refuse);
 }
 
 void WorkerThd::StartStatement(int sql_command) {
@@ -224,20 +216,13 @@ void WorkerThd::FreeStatementMemory() {
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
 }
 
-// An audit plugin that is uninstalled would stay loaded until this thread ends otherwise.
 void WorkerThd::ReleaseAuditPlugins() {
   if (mysql_audit_release_required(thd_)) mysql_audit_release(thd_);
 }
 
-model::Error WorkerThd::TakeError() {
-  if (!thd_->is_error()) return {};
-  const int number = static_cast<int>(thd_->get_stmt_da()->sql_errno());
-  return EngineError(number);
-}
+bool WorkerThd::TakeBusy() { return false; }
 
 unsigned long long WorkerThd::id() const { return thd_->thread_id; }
-
-bool WorkerThd::killed() const { return thd_->killed != NOT_KILLED; }
 
 bool WorkerThd::must_end() const {
   const killed_state state = thd_->killed;

@@ -3,6 +3,7 @@
 // api.h alone, behind the server's headers.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@ inline constexpr const char* kServerName = "MySQL";
 
 /// The table reference by which a table is opened and locked.
 using TableReference = Table_ref;
+
+using TriggerEvent = enum_trigger_event_type;
 
 // --- Columns ---
 
@@ -211,6 +214,9 @@ inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
 }
 
+/// Whether the name stands for a table's file of a version before 5.1. MySQL knows none any more.
+inline bool IsOldName(std::string_view) { return false; }
+
 // --- Keys ---
 
 inline std::string_view NameOf(const KEY& key) { return key.name; }
@@ -219,6 +225,8 @@ inline std::string_view NameOf(const KEY& key) { return key.name; }
 inline bool IsSearchable(const KEY& key) {
   return (key.flags & (HA_FULLTEXT | HA_SPATIAL | HA_MULTI_VALUED_KEY)) == 0;
 }
+/// Whether the key's uniqueness is kept by a hash over its columns.
+inline constexpr bool IsHash(const KEY&) { return false; }
 /// Whether the key is the table itself, so that its entries hold all columns.
 inline bool IsClustered(const TABLE& table, uint key) {
   return key == table.s->primary_key && table.file->primary_key_is_clustered();
@@ -256,9 +264,22 @@ inline void SetGivesAutoIncrement(TABLE& table, bool gives) {
 inline void PublishStatistics(TABLE&) {}
 
 inline bool HasGenerated(const TABLE& table) { return table.has_gcol(); }
+/// Has the expressions of generated columns let go of the statement's memory.
+inline void ForgetGenerated(TABLE& table) { table.cleanup_value_generator_items(); }
 inline bool HasChecks(const TABLE& table) {
   return table.table_check_constraint_list != nullptr &&
          !table.table_check_constraint_list->empty();
+}
+/// Whether the table's engine can take a statement back.
+inline bool RollsBack(const TABLE& table) { return table.file->has_transactions(); }
+/// Whether InnoDB, where it is read only, finds rows only when a table is locked.
+inline constexpr bool kReadOnlyNeedsLocks = false;
+/// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
+inline bool HasComputedDefaults(const TABLE& table) {
+  return std::any_of(table.field, table.field + table.s->fields, [](const Field* field) {
+    return HasOnUpdate(*field) || field->has_insert_default_datetime_value_expression() ||
+           field->has_insert_default_general_value_expression();
+  });
 }
 inline bool HasPeriod(const TABLE&) { return false; }
 /// Whether a default value comes from a sequence, which is a table of its own.
@@ -297,7 +318,29 @@ inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(t
 /// Drops what the query cache has of the table. MySQL has no query cache.
 inline void ForgetQueries(THD*, TABLE*) {}
 
+/// Whether the open table must be opened anew.
+inline bool IsOutOfDate(const TABLE& table) {
+  return table.s->has_old_version() || table.has_invalid_dict() ||
+         const_cast<TABLE&>(table).has_invalid_stats();
+}
+/// Gives back the metadata locks of tables that are closed.
+inline void ReleaseTableMetadataLocks(THD* thd) { thd->mdl_context.release_transactional_locks(); }
+
 // --- The server ---
+
+/// Privileges as GRANT has them.
+using ServerPrivileges = Access_bitmask;
+/// Whether the server runs with skip-grant-tables.
+inline bool LooksAtNoGrants() { return skip_grant_tables(); }
+
+/// The number of the error in the diagnostics area; 0: there is none.
+inline uint ErrorNumberOf(const THD& thd) {
+  return thd.is_error() ? thd.get_stmt_da()->mysql_errno() : 0;
+}
+/// A group commit of the binary log leaves another durability behind.
+inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_REGULAR_DURABILITY; }
+/// For MariaDB's mysql.transaction_registry alone.
+inline void NoteTransactionStart(THD*) {}
 
 inline bool IsKilled(const THD& thd) { return thd.killed != THD::NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
@@ -307,6 +350,8 @@ inline bool IsInterruption(int number) {
   return number == ER_QUERY_INTERRUPTED || number == ER_SERVER_SHUTDOWN || number == kInterrupted;
 }
 inline bool IsReadOnly() { return opt_readonly || opt_super_readonly; }
+/// MySQL does not tell whether SET GLOBAL read_only waits for commits under way.
+inline bool BecomesReadOnly() { return false; }
 /// Whether the server serves administrators alone (offline_mode).
 inline bool IsOffline() { return mysqld_offline_mode(); }
 /// Whether the server shows clients another version than it has.

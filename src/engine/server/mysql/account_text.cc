@@ -1,10 +1,10 @@
-#include "account_text.h"
+#include "engine/server/account_text.h"
 
 #include <memory>
 #include <string_view>
 
+#include "engine/server/worker_thd.h"
 #include "login_thd.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -47,6 +47,12 @@ std::string RowOf(TABLE* table, const std::string& user, const std::string& host
 
 }  // namespace
 
+struct AccountText::Own {};
+
+AccountText::AccountText() = default;
+AccountText::~AccountText() = default;
+
+// A thread that has a THD reads with it.
 std::string AccountText::Of(const std::string& user, const std::string& host) {
   std::unique_ptr<LoginThd> own;
   if (current_thd == nullptr) own = std::make_unique<LoginThd>();

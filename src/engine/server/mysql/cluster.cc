@@ -5,9 +5,9 @@
 
 #include "engine/server/cluster_node.h"
 #include "engine/server/tables.h"
+#include "engine/server/worker_thd.h"
 #include "mysql/plugin_group_replication.h"
 #include "sql/rpl_group_replication.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -68,6 +68,7 @@ bool HasLostItsGroup() {
 bool IsClusterNode() { return false; }
 bool IsFirstClusterNode() { return false; }
 bool HoldsClusterOrder() { return false; }
+void AddClusterNode(model::Health*) {}
 
 void Cluster::Join(THD*) {}
 void Cluster::Leave(THD*) {}

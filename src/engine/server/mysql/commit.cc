@@ -1,31 +1,8 @@
-#include "commit.h"
+#include "engine/server/commit.h"
 
 #include "engine/server/cluster.h"
 
 namespace rowsocket::engine::server {
-
-namespace {
-
-/// Longer than any backup: a commit waits for FLUSH TABLES WITH READ LOCK as SQL does.
-constexpr ulong kCommitLockWaitSeconds = 86400;
-
-}  // namespace
-
-bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
-
-void Committer::Begin(bool writes) {
-  THD* thd = thd_.get();
-  // InnoDB reads the isolation level with the first table that the turn locks. Rows are logged, so
-  // that writes need no locks on the gaps beside them: a search for a row that is missing delays no
-  // insert of another session. The finds of a turn share one view all the same.
-  thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
-  // A group commit of the binary log leaves another value behind.
-  thd->durability_property = HA_REGULAR_DURABILITY;
-  if (!writes) return;
-  // trans_begin() would release the metadata locks of the tables that stay open between turns.
-  thd->variables.option_bits |= OPTION_BEGIN;
-  thd->server_status |= SERVER_STATUS_IN_TRANS;
-}
 
 // With the binary log on, the transaction is prepared, which flushes the engine's log, and the
 // binary log is synced, before any other session sees the changes.
@@ -33,27 +10,24 @@ bool Committer::IsSeenBeforeItIsFlushed() const {
   return tables_.has_changed_rows() && !mysql_bin_log.is_open();
 }
 
-// Takes the lock against FLUSH TABLES WITH READ LOCK before the commit, which then has it at once.
-// Where the lock cannot be had here, the server's commit tries once more, and fails.
+// The server's commit then has the lock at once.
 void Committer::HoldBackups() {
   THD* thd = thd_.get();
-  thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+  thd->variables.lock_wait_timeout = kLockWaitSeconds;
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::COMMIT, "", "", MDL_INTENTION_EXCLUSIVE, MDL_EXPLICIT);
-  if (!thd->mdl_context.acquire_lock(&request, kCommitLockWaitSeconds)) {
-    commit_lock_ = request.ticket;
+  if (!thd->mdl_context.acquire_lock(&request, kLockWaitSeconds)) {
+    own_.commit_lock = request.ticket;
   }
 }
 
 void Committer::LetBackupsGo() {
-  if (commit_lock_ == nullptr) return;
-  thd_.get()->mdl_context.release_lock(commit_lock_);
-  commit_lock_ = nullptr;
+  if (own_.commit_lock == nullptr) return;
+  thd_.get()->mdl_context.release_lock(own_.commit_lock);
+  own_.commit_lock = nullptr;
 }
 
-// Shutdown ends the wait for a semi-synchronous replica, and the commit reports success. A SQL
-// client does not see that, because the server has shut its socket down. KILL does not end the
-// wait.
+// Shutdown ends the wait, KILL does not.
 bool Committer::WasCutOff() const {
   if (!thd_.must_end() || !ServerStopping()) return false;
   mysql_rwlock_rdlock(&LOCK_system_variables_hash);
@@ -70,7 +44,7 @@ bool Committer::WasCutOff() const {
 // returns at once where its whole log is flushed already.
 Committer::Result Committer::Commit(bool must_flush) {
   THD* thd = thd_.get();
-  thd->variables.lock_wait_timeout = kCommitLockWaitSeconds;
+  thd->variables.lock_wait_timeout = kLockWaitSeconds;
   const bool flushes_seen = must_flush && !tables_.has_changed_rows();
   if (!must_flush) thd->durability_property = HA_IGNORE_DURABILITY;
   const ulonglong rollbacks_before = thd->status_var.ha_rollback_count;
@@ -88,9 +62,5 @@ Committer::Result Committer::Commit(bool must_flush) {
   result.too_large = result.failed && !stays && !thd->is_error();
   return result;
 }
-
-void Committer::RollbackStatement() { trans_rollback_stmt(thd_.get()); }
-
-void Committer::RollbackTransaction() { trans_rollback(thd_.get()); }
 
 }  // namespace rowsocket::engine::server

@@ -1,6 +1,8 @@
-#include "foreign_keys.h"
+#include "engine/server/foreign_keys.h"
 
 #include <algorithm>
+
+#include "cascades.h"
 
 namespace rowsocket::engine::server {
 
@@ -20,6 +22,8 @@ bool HasAny(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRI
 }
 
 }  // namespace
+
+bool ReferencesChanged(THD*, const OpenTable&) { return false; }
 
 bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
   const TABLE_SHARE& share = *table.s;

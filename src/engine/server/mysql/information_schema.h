@@ -32,6 +32,11 @@ inline SchemaColumn LongTextColumn(const char* name) {
 }
 inline SchemaColumn EndOfColumns() { return {nullptr, 0, MYSQL_TYPE_NULL, 0, 0, nullptr, 0}; }
 
+/// Whether the statement reads the column.
+inline bool IsRead(const Field& field) {
+  return bitmap_is_set(field.table->read_set, field.field_index());
+}
+
 /// Whether the session may see what others do. Where it may not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd) {
   return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);

@@ -3,12 +3,12 @@
 #include <netdb.h>
 
 #include "engine/server/login.h"
+#include "engine/server/worker_thd.h"
 #include "login_thd.h"
 #include "sql/hostname_cache.h"
 #include "sql/sql_audit.h"
 #include "sql/sql_connect.h"
 #include "violite.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 

@@ -1,4 +1,4 @@
-#include "privileges.h"
+#include "engine/server/privileges.h"
 
 #include <optional>
 
@@ -22,25 +22,11 @@ struct Bit {
 constexpr Bit kBits[] = {
     {SELECT_ACL, kSelect}, {INSERT_ACL, kInsert}, {UPDATE_ACL, kUpdate}, {DELETE_ACL, kDelete}};
 
-Privileges BitsOf(Access_bitmask all) {
-  Privileges bits = 0;
-  for (const Bit& each : kBits) bits |= (all & each.of_server) != 0 ? each.bit : 0;
-  return bits;
-}
-
-/// The server keeps grants by texts that end with a NUL, so that a name with a NUL in it would be
-/// taken for a shorter one.
-bool CanBeName(const std::string& name) {
-  return !name.empty() && name.size() <= NAME_LEN && name.find('\0') == std::string::npos;
-}
-
 bool Find(THD* thd, const model::Account& account, const std::string& db, Security_context* found,
           std::string* address) {
-  const bool can_be = !account.user().empty() && account.user().size() < USERNAME_LENGTH &&
-                      !account.host().empty() && account.host().size() <= HOSTNAME_LENGTH;
-  return can_be && !skip_grant_tables() &&
+  return CanBeAccount(account) && !LooksAtNoGrants() &&
          FindExactly(thd, found, account.user(), account.host(),
-                     CanBeName(db) ? db.c_str() : nullptr, address);
+                     CanHaveGrants(db) ? db.c_str() : nullptr, address);
 }
 
 /// Keeps what the server says about a missing privilege out of the session.
@@ -63,14 +49,20 @@ class Silence final : public Internal_error_handler {
 }  // namespace
 
 struct PrivilegeReader::State {
+  /// What decides about rights besides the names: the count of changes, and global variables.
+  struct Version {
+    uint64_t changes = 0;
+    bool revokes_partially = false, activates_all = false, activates_mandatory = false;
+    bool operator==(const Version&) const = default;
+  };
+
   std::optional<Security_context> account;
   std::string address;  ///< What `account` shows as its address.
   std::optional<Table_ref> table;
+  MDL_ticket* lock = nullptr;
+  Version version;
+  bool has_missed = false;  ///< An account was not found: CREATE USER is not counted.
 };
-
-std::string WhyNoRights() {
-  return skip_grant_tables() ? "the server runs with skip-grant-tables" : "";
-}
 
 bool HasAccount(const model::Account& account) {
   Security_context found;
@@ -78,8 +70,9 @@ bool HasAccount(const model::Account& account) {
   return Find(current_thd, account, "", &found, &address);
 }
 
-PrivilegeReader::PrivilegeReader() = default;
+std::string DefaultRole(const model::Account&) { return {}; }
 
+PrivilegeReader::PrivilegeReader() = default;
 PrivilegeReader::~PrivilegeReader() { Close(); }
 
 void PrivilegeReader::Close() {
@@ -91,27 +84,28 @@ void PrivilegeReader::Close() {
 // looked up: a look that sees the change is behind a count that this function compares at the next
 // call.
 bool PrivilegeReader::MayHaveChanged() {
-  const Version now = {get_global_acl_cache()->version(), mysqld_partial_revokes(),
-                       opt_always_activate_granted_roles, opt_activate_mandatory_roles};
-  const bool may_have = now != version_ || has_missed_;
-  version_ = now;
-  has_missed_ = false;
+  if (state_ == nullptr) state_ = std::make_unique<State>();
+  const State::Version now = {get_global_acl_cache()->version(), mysqld_partial_revokes(),
+                              opt_always_activate_granted_roles, opt_activate_mandatory_roles};
+  const bool may_have = now != state_->version || state_->has_missed;
+  state_->version = now;
+  state_->has_missed = false;
   return may_have;
 }
 
 bool PrivilegeReader::TryLook(const model::Account& account, const std::string& db, bool* found) {
   on_database_ = 0;
   *found = false;
-  if (!TryLock()) return false;
   if (state_ == nullptr) state_ = std::make_unique<State>();
+  if (!TryLock()) return false;
   db_ = &db;
   Security_context& context = state_->account.emplace();
   *found = Find(current_thd, account, db, &context, &state_->address);
   if (*found) {
     ActivateRolesOfLogin(&context);
-    on_database_ = BitsOf(CanBeName(db) ? OnDatabase(context, db) : context.master_access(db));
+    on_database_ = BitsOf(CanHaveGrants(db) ? OnDatabase(context, db) : context.master_access(db));
   }
-  has_missed_ = has_missed_ || !*found;
+  state_->has_missed = state_->has_missed || !*found;
   Unlock();
   return true;
 }
@@ -122,14 +116,14 @@ bool PrivilegeReader::TryLock() {
   const MDL_key key(MDL_key::ACL_CACHE, "", "");
   MDL_request request;
   MDL_REQUEST_INIT_BY_KEY(&request, &key, MDL_SHARED, MDL_EXPLICIT);
-  lock_ = current_thd->mdl_context.try_acquire_lock(&request) ? nullptr : request.ticket;
-  return lock_ != nullptr;
+  state_->lock = current_thd->mdl_context.try_acquire_lock(&request) ? nullptr : request.ticket;
+  return state_->lock != nullptr;
 }
 
 void PrivilegeReader::Unlock() {
-  if (lock_ == nullptr) return;
-  current_thd->mdl_context.release_lock(lock_);
-  lock_ = nullptr;
+  if (state_ == nullptr || state_->lock == nullptr) return;
+  current_thd->mdl_context.release_lock(state_->lock);
+  state_->lock = nullptr;
 }
 
 // check_grant answers for a table or some column of it, and notes the privileges on the table. What
@@ -138,7 +132,7 @@ void PrivilegeReader::Unlock() {
 void PrivilegeReader::LookAtTable(const std::string& table) {
   on_table_ = on_some_column_ = on_database_;
   state_->table.reset();
-  if (!CanBeName(*db_) || !CanBeName(table)) return;
+  if (!CanHaveGrants(*db_) || !CanHaveGrants(table)) return;
   Table_ref& asked = state_->table.emplace(db_->c_str(), db_->size(), table.c_str(), table.size(),
                                            table.c_str(), TL_READ);
   Security_context& context = *state_->account;

@@ -1,9 +1,8 @@
-#include "worker_thd.h"
+#include "engine/server/worker_thd.h"
 
 #include <atomic>
 #include <mutex>
 
-#include "engine/server/engine_error.h"
 #include "engine/server/server_log.h"
 #include "lock_waits.h"
 #include "sql/protocol_classic.h"
@@ -50,6 +49,19 @@ void BecomeUser(THD* thd, const char* user) {
   context->set_master_access(~Access_bitmask{0} & ~Access_bitmask{SUPER_ACL});
 }
 
+// Without this registration performance_schema counts nothing that the thread does.
+void EnterPerformanceSchema(THD* thd) {
+  static PSI_thread_key key = 0;
+  static PSI_thread_info info[] = {{&key, "worker", "rowsocket", 0, 0, PSI_DOCUMENT_ME}};
+  static std::once_flag registered;
+  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
+  PSI_thread* const psi = PSI_THREAD_CALL(new_thread)(key, 0, thd, thd->thread_id());
+  PSI_THREAD_CALL(set_thread_os_id)(psi);
+  PSI_THREAD_CALL(set_thread)(psi);
+  PSI_THREAD_CALL(set_thread_THD)(psi, thd);
+  thd->set_psi(psi);
+}
+
 }  // namespace
 
 bool ServerStopping() { return connection_events_loop_aborted(); }
@@ -92,7 +104,7 @@ bool WorkerThd::Create() {
   thd->set_time();
   Global_THD_manager::get_instance()->add_thd(thd);
   MEM_ROOT* const of_statements = thd->mem_root;
-  thd->mem_root = &lex_memory_;
+  thd->mem_root = &own_.lex_memory;
   lex_start(thd);
   thd->mem_root = of_statements;
   thd->lex->sql_command = SQLCOM_SELECT;
@@ -123,25 +135,12 @@ void WorkerThd::Destroy() {
   thd->set_psi(nullptr);
   Global_THD_manager::get_instance()->remove_thd(thd);
   delete thd;
-  lex_memory_.Clear();
-}
-
-// Without this registration performance_schema counts nothing that the thread does.
-void WorkerThd::EnterPerformanceSchema(THD* thd) {
-  static PSI_thread_key key = 0;
-  static PSI_thread_info info[] = {{&key, "worker", "rowsocket", 0, 0, PSI_DOCUMENT_ME}};
-  static std::once_flag registered;
-  std::call_once(registered, [] { mysql_thread_register("rowsocket", info, 1); });
-  PSI_thread* const psi = PSI_THREAD_CALL(new_thread)(key, 0, thd, thd->thread_id());
-  PSI_THREAD_CALL(set_thread_os_id)(psi);
-  PSI_THREAD_CALL(set_thread)(psi);
-  PSI_THREAD_CALL(set_thread_THD)(psi, thd);
-  thd->set_psi(psi);
+  own_.lex_memory.Clear();
 }
 
 // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
 // GLOBAL would never be seen.
-void WorkerThd::SetRowLockWait() {
+void WorkerThd::FollowRowLockWait() {
   const ulong* const global = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_GLOBAL);
   ulong* const mine = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_SESSION);
   if (global != nullptr && mine != nullptr) *mine = *global;
@@ -167,24 +166,17 @@ bool WorkerThd::RefreshVariables() {
   mine.binlog_row_image = global.binlog_row_image;
   mine.binlog_trx_compression = global.binlog_trx_compression;
   RestoreLockWait();
-  if (timeouts_.waits_for_rows) SetRowLockWait();
+  if (timeouts_.waits_for_rows) FollowRowLockWait();
   return changed;
 }
 
-void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
-
-void WorkerThd::RefuseRowWaits(bool refuse) {
+void WorkerThd::RefuseWaits(bool refuse) {
   if (!timeouts_.waits_for_rows) return;
+  WaitForTables(!refuse);
   if (refuse)
     LockWaits::RefuseWaits(thd_);
   else
     LockWaits::AllowWaits();
-}
-
-// The server computes NOW() and similar functions once for each query id.
-void WorkerThd::SetTime() {
-  thd_->set_time();
-  thd_->set_query_id(next_query_id());
 }
 
 void WorkerThd::StartStatement(int sql_command) {
@@ -199,10 +191,10 @@ void WorkerThd::StartStatement(int sql_command) {
 
 void WorkerThd::SetStrict(bool strict) {
   thd_->check_for_truncated_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
-  if (strict == is_strict_) return;
-  is_strict_ = strict;
+  if (strict == own_.is_strict) return;
+  own_.is_strict = strict;
   if (strict)
-    thd_->push_internal_handler(&strictness_);
+    thd_->push_internal_handler(&own_.strictness);
   else
     thd_->pop_internal_handler();
 }
@@ -217,7 +209,7 @@ void WorkerThd::ClearStatement() {
   // that has really lost its transaction has been told by now.
   thd_->transaction_rollback_request = false;
   thd_->is_fatal_sub_stmt_error = false;
-  if (thd_->proc_info() != shown_) thd_->set_proc_info(shown_);
+  if (thd_->proc_info() != own_.shown) thd_->set_proc_info(own_.shown);
 }
 
 void WorkerThd::FreeStatementMemory() {
@@ -225,13 +217,7 @@ void WorkerThd::FreeStatementMemory() {
   thd_->mem_root->ClearForReuse();
 }
 
-// MySQL locks the plugins of an audit event for that event alone.
 void WorkerThd::ReleaseAuditPlugins() {}
-
-model::Error WorkerThd::TakeError() {
-  if (!thd_->is_error()) return {};
-  return EngineError(static_cast<int>(thd_->get_stmt_da()->mysql_errno()));
-}
 
 bool WorkerThd::TakeBusy() {
   if (!LockWaits::TakeMetLock()) return false;
@@ -240,8 +226,6 @@ bool WorkerThd::TakeBusy() {
 }
 
 unsigned long long WorkerThd::id() const { return thd_->thread_id(); }
-
-bool WorkerThd::killed() const { return thd_->killed != THD::NOT_KILLED; }
 
 bool WorkerThd::must_end() const { return thd_->killed == THD::KILL_CONNECTION; }
 
@@ -254,8 +238,8 @@ void WorkerThd::ForgetKillQuery() {
 // Functions of the server show steps of their own in the same place: ClearStatement puts this text
 // back.
 void WorkerThd::Describe(std::string_view text) {
-  shown_ = description_.Set(text);
-  thd_->set_proc_info(shown_);
+  own_.shown = description_.Set(text);
+  thd_->set_proc_info(own_.shown);
 }
 
 void WorkerThd::Interrupt() {

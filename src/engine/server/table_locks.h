@@ -1,12 +1,13 @@
 // The locks beside those of the tables themselves: against backups, and for sessions that wait for
-// a table.
+// a table. What all servers do alike is in table_locks.cc, the rest in one table_locks.cc for each
+// family.
 //
 // Threads: the session's. Errors: lock_tables, killed; busy or gives way.
 #pragma once
 
 #include "engine/server/open_table.h"
+#include "engine/server/worker_thd.h"
 #include "engine/session.h"
-#include "worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -17,14 +18,15 @@ class TableLocks {
  public:
   explicit TableLocks(WorkerThd& thd) : thd_(thd) {}
 
-  /// Takes the lock that FLUSH TABLES WITH READ LOCK and BACKUP STAGE wait for, or hold.
+  /// Takes the lock that FLUSH TABLES WITH READ LOCK, BACKUP STAGE and, in MySQL, SET GLOBAL
+  /// read_only wait for, or hold.
   Outcome TakeBackupLock(const TABLE& table);
   void ReleaseBackupLocks();
 
   /// A change in a table of an engine without transactions cannot be taken back, so that its commit
   /// must not be what has to wait: the lock of the commit is taken before the change. It is taken
   /// behind the lock of the table and held no longer, because all other commits of the server may
-  /// wait for it.
+  /// wait for it. In MySQL nothing: every table that is served takes part in transactions.
   Outcome TakeCommitLock(OpenTable& open);
   void ReleaseCommitLock(OpenTable& open);
 
@@ -34,7 +36,8 @@ class TableLocks {
   void CloseTables();
 
  private:
-  Outcome Take(enum_mdl_type type, unsigned bit);
+  /// `lock`: the lock's own bit in backup_locks_.
+  Outcome Take(const MDL_key& key, enum_mdl_type type, unsigned lock);
 
   WorkerThd& thd_;
   unsigned backup_locks_ = 0;  ///< One bit for each kind of lock taken in this turn.

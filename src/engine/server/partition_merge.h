@@ -1,6 +1,8 @@
 // Reads an index of a partitioned table in order, partition by partition, as the server's own
 // merging does; but also where the index has virtual columns. The server computes these only in a
 // row that is read into record[0], so that its merging compares whatever its other buffers hold.
+// One .cc for each family of servers; MySQL's own merging compares virtual columns as well, so that
+// there nothing is merged here.
 //
 // Flow: Begin, First, then Next until one returns an error number. The row is in record[0].
 // Threads: the session's. Lifetime: of a scan; the partitions' cursors belong to the table's
@@ -14,6 +16,7 @@
 
 namespace rowsocket::engine::server {
 
+/// REQUIRES of each call: MergesPartitionsBy is true for a column of the index.
 class PartitionMerge {
  public:
   void Begin(TABLE* table, uint key, bool descending);

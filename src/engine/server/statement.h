@@ -1,14 +1,18 @@
 // The frame of one writing statement within a turn's transaction: what the server does before and
-// after a statement's rows, so that it can be taken back alone and is logged as one.
+// after a statement's rows, so that it can be taken back alone and is logged as one. What all
+// servers do alike is in statement.cc, the rest in one statement.cc for each family.
 //
-// Flow: Begin { the rows } End, always both. The order of the steps follows mysql_insert,
-// mysql_update and mysql_delete (MariaDB 10.11, sql/sql_insert.cc, sql_update.cc, sql_delete.cc).
+// Flow: Begin { the rows } End, always both. The order of the steps follows the server's own
+// statements (sql/sql_insert.cc, sql_update.cc, sql_delete.cc: mysql_insert and the others in
+// MariaDB 10.11, Sql_cmd_insert_values and the others in MySQL 9.7).
 // Threads: the session's. Errors: those that the server left in the diagnostics area, by
 // ServerFailure; a handler's numbers, by Failure.
 #pragma once
 
+#include <climits>
+
 #include "engine/server/tables.h"
-#include "worker_thd.h"
+#include "engine/server/worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -19,15 +23,19 @@ class Statement {
  public:
   Statement(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
-  /// Refuses tables to which no write of this kind can be right: `trigger`, `versioned`,
-  /// `sequence`.
-  static Outcome CheckTable(const TABLE& table, int sql_command);
+  /// In place of a handler's number: the reason is in the THD's diagnostics area.
+  static constexpr int kReported = INT_MIN;
+
+  /// Refuses tables to which no write of this kind can be right: `trigger`, in MySQL also for those
+  /// of tables that cascades change, and in MariaDB `versioned` and `sequence`.
+  static Outcome CheckTable(const OpenTable& open, int sql_command);
 
   /// Locks the table. When it fails the statement has ended.
   Outcome Begin(OpenTable& open, int sql_command);
   /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
-  /// Writes record[0] as a new row, in the place of record[1], or deletes it. A handler's number.
+  /// Writes record[0] as a new row, in the place of record[1], or deletes it, with what the server
+  /// itself does for its foreign keys. 0, a handler's number, or kReported.
   int WriteRow(TABLE* table);
   int UpdateRow(TABLE* table);
   int DeleteRow(TABLE* table);
@@ -36,8 +44,9 @@ class Statement {
 
   /// Whether the row was changed and could not be logged, so that the turn cannot go on.
   static bool LostEvents(const Outcome& outcome);
+  /// What a handler's number, or kReported, means for the request.
   Outcome Failure(int handler_error);
-  Outcome ServerFailure() { return Failure(0); }
+  Outcome ServerFailure() { return Failure(kReported); }
 
  private:
   int Wrote(const TABLE& table, int error);

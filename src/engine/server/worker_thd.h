@@ -1,4 +1,5 @@
-// The THD of one session: the server's idea of a thread that runs statements.
+// The THD of one session: the server's idea of a thread that runs statements. What all servers do
+// alike is in worker_thd.cc, the rest in one worker_thd.cc for each family.
 //
 // Flow: Create on the owning thread, StartStatement before and ClearStatement after every
 // statement, Destroy on the same thread. A KILL of the thread is noticed with killed(); the
@@ -9,12 +10,11 @@
 #include <string_view>
 
 #include "base/mutex.h"
+#include "base/require.h"
 #include "base/shown_text.h"
 #include "engine/session.h"
 #include "model/error.h"
-
-class THD;
-class sys_var;
+#include "own.h"
 
 namespace rowsocket::engine::server {
 
@@ -42,7 +42,11 @@ class WorkerThd {
   bool Create();
   void Destroy();
 
-  THD* get() const { return thd_; }
+  /// Invariant I5: the calling thread's own.
+  THD* get() const {
+    ROWSOCKET_REQUIRE(thd_ == nullptr || thd_ == current_thd);
+    return thd_;
+  }
   /// The number that KILL takes.
   unsigned long long id() const;
 
@@ -50,16 +54,11 @@ class WorkerThd {
   /// that the expressions of open tables (defaults, generated columns, CHECK) were prepared with.
   bool RefreshVariables();
 
-  /// @@global.innodb_flush_log_at_trx_commit; 1 where the server has no InnoDB.
-  unsigned long flush_at_commit() const {
-    return flush_at_commit_ != nullptr ? *flush_at_commit_ : 1;
-  }
-
   /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
   /// which waits longer.
   void RestoreLockWait();
-  /// Refuses waits for rows, in a THD that waits for them, or lets it wait again.
-  void RefuseRowWaits(bool refuse);
+  /// Refuses waits for rows and tables, in a THD that waits for them, or lets it wait again.
+  void RefuseWaits(bool refuse);
 
   /// Sets the time of the next request, also for expressions that keep the time for a whole
   /// statement.
@@ -73,7 +72,14 @@ class WorkerThd {
   void ClearStatement();
   /// Frees the memory of statements. REQUIRES: no table is locked.
   void FreeStatementMemory();
+  /// An audit plugin that is uninstalled would stay loaded until this thread ends otherwise. In
+  /// MySQL nothing: it locks the plugins of an audit event for that event alone.
   void ReleaseAuditPlugins();
+
+  /// Whether a call has met a lock of another session since the last statement began, which a
+  /// session that does not wait gives up on. Afterwards the THD can go on. In MariaDB false:
+  /// the engine's error says it.
+  bool TakeBusy();
 
   /// The error that the server left in the diagnostics area, as an engine number; kNone if none.
   model::Error TakeError();
@@ -85,22 +91,25 @@ class WorkerThd {
   /// Undoes KILL QUERY.
   void ForgetKillQuery();
 
+  /// Shows the text as the thread's state in the process list.
   void Describe(std::string_view text);
+  /// Ends what the thread waits for, or does, as KILL QUERY does. Threads: any.
   void Interrupt();
 
+  /// What the family's other files need.
+  WorkerThdOwn& own() { return own_; }
+
  private:
-  void SetRowLockWait(bool waits);
-  void FindFlushAtCommit();
-  void IgnoreSnapshotIsolation();
-  void Assign(sys_var* variable, unsigned long long value);
-  void EnterPerformanceSchema();
+  void WaitForTables(bool waits);
+  /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now.
+  void FollowRowLockWait();
 
   const WaitTimeouts timeouts_;
   const SessionUser user_;
   base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
   THD* thd_ = nullptr;
-  const unsigned long* flush_at_commit_ = nullptr;
   base::ShownText description_;
+  WorkerThdOwn own_;
 };
 
 /// Whether the server is shutting down, or this library is being unloaded.

@@ -1,9 +1,9 @@
-// The foreign keys of a table, as its engine tells of them.
+// The foreign keys of a table. One .cc for each family of servers: MariaDB asks the table's engine,
+// MySQL the table's definition.
 //
 // Threads: the session's.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "api.h"
@@ -11,17 +11,15 @@
 
 namespace rowsocket::engine::server {
 
-/// Lists the foreign keys that refer to the table, and writes a text that differs when they do.
-/// False when memory runs out.
-bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::string* text);
-
 /// Whether the foreign keys that refer to a table of this instance have changed since it was
-/// opened. The engine relies on each child being open, and cannot cascade to another one.
+/// opened. MariaDB's engine relies on each child being open, and cannot cascade to another one; in
+/// MySQL a change of them waits for the metadata lock of the table that they refer to.
 bool ReferencesChanged(THD* thd, const OpenTable& open);
 
-/// Whether a foreign key of the table, or one that refers to it, has one of these columns.
+/// Whether a foreign key of the table, or one that refers to it, may have one of these columns.
 bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& fields);
 
+/// Whether the table has a foreign key, or is referred to by one.
 bool HasForeignKey(THD* thd, const TABLE& table);
 
 }  // namespace rowsocket::engine::server

@@ -1,4 +1,5 @@
 // Begins, commits and rolls back the transaction of a turn, as durable as the server is told to be.
+// What all servers do alike is in commit.cc, the rest in one commit.cc for each family.
 //
 // Flow: Begin, statements, then { HoldBackups } Commit or Rollback. Threads: the session's.
 // Errors: those that the server left in the diagnostics area.
@@ -6,7 +7,8 @@
 
 #include "api.h"
 #include "engine/server/tables.h"
-#include "worker_thd.h"
+#include "engine/server/worker_thd.h"
+#include "own.h"
 
 namespace rowsocket::engine::server {
 
@@ -20,8 +22,10 @@ class Committer {
   /// Whether other sessions see the rows of the transaction before its log is flushed.
   bool IsSeenBeforeItIsFlushed() const;
   /// Keeps backups from beginning until Commit or Rollback has ended. Waits for a backup that is at
-  /// work.
+  /// work (BACKUP STAGE BLOCK_COMMIT, FLUSH TABLES WITH READ LOCK), as a commit of SQL does. Where
+  /// the lock cannot be had here, the server's commit tries once more, and fails.
   void HoldBackups();
+  void LetBackupsGo();
 
   struct Result {
     bool failed = false;
@@ -32,14 +36,18 @@ class Committer {
   Result Commit(bool must_flush);
   void RollbackStatement();
   void RollbackTransaction();
-  void LetBackupsGo();
 
  private:
+  /// Longer than any backup.
+  static constexpr unsigned long kLockWaitSeconds = 86400;
+
+  /// Whether the wait for a semi-synchronous replica was ended, and the commit has reported
+  /// success. A SQL client does not see that, because the server has shut its socket down.
   bool WasCutOff() const;
 
   WorkerThd& thd_;
   Tables& tables_;
-  MDL_ticket* commit_lock_ = nullptr;  ///< Held from HoldBackups on.
+  CommitterOwn own_;
 };
 
 /// Ends the statement that is open within the transaction. True when it failed.

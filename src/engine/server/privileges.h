@@ -1,13 +1,17 @@
-// The privileges of the server's accounts on rows, as GRANT and REVOKE have left them.
+// The privileges of the server's accounts on rows, as GRANT and REVOKE have left them. What all
+// servers do alike is in privileges.cc, the rest in one privileges.cc for each family.
 //
 // Flow: TryLook -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() |
-// on_column() } Unlock
-// An account has what a SQL session of it has right after its login: by its own grants, and by the
-// roles that the server activates at a login (default roles, mandatory ones, or all). Partial
-// revokes count. The server has changed its grants in memory before it answers the statement that
-// changed them, so that a look that begins behind the answer sees the change.
-// Threads: the owner's, which has a THD. Locks: the metadata lock of the accounts' caches, which
-// every look needs, is only tried: a GRANT holds it until its event is in the binary log.
+//       on_column() } Unlock
+// An account has what a SQL session of it has right after its login: by its own grants; in MariaDB
+// by PUBLIC and by the Account's role; in MySQL by the roles that a login activates (default roles,
+// mandatory ones, or all), less what was revoked partially. The server has changed its
+// grants in memory before it answers the statement that changed them, so that a look that begins
+// behind the answer sees the change.
+// Threads: the owner's, which has a THD. Locks: a lock that a GRANT holds until a replica has
+// acknowledged, or until its event is in the binary log, is only tried. MariaDB's LOCK_grant is
+// such a lock, which TryLook needs not; in MySQL the metadata lock of the accounts' caches, which
+// every look needs.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +34,13 @@ inline constexpr Privileges kDelete = 8;
 std::string WhyNoRights();
 
 /// Whether the server has the account. False where the server does not look at accounts at all
-/// (skip-grant-tables). Waits for a statement that changes accounts.
+/// (skip-grant-tables). May wait for a statement that changes accounts.
 bool HasAccount(const model::Account& account);
 
-/// None: the roles are looked up with the grants.
-inline std::string DefaultRole(const model::Account&) { return {}; }
+/// The role that a login of the account would set; empty: none, or in MySQL that the roles are
+/// looked up with the grants. Asks by SQL, and may wait for a statement that locks the grant
+/// tables.
+std::string DefaultRole(const model::Account& account);
 
 class PrivilegeReader {
  public:
@@ -43,8 +49,7 @@ class PrivilegeReader {
   PrivilegeReader(const PrivilegeReader&) = delete;
   PrivilegeReader& operator=(const PrivilegeReader&) = delete;
 
-  /// Whether grants may have changed since the last call. The server counts changes before it
-  /// answers them.
+  /// Whether grants may have changed since the last call. True where the server does not tell.
   bool MayHaveChanged();
 
   /// Looks at the account and its roles. `*found` is false where there is no such account any more,
@@ -68,22 +73,24 @@ class PrivilegeReader {
   void Close();
 
  private:
+  /// What the family's .cc keeps: the server's own idea of the account, and of what it may.
   struct State;
-  /// What decides about rights besides the names: the count of changes, and global variables.
-  struct Version {
-    uint64_t changes = 0;
-    bool revokes_partially = false, activates_all = false, activates_mandatory = false;
-    bool operator==(const Version&) const = default;
-  };
 
   std::unique_ptr<State> state_;
+  const std::string* db_ = nullptr;
   Privileges on_database_ = 0;
   Privileges on_table_ = 0;
   Privileges on_some_column_ = 0;
-  const std::string* db_ = nullptr;
-  MDL_ticket* lock_ = nullptr;
-  Version version_;
-  bool has_missed_ = false;  ///< An account was not found: CREATE USER is not counted.
 };
+
+// What privileges.cc and those of the families ask of each other.
+
+/// Whether grants can be for something of this name. The server keeps grants by texts that end with
+/// a NUL, so that a name with a NUL in it would be taken for a shorter one.
+bool CanHaveGrants(const std::string& name);
+/// Whether the server can have an account of these names.
+bool CanBeAccount(const model::Account& account);
+/// Of privileges as the server's GRANT has them.
+Privileges BitsOf(ServerPrivileges all);
 
 }  // namespace rowsocket::engine::server

@@ -1,0 +1,23 @@
+// What the classes of engine/server keep in MySQL alone. Each family of servers has such a file.
+#pragma once
+
+#include <vector>
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+struct WorkerThdOwn {
+  /// Of the THD's LEX, which outlives statements.
+  MEM_ROOT lex_memory{PSI_NOT_INSTRUMENTED, 4096};
+  Strict_error_handler strictness{Strict_error_handler::ENABLE_SET_SELECT_STRICT_ERROR_HANDLER};
+  bool is_strict = false;
+  const char* shown = nullptr;  ///< The text of the last Describe.
+  std::vector<TABLE*> nexts;    ///< Space for Statement::Begin.
+};
+
+struct CommitterOwn {
+  MDL_ticket* commit_lock = nullptr;  ///< Held from HoldBackups on.
+};
+
+}  // namespace rowsocket::engine::server

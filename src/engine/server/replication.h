@@ -1,0 +1,55 @@
+// How this server and others copy each other's changes. What all servers answer alike is in
+// replication.cc, the rest in one replication.cc for each family.
+//
+// Threads: any. No function waits for a lock that a statement may hold for long.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "model/health.h"
+
+namespace rowsocket::engine::server {
+
+/// Whether a replication source is configured (CHANGE MASTER, CHANGE REPLICATION SOURCE), also
+/// where its threads are stopped. RESET SLAVE ALL or RESET REPLICA ALL removes it.
+bool HasReplicationSource();
+
+/// What the server says of itself, from its memory alone.
+model::Health ReadHealth();
+
+/// MariaDB: the last transaction of each replication domain in this server's binary log, as
+/// @@gtid_binlog_pos. MySQL: the transactions that this server has executed, as @@gtid_executed
+/// without line breaks. Empty where there is none.
+std::string BinlogPosition();
+
+/// Whether this server has executed the transaction, or a later one of its domain. False in MySQL,
+/// whose transactions have no domain.
+bool HasExecuted(const model::Gtid& gtid);
+/// Whether this server has executed all transactions of the range. False in MariaDB, whose
+/// transactions have no UUID.
+bool HasExecutedRange(const model::GtidRange& range);
+
+/// Of the best state first.
+enum class SourceState : uint32_t { kNone, kRunning, kConnecting, kStopped };
+
+inline constexpr uint32_t kUnknownLag = std::numeric_limits<uint32_t>::max();
+
+/// All sources together: the state of the one that fares worst, and the longest lag.
+struct Sources {
+  SourceState state = SourceState::kNone;
+  uint32_t lag_s = 0;
+};
+
+/// What replication.cc asks of each family: the sources as of now, or none where a statement (STOP
+/// REPLICA, STOP ALL SLAVES) holds their lock. `last` is what the look before has seen: a source
+/// whose own lock is held has the lag of then.
+std::optional<Sources> TryReadSources(const Sources& last);
+/// How many seconds the change that is executed here is behind its source's, as SHOW REPLICA STATUS
+/// works it out. `stamp` is when the source made it, by its own clock, which is `difference`
+/// seconds behind this one's; 0: there is none.
+uint32_t LagSince(int64_t stamp, int64_t difference);
+
+}  // namespace rowsocket::engine::server

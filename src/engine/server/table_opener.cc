@@ -1,0 +1,76 @@
+#include "engine/server/table_opener.h"
+
+#include <algorithm>
+
+#include "engine/server/innodb_read_only.h"
+
+namespace rowsocket::engine::server {
+
+using model::ErrorCode;
+
+namespace {
+
+/// For a name that is not UTF-8 MariaDB would open the file of another table, without the locks of
+/// that table.
+bool IsName(std::string_view name) {
+  return name.size() <= NAME_LEN && name.find('\0') == std::string_view::npos &&
+         IsWellFormed(*system_charset_info, name) && IsTableName(name) && !IsOldName(name) &&
+         !name.starts_with(tmp_file_prefix);
+}
+
+/// Whether a row may depend on the time at which its statement began.
+bool TellsTime(const TABLE& table) {
+  if (HasGenerated(table) || HasChecks(table) || HasComputedDefaults(table)) return true;
+  // NULL for a TIMESTAMP that is NOT NULL is the current time in MariaDB, and may be in MySQL.
+  return std::any_of(table.field, table.field + table.s->fields, [](const Field* field) {
+    return field->type() == MYSQL_TYPE_TIMESTAMP && !IsNullable(*field);
+  });
+}
+
+}  // namespace
+
+Opening::~Opening() {
+  if (kept_) return;
+  while (thd_->open_tables != tables_) close_thread_table(thd_, &thd_->open_tables);
+  thd_->mdl_context.rollback_to_savepoint(locks_);
+}
+
+Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& name,
+                     OpenTable* open) {
+  if (!IsName(db) || !IsName(name)) return Outcome::Fail(ErrorCode::kOpenTable);
+  Opening opening(thd.get());
+  const Outcome outcome = OpenWithForeignKeys(thd, db, name, open);
+  if (!outcome.ok()) return outcome;
+  const TABLE& table = *open->table;
+  open->rolls_back = RollsBack(table);
+  open->is_innodb = !IsPartitioned(table) && IsInnodb(table);
+  open->tells_time = TellsTime(table);
+  // The memory in which generated columns are computed is the statement's; that of partitions is
+  // freed by ha_reset, at the end of each turn.
+  open->stays_locked = open->is_innodb && open->access == Access::kRead && !HasGenerated(table) &&
+                       !(kReadOnlyNeedsLocks && InnodbIsReadOnly());
+  opening.Keep();
+  return {};
+}
+
+Outcome FailureToOpen(WorkerThd& worker, Open_table_context* context) {
+  THD* thd = worker.get();
+  const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
+  // To recover, the server closes all tables of the session.
+  if (retry && thd->open_tables == nullptr && !context->recover_from_failed_open()) {
+    worker.ClearStatement();
+    return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
+  }
+  const uint number = ErrorNumberOf(*thd);
+  Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
+  if (number == ER_WRONG_OBJECT) outcome = Outcome::Fail(ErrorCode::kView);
+  if (number == ER_LOCK_WAIT_TIMEOUT)
+    outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
+  else if (number == ER_LOCK_DEADLOCK || retry)
+    outcome = Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
+  if (IsKilled(*thd)) outcome = Outcome::Fail(ErrorCode::kKilled);
+  worker.ClearStatement();
+  return outcome;
+}
+
+}  // namespace rowsocket::engine::server

@@ -19,6 +19,8 @@
 #include "base/secret_text.h"
 #include "model/account.h"
 
+struct ssl_st;  // OpenSSL's SSL.
+
 namespace rowsocket::engine {
 
 /// What a client has sent to log in, and over which connection.
@@ -29,7 +31,7 @@ struct LoginAttempt {
   bool is_unix = false;
   sockaddr_storage address{};  ///< The client's.
   uint16_t port = 0;
-  void* tls = nullptr;  ///< The connection's SSL object; null: the connection is not encrypted.
+  ssl_st* tls = nullptr;  ///< The connection's SSL object; null: the connection is not encrypted.
 };
 
 /// A connection that the server counts for its account, and tells audit plugins about.

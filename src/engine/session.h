@@ -172,11 +172,12 @@ class Session {
     return OpenIndex(names, index);
   }
 
-  /// Tells what the index and its columns are right now. May be called wherever OpenIndex may.
+  /// Tells what the index and its columns are right now. May be called wherever OpenIndex may, and
+  /// anywhere in a turn, whose rows and statements stay as they are.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
   /// About how many rows the table has, by its statistics; `*rows` stays where there are none. May
-  /// be called wherever OpenIndex may.
+  /// be called wherever Inspect may.
   virtual Outcome EstimateRows(Index& index, uint64_t* rows) = 0;
 
   /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "net/would_block.h"

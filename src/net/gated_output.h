@@ -16,12 +16,12 @@
 // Threads: one owner. Lifetime: bytes() stays the same object; views into it as base::Buffer says.
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "base/buffer.h"
+#include "base/require.h"
 
 namespace rowsocket::net {
 
@@ -72,7 +72,7 @@ class GatedOutput {
 
   /// The first `count` bytes have left. REQUIRES: count <= sendable_bytes().
   void Consume(size_t count) {
-    assert(count <= sendable_bytes());
+    ROWSOCKET_REQUIRE(count <= sendable_bytes());
     bytes_.Consume(count);
     front_ += count;
     Check();
@@ -86,9 +86,9 @@ class GatedOutput {
   Position End() const { return front_ + bytes_.size(); }
 
   void Check() const {
-    assert(front_ <= released_);
-    assert(released_ <= End());       // no caller has cut away bytes that are sendable
-    assert(released_ <= held_from_);  // invariant I4
+    ROWSOCKET_REQUIRE(front_ <= released_);
+    ROWSOCKET_REQUIRE(released_ <= End());       // no caller has cut away bytes that are sendable
+    ROWSOCKET_REQUIRE(released_ <= held_from_);  // invariant I4
   }
 
   base::Buffer bytes_;

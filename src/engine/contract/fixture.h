@@ -98,11 +98,18 @@ class User {
   bool HoldsTables() {
     return thread_.Run([&] { return session_->HoldsTables(); });
   }
+  Outcome MayOpen(const IndexNames& names, const model::Account& account) {
+    return thread_.Run([&] { return session_->MayOpen(names, account); });
+  }
   Outcome Open(const IndexNames& names, std::shared_ptr<Index>* index) {
     return thread_.Run([&] { return session_->OpenIndex(names, index); });
   }
   void FailCommit() {
     thread_.Run([&] { harness_.FailCommitOfThisTurn(); });
+  }
+  Outcome Inspect() {
+    IndexFacts facts;
+    return thread_.Run([&] { return session_->Inspect(*index_, &facts); });
   }
   void Describe(const std::string& text) {
     thread_.Run([&] { session_->Describe(text); });

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/session.h"
+#include "model/account.h"
 
 namespace rowsocket::engine::contract {
 
@@ -92,6 +93,12 @@ class Harness {
   virtual void FailCommitOfThisTurn() = 0;
   /// Makes the EndRow of a row of a narrow table fail. Called before BeginRow.
   virtual void FailEndRow() = 0;
+
+  /// What an account may do with the table, and with no other.
+  enum class Rights : uint8_t { kNone, kSelect, kSelectAndUpdateV };
+  /// Makes the account, where there is none yet, and gives it these rights in place of those that
+  /// it has.
+  virtual void SetRights(const model::Account& account, Rights rights) = 0;
 
   /// KILL QUERY, or KILL, for the session with this description (Session::Describe).
   virtual void KillStatement(const std::string& description) = 0;

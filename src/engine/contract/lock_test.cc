@@ -223,6 +223,19 @@ TEST_F(EngineContract, KillOfAStatementEndsThatStatement) {
   EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
+// What a frontend asks within a turn must not begin another transaction behind the turn's back.
+TEST_F(EngineContract, S6NothingThatIsAskedWithinATurnOutlivesItsKill) {
+  User user(*harness_, LockWait::kNever, {"v"});
+  user.Describe("to be killed");
+  user.BeginTurn(true);
+  ASSERT_TRUE(user.Do(Command::Increment("1", "1")).ok());
+  harness_->KillSession("to be killed");
+  user.Inspect();
+  const bool is_kept = user.Commit().ok();
+  EXPECT_EQ(is_kept ? "1,11,a;2,20,b;10,5,NULL;" : kRows, harness_->Dump());
+  EXPECT_TRUE(harness_->CanLockRow("1"));
+}
+
 TEST_F(EngineContract, S6KillOfASessionRollsTheTurnBack) {
   User user(*harness_, LockWait::kServer, {"v"});
   user.Describe("to be killed");

@@ -194,7 +194,8 @@ TEST_F(EngineContract, S9RowsOfTablesThatCannotBeMergedAreNotOpened) {
     CreateTable(kind);
     User user(*harness_, LockWait::kNever, {"v"});
     user.BeginTurn(true);
-    EXPECT_EQ(reason, user.BeginRow(Command::Increment("1", "1")).reason);
+    const RowOpening opening = user.BeginRow(Command::Increment("1", "1"));
+    EXPECT_EQ(reason, opening.reason) << Name(opening.outcome.error.code);
     EXPECT_TRUE(harness_->CanLockRow("1"));
     user.Rollback();
     EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());

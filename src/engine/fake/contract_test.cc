@@ -62,6 +62,12 @@ class TurnHold final : public Hold {
   std::shared_ptr<Index> ids_, values_;
 };
 
+/// Whether the request is an UPDATE of the column v. REQUIRES: its index has that column alone.
+bool ChangesV(const model::Request* request) {
+  return request != nullptr && request->verb == model::Request::Verb::kFind &&
+         request->find.modification != model::Modification::kDelete;
+}
+
 class FakeHarness final : public Harness {
  public:
   SessionFactory& factory() override { return factory_; }
@@ -119,6 +125,16 @@ class FakeHarness final : public Harness {
   void FailEndRow() override {
     store_.SetHook([](const Call& call) {
       return call.kind == Call::Kind::kEndRow ? fake::FailEngine(139) : Outcome();
+    });
+  }
+  void SetRights(const model::Account&, Rights rights) override {
+    store_.SetHook([rights](const Call& call) {
+      if (call.kind != Call::Kind::kJudge) return Outcome();
+      const bool is_on_it = call.names->db == kDatabase && call.names->table == kTable;
+      const bool is_update = call.request != nullptr && call.request->is_write();
+      const bool may_update = rights == Rights::kSelectAndUpdateV && ChangesV(call.request);
+      const bool may = is_on_it && rights != Rights::kNone && (!is_update || may_update);
+      return may ? Outcome() : Outcome::Fail(model::ErrorCode::kDenied);
     });
   }
   void KillStatement(const std::string& description) override { store_.KillStatement(description); }

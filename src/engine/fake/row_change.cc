@@ -1,7 +1,8 @@
 #include "engine/fake/row_change.h"
 
 #include <algorithm>
-#include <cassert>
+
+#include "base/require.h"
 
 namespace rowsocket::engine::fake {
 
@@ -97,7 +98,8 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
   }
   for (const model::CellChange& change : changes) {
     if (change.keeps) continue;
-    assert(std::ranges::count(table.indexes.front().columns, columns[change.column]) == 0);
+    ROWSOCKET_REQUIRE(std::ranges::count(table.indexes.front().columns, columns[change.column]) ==
+                      0);
     changed[columns[change.column]] = ToCell(change.value);
   }
   *row = std::move(changed);

@@ -1,8 +1,9 @@
 #include "engine/fake/session.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
+
+#include "base/require.h"
 
 namespace rowsocket::engine::fake {
 
@@ -57,7 +58,7 @@ Session::Session(Store& store, LockWait lock_wait) : store_(store), lock_wait_(l
 }
 
 Session::~Session() {
-  assert(state_ == State::kIdle);
+  ROWSOCKET_REQUIRE(state_ == State::kIdle);
   store_.Ask({Call::Kind::kEndSession, lock_wait_});
   HoldTables(false);
   store_.locks_.Release(owner_);
@@ -66,7 +67,7 @@ Session::~Session() {
 }
 
 Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Index>* index) {
-  assert(state_ != State::kLost);
+  ROWSOCKET_REQUIRE(state_ != State::kLost);
   store_.locks_.ForgetInterrupt(owner_);
   Outcome outcome = store_.Ask({Call::Kind::kOpenIndex, lock_wait_, 0, &names});
   if (!outcome.ok()) return outcome;
@@ -116,7 +117,7 @@ Outcome Session::EstimateRows(engine::Index& index, uint64_t* rows) {
 }
 
 void Session::BeginTurn(bool writes) {
-  assert(state_ == State::kIdle);
+  ROWSOCKET_REQUIRE(state_ == State::kIdle);
   store_.locks_.ForgetInterrupt(owner_);
   store_.Ask({Call::Kind::kBeginTurn, lock_wait_, 0, nullptr, nullptr, writes});
   state_ = State::kInTurn;
@@ -127,8 +128,8 @@ void Session::BeginTurn(bool writes) {
 
 Outcome Session::Execute(engine::Index& index, const model::Request& request,
                          model::RowSink& sink) {
-  assert(state_ == State::kInTurn || state_ == State::kInRow);
-  assert(writes_ || !request.is_write());
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn || state_ == State::kInRow);
+  ROWSOCKET_REQUIRE(writes_ || !request.is_write());
   Outcome outcome = MayExecute(index, request);
   if (outcome.ok()) {
     outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
@@ -299,7 +300,7 @@ Outcome Session::Edit(const Resolved& resolved, const model::Edit& edit) {
 }
 
 RowOpening Session::BeginRow(engine::Index& index, const model::Request& request) {
-  assert(state_ == State::kInTurn && writes_ && !before_unit_);
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn && writes_ && !before_unit_);
   holds_rows_ = true;
   RowOpening opening;
   opening.outcome = MayExecute(index, request);
@@ -324,12 +325,12 @@ RowOpening Session::BeginRow(engine::Index& index, const model::Request& request
 }
 
 NotMergeable Session::RowTakes(const model::Request& request) const {
-  assert(state_ == State::kInRow && SameKey(request.key(), row_->key));
+  ROWSOCKET_REQUIRE(state_ == State::kInRow && SameKey(request.key(), row_->key));
   return WhyNotMerged(row_->resolved, request);
 }
 
 Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sink) {
-  assert(RowTakes(request) == NotMergeable::kNone);
+  ROWSOCKET_REQUIRE(RowTakes(request) == NotMergeable::kNone);
   if (store_.locks_.ForgetInterrupt(owner_)) return Killed();
   const Resolved& resolved = row_->resolved;
   std::optional<Row> changed = row_->now;
@@ -347,20 +348,20 @@ Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sin
 }
 
 Outcome Session::BeginUnit() {
-  assert(state_ == State::kInTurn && writes_ && !before_unit_);
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn && writes_ && !before_unit_);
   before_unit_ = changes_;
   return {};
 }
 
 Outcome Session::EndUnit(bool keep) {
-  assert(state_ == State::kInTurn && before_unit_);
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn && before_unit_);
   if (!keep) changes_ = std::move(*before_unit_);
   before_unit_.reset();
   return {};
 }
 
 Outcome Session::EndRow() {
-  assert(state_ == State::kInRow);
+  ROWSOCKET_REQUIRE(state_ == State::kInRow);
   const Outcome outcome = store_.Ask({Call::Kind::kEndRow, lock_wait_});
   const OpenRow row = std::move(*row_);
   row_.reset();
@@ -427,7 +428,7 @@ std::shared_ptr<const Rows> Session::WithOwn(const Resolved& resolved,
 }
 
 Outcome Session::Commit() {
-  assert(state_ == State::kInTurn);
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn);
   const Outcome outcome = store_.Ask({Call::Kind::kCommit, lock_wait_});
   // A commit whose end is unknown has taken effect, but nobody knows whether the effect stays.
   if (outcome.ok() || outcome.result == Outcome::Result::kUnknown) store_.Commit(changes_);

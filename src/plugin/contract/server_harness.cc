@@ -152,7 +152,10 @@ class ServerHarness final : public Harness {
     made_ = kind;
     const TableDefinition& definition = Definitions().at(kind.not_mergeable);
     sql_.Run(std::string("DROP TABLE IF EXISTS ") + kTableName + ", contract.parent");
-    sql_.Run("CREATE TABLE contract.parent (v BIGINT PRIMARY KEY) ENGINE=InnoDB");
+    // While MySQL counts the statistics of a table anew, a session that waits for no lock cannot
+    // open the table: the server holds the metadata locks of its histograms for a moment.
+    sql_.Run(
+        "CREATE TABLE contract.parent (v BIGINT PRIMARY KEY) ENGINE=InnoDB STATS_AUTO_RECALC=0");
     sql_.Run("INSERT INTO contract.parent VALUES (5), (10), (11), (20)");
     sql_.Run(std::string("CREATE TABLE ") + kTableName +
              " (id BIGINT AUTO_INCREMENT PRIMARY KEY, v BIGINT, w TEXT, INDEX by_v (v)" +
@@ -213,6 +216,14 @@ class ServerHarness final : public Harness {
   }
   void FailCommitOfThisTurn() override { plugin::contract::FailCommitOfThisTransaction(); }
   void FailEndRow() override {}  // The harness needs no hook: the row does not fit into a page.
+  void SetRights(const model::Account& account, Rights rights) override {
+    const std::string name = "'" + account.user() + "'@'" + account.host() + "'";
+    const std::string on_it = std::string(" ON ") + kTableName + " TO " + name;
+    sql_.Run("CREATE USER IF NOT EXISTS " + name);
+    sql_.Run("REVOKE ALL, GRANT OPTION FROM " + name);
+    if (rights != Rights::kNone) sql_.Run("GRANT SELECT" + on_it);
+    if (rights == Rights::kSelectAndUpdateV) sql_.Run("GRANT UPDATE (v)" + on_it);
+  }
   void KillStatement(const std::string& description) override {
     sql_.Run("KILL QUERY " + ThreadOf(description));
   }

@@ -1,0 +1,25 @@
+// What a function requires of its callers, and what must be so between calls: checked in the builds
+// of unit tests, sanitizers, fuzz targets and the engine contract (ROWSOCKET_CHECKS), and not
+// evaluated in the released library. Never for what comes from the wire (invariant I6).
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rowsocket::base {
+
+/// Ends the process, and says which requirement was not kept.
+[[noreturn]] inline void RequirementFailed(const char* condition, const char* file, int line) {
+  fprintf(stderr, "%s:%d: required: %s\n", file, line, condition);
+  abort();
+}
+
+}  // namespace rowsocket::base
+
+#ifdef ROWSOCKET_CHECKS
+#define ROWSOCKET_REQUIRE(condition) \
+  ((condition) ? void() : ::rowsocket::base::RequirementFailed(#condition, __FILE__, __LINE__))
+#else
+// The condition is compiled, so that it stays right, and not evaluated.
+#define ROWSOCKET_REQUIRE(condition) static_cast<void>(sizeof(!(condition)))
+#endif

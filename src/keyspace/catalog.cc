@@ -118,11 +118,15 @@ bool Catalog::IsDistrusted(int64_t now_ms) const {
 }
 
 void Catalog::RefreshNow(engine::Session& session) {
+  const uint64_t begun = reads_begun_.load(std::memory_order_relaxed);
   const base::MutexLock lock(refresh_mutex_);
+  // Another thread's look that began meanwhile has seen what this request asks for.
+  if (reads_begun_.load(std::memory_order_relaxed) != begun) return;
   Read(session, base::CoarseNowMs());
 }
 
 void Catalog::Read(engine::Session& session, int64_t now_ms) {
+  reads_begun_.fetch_add(1, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
   if (!ReadConfig(session, &made->config).ok()) return;  // Locked: nothing changes yet.
@@ -178,7 +182,7 @@ std::shared_ptr<const Container> Catalog::MakeOne(engine::Session& session,
   const engine::Outcome outcome =
       MakeContainer(session, definition, options, std::move(state),
                     is_defined_the_same ? before.get() : nullptr, &container);
-  const bool is_busy = outcome.result == engine::Outcome::Result::kBusy;
+  const bool is_busy = !outcome.ok();
   const bool is_as_before =
       is_defined_the_same &&
       (is_busy ||
@@ -189,6 +193,7 @@ std::shared_ptr<const Container> Catalog::MakeOne(engine::Session& session,
   if (!is_busy) return container;
   auto locked = std::make_shared<Container>(*container);
   locked->problem = "its table is locked at the moment";
+  locked->is_locked = true;
   return locked;
 }
 

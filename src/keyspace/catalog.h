@@ -91,6 +91,7 @@ class Catalog {
   std::atomic<bool> is_distrusted_{false};
   std::atomic<int64_t> trusted_until_ms_{0};  ///< Until then requests are not believed.
   std::atomic<uint64_t> version_{0};
+  std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.
   int64_t logs_since_ms_ GUARDED_BY(refresh_mutex_) =

@@ -275,5 +275,23 @@ TEST_F(CatalogTest, RowsOfAPrefixExpireByAColumnThatHoldsATime) {
       log_.back());
 }
 
+// KILL QUERY while a table is being opened says nothing of the table.
+TEST_F(CatalogTest, AKilledLookChangesNothing) {
+  Define({Demo("one")});
+  const auto before = Read();
+  ASSERT_TRUE(before->Find("one")->usable());
+  for (const std::string table : {"containers", "cache_policies", "config_options", "demo"}) {
+    store_.SetHook([table](const engine::fake::Call& call) {
+      const bool is_it =
+          call.kind == engine::fake::Call::Kind::kOpenIndex && call.names->table == table;
+      return is_it ? engine::fake::Killed() : engine::Outcome();
+    });
+    catalog_.Distrust();
+    EXPECT_EQ(before, Read()) << table;
+  }
+  store_.SetHook({});
+  EXPECT_EQ(before->Find("one"), Read()->Find("one"));
+}
+
 }  // namespace
 }  // namespace rowsocket::keyspace

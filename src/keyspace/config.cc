@@ -165,7 +165,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   std::shared_ptr<engine::Index> containers, policies, options, prefixes;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
-  if (opened.result == Outcome::Result::kBusy) return opened;
+  if (TellsNothing(opened)) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
@@ -178,7 +178,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     Outcome outcome = Open(session, *table, index);
     if (table == &Prefixes() && outcome.error.code == ErrorCode::kFld)
       outcome = Open(session, PrefixesWithoutExpiry(), index);
-    if (outcome.result == Outcome::Result::kBusy) return outcome;
+    if (TellsNothing(outcome)) return outcome;
   }
   session.BeginTurn(false);
   std::vector<Row> container_rows, policy_rows, option_rows, prefix_rows;

@@ -78,6 +78,12 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
+/// Whether a failure to open a table says nothing of the table: it is locked, or the session was
+/// killed.
+inline bool TellsNothing(const engine::Outcome& outcome) {
+  return outcome.result == engine::Outcome::Result::kBusy || model::EndsWait(outcome.error);
+}
+
 /// REQUIRES: no turn is open. An outcome that is not ok leaves `*config` as it was.
 engine::Outcome ReadConfig(engine::Session& session, Config* config);
 

@@ -109,7 +109,7 @@ class Maker {
       return {};
     }
     const Outcome outcome = Open(columns, &rows_);
-    if (outcome.ok() || outcome.result == Outcome::Result::kBusy) return outcome;
+    if (outcome.ok() || TellsNothing(outcome)) return outcome;
     Explain(outcome.error, columns);
     return {};
   }
@@ -367,7 +367,7 @@ Outcome MakeContainer(engine::Session& session, const Definition& definition,
   container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
                        options.relaxed.end();
   const Outcome outcome = Maker(session, definition, before, container.get()).Make();
-  const bool is_busy = outcome.result == Outcome::Result::kBusy;
+  const bool is_busy = TellsNothing(outcome);
   if (!outcome.ok() && !is_busy && container->usable()) {
     container->problem =
         "its table cannot be opened: " + std::string(model::Name(outcome.error.code));

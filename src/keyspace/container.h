@@ -67,7 +67,8 @@ struct Layout {
 
 struct Container {
   Definition definition;
-  std::string problem;                          ///< Not empty: nothing below is of use.
+  std::string problem;     ///< Not empty: nothing below is of use.
+  bool is_locked = false;  ///< With `problem`: nothing is known of the table yet, which was locked.
   std::shared_ptr<const engine::IndexPin> pin;  ///< The facts that the indexes below depend on.
   std::shared_ptr<ContainerState> state;
 

@@ -66,7 +66,10 @@ bool Housekeeper::RunOnce(engine::Session& session) {
   const std::string_view no_house = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
-    if (!container->usable()) continue;
+    if (!container->usable()) {
+      if (!container->is_locked) DropDueFlush(*container, "the container is disabled");
+      continue;
+    }
     if (!no_house.empty()) {
       DropDueFlush(*container, no_house);
       continue;
@@ -101,8 +104,9 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
     upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
 }
 
-// Drops a flush that is due on a server that has become a replica since the flush was asked for. A
-// flush kept for a later failover would delete what has been written meanwhile.
+// Drops a flush that is due on a server that has become a replica since the flush was asked for, or
+// whose container is disabled. A flush kept for a later failover, or for the day on which the
+// container is mended, would delete what has been written meanwhile.
 void Housekeeper::DropDueFlush(const Container& container, std::string_view why) {
   int64_t at_ms = container.state->flush_at_ms.load();
   if (at_ms == 0) return;

@@ -124,7 +124,7 @@ Decision Editor::Keep(Result result) {
   return Decision::kKeep;
 }
 
-Decision Editor::Refuse(std::string_view why) {
+Decision Editor::Decline(std::string_view why) {
   refusal_ = why;
   return Keep(Result::kRefused);
 }
@@ -133,7 +133,7 @@ bool Editor::Matches(Decision* decision) {
   const bool is_set = command_.verb == Verb::kSet;
   const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
   if (needs_order && container_.token == TokenKind::kHash) {
-    *decision = Refuse("the container has no cas_column, which E and I need");
+    *decision = Decline("the container has no cas_column, which E and I need");
     return false;
   }
   // For mg a token is no condition: it only leaves out a value that the client has.
@@ -208,9 +208,14 @@ Decision Editor::Remove() {
     result_ = Result::kDeleted;
     return Decision::kDelete;
   }
+  const bool has_no_expiry = container_.rows_layout.expiry == Layout::kNone;
+  if (meta.has_exptime && has_no_expiry && NewExpiry(command_.exptime) <= now_ms_) {
+    result_ = Result::kDeleted;
+    return Decision::kDelete;
+  }
   if (meta.removes_value) {
     std::span<const Value> columns;
-    if (!Split({}, &columns)) return Refuse("several value columns cannot be emptied");
+    if (!Split({}, &columns)) return Decline("several value columns cannot be emptied");
     for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
     Put(container_.rows_layout.flags, keyspace::NumberToCell(command_.client_flags, &flags_text_));
     item_.client_flags = command_.client_flags;
@@ -315,7 +320,7 @@ Decision Editor::GetOrCreate() {
 Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime, Result result) {
   std::span<const Value> columns;
   if (!Split(value, &columns))
-    return Refuse("the value does not have the columns of the container");
+    return Decline("the value does not have the columns of the container");
   const int64_t expiry_ms = NewExpiry(exptime);
   const Decision decision = Write(columns, value, flags, expiry_ms, result);
   item_.ttl_s = CreatedTtl(expiry_ms);
@@ -342,7 +347,7 @@ Decision Editor::Write(std::span<const Value> columns, std::string_view value, u
 Decision Editor::WriteValue(std::string_view value, Result result) {
   std::span<const Value> columns;
   if (!Split(value, &columns))
-    return Refuse("the value does not have the columns of the container");
+    return Decline("the value does not have the columns of the container");
   const Layout& layout = container_.rows_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
   int64_t expiry_ms = old_expiry_ms_;

@@ -72,7 +72,7 @@ class Editor final : public model::RowEditor {
 
   void ReadRow(std::span<const model::Value> row);
   model::Decision Keep(Result result);
-  model::Decision Refuse(std::string_view why);
+  model::Decision Decline(std::string_view why);
   /// True when the token needs no match, or matches.
   bool Matches(model::Decision* decision);
 

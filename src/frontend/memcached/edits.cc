@@ -59,9 +59,11 @@ bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& t
                 const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // The token that E gives, or a hash of content that was there before, may have a mark already.
-  const bool may_be_old =
-      work.command.meta.has_new_cas || target.container->token == keyspace::TokenKind::kHash;
+  // The token that E gives, or a hash of content that was there before, may have a mark already; so
+  // may the token behind a token that is ahead of the clock, of a change that was taken back.
+  const bool may_be_old = work.command.meta.has_new_cas ||
+                          target.container->token == keyspace::TokenKind::kHash ||
+                          editor.item().cas == editor.old_token() + 1;
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
                       editor.result() == Result::kDeleted;
   if (stores && may_be_old && !shared.marks.empty()) return true;

@@ -8,7 +8,7 @@ namespace rowsocket::frontend {
 
 using engine::Outcome;
 
-Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, const model::Account* account,
+Outcome ExecuteFlush(MemcachedShared& shared, Work& work, const model::Account* account,
                      engine::Session& session, base::Buffer& out) {
   const keyspace::Container& container = *work.target().container;
   // The account needs DELETE. The keys that the deletion goes by are the library's own business.
@@ -22,10 +22,15 @@ Outcome ExecuteFlush(MemcachedShared& shared, const Work& work, const model::Acc
   Outcome outcome;
   if (at_ms <= now_ms) outcome = keyspace::DeleteAllRows(container, session);
   if (!outcome.ok()) return outcome;
-  container.state->flush_at_ms.store(at_ms > now_ms ? at_ms : 0, std::memory_order_relaxed);
-  if (at_ms > now_ms) shared.keyspaces->FlushIsDueAt(at_ms);
+  work.flush_at_ms = at_ms > now_ms ? at_ms : 0;
   memcached::AppendOk(work.command, &out);
   return outcome;
+}
+
+void FlushFinished(MemcachedShared& shared, const Work& work) {
+  const int64_t at_ms = work.flush_at_ms;
+  work.target().container->state->flush_at_ms.store(at_ms, std::memory_order_relaxed);
+  if (at_ms != 0) shared.keyspaces->FlushIsDueAt(at_ms);
 }
 
 }  // namespace rowsocket::frontend

@@ -10,10 +10,12 @@
 
 namespace rowsocket::frontend {
 
-/// Flushes at once, or notes when (keyspace::Housekeeper does it then). A later flush_all replaces
-/// a flush that is still to come.
-engine::Outcome ExecuteFlush(MemcachedShared& shared, const Work& work,
-                             const model::Account* account, engine::Session& session,
-                             base::Buffer& out);
+/// Flushes at once, or notes in Work::flush_at_ms when that is to be.
+engine::Outcome ExecuteFlush(MemcachedShared& shared, Work& work, const model::Account* account,
+                             engine::Session& session, base::Buffer& out);
+
+/// The flush is committed: it replaces a flush of the container that was still to come. One with a
+/// delay is keyspace::Housekeeper's from now on.
+void FlushFinished(MemcachedShared& shared, const Work& work);
 
 }  // namespace rowsocket::frontend

@@ -28,8 +28,6 @@ using Wrong = Target::Wrong;
 
 namespace {
 
-Work& WorkOf(const Item& item) { return *static_cast<Work*>(item.detail); }
-
 std::string_view Copy(std::string_view text, base::Arena& arena) {
   const std::span<char> bytes = arena.Allocate<char>(text.size());
   if (!text.empty()) memcpy(bytes.data(), text.data(), text.size());
@@ -65,11 +63,6 @@ bool MayCreate(const Command& command) {
   }
 }
 
-/// Whether a command with this error counts as one that stores: its line was right.
-bool IsCounted(memcached::Error error) {
-  return error == memcached::Error::kNone || error == memcached::Error::kBadDataChunk;
-}
-
 bool StoresValue(Verb verb) {
   return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
 }
@@ -78,6 +71,13 @@ bool StoresValue(Verb verb) {
 
 exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_requests,
                                       base::Arena& arena, Item* item) {
+  const Step step = ParseOne(input, behind_requests, arena, item);
+  refreshed_bytes_ -= std::min(refreshed_bytes_, step.consumed);
+  return step;
+}
+
+exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_requests,
+                                         base::Arena& arena, Item* item) {
   const bool is_binary = parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary;
   const bool is_login = shared_.settings.accounts &&
                         (!is_in_ || (is_binary && parser_.may_begin() && memcached::IsSasl(input)));
@@ -107,10 +107,11 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
   }
   if (!work.command.keys.empty() && IsExecuted(work.command)) {
     ResolveKeys(arena, &work);
-    // A container with an unknown name may have been made a moment ago.
-    if (AsksForContainer(work) && !has_refreshed_) {
+    // A container with an unknown name may have been made a moment ago. The tables are read once
+    // for all requests that have been received by then.
+    if (AsksForContainer(work) && refreshed_bytes_ == 0) {
       if (behind_requests) return {Parsed::kLater, 0};
-      has_refreshed_ = true;
+      refreshed_bytes_ = input.size();
       item->kind = Item::Kind::kRefresh;
       return {Parsed::kItem, 0};
     }
@@ -121,7 +122,6 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
       if (!Switch(arena, &work, item)) return {Parsed::kItem, 0};
     }
   }
-  has_refreshed_ = false;
   Prepare(arena, &work, item);
   return {Parsed::kItem, step.consumed};
 }
@@ -225,7 +225,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
   if (!IsExecuted(command) || work->switches) return;
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
   if (command.keys.empty()) return;
-  if (Refuse(arena, work) || !TakeValue(arena, work)) return;
+  if (RefuseUnexecuted(arena, work) || !TakeValue(arena, work)) return;
   const bool is_edit = IsEdit(command);
   if (command.dialect == memcached::Dialect::kMeta) {
     work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
@@ -247,7 +247,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
 }
 
 /// Refuses what needs no execution to be refused.
-bool Memcached::Refuse(base::Arena& arena, Work* work) {
+bool Memcached::RefuseUnexecuted(base::Arena& arena, Work* work) {
   const Command& command = work->command;
   std::string why;
   for (const Target& target : work->targets) {
@@ -388,108 +388,6 @@ void Memcached::RefusePlain(std::string_view begin, base::Buffer& out) const {
     command.opaque = header.opaque;
   }
   memcached::AppendBinaryStatus(command, BinaryStatus::kAuthError, &out);
-}
-
-void Memcached::CountDetails(const Work& work, bool is_answered) {
-  const bool is_get = IsGet(work.command.verb);
-  for (const Target& target : work.targets) {
-    MemcachedDetails::Counts counts;
-    counts.gets = is_get;
-    counts.hits = is_get && is_answered && target.was_hit;
-    counts.sets = work.command.verb >= Verb::kSet && work.command.verb <= Verb::kPrepend;
-    counts.deletes = work.command.verb == Verb::kDelete;
-    shared_.details.Add(target.key, counts);
-  }
-}
-
-/// REQUIRES: the work is of a kRequest item, whose containers still exist.
-void Memcached::CountContainers(const Work& work, bool failed) {
-  const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
-    if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
-  };
-  for (const Target& target : work.targets) {
-    keyspace::ContainerCounters& counters = target.container->state->counters;
-    if (failed) {
-      add(counters.errors, 1);
-    } else if (IsGet(work.command.verb)) {
-      add(target.was_hit ? counters.hits : counters.misses, 1);
-    } else if (work.command.verb == Verb::kDelete) {
-      add(counters.deletes, work.tally.hits);
-    } else if (work.command.verb != Verb::kMetaDebug) {
-      add(counters.writes, work.tally.hits);
-    }
-  }
-}
-
-void Memcached::Finished(const Item& item, const model::Error& answer) {
-  if (item.kind == Item::Kind::kRefresh) return;
-  Work& work = WorkOf(item);
-  if (work.is_nothing) return;
-  if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
-      answer.code == model::ErrorCode::kFld) {
-    shared_.keyspaces->catalog.Distrust();
-  }
-  // A request that was not committed has done nothing.
-  const Tally tally = answer.ok() ? work.tally : Tally{};
-  MemcachedCounters& counters = shared_.counters;
-  const Command& command = work.command;
-  const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
-  counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
-  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kMetaCommands);
-  counters.Add(Stat::kExpired, IsGet(command.verb) ? tally.expired : 0);
-  if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
-  switch (command.verb) {
-    case Verb::kGat:
-      // An mg with T counts as a touch only if it found an item.
-      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
-        counters.Add(Stat::kTouches, work.targets.size());
-        counters.Add(Stat::kTouchHits, tally.hits);
-        counters.Add(Stat::kTouchMisses, tally.misses);
-        break;
-      }
-      [[fallthrough]];
-    case Verb::kGet:
-      counters.Add(Stat::kGets, work.targets.size());
-      counters.Add(Stat::kHits, tally.hits);
-      counters.Add(Stat::kMisses, tally.misses);
-      break;
-    case Verb::kTouch:
-      counters.Add(Stat::kTouches);
-      counters.Add(Stat::kTouchHits, tally.hits);
-      counters.Add(Stat::kTouchMisses, tally.misses);
-      break;
-    case Verb::kDelete:
-      counters.Add(Stat::kDeleteHits, tally.hits);
-      counters.Add(Stat::kDeleteMisses, tally.misses + tally.bad_tokens);
-      break;
-    case Verb::kIncrement:
-      counters.Add(Stat::kIncrHits, tally.hits);
-      counters.Add(Stat::kIncrMisses, tally.misses);
-      break;
-    case Verb::kDecrement:
-      counters.Add(Stat::kDecrHits, tally.hits);
-      counters.Add(Stat::kDecrMisses, tally.misses);
-      break;
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
-      if (!IsCounted(command.error)) break;
-      counters.Add(Stat::kCmdSet);
-      counters.Add(Stat::kSets, tally.stored);
-      if (!command.compares_cas) break;
-      counters.Add(Stat::kCasHits, tally.stored);
-      counters.Add(Stat::kCasMisses, tally.misses);
-      counters.Add(Stat::kCasBadval, tally.bad_tokens);
-      break;
-    case Verb::kFlushAll:
-      counters.Add(Stat::kFlushes);
-      break;
-    default:
-      break;
-  }
-  if (shared_.details.on()) CountDetails(work, answer.ok());
 }
 
 }  // namespace rowsocket::frontend

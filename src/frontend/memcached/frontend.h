@@ -56,6 +56,7 @@ class Memcached final : public exec::Frontend {
   void Finished(const exec::Item& item, const model::Error& answer) override;
 
  private:
+  Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   Step ParseLogin(std::string_view input, base::Arena& arena, exec::Item* item);
   void TakeSnapshot();
   void ResolveKeys(base::Arena& arena, Work* work);
@@ -63,10 +64,11 @@ class Memcached final : public exec::Frontend {
   bool Switch(base::Arena& arena, Work* work, exec::Item* item);
   void Prepare(base::Arena& arena, Work* work, exec::Item* item);
   std::string WhyNot(const Target& target) const;
-  bool Refuse(base::Arena& arena, Work* work);
+  bool RefuseUnexecuted(base::Arena& arena, Work* work);
   bool TakeValue(base::Arena& arena, Work* work);
   void CountDetails(const Work& work, bool is_answered);
   void CountContainers(const Work& work, bool failed);
+  void TakeBackWins(const Work& work);
   void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
 
   MemcachedShared& shared_;
@@ -78,9 +80,9 @@ class Memcached final : public exec::Frontend {
   std::string switched_to_;                        ///< What `get @@name` chose; empty: nothing.
   std::optional<model::Error> switch_answer_;      ///< Whether the account may see switch_asked_.
   std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
-  bool has_refreshed_ = false;                     ///< For the command at the front of the input.
-  std::string name_;                               ///< That the client has given itself.
-  bool is_in_;                                     ///< The client may send more than a login.
+  size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
+  std::string name_;            ///< That the client has given itself.
+  bool is_in_;                  ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;
   uint8_t login_opcode_ = 0;

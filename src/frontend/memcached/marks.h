@@ -5,8 +5,8 @@
 // The key of a mark is without the container's name: a row has its marks however a client names its
 // container.
 // Threads: all; one lock a part.
-// Limits: kMemcachedMarksMax marks; when a part is full, an arbitrary mark of the part is dropped,
-// so that one more client is told to renew its item.
+// Limits: kMemcachedMarksMax rows with marks. When a part is full, a row of the part loses its
+// marks: one that was only read, if a few looks find such a row.
 #pragma once
 
 #include <array>
@@ -31,6 +31,8 @@ struct MemcachedMark {
   uint64_t winner = 0;  ///< The request that won: when it runs again, it has still won.
 
   bool empty() const { return !stale && !promised && !was_read; }
+  /// Whether it tells what no later request would find out.
+  bool matters() const { return stale || promised; }
 };
 
 class MemcachedMarks {
@@ -38,9 +40,12 @@ class MemcachedMarks {
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
   /// Calls `look` with the mark of a key, or with an empty one where there is none for this token.
-  /// The mark that `look` leaves is kept, unless it is empty.
+  /// The mark that `look` leaves is kept, unless it is empty. `tokens_grow`: a larger token is that
+  /// of a later change. Without that, marks for other tokens stay: a session that still reads the
+  /// row as it was before the last change must not take that change's mark away.
   template <typename Look>
-  void With(const void* container, std::string_view key, uint64_t token, Look look) {
+  void With(const void* container, std::string_view key, uint64_t token, bool tokens_grow,
+            Look look) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
     const base::MutexLock lock(part.mutex);
@@ -49,88 +54,52 @@ class MemcachedMarks {
     MemcachedMark mark = known != nullptr ? *known : MemcachedMark();
     mark.token = token;
     look(mark);
-    const bool is_first = known == nullptr || known == found->second.data();
-    if (known != nullptr && (!is_first || !mark.empty()))
-      *known = mark;
-    else if (!mark.empty())
-      Put(part, name, {mark});
-    else if (found != part.marks.end())
+    if (known == nullptr) return Keep(part, name, mark, tokens_grow);
+    const bool is_last_change = known == found->second.data();
+    if (is_last_change && mark.empty())
       Erase(part, found);
+    else
+      *known = mark;
   }
 
   /// The mark of a key for this token; an empty one where there is none.
-  MemcachedMark Of(const void* container, std::string_view key, uint64_t token) {
-    const std::string name = NameOf(container, key);
-    Part& part = PartOf(name);
-    const base::MutexLock lock(part.mutex);
-    const auto found = part.marks.find(name);
-    const MemcachedMark* known = found != part.marks.end() ? Find(found->second, token) : nullptr;
-    return known != nullptr ? *known : MemcachedMark();
-  }
+  MemcachedMark Of(const void* container, std::string_view key, uint64_t token);
 
   /// Notes the mark, which may be empty, that a change gives the row before the change is
   /// committed. A session that still reads the row as it was, before the commit or after a
   /// rollback, finds the mark that the row had.
   void Move(const void* container, std::string_view key, uint64_t old_token,
-            const MemcachedMark& mark) {
-    const std::string name = NameOf(container, key);
-    Part& part = PartOf(name);
-    const base::MutexLock lock(part.mutex);
-    const auto found = part.marks.find(name);
-    if (found == part.marks.end() && mark.empty()) return;
-    Marks marks{mark};
-    marks[1].token = old_token;
-    MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_token) : nullptr;
-    for (size_t at = 1; known != nullptr && at < marks.size(); ++at, ++known) {
-      if (known == found->second.data() + found->second.size()) break;
-      marks[at] = *known;
-    }
-    Put(part, name, marks);
-  }
+            const MemcachedMark& mark);
+
+  /// The request of this number, which may have won, has failed: the next one wins.
+  void TakeBack(const void* container, std::string_view key, uint64_t winner);
 
  private:
   /// The marks of one row, from the last change back to earlier changes, whose tokens other
   /// sessions may still see: a batch may change a row more than once.
   using Marks = std::array<MemcachedMark, 3>;
-
-  static MemcachedMark* Find(Marks& marks, uint64_t token) {
-    for (MemcachedMark& mark : marks) {
-      if (mark.token == token && token != 0) return &mark;
-    }
-    return nullptr;
-  }
+  using Rows = std::unordered_map<std::string, Marks>;
 
   static constexpr size_t kParts = 16;
 
   struct Part {
     base::Mutex mutex;
-    std::unordered_map<std::string, Marks> marks GUARDED_BY(mutex);
+    Rows marks GUARDED_BY(mutex);
+    size_t next_bucket GUARDED_BY(mutex) = 0;  ///< Where room is looked for next.
   };
 
-  static std::string NameOf(const void* container, std::string_view key) {
-    std::string name(reinterpret_cast<const char*>(&container), sizeof container);
-    return name.append(key);
-  }
+  static MemcachedMark* Find(Marks& marks, uint64_t token);
+  static std::string NameOf(const void* container, std::string_view key);
 
   Part& PartOf(const std::string& name) {
     return parts_[std::hash<std::string>()(name) % parts_.size()];
   }
-  void Put(Part& part, const std::string& name, const Marks& marks) REQUIRES(part.mutex) {
-    if (part.marks.contains(name)) {
-      part.marks[name] = marks;
-      return;
-    }
-    if (part.marks.size() >= model::kMemcachedMarksMax / kParts)
-      part.marks.erase(part.marks.begin());
-    else
-      count_.fetch_add(1, std::memory_order_relaxed);
-    part.marks.emplace(name, marks);
-  }
-  void Erase(Part& part, std::unordered_map<std::string, Marks>::iterator place)
-      REQUIRES(part.mutex) {
-    part.marks.erase(place);
-    count_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  /// Keeps a mark for a token for which the row has none.
+  void Keep(Part& part, const std::string& name, const MemcachedMark& mark, bool tokens_grow)
+      REQUIRES(part.mutex);
+  void Put(Part& part, const std::string& name, const Marks& marks) REQUIRES(part.mutex);
+  void MakeRoom(Part& part) REQUIRES(part.mutex);
+  void Erase(Part& part, Rows::iterator place) REQUIRES(part.mutex);
 
   std::array<Part, kParts> parts_;
   std::atomic<size_t> count_{0};

@@ -202,7 +202,8 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
     const bool has_won_before = mark.promised && mark.winner == work.serial;
     const bool may_win = !mark.promised || has_won_before;
     item->won_by_other = !may_win;
-    item->won = may_win && (mark.stale || renews || has_won_before);
+    // What `me` tells is no promise: the client does not learn that it has won.
+    item->won = !tells_all && may_win && (mark.stale || renews || has_won_before);
     if (item->won) {
       mark.promised = true;
       mark.winner = work.serial;
@@ -218,7 +219,8 @@ void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, 
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  shared.marks.With(target.container->state.get(), target.row_key, item->cas, tell);
+  const bool tokens_grow = target.container->token != keyspace::TokenKind::kHash;
+  shared.marks.With(target.container->state.get(), target.row_key, item->cas, tokens_grow, tell);
 }
 
 }  // namespace rowsocket::frontend

@@ -40,11 +40,15 @@ struct Work : exec::ItemDetail {
   bool switches = false;          ///< `get @@name`: changes the connection's container.
   std::string_view table;         ///< With `switches`, what is answered: the container's table.
   uint64_t serial = 0;            ///< For requests that may win a mark.
+  int64_t flush_at_ms = 0;        ///< Of flush_all, executed: when it is to be done; 0: it is done.
   Tally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 
   const Target& target() const { return targets.front(); }
 };
+
+/// REQUIRES: the item is a memcached connection's, and no kRefresh.
+inline Work& WorkOf(const exec::Item& item) { return *static_cast<Work*>(item.detail); }
 
 /// Whether the wire calls the verb a get, whatever else the verb does.
 constexpr bool IsGet(memcached::Verb verb) {

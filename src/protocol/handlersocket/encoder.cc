@@ -1,9 +1,9 @@
 #include "protocol/handlersocket/encoder.h"
 
 #include <algorithm>
-#include <cassert>
 #include <charconv>
 
+#include "base/require.h"
 #include "protocol/handlersocket/errors.h"
 #include "protocol/handlersocket/escape.h"
 
@@ -41,7 +41,7 @@ void AppendCount(uint64_t count, base::Buffer* out) {
 }
 
 void AppendError(model::Error error, base::Buffer* out) {
-  assert(!error.ok());
+  ROWSOCKET_REQUIRE(!error.ok());
   AppendDecimal(CodeDigit(error.code), out);
   out->Append("\t1\t");
   AppendErrorText(error, out);
@@ -55,7 +55,7 @@ void AppendGroupEnd(bool applied, uint32_t position, base::Buffer* out) {
 }
 
 void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out) {
-  assert(!error.ok());
+  ROWSOCKET_REQUIRE(!error.ok());
   AppendDecimal(CodeDigit(error.code), out);
   out->Append("\t2\t");
   AppendErrorText(error, out);
@@ -136,7 +136,7 @@ bool RowEncoder::NullCell() {
 }
 
 void RowEncoder::Finish() {
-  assert(!overflowed_);
+  ROWSOCKET_REQUIRE(!overflowed_);
   out_->Append('\n');
 }
 

@@ -46,6 +46,7 @@ Step Parser::Next(std::string_view input, const model::Limits& limits, base::Are
   if (state_.swallows != 0) {
     const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
     state_.swallows -= swallowed;
+    swallows_before_ = state_.swallows;  // What is thrown away is not given again.
     return {swallowed == input.size() ? Outcome::kNeedMore : Outcome::kSkipped, swallowed};
   }
   if (input.size() < state_.needs_bytes) return {};

@@ -170,6 +170,23 @@ TEST(TextParser, ADataBlockThatDoesNotEnd) {
             (Dumps{kChunk, "text none !\"ERROR\"", "meta noop"}));
 }
 
+// As where a login, which is not the parser's, begins behind the data and is taken off the input.
+TEST(TextParser, WhatIsSwallowedIsNotSwallowedAgain) {
+  Parser parser;
+  base::Arena arena;
+  Command command;
+  const model::Limits limits;
+  const std::string large = "set a 0 0 2000000\r\n";
+  ASSERT_EQ(Outcome::kCommand, parser.Next(large, limits, arena, &command).outcome);
+  const std::string rest(2'000'002, 'x');
+  ASSERT_EQ(rest.size(), parser.Next(rest, limits, arena, &command).consumed);
+  parser.Rewind();
+  const std::string get = "get a\r\n";
+  const Step step = parser.Next(get, limits, arena, &command);
+  EXPECT_EQ(Outcome::kCommand, step.outcome);
+  EXPECT_EQ(get.size(), step.consumed);
+}
+
 TEST(TextParser, AValueOverTheLimitIsSwallowedAndNotKept) {
   model::Limits limits;
   limits.item_bytes_max = 10;

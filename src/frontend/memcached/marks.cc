@@ -1,0 +1,116 @@
+#include "frontend/memcached/marks.h"
+
+#include <algorithm>
+
+namespace rowsocket::frontend {
+
+namespace {
+
+/// How many rows are looked at for one that was only read.
+constexpr size_t kLooksForRoom = 16;
+
+}  // namespace
+
+MemcachedMark* MemcachedMarks::Find(Marks& marks, uint64_t token) {
+  for (MemcachedMark& mark : marks) {
+    if (mark.token == token && token != 0) return &mark;
+  }
+  return nullptr;
+}
+
+std::string MemcachedMarks::NameOf(const void* container, std::string_view key) {
+  std::string name(reinterpret_cast<const char*>(&container), sizeof container);
+  return name.append(key);
+}
+
+MemcachedMark MemcachedMarks::Of(const void* container, std::string_view key, uint64_t token) {
+  const std::string name = NameOf(container, key);
+  Part& part = PartOf(name);
+  const base::MutexLock lock(part.mutex);
+  const auto found = part.marks.find(name);
+  const MemcachedMark* known = found != part.marks.end() ? Find(found->second, token) : nullptr;
+  return known != nullptr ? *known : MemcachedMark();
+}
+
+void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t old_token,
+                          const MemcachedMark& mark) {
+  const std::string name = NameOf(container, key);
+  Part& part = PartOf(name);
+  const base::MutexLock lock(part.mutex);
+  const auto found = part.marks.find(name);
+  if (found == part.marks.end() && mark.empty()) return;
+  Marks marks{mark};
+  marks[1].token = old_token;
+  MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_token) : nullptr;
+  for (size_t at = 1; known != nullptr && at < marks.size(); ++at, ++known) {
+    if (known == found->second.data() + found->second.size()) break;
+    marks[at] = *known;
+  }
+  Put(part, name, marks);
+}
+
+void MemcachedMarks::TakeBack(const void* container, std::string_view key, uint64_t winner) {
+  const std::string name = NameOf(container, key);
+  Part& part = PartOf(name);
+  const base::MutexLock lock(part.mutex);
+  const auto found = part.marks.find(name);
+  if (found == part.marks.end()) return;
+  for (MemcachedMark& mark : found->second) {
+    if (mark.winner != winner) continue;
+    mark.promised = false;
+    mark.winner = 0;
+  }
+}
+
+void MemcachedMarks::Keep(Part& part, const std::string& name, const MemcachedMark& mark,
+                          bool tokens_grow) {
+  const auto found = part.marks.find(name);
+  if (found == part.marks.end()) {
+    if (!mark.empty()) Put(part, name, {mark});
+    return;
+  }
+  if (tokens_grow && mark.token > found->second.front().token) {  // Another session's change.
+    if (mark.empty())
+      Erase(part, found);
+    else
+      found->second = {mark};
+  } else if (!mark.empty()) {
+    found->second.back() = mark;
+  }
+}
+
+void MemcachedMarks::Put(Part& part, const std::string& name, const Marks& marks) {
+  const auto found = part.marks.find(name);
+  if (found != part.marks.end()) {
+    found->second = marks;
+    return;
+  }
+  if (part.marks.size() >= model::kMemcachedMarksMax / kParts) MakeRoom(part);
+  part.marks.emplace(name, marks);
+  count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The looks go on where the last ones ended: the first row of the table is one of the newest.
+void MemcachedMarks::MakeRoom(Part& part) {
+  auto victim = part.marks.end();
+  const size_t buckets = part.marks.bucket_count();
+  size_t looks = 0;
+  for (size_t i = 0; i < buckets && looks < kLooksForRoom; ++i) {
+    const size_t bucket = part.next_bucket++ % buckets;
+    if (part.marks.bucket_size(bucket) == 0) continue;
+    ++looks;
+    const auto row = part.marks.begin(bucket);
+    victim = part.marks.find(row->first);
+    const bool matters = std::any_of(row->second.begin(), row->second.end(),
+                                     [](const MemcachedMark& mark) { return mark.matters(); });
+    if (!matters) break;
+  }
+  if (victim != part.marks.end()) Erase(part, victim);
+}
+
+void MemcachedMarks::Erase(Part& part, Rows::iterator place) {
+  part.marks.erase(place);
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,186 @@
+// What a mark is worth to clients while other sessions still see the row as it was, when a turn
+// fails, and when there are more marks than are kept.
+#include "frontend/memcached/marks.h"
+
+#include <gtest/gtest.h>
+
+#include "frontend/memcached/fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+TEST_F(MemcachedTest, ASessionThatSeesAnOldRowLeavesTheMarksOfLaterChanges) {
+  engine::fake::Session other(store_, engine::LockWait::kNever);
+  Memcached reader(*shared_);
+  for (const std::string_view old_read : {"mg a v\r\n", "mg a v R30\r\n", "mg a h v\r\n"}) {
+    Ask("ms a 1 T10\r\n0\r\n");
+    session_.BeginTurn(true);
+    ExecuteIn(session_, *frontend_, "ms a 1\r\n1\r\n");
+    ExecuteIn(session_, *frontend_, "md a I T30\r\n");
+    EXPECT_EQ(0u, Read(other, reader, old_read).find("VA 1")) << old_read;
+    ASSERT_TRUE(session_.Commit().ok());
+    EXPECT_EQ("VA 1 X W\r\n1\r\n", Ask("mg a v\r\n")) << old_read;
+  }
+}
+
+TEST_F(MemcachedTest, TheMarksOfARowThatOthersHaveChangedGo) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\nms a 1\r\n6\r\n");
+  EXPECT_EQ("VA 1\r\n6\r\n", Ask("mg a v\r\n"));
+  EXPECT_TRUE(shared_->marks.empty());
+}
+
+TEST_F(MemcachedTest, MetaDebugWinsNothing) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\n");
+  EXPECT_EQ(0u, Ask("me a\r\n").find("ME a "));
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", Ask("mg a v\r\n"));
+}
+
+TEST_F(MemcachedTest, AWinThatFailsIsTheNextOnes) {
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\n");
+  base::Arena arena;
+  base::Buffer out;
+  Item item;
+  frontend_->Parse("mg a v\r\n", false, arena, &item);
+  session_.BeginTurn(false);
+  EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", out.view());
+  session_.Rollback();
+  frontend_->Finished(item, {model::ErrorCode::kKilled});
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", Ask("mg a v\r\n"));
+  EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask("mg a v\r\n"));
+}
+
+// Tokens ahead of the clock are counted on, so that the next change gets the token of one that was
+// taken back.
+TEST_F(MemcachedTest, AFreshValueIsNotStaleBecauseAnotherChangeWasTakenBack) {
+  Ask("ms a 1 E9000000000000000\r\n5\r\n");
+  session_.BeginTurn(true);
+  ExecuteIn(session_, *frontend_, "md a I T30\r\n");
+  session_.Rollback();
+  EXPECT_EQ("HD\r\nVA 1\r\n6\r\n", Ask("ms a 1\r\n6\r\nmg a v\r\n"));
+}
+
+TEST_F(MemcachedTest, AnInvalidationThatHasExpiredDeletesWhereNothingExpires) {
+  Define({{"default", "test", "demo", "id", "value", "flags", "cas", "0", "PRIMARY"}});
+  Connect();
+  EXPECT_EQ("HD\r\nHD\r\nEN\r\n", Ask("ms a 1\r\n5\r\nmd a I T-1\r\nmg a v\r\n"));
+  EXPECT_EQ("HD\r\nHD\r\nEN\r\n", Ask("ms a 1\r\n5\r\nmd a x T-1\r\nmg a v\r\n"));
+  EXPECT_EQ("HD\r\nHD\r\nVA 1 X W\r\n5\r\n", Ask("ms a 1\r\n5\r\nmd a I T30\r\nmg a v\r\n"));
+}
+
+TEST(MemcachedMarks, RowsThatWereOnlyReadMakeRoomForOthers) {
+  MemcachedMarks marks;
+  const int container = 0;
+  const auto read = [&](const std::string& key) {
+    marks.With(&container, key, 1, true, [](MemcachedMark& mark) { mark.was_read = true; });
+  };
+  const size_t many = 2 * size_t{model::kMemcachedMarksMax};
+  for (size_t i = 0; i < many; ++i) read("read" + std::to_string(i));
+  constexpr int kStale = 200;
+  for (int i = 0; i < kStale; ++i) {
+    MemcachedMark mark;
+    mark.token = 2;
+    mark.stale = true;
+    marks.Move(&container, "stale" + std::to_string(i), 1, mark);
+  }
+  for (size_t i = 0; i < many; ++i) read("again" + std::to_string(i));
+  for (int i = 0; i < kStale; ++i) {
+    EXPECT_TRUE(marks.Of(&container, "stale" + std::to_string(i), 2).stale) << i;
+  }
+  // Rows that were read of late are known as well.
+  int known = 0;
+  for (size_t i = many - 1000; i < many; ++i) {
+    known += marks.Of(&container, "again" + std::to_string(i), 1).was_read;
+  }
+  EXPECT_LT(900, known);
+}
+
+// One read of the mapping tables answers all that has been received by then.
+TEST_F(MemcachedTest, RequestsThatCameTogetherHaveTheMappingReadOnce) {
+  EXPECT_EQ("END\r\n", Ask("get k\r\n"));
+  const auto refreshes = [&](std::string_view input) {
+    int count = 0;
+    while (!input.empty()) {
+      base::Arena arena;
+      Item item;
+      const exec::Frontend::Step step = frontend_->Parse(input, false, arena, &item);
+      count += item.kind == Item::Kind::kRefresh;
+      if (item.kind == Item::Kind::kRefresh) frontend_->Rewind();
+      input.remove_prefix(step.consumed);
+    }
+    return count;
+  };
+  EXPECT_EQ(1, refreshes("get @@none.a\r\nget @@none.b\r\nget k\r\nget @@broken.c\r\n"));
+  EXPECT_EQ(1, refreshes("get @@none.a\r\n"));
+}
+
+TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
+  const auto flush_in_vain = [&](std::string_view command) {
+    base::Arena arena;
+    base::Buffer out;
+    Item item;
+    frontend_->Parse(command, false, arena, &item);
+    session_.BeginTurn(true);
+    EXPECT_TRUE(frontend_->Execute(item, session_, out).ok());
+    session_.Rollback();
+    frontend_->Finished(item, {model::ErrorCode::kKilled});
+  };
+  Set("a", "1", "0");
+  flush_in_vain("flush_all 5\r\n");
+  MoveClock(6);
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+  EXPECT_EQ("OK\r\n", Ask("flush_all 5\r\n"));
+  flush_in_vain("flush_all\r\n");
+  MoveClock(6);
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
+}
+
+TEST_F(MemcachedTest, ADelayedFlushIsDroppedWhereItsContainerIsDisabled) {
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
+  const Row demo = {"default", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"};
+  Row broken = demo;
+  broken[4] = "nothing";
+  Set("a", "1", "0");
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  Define({broken});
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  MoveClock(11);
+  housekeeper.RunOnce(session_);
+  Define({demo});
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+}
+
+// The mapping has changed while the table was locked: nothing says that the container is wrong.
+TEST_F(MemcachedTest, ADelayedFlushWaitsForAContainerWhoseTableIsLocked) {
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
+  Set("a", "1", "0");
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  Define({{"default", "test", "demo", "id", "value", "flags", "cas", "0", "PRIMARY"}});
+  store_.SetHook([](const engine::fake::Call& call) {
+    const bool is_it =
+        call.kind == engine::fake::Call::Kind::kOpenIndex && call.names->table == "demo";
+    return is_it ? engine::Outcome::Make(engine::Outcome::Result::kBusy,
+                                         {model::ErrorCode::kLockTables})
+                 : engine::Outcome();
+  });
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  MoveClock(11);
+  housekeeper.RunOnce(session_);
+  store_.SetHook({});
+  shared_->keyspaces->catalog.Distrust();
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

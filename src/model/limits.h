@@ -184,6 +184,11 @@ inline constexpr int64_t kFlushRetryMs = 1000;
 /// by.
 inline constexpr size_t kMemcachedMarksMax = 65'536;
 inline constexpr size_t kMemcachedPrefixesMax = 1000;
+/// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
+/// one command could.
+inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
+/// Bytes of the pattern of KEYS, SCAN, HSCAN and CONFIG GET, which is gone through for each name.
+inline constexpr size_t kRespPatternBytesMax = 1024;
 /// Rows that one SCAN or KEYS of RESP looks at, and positions of SCANs that a port remembers: each
 /// has a key of up to 3 KiB.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;

@@ -336,6 +336,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
     wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
     wanted_may_lack_ = MayLackFields(call);
     wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
+    opens_tokens_ = false;
     item->kind = Item::Kind::kSilentOpen;
     item->names = wanted_names_.get();
     item->request.account = account();

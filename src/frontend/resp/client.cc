@@ -23,13 +23,24 @@ bool IsServed(std::string_view subcommand) {
                      [=](std::string_view name) { return IsWord(subcommand, name); });
 }
 
+bool IsType(std::string_view text) {
+  constexpr std::string_view kTypes[] = {"normal", "master", "replica", "slave", "pubsub"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes),
+                     [=](std::string_view type) { return IsWord(text, type); });
+}
+
+std::string UnknownType(std::string_view text) {
+  return "ERR Unknown client type '" + std::string(text.substr(0, 64)) + "'";
+}
+
 /// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
 /// does not have any more.
 std::string LineOf(const RespClient& client) {
   const RespFacts& facts = client.facts;
   const int64_t age_s = (base::CoarseNowMs() - facts.since_ms) / 1000;
   return "id=" + std::to_string(client.id) +
-         " addr=" + ConnectionBook::Shared().AddressOf(client.id) + " name=" + facts.name +
+         " addr=" + ConnectionBook::Shared().AddressOf(client.id) +
+         " laddr=" + ConnectionBook::Shared().OwnAddressOf(client.id) + " name=" + facts.name +
          " age=" + std::to_string(age_s) + " flags=N db=" + facts.database +
          " sub=0 psub=0 ssub=0 user=" + facts.user +
          " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
@@ -44,7 +55,7 @@ bool ParseId(std::string_view text, uint64_t* id) {
 /// Which connections CLIENT KILL is for.
 struct Filter {
   std::optional<uint64_t> id, age_s_min;
-  std::optional<std::string_view> user, address;
+  std::optional<std::string_view> user, address, own_address;
   bool is_normal = true;  ///< TYPE: others than normal connections there are none.
   bool skips_me = true;
 
@@ -52,13 +63,13 @@ struct Filter {
     const int64_t age_ms = base::CoarseNowMs() - client.facts.since_ms;
     return is_normal && (!id || *id == client.id) && (!user || *user == client.facts.user) &&
            (!age_s_min || age_ms >= static_cast<int64_t>(*age_s_min) * 1000) &&
-           (!address || *address == ConnectionBook::Shared().AddressOf(client.id));
+           (!address || *address == ConnectionBook::Shared().AddressOf(client.id)) &&
+           (!own_address || *own_address == ConnectionBook::Shared().OwnAddressOf(client.id));
   }
 };
 
 /// Takes one option with its value. False: the error is in `*error`.
-bool TakeOption(std::string_view name, std::string_view value, Filter* filter,
-                std::string_view* error) {
+bool TakeOption(std::string_view name, std::string_view value, Filter* filter, std::string* error) {
   *error = "ERR syntax error";
   uint64_t number = 0;
   if (IsWord(name, "id")) {
@@ -73,7 +84,11 @@ bool TakeOption(std::string_view name, std::string_view value, Filter* filter,
     filter->user = value;
   } else if (IsWord(name, "addr")) {
     filter->address = value;
+  } else if (IsWord(name, "laddr")) {
+    filter->own_address = value;
   } else if (IsWord(name, "type")) {
+    *error = UnknownType(value);
+    if (!IsType(value)) return false;
     filter->is_normal = IsWord(value, "normal");
   } else if (IsWord(name, "skipme")) {
     filter->skips_me = IsWord(value, "yes");
@@ -126,6 +141,11 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   } else if (IsWord(what, "setinfo") && count == 4) {
     const bool is_known = IsWord(arguments[2], "lib-name") || IsWord(arguments[2], "lib-ver");
     if (!is_known) return resp::AppendError("ERR Unrecognized option", &out);
+    if (!model::IsClientName(arguments[3].substr(0, model::kNameBytesMax))) {
+      return resp::AppendError("ERR " + std::string(arguments[2]) +
+                                   " cannot contain spaces, newlines or special characters.",
+                               &out);
+    }
     (IsWord(arguments[2], "lib-name") ? facts_.library : facts_.library_version) =
         arguments[3].substr(0, model::kNameBytesMax);
     ShowFacts();
@@ -139,6 +159,8 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   } else if (IsWord(what, "reply") && count == 3) {
     SetReply(arguments[2], out, item);
   } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
+    if (!IsWord(arguments[2], "on") && !IsWord(arguments[2], "off"))
+      return resp::AppendError("ERR syntax error", &out);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
     // Clients that were told OK would keep values that nobody tells them are old.
@@ -169,8 +191,7 @@ void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
 
 void Resp::SetName(std::string_view name, base::Buffer& out) {
   if (!model::IsClientName(name)) {
-    return resp::AppendError(
-        "ERR Client names cannot contain spaces, newlines or special characters.", &out);
+    return resp::AppendError(kRespBadName, &out);
   }
   facts_.name = name;
   ShowFacts();
@@ -183,6 +204,7 @@ void Resp::ListClients(Arguments options, base::Buffer& out) const {
     const bool has_type = options.size() == 2 && IsWord(options[0], "type");
     if (!has_type && !(IsWord(options[0], "id") && options.size() > 1))
       return resp::AppendError("ERR syntax error", &out);
+    if (has_type && !IsType(options[1])) return resp::AppendError(UnknownType(options[1]), &out);
     std::vector<uint64_t> ids;
     for (const std::string_view text : options.subspan(has_type ? 2 : 1)) {
       uint64_t id = 0;
@@ -209,9 +231,14 @@ void Resp::KillClients(Arguments options, base::Buffer& out, Item* item) const {
   }
   if (!is_old && options.size() % 2 != 0) return resp::AppendError("ERR syntax error", &out);
   for (size_t i = 0; !is_old && i < options.size(); i += 2) {
-    std::string_view error;
+    std::string error;
     if (!TakeOption(options[i], options[i + 1], &filter, &error))
       return resp::AppendError(error, &out);
+  }
+  // Where clients log in, who has an account is not told.
+  if (filter.user && !settings_.accounts && *filter.user != facts_.user) {
+    return resp::AppendError("ERR No such user '" + std::string(filter.user->substr(0, 64)) + "'",
+                             &out);
   }
   int64_t ended = 0;
   for (const RespClient& client : VisibleClients()) {

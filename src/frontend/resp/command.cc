@@ -135,7 +135,7 @@ constexpr RespCommand kCommands[] = {
     {"msetnx", -3, Verb::kMSetNx, true, 1, -1},
     {"multi", 1, Verb::kMulti},
     {"object", -2, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"persist", 2, Verb::kPersist, false, 1, 1},
+    {"persist", 2, Verb::kPersist, true, 1, 1},
     {"pexpire", -3, Verb::kExpire, true, 1, 1},
     {"pexpireat", -3, Verb::kExpire, true, 1, 1},
     {"pexpiretime", 2, Verb::kExpireTime, false, 1, 1},
@@ -334,10 +334,12 @@ bool TakeElement(std::string_view* pattern, char byte) {
   if (negates) pattern->remove_prefix(1);
   bool found = false;
   while (!pattern->empty() && pattern->front() != ']') {
-    if (pattern->front() == '\\' && pattern->size() > 1) pattern->remove_prefix(1);
+    const bool is_escaped = pattern->front() == '\\' && pattern->size() > 1;
+    if (is_escaped) pattern->remove_prefix(1);
     char from = pattern->front(), to = from;
     pattern->remove_prefix(1);
-    if (pattern->size() > 1 && pattern->front() == '-' && (*pattern)[1] != ']') {
+    // As in Redis: an escaped byte begins no range, and `]` may end one.
+    if (!is_escaped && pattern->size() > 1 && pattern->front() == '-') {
       to = (*pattern)[1];
       pattern->remove_prefix(2);
     }

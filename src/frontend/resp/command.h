@@ -137,6 +137,9 @@ struct RespCommand {
   std::string_view refusal = {};
 };
 
+inline constexpr std::string_view kRespTooLong =
+    "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";
 inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
     "use MULTI with ROW.REQUIRE or WATCH";

@@ -18,6 +18,8 @@ using Verb = RespVerb;
 
 namespace {
 
+/// A line's end behind the last argument, and what begins the next.
+constexpr size_t kLineEndsBytes = 8;
 /// As of Redis, for a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
@@ -40,8 +42,9 @@ Resp::~Resp() {
 }
 
 size_t Resp::input_bytes_max() const {
-  return is_in_ ? settings_.limits.line_bytes_max + resp::kCountBytesMax
-                : model::kUnauthenticatedLineBytesMax * 4 + resp::kCountBytesMax;
+  // All of the arguments, and behind them the bytes that the parser takes for a count too long.
+  return (is_in_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax * 4) +
+         resp::kCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits Resp::request_limits() const {
@@ -96,6 +99,7 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   is_later_ = skips_one_;
   if (is_later_) return {Parsed::kLater, 0};
   const Step step = ParseOne(input, behind_requests, arena, item);
+  is_opening_ = step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen;
   skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && WorkOf(*item).is_skipped;
   return step;
 }
@@ -139,7 +143,7 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
   const RespCommand* const command = CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   if (command != nullptr && command->verb == Verb::kMulti) {
-    may_drop_ = !behind_requests;
+    may_drop_ = !behind_requests && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
@@ -178,7 +182,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
     Queue(command, arguments, arena, item);
     return taken;
   }
-  may_drop_ = !behind_requests;
+  may_drop_ = !behind_requests && !is_opening_;
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
     AnswerError(

@@ -37,6 +37,9 @@
 
 namespace rowsocket::frontend {
 
+inline constexpr std::string_view kRespBadName =
+    "ERR Client names cannot contain spaces, newlines or special characters.";
+
 /// Settings that all connections of one port share. They outlive the connections.
 struct RespSettings {
   bool accounts = false;  ///< Clients log in with accounts of the server.
@@ -209,6 +212,10 @@ class Resp final : public exec::Frontend {
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
   void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
+  bool Select(std::string_view text, base::Arena& arena, exec::Item* item);
+  void AuthWithoutAccounts(Arguments arguments, base::Arena& arena, exec::Item* item);
+  static void AppendTime(base::Buffer& out);
+  static void ListCommands(Arguments filter, base::Buffer& out);
   void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
              exec::Item* item);
   void AppendLoginEnd(const model::Error& answer, base::Buffer& out);
@@ -274,7 +281,10 @@ class Resp final : public exec::Frontend {
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   Shapes shapes_;
-  bool may_drop_ = true;                       ///< No item of the turn uses an index of shapes_.
+  /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
+  /// to open all of its tables again.
+  bool may_drop_ = true;
+  bool is_opening_ = false;  ///< The last parse has asked for an index: its command comes again.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;
   resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.

@@ -239,8 +239,8 @@ TEST_F(RespTest, FractionsAreAdded) {
   EXPECT_EQ("$4\r\n10.5\r\n", Ask("INCRBYFLOAT f 10.5"));
   EXPECT_EQ("$3\r\n4.1\r\n", Ask("INCRBYFLOAT f -6.4"));
   EXPECT_EQ("-ERR value is not a valid float\r\n", Ask("INCRBYFLOAT f x"));
-  for (const char* infinite : {"INCRBYFLOAT f inf", "HINCRBYFLOAT t:1 v -inf"})
-    EXPECT_EQ("-ERR increment would produce NaN or Infinity\r\n", Ask(infinite)) << infinite;
+  EXPECT_EQ("-ERR increment would produce NaN or Infinity\r\n", Ask("INCRBYFLOAT f inf"));
+  EXPECT_EQ("-ERR value is NaN or Infinity\r\n", Ask("HINCRBYFLOAT t:1 v -inf"));
   EXPECT_EQ("$4\r\n10.5\r\n", Ask("HINCRBYFLOAT t:1 v 0.5"));
   EXPECT_EQ("-ERR hash value is not a float\r\n", Ask("HINCRBYFLOAT t:2 w 0.5"));
 }
@@ -377,6 +377,33 @@ TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {
   EXPECT_EQ("+PONG\r\n", Ask("PING"));
 }
 
+TEST_F(RespTest, PatternsAreBounded) {
+  const std::string longest(model::kRespPatternBytesMax, 'a');
+  for (const std::string command : {"KEYS ", "SCAN 0 MATCH ", "HSCAN t:1 0 MATCH ", "CONFIG GET ",
+                                    "COMMAND LIST FILTERBY PATTERN "}) {
+    EXPECT_EQ(0u, Ask(command + longest + "a").find("-TOOLARGE a pattern has at most")) << command;
+    EXPECT_EQ(std::string::npos, Ask(command + longest).find("TOOLARGE")) << command;
+  }
+}
+
+TEST(RespPatternTest, MatchesAsRedisDoes) {
+  for (const auto& [pattern, text] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"h[ae]llo", "hello"},
+                                                                  {"h[^e]llo", "hallo"},
+                                                                  {"h[a-b]llo", "hbllo"},
+                                                                  {"[b-a]", "a"},
+                                                                  {"[\\]]", "]"},
+                                                                  {"[\\a-c]", "-"},
+                                                                  {"[+-]]", "A"},
+                                                                  {"a\\*", "a*"}}) {
+    EXPECT_TRUE(MatchesPattern(pattern, text)) << pattern;
+  }
+  for (const auto& [pattern, text] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"h[^e]llo", "hello"}, {"[\\a-c]", "b"}, {"a\\*", "ab"}, {"[", "a"}, {"[a", "b"}}) {
+    EXPECT_FALSE(MatchesPattern(pattern, text)) << pattern;
+  }
+}
+
 TEST(RespCursorsTest, AScanThatGoesOnHasTwoPositions) {
   RespCursors cursors;
   uint64_t cursor = 0;
@@ -422,9 +449,10 @@ TEST(RespNumbersTest, DecimalsAreExact) {
     EXPECT_EQ("none", add(text, "1")) << text;
   EXPECT_EQ(2U, DecimalsOf("1.25"));
   long double number = 0;
-  for (const char* text : {"", "nan", " 1", "1x", "0x10", "in", "1e99999"})
+  for (const char* text : {"", "nan", " 1", "1x", "0x", "in", "1e99999"})
     EXPECT_FALSE(ParseFloat(text, &number)) << text;
   EXPECT_TRUE(ParseFloat("-Inf", &number));
+  EXPECT_TRUE(ParseFloat("0x10", &number)) << "as in Redis";
   EXPECT_EQ("3", FormatFloat(3.0L));
   EXPECT_EQ("0", FormatFloat(-0.0L));
 }

@@ -79,6 +79,10 @@ void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
 void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
+  if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
+    return resp::AppendError(
+        "ERR wrong number of arguments for 'slowlog|" + Lower(what) + "' command", &out);
+  }
   if (IsWord(what, "len")) {
     return resp::AppendInteger(log != nullptr ? static_cast<int64_t>(log->size()) : 0, &out);
   }

@@ -1,6 +1,7 @@
 #include "frontend/resp/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -168,8 +169,9 @@ std::string_view TakeFieldScan(RespCall& call) {
       call.without_values = true;
     } else if (IsWord(call.arguments[i], "match") && has_next) {
       call.pattern = call.arguments[++i];
+      if (call.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
     } else if (IsWord(call.arguments[i], "count") && has_next) {
-      if (!ParseInteger(call.arguments[++i], &number)) {
+      if (!ParsePlainInteger(call.arguments[++i], &number)) {
         return "ERR value is not an integer or out of range";
       }
       if (number < 1) return "ERR syntax error";
@@ -336,13 +338,14 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());
   int64_t number = 0;
-  if (call.verb == Verb::kHIncrBy && !ParseInteger(call.arguments[3], &number)) {
+  if (call.verb == Verb::kHIncrBy && !ParsePlainInteger(call.arguments[3], &number)) {
     return "ERR value is not an integer or out of range";
   }
   long double fraction = 0;
   if (call.verb == Verb::kHIncrByFloat && !ParseFloat(call.arguments[3], &fraction)) {
     return "ERR value is not a valid float";
   }
+  if (!std::isfinite(fraction)) return "ERR value is NaN or Infinity";
   if (IsRowChange(call)) {
     PrepareRowChange(call, arena);
     return call.verb == Verb::kExpire ? PrepareExpire(call, arena) : std::string_view();

@@ -38,13 +38,15 @@ std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
     if (i + 1 == arguments.size()) return kSyntax;
     const std::string_view value = arguments[i + 1];
     if (IsWord(arguments[i], "match")) {
+      if (value.size() > model::kRespPatternBytesMax) return kRespLongPattern;
       scan->pattern = value;
     } else if (IsWord(arguments[i], "type")) {
       scan->type = value;
     } else if (IsWord(arguments[i], "count")) {
-      if (!ParseNumber(value, &scan->rows)) return kNoInteger;
-      if (scan->rows == 0) return kSyntax;
-      scan->rows = std::min(scan->rows, model::kRespScanRowsMax);
+      int64_t rows = 0;
+      if (!ParsePlainInteger(value, &rows)) return kNoInteger;
+      if (rows < 1) return kSyntax;
+      scan->rows = std::min(static_cast<uint64_t>(rows), model::kRespScanRowsMax);
     } else {
       return kSyntax;
     }
@@ -325,7 +327,10 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
   } else {
     scan.rows = model::kRespScanRowsMax + 1;  // One more tells that there are more.
   }
-  if (call->verb == Verb::kKeys) scan.pattern = call->arguments[1];
+  if (call->verb == Verb::kKeys) {
+    scan.pattern = call->arguments[1];
+    if (scan.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
+  }
   if (call->verb == Verb::kFlush) {
     const auto& arguments = call->arguments;
     const bool knows =

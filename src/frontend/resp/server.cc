@@ -8,6 +8,7 @@
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
+#include "model/client_name.h"
 
 namespace rowsocket::frontend {
 
@@ -20,12 +21,14 @@ namespace {
 /// Whose password AUTH of one word is.
 constexpr std::string_view kDefaultUser = "default";
 
+constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
+constexpr std::string_view kWrongLogin =
+    "WRONGPASS invalid username-password pair or user is disabled.";
+
 constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"appendonly", "yes"},
-    {"databases", "1"},
     {"maxmemory", "0"},
     {"save", ""},
-    {"timeout", "0"},
     {"maxmemory-policy", "noeviction"},
     {"replica-read-only", "yes"}};
 
@@ -42,9 +45,9 @@ bool SetsOnlyEncodings(std::span<const std::string_view> arguments) {
   return true;
 }
 
-bool IsNumberBelow(std::string_view text, int64_t end) {
-  return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos &&
-         std::stol(std::string(text)) < end;
+std::string WrongCount(std::string_view command, std::string_view subcommand) {
+  return "ERR wrong number of arguments for '" + std::string(command) + "|" + Lower(subcommand) +
+         "' command";
 }
 
 }  // namespace
@@ -57,6 +60,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       return Hello(arguments, arena, item);
     case Verb::kAuth:
       if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
+      if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
       return LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena,
                    item);
     case Verb::kPing:
@@ -88,14 +92,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     case Verb::kSelect:
       // A row is the same in every database; a string belongs to one.
-      if (int64_t number = 0; !ParseInteger(arguments[1], &number)) {
-        return AnswerError("ERR value is not an integer or out of range", arena, item);
-      }
-      if (!IsNumberBelow(arguments[1], std::size(kDatabases))) {
-        return AnswerError("ERR DB index is out of range", arena, item);
-      }
-      state_.database = kDatabases[std::stoul(std::string(arguments[1]))];
-      ShowFacts();
+      if (!Select(arguments[1], arena, item)) return;
       resp::AppendSimple("OK", &out);
       break;
     case Verb::kMulti:
@@ -118,14 +115,9 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
     case Verb::kPublish:
       resp::AppendInteger(0, &out);
       break;
-    case Verb::kTime: {
-      const auto now = std::chrono::system_clock::now().time_since_epoch();
-      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-      resp::AppendArray(2, &out);
-      resp::AppendBulk(std::to_string(us / 1'000'000), &out);
-      resp::AppendBulk(std::to_string(us % 1'000'000), &out);
+    case Verb::kTime:
+      AppendTime(out);
       break;
-    }
     case Verb::kRole:
       AppendRole(out);
       break;
@@ -143,6 +135,11 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       if (!IsWord(arguments[1], "get")) {
         return AnswerError("NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL", arena,
                            item);
+      }
+      if (std::any_of(arguments.begin() + 2, arguments.end(), [](std::string_view pattern) {
+            return pattern.size() > model::kRespPatternBytesMax;
+          })) {
+        return AnswerError(kRespLongPattern, arena, item);
       }
       AppendConfig(arguments, out);
       break;
@@ -191,13 +188,43 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
   Answer(out.view(), arena, item);
 }
 
-void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& arena, Item* item) {
-  if (!settings_.accounts) {
+// A row is the same in every database; a string belongs to one.
+bool Resp::Select(std::string_view text, base::Arena& arena, Item* item) {
+  int64_t number = 0;
+  if (!ParsePlainInteger(text, &number)) {
+    AnswerError(kNoInteger, arena, item);
+    return false;
+  }
+  if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
+    AnswerError("ERR DB index is out of range", arena, item);
+    return false;
+  }
+  state_.database = kDatabases[static_cast<size_t>(number)];
+  ShowFacts();
+  return true;
+}
+
+void Resp::AppendTime(base::Buffer& out) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  resp::AppendArray(2, &out);
+  resp::AppendBulk(std::to_string(us / 1'000'000), &out);
+  resp::AppendBulk(std::to_string(us % 1'000'000), &out);
+}
+
+// Where nobody logs in, the default user has no password, and any will do, as in Redis.
+void Resp::AuthWithoutAccounts(Arguments arguments, base::Arena& arena, Item* item) {
+  if (arguments.size() == 2) {
     return AnswerError(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
         "sure your configuration is correct?",
         arena, item);
   }
+  if (arguments[1] != kDefaultUser) return AnswerError(kWrongLogin, arena, item);
+  Answer("+OK\r\n", arena, item);
+}
+
+void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& arena, Item* item) {
   item->kind = Item::Kind::kAuthenticate;
   // The name is wiped with the password, so that it stands in memory that may be written.
   char* const name = arena.AllocateBytes(user.size());
@@ -213,9 +240,10 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
   size_t at = 1;
   if (arguments.size() > 1) {
     if (arguments[1] != "2" && arguments[1] != "3") {
-      const bool is_number = IsNumberBelow(arguments[1], INT32_MAX);
-      return AnswerError(is_number ? "NOPROTO unsupported protocol version"
-                                   : "ERR Protocol version is not an integer or out of range",
+      int64_t number = 0;
+      return AnswerError(ParsePlainInteger(arguments[1], &number)
+                             ? "NOPROTO unsupported protocol version"
+                             : "ERR Protocol version is not an integer or out of range",
                          arena, item);
     }
     version = arguments[1] == "3" ? resp::Version::k3 : resp::Version::k2;
@@ -232,6 +260,7 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
     } else if (IsWord(arguments[at], "setname") && at + 1 < arguments.size()) {
       names = true;
       name = arguments[at + 1];
+      if (!model::IsClientName(name)) return AnswerError(kRespBadName, arena, item);
       at += 2;
     } else {
       return AnswerError("ERR Syntax error in HELLO option '" + std::string(arguments[at]) + "'",
@@ -246,9 +275,11 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
         "RESP protocol version at the same time",
         arena, item);
   }
-  if (logs_in) {
+  if (logs_in && !settings_.accounts && user != kDefaultUser) {
+    return AnswerError(kWrongLogin, arena, item);
+  }
+  if (logs_in && settings_.accounts) {
     LogIn(user, password, arena, item);
-    if (item->kind != Item::Kind::kAuthenticate) return;
     hello_version_ = version;
     hello_name_ = names ? std::optional(std::string(name)) : std::nullopt;
     answers_hello_ = true;
@@ -296,7 +327,7 @@ void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
     const bool needs_tls = answer.code == ErrorCode::kNeedtls;
     return resp::AppendError(
         needs_tls ? "NEEDTLS a password is taken over TLS only: resp_accounts_insecure"
-                  : "WRONGPASS invalid username-password pair or user is disabled.",
+                  : kWrongLogin,
         &out);
   }
   is_in_ = true;
@@ -321,29 +352,26 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
     resp::AppendSimple(command.writes ? "write" : "readonly", &out);
     resp::AppendInteger(command.first_key, &out);
     resp::AppendInteger(command.last_key, &out);
-    resp::AppendInteger(command.first_key == 0 ? 0 : 1, &out);
-    resp::AppendSet(0, state_.version, &out);
-    resp::AppendArray(0, &out);
-    resp::AppendArray(0, &out);
-    resp::AppendArray(0, &out);
+    const bool has_pairs = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx;
+    resp::AppendInteger(command.first_key == 0 ? 0 : has_pairs ? 2 : 1, &out);
+    for (int i = 0; i < 4; ++i) resp::AppendSet(0, state_.version, &out);  // From categories on.
   };
   size_t served = 0;
   for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
   const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
-  if (what.empty()) {
+  if (what.empty() || (IsWord(what, "info") && arguments.size() == 2)) {
     resp::AppendArray(served, &out);
     for (const RespCommand& command : RespCommands()) {
       if (command.verb != Verb::kRefused) describe(command);
     }
+  } else if (IsWord(what, "count") && arguments.size() > 2) {
+    resp::AppendError(WrongCount("command", what), &out);
   } else if (IsWord(what, "count")) {
     resp::AppendInteger(static_cast<int64_t>(served), &out);
   } else if (IsWord(what, "docs")) {
     resp::AppendMap(0, state_.version, &out);
   } else if (IsWord(what, "list")) {
-    resp::AppendArray(served, &out);
-    for (const RespCommand& command : RespCommands()) {
-      if (command.verb != Verb::kRefused) resp::AppendBulk(command.name, &out);
-    }
+    ListCommands(arguments.subspan(2), out);
   } else if (IsWord(what, "info")) {
     resp::AppendArray(arguments.size() - 2, &out);
     for (const std::string_view name : arguments.subspan(2)) {
@@ -360,17 +388,43 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
   }
 }
 
+// Of the filters PATTERN alone: there are no modules and no categories of commands.
+void Resp::ListCommands(Arguments filter, base::Buffer& out) {
+  const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
+                                           IsWord(filter[1], "pattern"));
+  if (!is_known) return resp::AppendError("ERR syntax error", &out);
+  if (!filter.empty() && filter[2].size() > model::kRespPatternBytesMax) {
+    return resp::AppendError(kRespLongPattern, &out);
+  }
+  std::vector<std::string_view> names;
+  for (const RespCommand& command : RespCommands()) {
+    if (command.verb == Verb::kRefused) continue;
+    if (filter.empty() || MatchesPattern(Lower(filter[2]), command.name))
+      names.push_back(command.name);
+  }
+  resp::AppendArray(names.size(), &out);
+  for (const std::string_view name : names) resp::AppendBulk(name, &out);
+}
+
 void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   const auto is_asked = [&](std::string_view name) {
     return std::any_of(arguments.begin() + 2, arguments.end(), [&](std::string_view pattern) {
       return MatchesPattern(Lower(pattern), name);
     });
   };
-  size_t count = 0;
-  for (const auto& [name, value] : kConfig) count += is_asked(name);
-  resp::AppendMap(count, state_.version, &out);
+  std::vector<std::pair<std::string_view, std::string>> asked;
   for (const auto& [name, value] : kConfig) {
-    if (!is_asked(name)) continue;
+    if (is_asked(name)) asked.emplace_back(name, value);
+  }
+  // By these clients choose databases, and keep a connection alive.
+  if (is_asked("databases")) {
+    asked.emplace_back("databases", std::to_string(std::size(kDatabases)));
+  }
+  if (is_asked("timeout")) {
+    asked.emplace_back("timeout", std::to_string(settings_.limits.idle_timeout_s));
+  }
+  resp::AppendMap(asked.size(), state_.version, &out);
+  for (const auto& [name, value] : asked) {
     resp::AppendBulk(name, &out);
     resp::AppendBulk(value, &out);
   }
@@ -390,6 +444,8 @@ void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
     }
   } else if (IsWord(what, "flush")) {
     resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "load") || IsWord(what, "exists")) {
+    resp::AppendError(WrongCount("script", what), &out);
   } else {
     resp::AppendError(
         "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try SCRIPT HELP.", &out);

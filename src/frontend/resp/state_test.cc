@@ -194,5 +194,62 @@ TEST_F(RespStateTest, AnExecComparesWhatAWatchOfItsTurnHasSeen) {
   EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Run(exec));
 }
 
+TEST_F(RespTest, AnIndexIsOpenedForWhatHasAskedForIt) {
+  exec::Item tokens;
+  const std::string outcome = "ROW.OUTCOME a\r\n";
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse(outcome, false, arena_, &tokens).parsed);
+  ASSERT_EQ(exec::Item::Kind::kSilentOpen, tokens.kind);
+  // The turn stops before it, and another command asks first.
+  frontend_->Rewind();
+  EXPECT_EQ("*2\r\n$1\r\nv\r\n$2\r\n10\r\n", Ask("HGETALL t:1"));
+  EXPECT_EQ("*2\r\n$5\r\nnever\r\n$-1\r\n", Ask("ROW.OUTCOME a FENCE"));
+  EXPECT_EQ("1,10,NULL;2,20,b;", store_.Dump("shop.t"));
+}
+
+// Each table is one index to open: they must not be forgotten while the others are opened.
+TEST_F(RespTest, ACommandMayNameManyTables) {
+  constexpr int kTables = 600;
+  std::string command = "MGET";
+  for (int i = 0; i < kTables; ++i) command += " none" + std::to_string(i) + ":a";
+  command += "\r\n";
+  int opens = 0;
+  for (;; ++opens) {
+    ASSERT_LT(opens, 3 * kTables);
+    exec::Item item;
+    frontend_->Parse(command, false, arena_, &item);
+    if (!item.is_silent()) break;
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+    frontend_->Opened(item, outcome, std::move(index));
+    frontend_->Rewind();
+    arena_.Reset();
+  }
+  EXPECT_GE(opens, kTables);
+}
+
+TEST_F(RespTest, NoInputIsFullBeforeItIsWrong) {
+  settings_.limits.line_bytes_max = 1000;
+  frontend_.emplace(settings_);
+  for (size_t bytes = 900; bytes <= 1000; ++bytes) {
+    const std::string input = "*2\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') +
+                              "\r\n$" + std::string(2 * resp::kCountBytesMax, '1');
+    exec::Item item;
+    const exec::Frontend::Step step = frontend_->Parse(
+        std::string_view(input).substr(0, frontend_->input_bytes_max()), false, arena_, &item);
+    EXPECT_EQ(Parsed::kItem, step.parsed) << bytes;
+    EXPECT_TRUE(item.closes);
+  }
+}
+
+TEST_F(RespTest, NamesOfClientsAreChecked) {
+  const std::string wrong(kRespBadName);
+  EXPECT_EQ("-" + wrong + "\r\n", Ask("HELLO 2 SETNAME \"a b\""));
+  EXPECT_EQ("-" + wrong + "\r\n", Ask("HELLO 2 SETNAME \"a\\nid=1\""));
+  EXPECT_EQ("-" + wrong + "\r\n", Ask("HELLO 2 SETNAME " + std::string(5000, 'x')));
+  EXPECT_EQ('-', Ask("CLIENT SETINFO LIB-NAME \"a\\nb\"").front());
+  EXPECT_EQ("+OK\r\n", Ask("CLIENT SETINFO LIB-NAME redis-py(cache)"));
+  EXPECT_EQ("", frontend_->name());
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

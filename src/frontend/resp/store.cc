@@ -20,8 +20,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// A few bytes cannot make a string larger than one command could.
-constexpr int64_t kStringBytesMax = 16 << 20;
 constexpr std::string_view kSyntax = "ERR syntax error";
 
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
@@ -322,8 +320,9 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
     case Verb::kSetRange:
       if (!ParsePlainInteger(arguments[2], &stored.from)) return kNoInteger;
       if (stored.from < 0) return "ERR offset is out of range";
-      if (stored.from > kStringBytesMax - static_cast<int64_t>(arguments[3].size())) {
-        return "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+      if (!arguments[3].empty() && stored.from > static_cast<int64_t>(model::kRespStringBytesMax) -
+                                                     static_cast<int64_t>(arguments[3].size())) {
+        return kRespTooLong;
       }
       return {};
     case Verb::kGetEx:

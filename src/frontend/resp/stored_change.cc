@@ -5,6 +5,7 @@
 
 #include "frontend/resp/watch.h"
 #include "keyspace/codec.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -86,6 +87,9 @@ Decision StoredChange::Make() {
     case Verb::kSetRange:
       return SetRange();
     case Verb::kAppend:
+      if (old_.size() + call_.arguments[2].size() > model::kRespStringBytesMax) {
+        return Decline(kRespTooLong);
+      }
       new_ = old_ + std::string(call_.arguments[2]);
       number_ = static_cast<int64_t>(new_.size());
       return Store(new_);
@@ -95,7 +99,7 @@ Decision StoredChange::Make() {
   return Set();
 }
 
-Decision StoredChange::Refuse(std::string_view why) {
+Decision StoredChange::Decline(std::string_view why) {
   wrong_ = why;
   return Decision::kKeep;
 }
@@ -137,15 +141,15 @@ Decision StoredChange::ChangeLock() {
   const int64_t now_ms = NowMs(call_);
   const bool overflows =
       stored().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
-  if (overflows) return Refuse("ERR invalid expire time in script");
+  if (overflows) return Decline("ERR invalid expire time in script");
   return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
 Decision StoredChange::Increment() {
   int64_t now = 0;
-  if (is_there_ && !ParsePlainInteger(old_, &now)) return Refuse(kNoInteger);
+  if (is_there_ && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, stored().by, &number_)) {
-    return Refuse("ERR increment or decrement would overflow");
+    return Decline("ERR increment or decrement would overflow");
   }
   new_ = std::to_string(number_);
   return Store(new_);
@@ -153,9 +157,9 @@ Decision StoredChange::Increment() {
 
 Decision StoredChange::IncrementFloat() {
   long double now = 0;
-  if (is_there_ && !ParseFloat(old_, &now)) return Refuse(kNoFloat);
+  if (is_there_ && !ParseFloat(old_, &now)) return Decline(kNoFloat);
   now += stored().by_float;
-  if (!std::isfinite(now)) return Refuse("ERR increment would produce NaN or Infinity");
+  if (!std::isfinite(now)) return Decline("ERR increment would produce NaN or Infinity");
   new_ = FormatFloat(now);
   return Store(new_);
 }

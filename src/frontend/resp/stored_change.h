@@ -48,7 +48,7 @@ class StoredChange final : public model::RowEditor {
   model::Decision Increment();
   model::Decision IncrementFloat();
   model::Decision Expire();
-  model::Decision Refuse(std::string_view why);
+  model::Decision Decline(std::string_view why);
   /// Stores a text that the command has made of the old one, whose expiry stays.
   model::Decision Store(std::string_view made);
   model::Decision Change(std::optional<std::string_view> value, Expires expires);

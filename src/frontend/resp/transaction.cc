@@ -17,7 +17,8 @@ namespace {
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
   return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
-         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce;
+         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce ||
+         verb == Verb::kTime || verb == Verb::kUnwatch;
 }
 
 bool IsToken(std::string_view text) {
@@ -41,6 +42,9 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   if (!MayBeQueued(command.verb)) {
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
                   "'");
+  }
+  if (command.verb == Verb::kPing && arguments.size() > 2) {
+    return refuse("ERR wrong number of arguments for 'ping' command");
   }
   if (command.verb == Verb::kOnce) {
     const bool is_second =
@@ -122,6 +126,10 @@ bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* trans
     if (command->verb == Verb::kOnce) {
       transaction->token = arguments[1];
       resp::AppendSimple("OK", &reply);
+    } else if (command->verb == Verb::kUnwatch) {  // EXEC has looked already.
+      resp::AppendSimple("OK", &reply);
+    } else if (command->verb == Verb::kTime) {
+      AppendTime(reply);
     } else if (command->verb == Verb::kPublish) {
       resp::AppendInteger(0, &reply);
     } else if (arguments.size() > 1) {

@@ -35,6 +35,7 @@ def test_clients_are_listed_with_what_they_say_of_themselves(server):
     found = listed(first)
     assert found[other]["name"] == "cart" and found[other]["db"] == "4" and found[other]["lib-name"] == "mine"
     assert found[other]["resp"] == "3" and found[other]["addr"] == "127.0.0.1:%d" % second.sock.getsockname()[1]
+    assert found[other]["laddr"] == "127.0.0.1:%d" % server.resp_port
     assert found[mine]["name"] == "" and found[mine]["user"] == "default"
     assert list(listed(first, "ID", other)) == [other] and listed(first, "TYPE", "pubsub") == {}
     assert first.ask("CLIENT", "LIST", "ID", "x") == Error("ERR Invalid client ID")
@@ -60,7 +61,8 @@ def test_kill_ends_those_that_it_names(server):
     assert clients[0].ask("CLIENT", "KILL", "ID", "0") == Error("ERR client-id should be greater than 0")
     assert clients[0].ask("CLIENT", "KILL", "TYPE", "pubsub") == 0
     assert clients[0].ask("CLIENT", "KILL", "MAXAGE", "1000") == 0
-    assert clients[0].ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") == 1
+    assert clients[0].ask("CLIENT", "KILL", "LADDR", "127.0.0.1:1") == 0
+    assert clients[0].ask("CLIENT", "KILL", "TYPE", "normal", "LADDR", "127.0.0.1:%d" % server.resp_port) == 1
     assert is_ended(clients[3])
     assert clients[0].ask("CLIENT", "KILL", "ID", ids[0], "SKIPME", "no") == 1
     assert is_ended(clients[0])

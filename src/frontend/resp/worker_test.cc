@@ -1,0 +1,122 @@
+// Connections of RESP on a service with workers: what a turn, the wait lane and the login desk make
+// of them together.
+#include <gtest/gtest.h>
+
+#include "exec/login_desk.h"
+#include "exec/test_logins.h"
+#include "exec/test_service.h"
+#include "frontend/resp/frontend.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+using exec::Eventually;
+using exec::LineClient;
+using exec::Stat;
+
+class RespWorkerTest : public ::testing::Test {
+ protected:
+  RespWorkerTest() {
+    test_.store.CreateTable({"shop.t", {"id", "v"}, {{"PRIMARY", {0}}}},
+                            {{"1", "10"}, {"2", "20"}});
+    resp_.schema = "shop";
+    resp_.info = &info_;
+    resp_.clients = &clients_;
+    resp_.cursors = &cursors_;
+    resp_.scripts = &scripts_;
+    test_.make_frontend = [this] { return std::make_unique<Resp>(resp_); };
+    test_.settings.hot_rows = &hot_rows_;
+    test_.settings.usage = &usage_;
+    test_.settings.slow_log = &slow_;
+    test_.settings.logins = &desk_;
+    EXPECT_TRUE(desk_.Start());
+  }
+  ~RespWorkerTest() override {
+    desk_.CloseLogins();
+    test_.Stop();
+    desk_.Stop();
+    EXPECT_EQ(0, checker_.tickets);
+  }
+  LineClient Connect() {
+    if (test_.service == nullptr) test_.Start();
+    return test_.Connect();
+  }
+
+  exec::HotRows hot_rows_;
+  exec::Usage usage_;
+  exec::SlowLog slow_{"resp", [](uint32_t) { return std::string_view("verb"); },
+                      [] { return true; }};
+  RespInfo info_;
+  RespClients clients_;
+  RespCursors cursors_;
+  RespScripts scripts_;
+  RespSettings resp_;
+  exec::TestLogins checker_;
+  exec::LoginDesk desk_{checker_, 2};
+  exec::ServiceOnFake test_;
+};
+
+/// A WATCH that fails leaves the transaction behind it with a request less than it had when it met
+/// the lock.
+TEST_F(RespWorkerTest, ATransactionThatWaitsMayHaveFewerRequestsWhenItIsParsedAgain) {
+  LineClient client = Connect();
+  EXPECT_EQ(":21\r", client.Ask("HINCRBY t:2 v 1\r\n"));
+  auto locked = test_.store.LockRow("shop.t", {"1"});
+  client.Send("WATCH t:1:2\r\nMULTI\r\nHINCRBY t:1 v 1\r\nEXEC\r\n");
+  EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kLockWaits) == 1; }));
+  locked.reset();
+  EXPECT_EQ('-', client.ReadLine().front());
+  for (const char* const line : {"+OK\r", "+QUEUED\r", "*1\r", ":11\r"})
+    EXPECT_EQ(line, client.ReadLine());
+}
+
+/// What is counted by table, row and time looks at the indexes of the turn's items, which a parse
+/// for the lane may give back.
+TEST_F(RespWorkerTest, ManyShapesOfCommandsAreCountedBesideALockWait) {
+  LineClient client = Connect();
+  EXPECT_EQ(":21\r", client.Ask("HINCRBY t:2 v 1\r\n"));
+  test_.store.SetSlow(0);
+  constexpr int kFields = 400;
+  std::string gets;
+  for (int i = 0; i < kFields; ++i) gets += "HGET t:1 x" + std::to_string(i) + "\r\n";
+  for (int round = 0; round < 3; ++round) {
+    auto locked = test_.store.LockRow("shop.t", {"2"});
+    client.Send(gets + "HSET t:2 v 1\r\n");
+    const auto waits = static_cast<uint64_t>(round) + 1;
+    EXPECT_TRUE(Eventually([&] { return test_.Stat(Stat::kLockWaits) >= waits; }));
+    locked.reset();
+    for (int i = 0; i < kFields; ++i) ASSERT_EQ("$-1\r", client.ReadLine());
+    EXPECT_EQ(":0\r", client.ReadLine());
+  }
+}
+
+/// A failed login ends no login before it, in Redis and here: the connection still counts as one of
+/// its account's, and ends with it.
+TEST_F(RespWorkerTest, AFailedLoginKeepsTheTicketOfTheOneBefore) {
+  resp_.accounts = true;
+  LineClient client = Connect();
+  EXPECT_EQ("+OK\r", client.Ask("AUTH app secret:1\r\n"));
+  EXPECT_EQ('-', client.Ask("AUTH app wrong\r\n").front());
+  EXPECT_EQ("$2\r", client.Ask("HGET t:1 v\r\n"));
+  EXPECT_EQ("10\r", client.ReadLine());
+  EXPECT_EQ(1, checker_.tickets);
+  checker_.account->End();
+  test_.service->AccountsHaveEnded();
+  EXPECT_EQ('-', client.ReadLine().front());
+  EXPECT_EQ("(end)", client.ReadLine());
+}
+
+TEST_F(RespWorkerTest, ResetGivesTheTicketBackAndBeginsTheTimeToAuthenticateAgain) {
+  resp_.accounts = true;
+  test_.settings.limits.auth_timeout_s = 1;
+  LineClient client = Connect();
+  EXPECT_EQ("+OK\r", client.Ask("AUTH app secret:1\r\n"));
+  EXPECT_EQ("+RESET\r", client.Ask("RESET\r\n"));
+  EXPECT_TRUE(Eventually([this] { return checker_.tickets == 0; }));
+  EXPECT_EQ('-', client.Ask("HGET t:1 v\r\n").front());
+  EXPECT_EQ("(end)", client.ReadLine());
+  EXPECT_EQ(1u, test_.Stat(Stat::kConnectionsTimedOut));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

@@ -47,12 +47,12 @@ void Acceptor::Accept(net::Listener& listener) {
     // The kernel gives the lowest free number, so a number this high means that all lower ones are
     // in use.
     if (accepted.fd.get() >= context.limits.descriptors_max) {
-      clients_.Refuse(
+      clients_.CountRefused(
           "all of the file descriptors for connections are in use; raise open_files_limit");
     } else if (context.assign(std::move(accepted.fd))) {
       core_.stats.Add(Stat::kConnectionsAccepted);
     } else {
-      clients_.Refuse((context.connections_variable + " are open").c_str());
+      clients_.CountRefused((context.connections_variable + " are open").c_str());
     }
   }
 }
@@ -60,7 +60,7 @@ void Acceptor::Accept(net::Listener& listener) {
 // The listeners stay readable while no connection can be taken: watching them would only make the
 // loop spin.
 void Acceptor::Pause(const char* why) {
-  clients_.Refuse(why);
+  clients_.CountRefused(why);
   if (!accepts_) return;
   StopListening();
   accepts_ = false;

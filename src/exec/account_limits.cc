@@ -50,24 +50,24 @@ void AccountPlaces::Begin(const AccountLimits* limits) {
   ran_out_ = false;
 }
 
-uint32_t AccountPlaces::Left(const model::Account* account) {
+uint32_t AccountPlaces::Left(uint64_t account) {
   if (!has_limit(account)) return model::kTurnRequestsMax;
   for (const auto& [id, taken] : taken_) {
-    if (id != account->id()) continue;
+    if (id != account) continue;
     ran_out_ = ran_out_ || taken >= max_;
     return taken < max_ ? max_ - taken : 0;
   }
   return max_;
 }
 
-void AccountPlaces::Add(const model::Account* account, size_t places) {
+void AccountPlaces::Add(uint64_t account, size_t places) {
   if (!has_limit(account) || places == 0) return;
   for (auto& [id, taken] : taken_) {
-    if (id != account->id()) continue;
+    if (id != account) continue;
     taken += static_cast<uint32_t>(places);
     return;
   }
-  taken_.emplace_back(account->id(), static_cast<uint32_t>(places));
+  taken_.emplace_back(account, static_cast<uint32_t>(places));
 }
 
 }  // namespace rowsocket::exec

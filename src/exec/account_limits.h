@@ -72,20 +72,27 @@ class AccountLimits {
       GUARDED_BY(mutex_);
 };
 
-/// The places that accounts have in one turn or batch.
+/// The id of no account.
+inline constexpr uint64_t kNoAccount = 0;
+/// What stands for an account where it may be gone before it is asked about again.
+inline uint64_t IdOf(const model::Account* account) {
+  return account != nullptr ? account->id() : kNoAccount;
+}
+
+/// The places that accounts have in one turn or batch. Accounts are named by their ids.
 class AccountPlaces {
  public:
   /// A turn or batch begins, empty. `limits` may be null: none.
   void Begin(const AccountLimits* limits);
   /// How many places are left for the account; no account has no limit.
-  uint32_t Left(const model::Account* account);
-  void Add(const model::Account* account, size_t places);
+  uint32_t Left(uint64_t account);
+  void Add(uint64_t account, size_t places);
   /// Whether nothing was left for an account that asked.
   bool ran_out() const { return ran_out_; }
 
  private:
-  bool has_limit(const model::Account* account) const {
-    return account != nullptr && max_ < model::kTurnRequestsMax;
+  bool has_limit(uint64_t account) const {
+    return account != kNoAccount && max_ < model::kTurnRequestsMax;
   }
 
   uint32_t max_ = model::kTurnRequestsMax;

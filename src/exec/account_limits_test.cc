@@ -84,25 +84,25 @@ TEST_F(AccountLimitsTest, AnAccountHasItsShareOfThePlaces) {
   const Account one("one", "%"), two("two", "%");
   AccountPlaces places;
   places.Begin(&limits_);
-  EXPECT_EQ(model::kTurnRequestsMax, places.Left(&one));
+  EXPECT_EQ(model::kTurnRequestsMax, places.Left(one.id()));
   settings_.share_percent = 50;
   places.Begin(&limits_);
-  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(&one));
-  EXPECT_EQ(model::kTurnRequestsMax, places.Left(nullptr));
-  places.Add(&one, 100);
-  places.Add(&one, model::kTurnRequestsMax / 2 - 101);
-  places.Add(nullptr, 77);
-  EXPECT_EQ(1u, places.Left(&one));
-  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(&two));
+  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(one.id()));
+  EXPECT_EQ(model::kTurnRequestsMax, places.Left(kNoAccount));
+  places.Add(one.id(), 100);
+  places.Add(one.id(), model::kTurnRequestsMax / 2 - 101);
+  places.Add(kNoAccount, 77);
+  EXPECT_EQ(1u, places.Left(one.id()));
+  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(two.id()));
   EXPECT_FALSE(places.ran_out());
-  places.Add(&one, 5);
-  EXPECT_EQ(0u, places.Left(&one));
+  places.Add(one.id(), 5);
+  EXPECT_EQ(0u, places.Left(one.id()));
   EXPECT_TRUE(places.ran_out());
   places.Begin(&limits_);
-  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(&one));
+  EXPECT_EQ(model::kTurnRequestsMax / 2, places.Left(one.id()));
   EXPECT_FALSE(places.ran_out());
   places.Begin(nullptr);
-  EXPECT_EQ(model::kTurnRequestsMax, places.Left(&one));
+  EXPECT_EQ(model::kTurnRequestsMax, places.Left(one.id()));
 }
 
 }  // namespace

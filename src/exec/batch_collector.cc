@@ -28,11 +28,11 @@ constexpr uint32_t kGatherRoundsMax = 8;
 
 }  // namespace
 
-BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits& waits,
+BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, const InputConsumer& input,
                                const ItemReader& reader)
     : core_(core),
       clients_(clients),
-      waits_(waits),
+      input_(input),
       reader_(reader),
       executor_(*core.context.sessions, *core.context.stats, [&core] { core.loop.Wake(); }) {
   for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
@@ -94,7 +94,7 @@ bool BatchCollector::TakeLast(ClientBatch* batch, Client& client, Turn& finds,
 bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds, uint32_t places,
                            const std::shared_ptr<base::Arena>& arena) {
   ClientBatch* batch = Collecting();
-  const model::Account* const account = client.frontend->account();
+  const uint64_t account = IdOf(client.frontend->account());
   if (batch != nullptr) places = std::min(places, batch->places.Left(account));
   if (places == 0) batch = nullptr;
   const size_t first = batch != nullptr ? batch->turn.size() : 0;
@@ -118,9 +118,9 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
     batch->turn.MoveTo(finds, first);
     return true;
   }
-  client.away = Away::kInBatch;
-  batch->clients.push_back(&client);
   batch->places.Add(account, count);
+  batch->clients.push_back(&client);
+  client.SetAway(Away::kInBatch);
   batch->largest = std::max(batch->largest, count);
   const bool is_time = batch->clients.size() % model::kPublishEvery == 0;
   if (is_time && !commits_are_cheap_ && !IsQuiet()) Publish();
@@ -128,7 +128,7 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
 }
 
 void BatchCollector::Await(Client& client) {
-  client.away = Away::kAwaitsBatch;
+  client.SetAway(Away::kAwaitsBatch);
   waiting_.push_back(&client);
 }
 
@@ -157,7 +157,7 @@ void BatchCollector::EndAwait() {
   for (uint32_t i = 0; i < model::kTurnRequestsMax && !waiting_.empty(); ++i) {
     Client* client = waiting_.front();
     waiting_.pop_front();
-    client->away = Away::kNo;
+    client->SetAway(Away::kNo);
     clients_.ComeBack(*client);
   }
   ready.insert(ready.end(), others.begin(), others.end());
@@ -175,10 +175,12 @@ bool BatchCollector::RunsHere() const {
 }
 
 // While some requests were received and parsed, other clients have sent theirs: these would wait
-// for this flush and then need a flush of their own. Clients that pipeline have more to send, too,
-// but looking for it would cost two changes of epoll interest on each connection.
+// for this flush and then need a flush of their own. A batch of clients that pipeline is larger,
+// and goes on while it would still be small for clients with one request each.
 bool BatchCollector::GathersMore() {
-  return !commits_are_cheap_ && collecting_->largest == 1 &&
+  const size_t enough =
+      std::min<size_t>(kGatherBelow * collecting_->largest, model::kTurnRequestsMax);
+  return !commits_are_cheap_ && collecting_->turn.size() < enough &&
          collecting_->clients.size() < std::min(clients_.size(), kGatherBelow) &&
          ++gather_rounds_ <= kGatherRoundsMax;
 }
@@ -200,6 +202,9 @@ void BatchCollector::RunHere(engine::Session& session) {
   gather_rounds_ = 0;
   ClientBatch& batch = *std::exchange(collecting_, nullptr);
   batch.turn.Run(session);
+  const std::chrono::nanoseconds time = batch.turn.commit_time();
+  if (time != Turn::kNoCommit)
+    core_.load.CountCommit(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
   core_.clock.HasWorked();
   Finish(batch, &session);
 }
@@ -217,22 +222,20 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
     std::stable_partition(batch.clients.begin(), batch.clients.end(),
                           [](const Client* client) { return client->is_left(); });
   }
+  core_.NoteTurn(batch.turn, session);
   for (Client* client : batch.clients) {
-    client->away = Away::kNo;
+    client->SetAway(Away::kNo);
     if (client->turn.loss != Loss::kNone) {
       clients_.Lose(*client, client->turn.loss);
       continue;
     }
-    waits_.ConsumeInput(*client);
-    if (!client->retired) clients_.ComeBack(*client);
+    input_.Consume(*client);
+    if (!client->is_retired()) clients_.ComeBack(*client);
   }
-  const int64_t sent_ns = base::NowNs();
-  const int64_t longest_ns = core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), sent_ns);
-  if (session != nullptr) core_.AddSlow(batch.turn.items(), longest_ns, sent_ns, *session);
-  core_.hot_rows.AddTurn(batch.turn, batch.turn.items());
-  core_.usage.AddTurn(batch.turn, batch.turn.items(), sent_ns);
+  core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), base::NowNs());
+  core_.WriteSlow(session);
   NoteCommit(batch);
-  core_.load.CountRequests(batch.turn.size());
+  core_.load.CountRequests(batch.turn.finished());
   batch.clients.clear();
   batch.kept.clear();
   batch.largest = 0;

@@ -19,15 +19,15 @@
 
 #include "exec/batch_executor.h"
 #include "exec/client_table.h"
+#include "exec/input_consumer.h"
 #include "exec/item_reader.h"
-#include "exec/lock_waits.h"
 #include "exec/worker_context.h"
 
 namespace rowsocket::exec {
 
 class BatchCollector {
  public:
-  BatchCollector(WorkerCore& core, ClientTable& clients, LockWaits& waits,
+  BatchCollector(WorkerCore& core, ClientTable& clients, const InputConsumer& input,
                  const ItemReader& reader);
 
   /// False when no thread can be had for the executor: errno says why.
@@ -85,7 +85,7 @@ class BatchCollector {
 
   WorkerCore& core_;
   ClientTable& clients_;
-  LockWaits& waits_;
+  const InputConsumer& input_;
   const ItemReader& reader_;
   BatchExecutor executor_;
   std::vector<std::unique_ptr<ClientBatch>> batches_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/require.h"
 #include "engine/login.h"
 #include "exec/account_limits.h"
 #include "exec/connection_book.h"
@@ -21,9 +22,10 @@ struct WaitJob;
 /// Why a worker leaves a connection alone: nothing is received from it or parsed until it is back.
 /// Events on its socket are noted meanwhile.
 ///
-///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane -> kNo
-///   kNo -> kLoggingIn -> kNo
+///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane | kLoggingIn -> kNo
 ///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
+///   kHeldInLane -> kNo (the client is retired, and the lane has not begun)
+///   kHeld -> kHeld (the lane has executed one more find)
 enum class Away : uint8_t {
   kNo,
   kAwaitsBatch,  ///< Its next request writes, and no batch has room.
@@ -34,9 +36,31 @@ enum class Away : uint8_t {
   kLoggingIn,    ///< The login desk has its login; replies to earlier requests may leave.
 };
 
+/// Whether the step from one to the other is one of those above.
+inline bool MayFollow(Away before, Away after) {
+  switch (before) {
+    case Away::kNo:
+      return after != Away::kNo && after != Away::kHeldInLane;
+    case Away::kInLane:
+      return after == Away::kNo || after == Away::kHeldInLane;
+    case Away::kHeldInLane:
+      return after == Away::kHeld || after == Away::kInLane || after == Away::kNo;
+    case Away::kHeld:
+      return after == Away::kNo || after == Away::kHeld;
+    default:
+      return after == Away::kNo;
+  }
+}
+
 class HandshakeOwner;
 
 struct Client : net::IdleLink {
+  enum class Life : uint8_t {
+    kNew,  ///< Its first byte, which has yet to come, says whether it speaks TLS.
+    kServed,
+    kRetired,  ///< Closed; whatever still comes for it is dropped.
+  };
+
   Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
       : connection(std::move(fd), context), frontend(std::move(made)) {}
 
@@ -54,9 +78,7 @@ struct Client : net::IdleLink {
   bool writes = false;           ///< It wrote last: its next requests go into a batch.
   bool closes = false;           ///< The last item of this turn ends the connection.
   bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
-  bool retired = false;
-  bool is_new = false;  ///< Its first byte, which has yet to come, says whether it speaks TLS.
-  Away away = Away::kNo;
+  Life life = Life::kServed;
   int64_t connected_ms = 0;
   /// When the first byte of the input was received, or the last one, where a turn has left a part
   /// of the input; when the last one was. By base::NowNs.
@@ -65,7 +87,8 @@ struct Client : net::IdleLink {
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
   std::unique_ptr<engine::LoginTicket> ticket;
-  WaitJob* job = nullptr;  ///< Its job while it is in the lane or in the inbox.
+  uint64_t ticket_account = 0;  ///< The id of the ticket's account.
+  WaitJob* job = nullptr;       ///< Its job while it is in the lane or in the inbox.
   /// What is left for the account with this id; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
   uint64_t budget_account = 0;
@@ -83,21 +106,33 @@ struct Client : net::IdleLink {
     charged -= std::min(charged, bytes);
   }
 
-  bool is_away() const { return away != Away::kNo; }
-  bool is_in_lane() const { return away == Away::kInLane || away == Away::kHeldInLane; }
-  bool is_held() const { return away == Away::kHeld || away == Away::kHeldInLane; }
+  bool is_new() const { return life == Life::kNew; }
+  bool is_retired() const { return life == Life::kRetired; }
+
+  Away away() const { return away_; }
+  /// REQUIRES: MayFollow(away(), next).
+  void SetAway(Away next) {
+    ROWSOCKET_REQUIRE(MayFollow(away_, next));
+    away_ = next;
+  }
+  bool is_away() const { return away_ != Away::kNo; }
+  bool is_in_lane() const { return away_ == Away::kInLane || away_ == Away::kHeldInLane; }
+  bool is_held() const { return away_ == Away::kHeld || away_ == Away::kHeldInLane; }
   /// Whether replies to earlier requests may leave while the client is away.
   bool may_send() const {
-    return away == Away::kNo || away == Away::kInLane || away == Away::kLoggingIn;
+    return away_ == Away::kNo || away_ == Away::kInLane || away_ == Away::kLoggingIn;
   }
   /// Whether another thread gives the client back, who therefore is not freed before.
-  bool is_elsewhere() const { return is_in_lane() || away == Away::kLoggingIn; }
+  bool is_elsewhere() const { return is_in_lane() || away_ == Away::kLoggingIn; }
   /// The SSL object of the connection; null: what passes is not encrypted.
-  void* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
+  ssl_st* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
   /// Whether a full turn has executed none of its items, or the turn had no place for them.
   bool is_left() const {
     return turn.stopped() ? turn.stopped_at->input_begin == 0 : has_more && parsed == 0;
   }
+
+ private:
+  Away away_ = Away::kNo;
 };
 
 /// Clients on their way to another thread, in order. It needs no memory, so that a client can

@@ -47,14 +47,15 @@ void ClientTable::Add(net::UniqueFd fd) {
     client->booked.Enter(client->connection.fd(), core_.context.plugin, core_.context.name);
   } catch (const std::bad_alloc&) {
     ExpectNoMore();
-    return Refuse("out of memory");
+    return CountRefused("out of memory");
   }
   client->frontend->SetConnectionId(client->booked.id());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
-  client->is_new = core_.context.doorman != nullptr && net::IsTcp(client->connection.fd());
+  if (core_.context.doorman != nullptr && net::IsTcp(client->connection.fd()))
+    client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
-    Refuse(WhyNotWatched(errno).c_str());
+    CountRefused(WhyNotWatched(errno).c_str());
     return ExpectNoMore();
   }
   core_.stats.Add(Stat::kConnections);
@@ -78,7 +79,7 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   else
     Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {
-    Refuse(WhyNotWatched(errno).c_str());
+    CountRefused(WhyNotWatched(errno).c_str());
     Retire(client);
     return;
   }
@@ -89,7 +90,7 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
 // A connection that still has to authenticate does not move, so that its deadline stays where it
 // began.
 bool ClientTable::MayMove(const Client& client) const {
-  return !client.is_ready && !client.is_away() && !client.has_more && !client.retired &&
+  return !client.is_ready && !client.is_away() && !client.has_more && !client.is_retired() &&
          !has_deadline(client);
 }
 
@@ -132,7 +133,7 @@ void ClientTable::Forget(Client& client) {
 namespace {
 
 const char* StateOf(const Client& client) {
-  switch (client.away) {
+  switch (client.away()) {
     case Away::kAwaitsBatch:
     case Away::kInBatch:
       return "batch";
@@ -152,17 +153,19 @@ const char* StateOf(const Client& client) {
 
 }  // namespace
 
-ConnectionInfo ClientTable::Describe(const Client& client) const {
+ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) const {
   ConnectionInfo info;
-  const net::Peer peer = net::PeerOf(client.connection.fd());
   info.id = client.booked.id();
   info.name = client.frontend->name();
   info.state = StateOf(client);
   info.mode = core_.context.name;
   if (const model::Account* const account = client.frontend->account(); account != nullptr)
     info.account = account->user() + "@" + account->host();
-  info.address = net::AddressText(peer);
-  info.port = peer.port;
+  if (has_address) {
+    const net::Peer peer = net::PeerOf(client.connection.fd());
+    info.address = net::AddressText(peer);
+    info.port = peer.port;
+  }
   if (const net::TlsStream* const tls = client.connection.tls(); tls != nullptr) {
     info.tls_version = tls->version();
     info.tls_cipher = tls->cipher();
@@ -205,16 +208,16 @@ void ClientTable::Send(Client& client) {
 void ClientTable::ComeBack(Client& client) {
   if (client.can_receive) MarkReady(client);
   Send(client);
-  if (!client.retired) Touch(client);
+  if (!client.is_retired()) Touch(client);
 }
 
 void ClientTable::Retire(Client& client) {
-  if (client.retired) return;
-  client.retired = true;
+  if (client.is_retired()) return;
+  client.life = Client::Life::kRetired;
   if (client.is_held()) held_.Drop(client);
-  if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.away = Away::kNo;
-  if (client.away == Away::kLoggingIn && core_.context.logins->Cancel(&client))
-    client.away = Away::kNo;
+  if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.SetAway(Away::kNo);
+  if (client.away() == Away::kLoggingIn && core_.context.logins->Cancel(&client))
+    client.SetAway(Away::kNo);
   if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
   client.Unlink();
   core_.loop.Remove(client.connection.fd());
@@ -229,7 +232,7 @@ void ClientTable::Lose(Client& client, Loss loss) {
   Log([&] { return WhyLost(loss); });
 }
 
-void ClientTable::Refuse(const char* why) {
+void ClientTable::CountRefused(const char* why) {
   core_.stats.Add(Stat::kConnectionsRefused);
   Log([why] { return std::string("cannot accept connections: ") + why; });
 }
@@ -265,7 +268,7 @@ void ClientTable::CloseExpired(int64_t polled_ms) {
     while (Client* client = list->Expired(polled_ms)) {
       const bool has_asked = list == &idle_ && client->is_ready;
       // A lock wait has a timeout of its own, and a batch comes to its end; a login has this one.
-      if ((client->is_away() && client->away != Away::kLoggingIn) || has_asked) {
+      if ((client->is_away() && client->away() != Away::kLoggingIn) || has_asked) {
         list->Insert(*client, core_.clock.now_ms);
         continue;
       }
@@ -285,7 +288,7 @@ void ClientTable::CloseAll() {
 // the connection's socket.
 void ClientTable::FreeRetired() {
   if (retired_.empty()) return;
-  std::erase_if(ready_, [](const Client* client) { return client->retired; });
+  std::erase_if(ready_, [](const Client* client) { return client->is_retired(); });
   for (Client* client : retired_) {
     if (client->is_elsewhere())
       orphans_.push_back(client);

@@ -53,13 +53,13 @@ class ClientTable {
   /// Takes the client out of the table, for another worker that expects it.
   std::unique_ptr<Client> Release(Client& client);
   /// What is known about the client, also while it is away.
-  ConnectionInfo Describe(const Client& client) const;
+  ConnectionInfo Describe(const Client& client, bool has_address) const;
   net::ConnectionContext& connection_context() { return connection_context_; }
 
   /// The clients that have, or may have, requests for the next turn.
   std::vector<Client*>& ready() { return ready_; }
   void MarkReady(Client& client) {
-    if (client.is_ready || client.is_away() || client.retired) return;
+    if (client.is_ready || client.is_away() || client.is_retired()) return;
     client.is_ready = true;
     ready_.push_back(&client);
     CountActive(client);
@@ -68,6 +68,11 @@ class ClientTable {
   void Touch(Client& client) {
     if (has_deadline(client)) return;
     idle_.Touch(client, core_.clock.now_ms);
+  }
+  /// The client, who had authenticated, has to do so again.
+  void ExpectLogin(Client& client) {
+    if (!client.is_retired() && has_deadline(client))
+      unauthenticated_.Insert(client, core_.clock.now_ms);
   }
   /// Sends the replies that may leave, and sets what the loop watches on the socket next.
   void Send(Client& client);
@@ -78,7 +83,7 @@ class ClientTable {
   /// Retires the client without an answer, and tells the log why.
   void Lose(Client& client, Loss loss);
   /// Counts a connection that could not be taken, and tells the log why.
-  void Refuse(const char* why);
+  void CountRefused(const char* why);
   /// `polled_ms`: when sockets were looked at. Bytes that came while the worker was in a turn count
   /// as activity.
   void CloseExpired(int64_t polled_ms);

@@ -2,13 +2,24 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
-#include <unordered_set>
 #include <utility>
 
 #include "net/peer.h"
 
 namespace rowsocket::exec {
+
+namespace {
+
+std::string TextOf(const net::Peer& end) {
+  std::string text = net::AddressText(end);
+  if (end.is_unix) return text;
+  const bool is_v6 = text.find(':') != text.npos;
+  return (is_v6 ? "[" + text + "]" : text) + ":" + std::to_string(end.port);
+}
+
+}  // namespace
 
 ConnectionBook& ConnectionBook::Shared() {
   // Never freed: connections may end while the library is taken down.
@@ -48,29 +59,36 @@ bool ConnectionBook::End(const char* plugin, uint64_t id) {
 std::string ConnectionBook::AddressOf(uint64_t id) {
   const base::MutexLock lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return {};
-  const net::Peer peer = net::PeerOf(found->second.fd);
-  std::string text = net::AddressText(peer);
-  if (peer.is_unix) return text;
-  const bool is_v6 = text.find(':') != text.npos;
-  return (is_v6 ? "[" + text + "]" : text) + ":" + std::to_string(peer.port);
+  return found == entries_.end() ? std::string() : TextOf(net::PeerOf(found->second.fd));
+}
+
+std::string ConnectionBook::OwnAddressOf(uint64_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? std::string() : TextOf(net::OwnEndOf(found->second.fd));
 }
 
 std::vector<ConnectionInfo> ConnectionBook::Others(const char* plugin,
-                                                   const std::vector<ConnectionInfo>& known) {
-  std::unordered_set<uint64_t> ids;
-  for (const ConnectionInfo& info : known) ids.insert(info.id);
+                                                   const std::vector<ConnectionInfo>& known,
+                                                   bool has_addresses) {
+  std::vector<uint64_t> ids;
+  ids.reserve(known.size());
+  for (const ConnectionInfo& info : known) ids.push_back(info.id);
+  std::sort(ids.begin(), ids.end());
   std::vector<ConnectionInfo> others;
   const base::MutexLock lock(mutex_);
   for (const auto& [id, entry] : entries_) {
-    if (strcmp(entry.plugin, plugin) != 0 || ids.contains(id)) continue;
-    const net::Peer peer = net::PeerOf(entry.fd);
+    if (strcmp(entry.plugin, plugin) != 0 || std::binary_search(ids.begin(), ids.end(), id)) {
+      continue;
+    }
     ConnectionInfo& info = others.emplace_back();
     info.id = id;
     info.mode = entry.mode;
+    info.state = kUnknownState;
+    if (!has_addresses) continue;
+    const net::Peer peer = net::PeerOf(entry.fd);
     info.address = net::AddressText(peer);
     info.port = peer.port;
-    info.state = kUnknownState;
   }
   return others;
 }

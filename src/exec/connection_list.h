@@ -41,7 +41,11 @@ struct ConnectionInfo {
 
 class ConnectionList {
  public:
-  explicit ConnectionList(size_t workers) : awaited_(workers) {}
+  /// `has_addresses`: the addresses of clients are wanted, for which each socket has to be asked.
+  explicit ConnectionList(size_t workers, bool has_addresses = true)
+      : has_addresses_(has_addresses), awaited_(workers) {}
+
+  bool has_addresses() const { return has_addresses_; }
 
   void Add(std::vector<ConnectionInfo> rows) {
     const base::MutexLock lock(mutex_);
@@ -57,6 +61,7 @@ class ConnectionList {
   }
 
  private:
+  const bool has_addresses_;
   base::Mutex mutex_;
   base::Condition complete_;
   size_t awaited_ GUARDED_BY(mutex_);

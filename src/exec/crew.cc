@@ -36,7 +36,7 @@ constexpr int64_t kHoldMsMax = 6400;
 
 uint32_t CrewSize::Next(const Sample& sample) {
   if (tried_from_ != 0) {
-    Judge(sample);
+    Decide(sample);
     return at_work_;
   }
   const bool is_full = sample.busy >= kFull * at_work_;
@@ -44,11 +44,13 @@ uint32_t CrewSize::Next(const Sample& sample) {
   if (is_idle) {
     if (at_work_ > 1) --at_work_;
     requests_ = 0;
+    is_steady_ = false;
     hold_until_ms_ = hold_ms_ = 0;
-  } else if (requests_ == 0) {
-    requests_ = sample.requests;
+  } else if (!is_steady_) {
+    // The load may have begun in the midst of this period, whose requests would be too low a mark.
+    is_steady_ = true;
   } else {
-    requests_ = (requests_ + sample.requests) / 2;
+    requests_ = requests_ == 0 ? sample.requests : (requests_ + sample.requests) / 2;
     is_blocked_ = sample.blocked >= kBlocked * sample.busy;
     if (sample.now_ms >= hold_until_ms_) Try(is_full);
   }
@@ -61,7 +63,7 @@ void CrewSize::Try(bool may_be_more) {
   at_work_ = tries_more ? std::min(2 * at_work_, workers_) : (at_work_ + 1) / 2;
 }
 
-void CrewSize::Judge(const Sample& sample) {
+void CrewSize::Decide(const Sample& sample) {
   const bool tried_more = at_work_ > tried_from_;
   const double more = is_blocked_ ? kWorthMoreBlocked : kWorthMore;
   const double less = is_blocked_ ? kWorthLessBlocked : kWorthLess;
@@ -91,7 +93,8 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
       at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
       size_(static_cast<uint32_t>(workers.size())),
       slept_us_(workers.size()),
-      ran_us_(workers.size()) {
+      ran_us_(workers.size()),
+      committed_us_(workers.size()) {
   by_active_.reserve(workers.size());
 }
 
@@ -122,12 +125,17 @@ CrewSize::Sample Crew::Measure(int64_t now_ms) {
     requests += load.requests.load(std::memory_order_relaxed);
     const int64_t slept_us = load.SleptUs(now_us);
     const double asleep_us = static_cast<double>(slept_us - std::exchange(slept_us_[i], slept_us));
+    // A flush of another worker's batch ends no sooner than one of this worker's larger batch, so
+    // that the time in commits is no work for which another worker is wanted.
+    const int64_t committed_us = load.committed_us.load(std::memory_order_relaxed);
+    const double commit_us =
+        static_cast<double>(committed_us - std::exchange(committed_us_[i], committed_us));
     int64_t ran_us = writes_ ? -1 : load.run_time.Us();
     if (ran_us >= 0) ran_us -= load.lingered_us.load(std::memory_order_relaxed);
     const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
     if (i >= at_work()) continue;
     const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
-    awake_us += worker_awake_us;
+    awake_us += std::max(worker_awake_us - commit_us, 0.0);
     if (ran_us >= 0) blocked_us += std::max(worker_awake_us - run_us, 0.0);
   }
   CrewSize::Sample sample;

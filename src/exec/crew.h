@@ -32,12 +32,14 @@ class Worker;
 struct WorkerLoad {
   std::atomic<int64_t> slept_us{0};        ///< With nothing to do, since the worker started.
   std::atomic<int64_t> asleep_from_us{0};  ///< Asleep since then; 0: the worker is awake.
-  std::atomic<uint64_t> requests{0};       ///< Executed since the worker started.
+  std::atomic<uint64_t> requests{0};       ///< Answered since the worker started.
   /// Connections that have asked for something in a period: the period, then their number.
   std::atomic<uint64_t> active{0};
   uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
   /// On a core, though counted as sleep: the worker looked for events.
   std::atomic<int64_t> lingered_us{0};
+  /// In commits of batches that the worker itself ran.
+  std::atomic<int64_t> committed_us{0};
   RunTime run_time;
 
   /// One more connection has sent something in this period. Called by the worker.
@@ -50,6 +52,11 @@ struct WorkerLoad {
   /// Called by the worker.
   void CountRequests(size_t count) {
     requests.store(requests.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
+  /// Called by the worker.
+  void CountCommit(int64_t us) {
+    committed_us.store(committed_us.load(std::memory_order_relaxed) + us,
+                       std::memory_order_relaxed);
   }
   /// How many connections sent something in this period or in the one before. Called by the worker.
   uint32_t ActiveLately(uint32_t period) const {
@@ -87,11 +94,12 @@ class CrewSize {
   uint32_t Next(const Sample& sample);
 
  private:
-  void Judge(const Sample& sample);
+  void Decide(const Sample& sample);
   void Try(bool may_be_more);
 
   const uint32_t workers_;
   uint32_t at_work_ = 1;
+  bool is_steady_ = false;     ///< There was as much to do all through the period before.
   bool is_blocked_ = false;    ///< The workers at work mostly wait for the disk.
   uint32_t tried_from_ = 0;    ///< Workers at work before the try that is under way; 0: no try.
   bool tries_more_ = true;     ///< The next try is with more workers, not fewer.
@@ -137,8 +145,9 @@ class Crew {
   base::Mutex mutex_;
   CrewSize size_ GUARDED_BY(mutex_);
   int64_t measured_us_ GUARDED_BY(mutex_) = 0;
-  std::vector<int64_t> slept_us_ GUARDED_BY(mutex_);  ///< By worker, at the last measurement.
-  std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);    ///< By worker, at the last measurement.
+  std::vector<int64_t> slept_us_ GUARDED_BY(mutex_);      ///< By worker, at the last measurement.
+  std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);        ///< By worker, at the last measurement.
+  std::vector<int64_t> committed_us_ GUARDED_BY(mutex_);  ///< By worker, at the last measurement.
   uint64_t requests_ GUARDED_BY(mutex_) = 0;
   std::vector<std::pair<uint32_t, Worker*>> by_active_
       GUARDED_BY(mutex_);  ///< Active connections in this period.

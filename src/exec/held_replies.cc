@@ -6,15 +6,15 @@ namespace rowsocket::exec {
 // the later of the two commits.
 void HeldReplies::Hold(Client& client, uint64_t commit) {
   if (client.is_held()) Drop(client);
-  client.away = client.is_in_lane() ? Away::kHeldInLane : Away::kHeld;
   held_.emplace_back(commit, &client);
+  client.SetAway(client.is_in_lane() ? Away::kHeldInLane : Away::kHeld);
 }
 
 Client* HeldReplies::Next() {
   if (held_.empty() || !commits_.HasEnded(held_.front().first)) return nullptr;
   Client* const client = held_.front().second;
   held_.pop_front();
-  client->away = client->is_in_lane() ? Away::kInLane : Away::kNo;
+  client->SetAway(client->is_in_lane() ? Away::kInLane : Away::kNo);
   return client;
 }
 

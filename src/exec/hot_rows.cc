@@ -187,7 +187,7 @@ void HotRowSampler::AddTurn(const Turn& turn, const std::vector<TurnItem>& items
 }
 
 void HotRowSampler::Look(const Turn& turn, const TurnItem& item) {
-  if (!item.is_finished || item.item.kind != Item::Kind::kRequest) return;
+  if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) return;
   HotRowCounts counts;
   counts.requests = one_of_;
   if (turn.IsMerged(item)) counts.merged = one_of_;

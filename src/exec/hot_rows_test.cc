@@ -119,7 +119,7 @@ class HotRowSamplerTest : public testing::Test {
     std::vector<TurnItem> items(count);
     for (TurnItem& item : items) {
       item.client = &client_;
-      item.is_finished = true;
+      item.progress = TurnItem::Progress::kFinished;
       item.item.kind = Item::Kind::kRequest;
       item.item.index = &index_;
       item.item.request.find.op = model::CompareOp::kEq;

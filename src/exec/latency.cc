@@ -127,20 +127,18 @@ void LatencyBlock::AddRun(const Run& run, const TurnTimes& times, int64_t sent_n
   run.held->held_items += run.items;
 }
 
-int64_t LatencyBlock::AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times,
-                              int64_t sent_ns) {
-  if (registry_ == nullptr) return 0;
-  int64_t longest_ns = 0;
+void LatencyBlock::AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times,
+                           int64_t sent_ns) {
+  if (registry_ == nullptr) return;
   Run run;
   for (const TurnItem& item : items) {
-    if (!item.is_finished) continue;
+    if (!item.is_finished()) continue;
     const uint32_t verb = item.item.verb;
     if (item.client != run.client || verb != run.verb) {
       TurnClient& client = *item.client;
       TurnClient* const held = client.may_see_undurable ? &client : nullptr;
       if (verb != run.verb || client.since_ns != run.since_ns || held != run.held) {
         AddRun(run, times, sent_ns);
-        longest_ns = std::max(longest_ns, sent_ns - client.since_ns);
         run = {&client, verb, 0, client.since_ns, held};
       }
       run.client = &client;
@@ -148,7 +146,6 @@ int64_t LatencyBlock::AddTurn(const std::vector<TurnItem>& items, const TurnTime
     ++run.items;
   }
   AddRun(run, times, sent_ns);
-  return longest_ns;
 }
 
 void LatencyBlock::AddHeld(TurnClient& client, int64_t sent_ns) {

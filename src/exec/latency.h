@@ -121,9 +121,8 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
   }
   void Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times = 1);
   /// Counts the items of a turn that have their answers, which were sent until `sent_ns`. For
-  /// clients whose replies are held it only notes how many these are. Returns the longest time of
-  /// an item, in nanoseconds.
-  int64_t AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times, int64_t sent_ns);
+  /// clients whose replies are held it only notes how many these are.
+  void AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times, int64_t sent_ns);
   /// The held replies of a client have been sent.
   void AddHeld(TurnClient& client, int64_t sent_ns);
 

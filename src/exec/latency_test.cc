@@ -19,7 +19,7 @@ class LatencyTest : public testing::Test {
     TurnItem item;
     item.client = &client;
     item.item.verb = static_cast<uint16_t>(verb);
-    item.is_finished = true;
+    item.progress = TurnItem::Progress::kFinished;
     return item;
   }
 
@@ -68,7 +68,7 @@ TEST_F(LatencyTest, AnItemThatIsNotAnsweredYetIsNotCounted) {
   LatencyBlock block(&registry_, "wr");
   TurnClient client;
   std::vector<TurnItem> items = {ItemOf(client, kFind)};
-  items[0].is_finished = false;
+  items[0].progress = TurnItem::Progress::kExecuted;
   block.AddTurn(items, {}, 5 * kUs);
   EXPECT_EQ(Shown(), "");
 }

@@ -8,45 +8,37 @@
 
 namespace rowsocket::exec {
 
-void LockWaits::ConsumeInput(Client& client) {
-  TurnItem* stopped_at = client.turn.stopped_at;
-  if (stopped_at == nullptr) {
-    client.Consume(client.parsed);
-    if (!client.closes) return;
-    client.has_more = false;
-    client.connection.Finish();
-    return;
-  }
-  client.Consume(stopped_at->input_begin);
-  client.frontend->Rewind();
-  client.has_more = true;
-  if (stopped_at->item.kind == Item::Kind::kAuthenticate) {
-    logins_.Start(client, *stopped_at);
-  } else if (stopped_at->waits) {
-    Start(client);
-  }
-  client.turn.stopped_at = nullptr;
+namespace {
+
+/// The lane first takes the locks that the unit has met. Parsed again, the unit may have other
+/// requests: it then finds out itself.
+void TakeWaits(const Item& from, Item* to) {
+  if (from.unit == nullptr || to->unit == nullptr) return;
+  if (from.unit->requests.size() != to->unit->requests.size()) return;
+  to->unit->waits = from.unit->waits;
+  to->unit->waits_count = from.unit->waits_count;
 }
 
-void LockWaits::Start(Client& client) {
-  std::unique_ptr<WaitJob> job;
+}  // namespace
+
+void LockWaits::Start(Client& client, const TurnItem& item) {
   try {
-    job = MakeJob(client);
+    std::unique_ptr<WaitJob> job = MakeJob(client, item);
+    if (job == nullptr) return;
+    client.job = job.get();
+    core_.context.lane->Submit(std::move(job));
   } catch (const std::bad_alloc&) {
     return clients_.Lose(client, Loss::kMemory);
   }
-  if (job == nullptr) return;
-  client.away = Away::kInLane;
-  client.job = job.get();
+  // The job, when it is done, comes back through the worker's inbox.
+  client.SetAway(Away::kInLane);
   client.connection.SetInputHeld(true);
   core_.stats.Add(Stat::kLockWaits);
-  core_.context.lane->Submit(std::move(job));
 }
 
 // The job gets a copy of the request's bytes: the turn's arena is reused before the job is done.
 // Null if there is nothing to wait for any more.
-std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
-  const TurnItem& item = *client.turn.stopped_at;
+std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item) {
   auto job = std::make_unique<WaitJob>();
   job->owner = &owner_;
   job->client = &client;
@@ -59,20 +51,18 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client) {
   } else {
     client.frontend->Parse(job->line, false, job->arena, &job->item);
   }
-  const bool is_unit = item.item.unit != nullptr && job->item.unit != nullptr;
-  if (is_unit) job->item.unit->waits = item.item.unit->waits;
-  if (is_unit) job->item.unit->waits_count = item.item.unit->waits_count;
+  TakeWaits(item.item, &job->item);
   client.frontend->Rewind();
-  job->row = WaitLane::RowOf(job->item, item.waits_elsewhere);
+  job->row = WaitLane::RowOf(job->item, item.wait == TurnItem::Wait::kElsewhere);
   // The bytes may mean something else by now: then they are parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;
 }
 
 void LockWaits::Finish(WaitJob& job, engine::Session& session) {
-  Client& client = *static_cast<Client*>(job.client);
-  client.away = client.is_held() ? Away::kHeld : Away::kNo;
-  if (client.retired) return clients_.FreeOrphan(client);
+  Client& client = *job.client;
+  client.SetAway(client.is_held() ? Away::kHeld : Away::kNo);
+  if (client.is_retired()) return clients_.FreeOrphan(client);
   if (job.loss != Loss::kNone) return clients_.Lose(client, job.loss);
   try {
     TakeAnswer(client, job, session);

@@ -35,7 +35,7 @@ bool LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
   return true;
 }
 
-bool LoginDesk::Cancel(const void* client) {
+bool LoginDesk::Cancel(const Client* client) {
   const base::MutexLock lock(mutex_);
   const auto waiting = std::find_if(queue_.begin(), queue_.end(),
                                     [client](const auto& job) { return job->client == client; });

@@ -28,6 +28,7 @@
 
 namespace rowsocket::exec {
 
+struct Client;
 struct LoginJob;
 
 /// Gets its jobs back. Done may be called on any thread.
@@ -39,7 +40,7 @@ class LoginOwner {
 
 struct LoginJob {
   LoginOwner* owner = nullptr;
-  void* client = nullptr;  ///< The owner's note; the desk does not look at it.
+  Client* client = nullptr;  ///< The owner's note; the desk does not look at it.
   engine::LoginAttempt attempt;
   LoginSource source;
   bool is_hopeless = false;  ///< No account has such a name or password: refused unchecked.
@@ -60,7 +61,7 @@ class LoginDesk {
   bool Submit(std::unique_ptr<LoginJob> job);
   /// The client of a job is gone, or has waited too long. True: the desk has forgotten the client,
   /// and its owner gets no job of it; false: the job is being checked, or has come back.
-  bool Cancel(const void* client);
+  bool Cancel(const Client* client);
   void End(std::unique_ptr<engine::LoginTicket> ticket);
   /// Returns when no login is under way; jobs that wait are dropped, and their owners are not told.
   void CloseLogins();

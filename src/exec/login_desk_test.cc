@@ -50,7 +50,7 @@ class LoginDeskTest : public ::testing::Test {
     ASSERT_TRUE(desk_->Start());
   }
   void Submit(const char* password, uint64_t source, bool is_hopeless = false,
-              void* client = nullptr) {
+              Client* client = nullptr) {
     auto job = std::make_unique<LoginJob>();
     job->owner = &owner_;
     job->source = {LoginSource::Kind::kIpv4, source};
@@ -91,18 +91,21 @@ TEST_F(LoginDeskTest, WrongPasswordIsAnsweredLater) {
 
 TEST_F(LoginDeskTest, ClientThatIsGoneIsForgotten) {
   Start(1);
-  int gone = 0, waits = 0;
-  for (uint32_t i = 0; i < 2 * model::kLoginsOfSourceMax; ++i) Submit("wrong", 1, false, &gone);
-  Submit("wrong", 1, false, &waits);
+  // The desk compares the pointers alone.
+  int places[2];
+  Client* const gone = reinterpret_cast<Client*>(&places[0]);
+  Client* const waits = reinterpret_cast<Client*>(&places[1]);
+  for (uint32_t i = 0; i < 2 * model::kLoginsOfSourceMax; ++i) Submit("wrong", 1, false, gone);
+  Submit("wrong", 1, false, waits);
   // The first ones are refused and wait for their delay; those behind them wait to be checked.
   int cancelled = 0;
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
   while (cancelled < 2 * static_cast<int>(model::kLoginsOfSourceMax) && Clock::now() < until)
-    cancelled += desk_->Cancel(&gone);
+    cancelled += desk_->Cancel(gone);
   EXPECT_EQ(2 * static_cast<int>(model::kLoginsOfSourceMax), cancelled);
-  EXPECT_FALSE(desk_->Cancel(&gone));
+  EXPECT_FALSE(desk_->Cancel(gone));
   ASSERT_TRUE(owner_.Await(1));
-  EXPECT_EQ(&waits, owner_.job(0).client);
+  EXPECT_EQ(waits, owner_.job(0).client);
 }
 
 TEST_F(LoginDeskTest, DelayKeepsNoThread) {

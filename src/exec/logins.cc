@@ -62,29 +62,47 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   job->is_hopeless = !fits;
   if (fits) attempt.user = credentials.user;
   if (!core_.context.logins->Submit(std::move(job))) return false;
-  client.away = Away::kLoggingIn;
+  client.SetAway(Away::kLoggingIn);
   client.connection.SetInputHeld(true);
   return true;
 }
 
 void Logins::Finish(LoginJob& job) {
-  Client& client = *static_cast<Client*>(job.client);
-  client.away = Away::kNo;
-  if (client.retired) {
+  Client& client = *job.client;
+  client.SetAway(Away::kNo);
+  if (client.is_retired()) {
     if (job.login.ticket != nullptr) core_.context.logins->End(std::move(job.login.ticket));
     return clients_.FreeOrphan(client);
   }
   client.connection.SetInputHeld(false);
-  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
-  client.ticket = std::move(job.login.ticket);
-  client.frontend->SetServerThreadId(client.ticket != nullptr ? client.ticket->server_thread_id
-                                                              : 0);
   const bool is_accepted = job.login.account != nullptr;
-  if (is_accepted) client.frontend->SetAccount(std::move(job.login.account));
+  if (is_accepted) {
+    EndTicket(client);
+    client.ticket = std::move(job.login.ticket);
+    client.ticket_account = job.login.account->id();
+    if (client.ticket != nullptr)
+      client.frontend->SetServerThreadId(client.ticket->server_thread_id);
+    client.frontend->SetAccount(std::move(job.login.account));
+  }
   LookAt(client);
   client.login_failures = is_accepted ? 0 : client.login_failures + 1;
   const model::ErrorCode error = is_accepted ? model::ErrorCode::kNone : model::ErrorCode::kUnauth;
   Answer(client, {error}, client.login_failures == model::kLoginFailuresMax);
+  // In some protocols a login that is refused ends the one before it.
+  LookForAnother(client);
+}
+
+void Logins::EndTicket(Client& client) {
+  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
+  client.frontend->SetServerThreadId(0);
+}
+
+void Logins::LeaveAccount(Client& client) {
+  const Frontend& frontend = *client.frontend;
+  const bool is_in = frontend.authenticated();
+  if (is_in && IdOf(frontend.account()) == client.ticket_account) return;
+  EndTicket(client);
+  if (!is_in) clients_.ExpectLogin(client);
 }
 
 void Logins::Answer(Client& client, model::Error answer, bool closes) {

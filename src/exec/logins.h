@@ -25,6 +25,13 @@ class Logins {
   /// The desk is done with a job.
   void Finish(LoginJob& job);
 
+  /// A connection that has logged in may have become another account, or nobody, by one of its
+  /// requests: the account's connection is over then. Call behind each of its turns.
+  void LookForAnother(Client& client) {
+    if (client.ticket != nullptr) [[unlikely]]
+      LeaveAccount(client);
+  }
+
   /// Accounts have ended: connections of such an account are to be closed.
   void LookForEnded() { may_have_ended_ = true; }
   /// The client is new here, or its account is.
@@ -40,6 +47,8 @@ class Logins {
   bool MayHear(const Client& client, const net::Peer& peer) const;
   /// False where too many logins of the client's address wait.
   bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
+  void EndTicket(Client& client);
+  void LeaveAccount(Client& client);
   void Answer(Client& client, model::Error answer, bool closes);
   void End(Client& client);
 

@@ -14,6 +14,9 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// Longer than anything: as nanoseconds it is a number still.
+constexpr int64_t kSlowUsMax = INT64_MAX / 4000;
+
 int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -30,17 +33,18 @@ std::string Printable(std::string text) {
 
 }  // namespace
 
-void SlowLog::AddSlow(const std::vector<TurnItem>& items, int64_t sent_ns, engine::Session& session,
-                      StatBlock& stats) {
+void SlowLog::NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, int64_t slow_us,
+                       StatBlock& stats, std::vector<Noted>* noted) const {
+  const int64_t slow_before_ns = answered_ns - std::min(slow_us, kSlowUsMax) * 1000;
   size_t count = 0;
   for (const TurnItem& item : items) {
-    const int64_t whole_us = (sent_ns - item.client->since_ns) / 1000;
-    const bool is_slow =
-        item.is_finished && item.item.kind == Item::Kind::kRequest && whole_us >= session.slow_us();
-    if (!is_slow) continue;
+    if (item.client->since_ns > slow_before_ns) [[likely]]
+      continue;
+    if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) continue;
+    const int64_t whole_us = (answered_ns - item.client->since_ns) / 1000;
     stats.Add(Stat::kSlowRequests);
     if (++count > model::kSlowOfTurnMax) continue;
-    Add(item.item, *item.client->frontend, {whole_us, 0}, item.rows, session);
+    Note(item.item, *item.client->frontend, {whole_us, 0}, item.rows, noted);
   }
 }
 
@@ -50,13 +54,16 @@ void SlowLog::AddWaited(const Item& item, const TurnClient& client, int64_t lock
   const int64_t whole_us = (sent_ns - client.since_ns) / 1000;
   if (item.kind != Item::Kind::kRequest || whole_us < session.slow_us()) return;
   stats.Add(Stat::kSlowRequests);
-  Add(item, *client.frontend, {whole_us, lock_ns / 1000}, rows, session);
+  std::vector<Noted> noted;
+  Note(item, *client.frontend, {whole_us, lock_ns / 1000}, rows, &noted);
+  Write(&noted, session);
 }
 
-void SlowLog::Add(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
-                  engine::Session& session) {
+void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
+                   std::vector<Noted>* noted) const {
   try {
-    SlowEntry entry;
+    Noted one;
+    SlowEntry& entry = one.entry;
     entry.began_s = UnixSeconds() - times.whole_us / 1'000'000;
     entry.whole_us = static_cast<uint64_t>(times.whole_us);
     entry.verb = verb_name_(item.verb);
@@ -66,21 +73,36 @@ void SlowLog::Add(const Item& item, const Frontend& frontend, const Times& times
     std::string comment = " /* " + plugin_ + " " + entry.verb + ", connection " +
                           std::to_string(frontend.connection_id());
     if (!entry.name.empty()) comment += ", " + Printable(entry.name);
-    const std::string text = entry.text + comment + " */";
-    engine::SlowRequest request;
-    request.text = text;
-    if (frontend.account() != nullptr) request.user = frontend.account()->user();
-    request.address = HostOf(entry.address);
-    request.schema = item.index->names().db;
-    request.began_s = entry.began_s;
-    request.whole_us = entry.whole_us;
-    request.lock_us = static_cast<uint64_t>(times.lock_us);
-    request.rows = rows;
-    request.writes = item.unit != nullptr ? item.unit->writes : item.request.is_write();
-    session.LogSlow(request);
-    Keep(std::move(entry));
+    one.text = entry.text + comment + " */";
+    if (frontend.account() != nullptr) one.user = frontend.account()->user();
+    one.schema = item.index->names().db;
+    one.lock_us = static_cast<uint64_t>(times.lock_us);
+    one.rows = rows;
+    one.writes = item.unit != nullptr ? item.unit->writes : item.request.is_write();
+    noted->push_back(std::move(one));
   } catch (const std::bad_alloc&) {  // The request is counted, and not shown.
   }
+}
+
+void SlowLog::Write(std::vector<Noted>* noted, engine::Session& session) {
+  for (Noted& one : *noted) {
+    engine::SlowRequest request;
+    request.text = one.text;
+    request.user = one.user;
+    request.address = HostOf(one.entry.address);
+    request.schema = one.schema;
+    request.began_s = one.entry.began_s;
+    request.whole_us = one.entry.whole_us;
+    request.lock_us = one.lock_us;
+    request.rows = one.rows;
+    request.writes = one.writes;
+    try {
+      session.LogSlow(request);
+      Keep(std::move(one.entry));
+    } catch (const std::bad_alloc&) {  // As above.
+    }
+  }
+  noted->clear();
 }
 
 void SlowLog::Keep(SlowEntry entry) {

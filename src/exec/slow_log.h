@@ -35,15 +35,21 @@ class SlowLog {
           bool (*shows_values)())
       : plugin_(plugin), verb_name_(verb_name), shows_values_(shows_values) {}
 
-  /// `waited_ns`: the longest time of a request of the turn (LatencyBlock::AddTurn). REQUIRES: no
-  /// turn is open in the session; the items' views are still valid.
-  void AddTurn(const std::vector<TurnItem>& items, int64_t waited_ns, int64_t sent_ns,
-               engine::Session& session, StatBlock& stats) {
-    if (waited_ns / 1000 < session.slow_us()) [[likely]]
-      return;
-    AddSlow(items, sent_ns, session, stats);
-  }
-  /// A request that waited for a lock.
+  /// A slow request that is yet to be written.
+  struct Noted {
+    SlowEntry entry;
+    std::string text, user, schema;  ///< For the server's log.
+    uint64_t lock_us = 0, rows = 0;
+    bool writes = false;
+  };
+
+  /// Adds the turn's requests that took `slow_us` or longer to `noted`. REQUIRES: the items' views
+  /// are still valid.
+  void NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, int64_t slow_us,
+                StatBlock& stats, std::vector<Noted>* noted) const;
+  /// Writes what was noted, and forgets it. REQUIRES: no turn is open in the session.
+  void Write(std::vector<Noted>* noted, engine::Session& session);
+  /// A request that waited for a lock: notes it if it was slow, and writes it.
   void AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns, int64_t sent_ns,
                  uint64_t rows, engine::Session& session, StatBlock& stats);
 
@@ -58,10 +64,8 @@ class SlowLog {
     int64_t lock_us = 0;
   };
 
-  void AddSlow(const std::vector<TurnItem>& items, int64_t sent_ns, engine::Session& session,
-               StatBlock& stats);
-  void Add(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
-           engine::Session& session);
+  void Note(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
+            std::vector<Noted>* noted) const;
   void Keep(SlowEntry entry);
 
   const std::string plugin_;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/require.h"
 #include "exec/unit.h"
 
 namespace rowsocket::exec {
@@ -47,6 +48,26 @@ void CountUnit(const Unit& unit, const model::Error& answer, StatBlock& stats) {
   stats.Add(unit.writes ? Stat::kRowsWritten : Stat::kRowsRead, unit.rows);
 }
 
+/// Invariant I1: items of a connection that stand side by side are in the order of its input.
+[[maybe_unused]] bool AreInOrder(std::span<const TurnItem> items) {
+  return std::ranges::adjacent_find(items, [](const TurnItem& one, const TurnItem& next) {
+           return one.client == next.client && one.input_end > next.input_begin;
+         }) == items.end();
+}
+
+/// What must be so behind a turn: each connection is lost, or may send all its replies (invariant
+/// I4) and is stopped nowhere, or at one of its own items.
+[[maybe_unused]] bool AreAnswered(std::span<const TurnItem> items) {
+  return std::ranges::all_of(items, [items](const TurnItem& item) {
+    const TurnClient& client = *item.client;
+    if (client.loss != Loss::kNone) return true;
+    const TurnItem* const at = client.stopped_at;
+    const bool is_own = at == nullptr || (at >= items.data() && at < items.data() + items.size() &&
+                                          at->client == &client);
+    return is_own && !client.out->held();
+  });
+}
+
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
@@ -85,11 +106,13 @@ void Turn::DropAllOf(const TurnClient& client) {
 void Turn::Run(engine::Session& session) {
   is_full_ = false;
   if (items_.empty()) return;
+  ROWSOCKET_REQUIRE(AreInOrder(items_));
   try {
     RunAll(session);
   } catch (const std::bad_alloc&) {
     Lose(session);
   }
+  ROWSOCKET_REQUIRE(AreAnswered(items_));
 }
 
 void Turn::Lose(engine::Session& session) {
@@ -217,15 +240,15 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
     return true;
   }
   for (TurnItem& item : items) {
-    item.is_done = false;
+    item.progress = TurnItem::Progress::kToDo;
     if (!item.is_write_alone()) item.ran_alone = RanAlone::kNot;
   }
   for (TurnItem& item : items) {
-    if (item.is_done || item.client->stopped()) continue;
+    if (item.is_executed() || item.client->stopped()) continue;
     const bool goes_on =
         IsShared(item) ? ExecuteRow(session, item) : ExecuteItem(session, item, false);
     if (!goes_on) return false;
-    item.is_done = true;
+    item.progress = TurnItem::Progress::kExecuted;
   }
   return true;
 }
@@ -240,14 +263,14 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     client.frontend->Reply(item.item, out);
     return true;
   }
-  if (item.fixed && !is_reply) {
+  if (item.is_fixed() && !is_reply) {
     ReplyFixed(item, out);
     return true;
   }
   // An item that still opens here has met a lock when its names were looked up: otherwise it would
   // be a kReply by now. A login is checked by another thread.
-  if (!is_reply && item.item.kind != Item::Kind::kRequest) item.waits = true;
-  if (item.waits || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
+  if (!is_reply && item.item.kind != Item::Kind::kRequest) item.wait = TurnItem::Wait::kForItsRow;
+  if (item.waits() || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
     return true;
   }
@@ -259,7 +282,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
   if (outcome.permanent) {
-    item.fixed = item.is_permanent = has_permanent_ = true;
+    item.stands = TurnItem::Stands::kChange;
+    has_permanent_ = true;
     item.answer = outcome.error;
     item.kept_reply = out.view().substr(reply_begin);
   }
@@ -269,8 +293,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
-    item.waits = true;
-    item.waits_elsewhere = outcome.own_wait;
+    item.wait = outcome.own_wait ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
     client.stopped_at = &item;
     return true;
   }
@@ -293,7 +316,7 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
   return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {
-    return each.is_permanent && each.client == item.client;
+    return each.stands == TurnItem::Stands::kChange && each.client == item.client;
   });
 }
 
@@ -315,14 +338,13 @@ void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
-    item.waits = true;
+    item.wait = TurnItem::Wait::kForItsRow;
   } else if (outcome.result == Result::kTooLarge && !alone) {
     too_large_ = true;
   } else if (outcome.result == Result::kConflict) {
     was_conflict_ = true;
   } else if (outcome.result != Result::kDeadlock) {
-    item.fixed = true;
-    item.answer = outcome.error;
+    item.Fix(outcome.error);
     EndWaits(item, outcome);
   }
 }
@@ -334,10 +356,9 @@ void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   if (outcome.result == Result::kGivesWay || outcome.own_wait) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
-    if (each->fixed || (merges_ && each->is_done)) continue;
-    each->fixed = true;
+    if (each->is_fixed() || (merges_ && each->is_executed())) continue;
+    each->Fix(answer);
     each->gives_way = false;
-    each->answer = answer;
   }
 }
 
@@ -350,7 +371,7 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
       item.client->frontend->Reply(item.item, out);
       continue;
     }
-    if (item.fixed) {
+    if (item.is_fixed()) {
       ReplyFixed(item, out);
       continue;
     }
@@ -389,8 +410,9 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
 }
 
 void Turn::GiveUp(std::span<TurnItem> items) {
+  merges_ = false;  // Nothing is left of what was merged.
   for (TurnItem& item : items) {
-    if (item.waits && !item.client->stopped()) item.client->stopped_at = &item;
+    if (item.waits() && !item.client->stopped()) item.client->stopped_at = &item;
   }
   AnswerAll(items, {model::ErrorCode::kDeadlock});
   Finish(items);
@@ -433,7 +455,7 @@ void Turn::FinishThoseThatGiveWay() {
 }
 
 void Turn::FinishItem(TurnItem& item) {
-  item.is_finished = true;
+  item.progress = TurnItem::Progress::kFinished;
   const bool is_request = item.item.kind == Item::Kind::kRequest;
   const model::Error& answer = is_request ? item.answer : item.item.error;
   CountAnswer(item.item, answer, item.rows, stats_);

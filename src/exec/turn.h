@@ -21,6 +21,7 @@
 // Limits: kTurnRequestsMax items are the caller's to keep.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <random>
@@ -70,25 +71,50 @@ struct TurnClient {
 };
 
 struct TurnItem {
+  /// What the item waits for: a lock that another session holds.
+  enum class Wait : uint8_t {
+    kNo,
+    kForItsRow,  ///< The lock is that of the item's row, as far as is known.
+    kElsewhere,  ///< The lock is another one; the row may well be free.
+  };
+  /// What stands of the item, whatever happens to the batch.
+  enum class Stands : uint8_t {
+    kNothing,
+    kAnswer,  ///< Its answer.
+    kChange,  ///< Its answer, and its change, which cannot be taken back.
+  };
+  enum class Progress : uint8_t {
+    kToDo,
+    kExecuted,  ///< Before its turn perhaps. Noted where requests are merged.
+    kFinished,  ///< Its answer is final, and counted.
+  };
+
   TurnClient* client = nullptr;
   Item item;
-  size_t input_begin = 0;        ///< Offset of the item's first byte in the client's input.
-  size_t input_end = 0;          ///< Offset of the first byte behind the item.
-  bool waits = false;            ///< Another session holds a lock that this item needs.
-  bool waits_elsewhere = false;  ///< With `waits`: the lock is not that of the item's row.
-  bool fixed = false;            ///< Its answer stands, whatever happens to the batch.
-  bool is_permanent = false;     ///< Its change cannot be taken back.
-  std::string kept_reply;  ///< With fixed: the reply of a statement that could not be taken back.
-  model::Error answer;     ///< Of a kRequest that was executed.
-  uint64_t rows = 0;       ///< Rows that it sent or changed.
+  size_t input_begin = 0;  ///< Offset of the item's first byte in the client's input.
+  size_t input_end = 0;    ///< Offset of the first byte behind the item.
+  Wait wait = Wait::kNo;
+  Stands stands = Stands::kNothing;
+  Progress progress = Progress::kToDo;
+  bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
+  bool is_told = false;    ///< Audit plugins have been told of it.
+  RanAlone ran_alone = RanAlone::kNot;
+  std::string kept_reply;          ///< With kChange: the reply of the statement.
+  model::Error answer;             ///< Of a kRequest that was executed.
+  uint64_t rows = 0;               ///< Rows that it sent or changed.
   uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
-  bool is_done = false;      ///< Executed, before its turn perhaps.
-  bool is_finished = false;  ///< Its answer is final, and counted.
-  bool gives_way = false;    ///< Its session is in the way of another (engine::Outcome::Result).
-  bool is_told = false;      ///< Audit plugins have been told of it.
-  RanAlone ran_alone = RanAlone::kNot;
 
+  bool waits() const { return wait != Wait::kNo; }
+  /// Whether it has an answer that stands.
+  bool is_fixed() const { return stands != Stands::kNothing; }
+  /// Gives the item an answer that stands. A change that stands stays one.
+  void Fix(model::Error error) {
+    if (!is_fixed()) stands = Stands::kAnswer;
+    answer = error;
+  }
+  bool is_executed() const { return progress != Progress::kToDo; }
+  bool is_finished() const { return progress == Progress::kFinished; }
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
   /// Whether the item names a row and has a token: such an item runs by itself, whatever other
   /// requests there are for the row.
@@ -125,8 +151,14 @@ class Turn {
   void MoveTo(Turn& other, size_t first);
 
   std::vector<TurnItem>& items() { return items_; }
+  const std::vector<TurnItem>& items() const { return items_; }
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
+  /// How many items have their final answers. An item behind one that waits for a lock runs again.
+  size_t finished() const {
+    return static_cast<size_t>(std::count_if(
+        items_.begin(), items_.end(), [](const TurnItem& item) { return item.is_finished(); }));
+  }
 
   /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
   /// lost.
@@ -146,7 +178,8 @@ class Turn {
 
   /// Whether the item has shared one change of its row with others.
   bool IsMerged(const TurnItem& item) const {
-    return merges_ && item.row != RowGroup::kNone && item.is_done && rows_.at(item.row).writes > 1;
+    return merges_ && item.row != RowGroup::kNone && item.is_executed() &&
+           rows_.at(item.row).writes > 1;
   }
 
   /// When the phases of the last run began and ended.

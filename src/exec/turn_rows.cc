@@ -20,7 +20,7 @@ bool ConcernsTable(NotMergeable reason) {
 // Whether the item is to be executed together with others of its row. False for an item that has
 // its answer already or waits, which is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
-  if (item.row == RowGroup::kNone || item.fixed || item.waits) return false;
+  if (item.row == RowGroup::kNone || item.is_fixed() || item.waits()) return false;
   return rows_.at(item.row).writes > 1 && item.is_write() && HasRoomFor(*item.client);
 }
 
@@ -28,7 +28,7 @@ bool Turn::IsShared(const TurnItem& item) {
 bool Turn::IsNext(const TurnItem& item) const {
   if (&item == items_.data()) return true;
   const TurnItem& previous = *(&item - 1);
-  return previous.client != item.client || previous.is_done;
+  return previous.client != item.client || previous.is_executed();
 }
 
 bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
@@ -50,14 +50,13 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   }
   if (opening.outcome.result == Result::kBusy && !opening.outcome.own_wait) {
     StopRow(first, opening.outcome.error);
-    return !first.fixed || ExecuteItem(session, first, false);
+    return !first.is_fixed() || ExecuteItem(session, first, false);
   }
   const model::Error error = opening.outcome.error;
   const bool is_killed = error.code == model::ErrorCode::kKilled;
   const bool gives_way = opening.outcome.result == Result::kGivesWay;
   if (is_killed || (waits_ == Waits::kTogether && !gives_way && model::EndsWait(error))) {
-    first.fixed = true;
-    first.answer = error;
+    first.Fix(error);
     EndWaits(first, opening.outcome);
   }
   // Each request gets the error that it would have had by itself.
@@ -68,7 +67,8 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
 bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   uint64_t requests = 0;
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
-    if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
+    if (item->is_executed() || item->is_fixed() || item->client->stopped() || !IsNext(*item))
+      continue;
     if (item != &first) {
       const NotMergeable reason = session.RowTakes(item->item.request);
       if (item->is_write()) item->ran_alone = Because(reason);
@@ -76,7 +76,7 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
     }
     if (!ExecuteItem(session, *item, false)) return false;
     if (item->client->stopped()) continue;
-    item->is_done = true;
+    item->progress = TurnItem::Progress::kExecuted;
     ++requests;
   }
   const engine::Outcome outcome = session.EndRow();
@@ -98,7 +98,7 @@ void Turn::StopMerging() {
   if (!merges_) return;
   merges_ = false;
   for (TurnItem& item : items_) {
-    if (item.row == RowGroup::kNone || !item.is_write() || item.fixed) continue;
+    if (item.row == RowGroup::kNone || !item.is_write() || item.is_fixed()) continue;
     if (rows_.at(item.row).writes > 1) item.ran_alone = RanAlone::kRerun;
   }
 }
@@ -107,13 +107,13 @@ void Turn::StopMerging() {
 // enough. An item that must not be stopped gets the error as its answer.
 void Turn::StopRow(TurnItem& first, model::Error error) {
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
-    if (item->is_done || item->fixed || item->client->stopped() || !IsNext(*item)) continue;
+    if (item->is_executed() || item->is_fixed() || item->client->stopped() || !IsNext(*item))
+      continue;
     if (IsBeforePermanent(*item)) {
-      item->fixed = true;
-      item->answer = error;
+      item->Fix(error);
       continue;
     }
-    item->waits = true;
+    item->wait = TurnItem::Wait::kForItsRow;
     item->client->stopped_at = item;
   }
 }

@@ -163,7 +163,7 @@ void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items, i
   if (usage_ == nullptr) return;
   Run run;
   for (const TurnItem& item : items) {
-    if (!item.is_finished || item.item.kind != Item::Kind::kRequest) continue;
+    if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) continue;
     const bool goes_on = item.client == run.client && item.item.index == run.index &&
                          run.index != nullptr && item.item.unit == nullptr;
     if (!goes_on && !BeginRun(item, sent_ns, run)) continue;

@@ -43,7 +43,7 @@ class UsageTest : public testing::Test {
   TurnItem Request(TurnClient& client, engine::Index& index, uint64_t rows, bool writes = false) {
     TurnItem item;
     item.client = &client;
-    item.is_finished = true;
+    item.progress = TurnItem::Progress::kFinished;
     item.rows = rows;
     item.item.kind = Item::Kind::kRequest;
     item.item.index = &index;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <new>
 
 #include "model/limits.h"
 
@@ -44,8 +45,10 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   GiveBack(failed);
 }
 
-// False when there is no thread for the job.
+// False when there is no thread for the job. Where memory runs out the lane is as it was, and the
+// job is still the caller's: what allocates comes before what is seen by the lane's threads.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
+  std::list<std::unique_ptr<WaitJob>> added(1);
   const auto known = job->row.empty() ? rows_.end() : rows_.find(job->row);
   WaitGroup* group;
   if (known != rows_.end()) {
@@ -53,17 +56,21 @@ bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   } else {
     if (idle_ <= queued_.size() && serving_ < threads_max_) AddThread();
     if (serving_ == 0) return false;
-    group = &queued_.emplace_back();
-    group->place = std::prev(queued_.end());
-    group->row = std::move(job->row);
+    Groups made(1);
+    group = &made.front();
+    group->row = job->row;
     const model::Account* const account = job->item.request.account;
     group->account = account == nullptr ? 0 : account->id();
     if (!group->row.empty()) rows_.emplace(group->row, group);
+    queued_.splice(queued_.end(), made);
+    group->place = std::prev(queued_.end());
     work_.NotifyOne();
   }
   WaitJob& queued = *job;
   queued.group = group;
-  queued.place = group->jobs.insert(group->jobs.end(), std::move(job));
+  queued.place = added.begin();
+  added.front() = std::move(job);
+  group->jobs.splice(group->jobs.end(), added);
   return true;
 }
 
@@ -83,14 +90,18 @@ void WaitLane::Forget(WaitGroup& group) {
   if (!group.row.empty()) rows_.erase(group.row);
 }
 
-// The process may not be allowed any more threads; then no thread is added.
+// The process may not be allowed any more threads, or have no memory for one; then no thread is
+// added.
 void WaitLane::AddThread() {
-  SessionThread& thread = threads_.emplace_back();
-  const auto main = [this](engine::Session* session) { Main(session); };
-  if (thread.Start(sessions_, engine::LockWait::kServer, main))
-    ++serving_;
-  else
-    threads_.pop_back();
+  std::list<SessionThread> added;
+  try {
+    const auto main = [this](engine::Session* session) { Main(session); };
+    if (!added.emplace_back().Start(sessions_, engine::LockWait::kServer, main)) return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  threads_.splice(threads_.end(), added);
+  ++serving_;
 }
 
 void WaitLane::Reap() {

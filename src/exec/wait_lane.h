@@ -40,6 +40,7 @@
 
 namespace rowsocket::exec {
 
+struct Client;
 struct WaitJob;
 
 using WaitJobs = std::vector<std::unique_ptr<WaitJob>>;
@@ -56,7 +57,7 @@ struct WaitGroup;
 
 struct WaitJob {
   WaitJobOwner* owner = nullptr;
-  void* client = nullptr;  ///< The owner's note; the lane does not look at it.
+  Client* client = nullptr;  ///< The owner's note; the lane does not look at it.
   Frontend* frontend = nullptr;
   Item item;  ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;

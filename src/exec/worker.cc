@@ -34,12 +34,13 @@ Worker::Worker(const WorkerContext& context)
       clients_(core_, held_),
       acceptor_(core_, clients_),
       logins_(core_, clients_, /*owner=*/*this),
-      waits_(core_, clients_, held_, logins_, /*owner=*/*this),
+      waits_(core_, clients_, held_, /*owner=*/*this),
+      input_(waits_, logins_),
       reader_(core_.context, core_.clock),
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
       events_(kEventsMax) {
-  if (context.writes) batches_ = std::make_unique<BatchCollector>(core_, clients_, waits_, reader_);
+  if (context.writes) batches_ = std::make_unique<BatchCollector>(core_, clients_, input_, reader_);
 }
 
 Worker::~Worker() { Stop(); }
@@ -114,7 +115,7 @@ void Worker::Main(engine::Session* session) {
 
 bool Worker::MayServe() {
   if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
-  for (const net::Listener& listener : *core_.context.listeners) listener.Refuse();
+  for (const net::Listener& listener : *core_.context.listeners) listener.ShutDown();
   return false;
 }
 
@@ -194,7 +195,7 @@ void Worker::HandleEvents(int timeout_ms) {
       continue;
     }
     Client& client = *static_cast<Client*>(event.tag());
-    if (client.retired) continue;
+    if (client.is_retired()) continue;
     try {
       HandleEvent(client, event.ready());
     } catch (const std::bad_alloc&) {
@@ -207,7 +208,7 @@ void Worker::Accept(net::Listener& listener) {
   try {
     acceptor_.Accept(listener);
   } catch (const std::bad_alloc&) {
-    clients_.Refuse("out of memory");
+    clients_.CountRefused("out of memory");
   }
 }
 
@@ -225,7 +226,7 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   if (client.connection.state() == net::Connection::State::kBroken) {
     clients_.Retire(client);
   } else if (may.receive) {
-    if (client.is_new && !Admit(client)) [[unlikely]]
+    if (client.is_new() && !Admit(client)) [[unlikely]]
       return;
     if (GiveIfAsked(client)) return;
     client.can_receive = true;
@@ -241,7 +242,7 @@ bool Worker::Admit(Client& client) {
   bool has_ended = false;
   const std::string_view begin = client.connection.Peek(room, &has_ended);
   if (begin.empty()) return has_ended;
-  client.is_new = false;
+  client.life = Client::Life::kServed;
   Doorman& doorman = *core_.context.doorman;
   if (begin.front() == net::kTlsFirstByte) {
     clients_.Expect();
@@ -301,7 +302,9 @@ void Worker::AddTo(ConnectionList& list) const {
   std::vector<ConnectionInfo> rows;
   try {
     rows.reserve(clients_.size());
-    for (const Client* const client : clients_.all()) rows.push_back(clients_.Describe(*client));
+    for (const Client* const client : clients_.all()) {
+      rows.push_back(clients_.Describe(*client, list.has_addresses()));
+    }
   } catch (const std::bad_alloc&) {
     rows.clear();
   }

@@ -11,6 +11,7 @@
 //   BatchCollector  which connections write together, and the batches
 //   Logins          logins on their way to the desk and back, and the end of accounts
 //   LockWaits       requests on their way to the lane and back
+//   InputConsumer   what a turn has executed leaves the input, what it could not goes to those two
 //   HeldReplies     replies that wait for other workers' commits
 //   Inbox           what other threads hand over
 // A connection that begins with TLS is handed to the port's doorman, and comes back through Inbox.
@@ -35,6 +36,7 @@
 #include "exec/doorman.h"
 #include "exec/held_replies.h"
 #include "exec/inbox.h"
+#include "exec/input_consumer.h"
 #include "exec/item_reader.h"
 #include "exec/linger.h"
 #include "exec/lock_waits.h"
@@ -103,6 +105,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void Parse(Client& client, engine::Session& session);
   void ParseIntoTurn(Client& client, engine::Session& session, uint32_t places);
   void AfterTurn(engine::Session& session);
+  uint64_t MarkUndurable(engine::Session& session);
+  bool EndTurnOf(Client& client, uint64_t commit);
 
   WorkerCore core_;
   HeldReplies held_;
@@ -110,6 +114,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   Acceptor acceptor_;
   Logins logins_;
   LockWaits waits_;
+  InputConsumer input_;
   ItemReader reader_;
   std::unique_ptr<BatchCollector> batches_;  ///< Null on a port that only reads.
   Inbox inbox_;

@@ -19,6 +19,7 @@
 #include "exec/login_desk.h"
 #include "exec/slow_log.h"
 #include "exec/stats.h"
+#include "exec/turn.h"
 #include "exec/usage.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
@@ -91,13 +92,26 @@ struct WorkerCore {
   HotRowSampler hot_rows;
   UsageBlock usage;
 
-  /// As SlowLog::AddTurn.
-  void AddSlow(const std::vector<TurnItem>& items, int64_t longest_ns, int64_t sent_ns,
-               engine::Session& session) {
-    if (context.slow_log != nullptr) {
-      context.slow_log->AddTurn(items, longest_ns, sent_ns, session, stats);
-    }
+  /// Counts what a turn has executed by row, by table and account, and for the log of slow
+  /// requests. These look at keys, values and indexes, which are there only until the input of the
+  /// turn's clients is consumed and their next requests are parsed (invariant I2): call it before.
+  /// `session` null: the worker ends, and nothing is logged.
+  void NoteTurn(const Turn& turn, engine::Session* session) {
+    const std::vector<TurnItem>& items = turn.items();
+    const int64_t answered_ns = base::NowNs();
+    hot_rows.AddTurn(turn, items);
+    usage.AddTurn(turn, items, answered_ns);
+    if (session != nullptr && context.slow_log != nullptr)
+      context.slow_log->NoteTurn(items, answered_ns, session->slow_us(), stats, &slow_);
   }
+  /// Writes the slow requests of the turns that were noted, when their replies have been sent.
+  void WriteSlow(engine::Session* session) {
+    if (!slow_.empty() && session != nullptr) [[unlikely]]
+      context.slow_log->Write(&slow_, *session);
+  }
+
+ private:
+  std::vector<SlowLog::Noted> slow_;  ///< Noted, and not written yet.
 };
 
 }  // namespace rowsocket::exec

@@ -24,7 +24,7 @@ void Worker::RunTurn(engine::Session& session) {
        ++served) {
     Client& client = *in_turn_[served];
     client.is_ready = false;
-    if (client.retired) continue;
+    if (client.is_retired()) continue;
     TakeInput(client, session);
   }
   // The turn is full: clients that it has no room for come first in the next one.
@@ -39,7 +39,7 @@ void Worker::RunTurn(engine::Session& session) {
     core_.clock.HasWorked();
     if (batches_ != nullptr) batches_->NoteFinds();
   }
-  core_.load.CountRequests(turn_.size());
+  core_.load.CountRequests(turn_.finished());
   AfterTurn(session);
   if (runs_batch) batches_->GatherOrRun(session);
 }
@@ -84,7 +84,7 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.turn.held_items = 0;
   client.turn.out = &client.connection.out();
   if (!accepts_work) return;
-  const model::Account* const account = client.frontend->account();
+  const uint64_t account = IdOf(client.frontend->account());
   const size_t before = turn_.size();
   const uint32_t places = places_.Left(account);
   if (!client.writes || !batches_->Parse(client, session, turn_, places))
@@ -114,37 +114,52 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t pl
   if (is_first && !batches_->Parse(client, session, turn_, places, arena_)) batches_->Await(client);
 }
 
+// Where memory runs out it is not known which finds have seen what is not durable yet.
+uint64_t Worker::MarkUndurable(engine::Session& session) {
+  try {
+    return held_.MarkUndurable(turn_.items(), session);
+  } catch (const std::bad_alloc&) {
+    for (TurnItem& item : turn_.items()) item.client->loss = Loss::kMemory;
+    return 0;
+  }
+}
+
+// False: the client is lost, or away.
+bool Worker::EndTurnOf(Client& client, uint64_t commit) {
+  if (client.turn.loss != Loss::kNone) {
+    clients_.Lose(client, client.turn.loss);
+    return false;
+  }
+  try {
+    input_.Consume(client);
+    if (client.is_retired() || !client.turn.may_see_undurable) return !client.is_retired();
+    held_.Hold(client, commit);
+  } catch (const std::bad_alloc&) {
+    clients_.Lose(client, Loss::kMemory);
+  }
+  return false;
+}
+
 void Worker::AfterTurn(engine::Session& session) {
   // Clients none of whose items ran, or for whose account the turn had no place, go first in the
   // next turn.
   if (turn_.is_full() || places_.ran_out()) {
     std::stable_partition(in_turn_.begin(), in_turn_.end(), [](const Client* client) {
-      return !client->retired && !client->is_away() && client->is_left();
+      return !client->is_retired() && !client->is_away() && client->is_left();
     });
   }
-  const uint64_t commit = held_.MarkUndurable(turn_.items(), session);
+  const uint64_t commit = MarkUndurable(session);
+  if (!turn_.empty()) core_.NoteTurn(turn_, &session);
   for (Client* each : in_turn_) {
     Client& client = *each;
-    if (client.retired || client.is_away()) continue;
-    if (client.turn.loss != Loss::kNone) {
-      clients_.Lose(client, client.turn.loss);
-      continue;
-    }
-    waits_.ConsumeInput(client);
-    if (client.retired) continue;
-    if (client.turn.may_see_undurable) {
-      held_.Hold(client, commit);
-      continue;
-    }
+    if (client.is_retired() || client.is_away()) continue;
+    if (!EndTurnOf(client, commit)) continue;
     clients_.Send(client);
-    if (!client.retired) clients_.Touch(client);
+    if (!client.is_retired()) clients_.Touch(client);
   }
   if (turn_.empty()) return;
-  const int64_t sent_ns = base::NowNs();
-  const int64_t longest_ns = core_.latency.AddTurn(turn_.items(), turn_.times(), sent_ns);
-  core_.AddSlow(turn_.items(), longest_ns, sent_ns, session);
-  core_.hot_rows.AddTurn(turn_, turn_.items());
-  core_.usage.AddTurn(turn_, turn_.items(), sent_ns);
+  core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
+  core_.WriteSlow(&session);
 }
 
 }  // namespace rowsocket::exec

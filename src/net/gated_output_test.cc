@@ -147,7 +147,7 @@ TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
   }
 }
 
-#ifndef NDEBUG
+#ifdef ROWSOCKET_CHECKS
 TEST(GatedOutputDeathTest, CuttingAwayReleasedBytesIsCaught) {
   GatedOutput out;
   out.bytes().Append("reply");

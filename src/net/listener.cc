@@ -193,7 +193,7 @@ bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
   return true;
 }
 
-void Listener::Refuse() const { ::shutdown(fd_.get(), SHUT_RDWR); }
+void Listener::ShutDown() const { ::shutdown(fd_.get(), SHUT_RDWR); }
 
 void Listener::RemoveFile() const {
   if (address_.kind != Address::Kind::kUnix) return;
@@ -211,7 +211,7 @@ void Listener::Close() {
 
 void Listener::FreeAddress() const {
   RemoveFile();
-  Refuse();
+  ShutDown();
 }
 
 Listener::Accepted Listener::Accept() const {

@@ -56,7 +56,7 @@ class Listener {
   Accepted Accept() const;
   void Close();
   /// Refuses connections from now on, those that wait for Accept included. Any thread may call it.
-  void Refuse() const;
+  void ShutDown() const;
   /// Frees the address for another listener. The descriptor stays valid until Close, and accepts
   /// nothing more: Accept says kBroken.
   void FreeAddress() const;

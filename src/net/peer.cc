@@ -33,13 +33,8 @@ void SetIpv6(const sockaddr_in6& given, Peer* peer) {
   peer->is_local = IN6_IS_ADDR_LOOPBACK(&given.sin6_addr);
 }
 
-}  // namespace
-
-Peer PeerOf(int fd) {
+Peer From(const sockaddr_storage& given) {
   Peer peer;
-  sockaddr_storage given{};
-  socklen_t size = sizeof(given);
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&given), &size) != 0) return peer;
   if (given.ss_family == AF_INET) {
     sockaddr_in plain{};
     memcpy(&plain, &given, sizeof(plain));
@@ -51,12 +46,29 @@ Peer PeerOf(int fd) {
   } else if (given.ss_family == AF_UNIX) {
     peer.is_unix = peer.is_local = true;
     peer.address.ss_family = AF_UNIX;
-    ucred credentials{};
-    socklen_t bytes = sizeof(credentials);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) == 0)
-      peer.uid = credentials.uid;
   }
   return peer;
+}
+
+}  // namespace
+
+Peer PeerOf(int fd) {
+  sockaddr_storage given{};
+  socklen_t size = sizeof(given);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&given), &size) != 0) return {};
+  Peer peer = From(given);
+  ucred credentials{};
+  socklen_t bytes = sizeof(credentials);
+  if (peer.is_unix && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) == 0)
+    peer.uid = credentials.uid;
+  return peer;
+}
+
+Peer OwnEndOf(int fd) {
+  sockaddr_storage given{};
+  socklen_t size = sizeof(given);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&given), &size) != 0) return {};
+  return From(given);
 }
 
 std::string AddressText(const Peer& peer) {

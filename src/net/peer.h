@@ -1,4 +1,4 @@
-// The other end of a socket, as far as the kernel knows it.
+// The ends of a socket, as far as the kernel knows them.
 //
 // Threads: pure functions of a descriptor.
 #pragma once
@@ -23,6 +23,9 @@ struct Peer {
 
 /// A socket whose peer is not known any more counts as TCP from another machine.
 Peer PeerOf(int fd);
+
+/// This machine's end of a socket; `uid` is not told.
+Peer OwnEndOf(int fd);
 
 /// The address as text without the port, "localhost" for a UNIX socket.
 std::string AddressText(const Peer& peer);

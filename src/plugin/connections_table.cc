@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint kNameMax = 64;
 constexpr uint kTextMax = 512;
+/// The places of these columns.
+constexpr uint kAddress = 3, kPort = 4;
 
 SchemaColumn columns[] = {
     TextColumn("PLUGIN", kNameMax),
@@ -54,7 +56,8 @@ bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::Connection
 }
 
 bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
-  for (const exec::ConnectionInfo& info : daemon.Connections()) {
+  const bool has_addresses = ReadsColumn(*table, kAddress) || ReadsColumn(*table, kPort);
+  for (const exec::ConnectionInfo& info : daemon.Connections(has_addresses)) {
     if (StoreRow(thd, table, daemon.descriptor().name, info)) return true;
   }
   return false;

@@ -102,10 +102,10 @@ class Daemon::Running {
   }
 
   /// Asks all workers; they answer in their own time.
-  std::shared_ptr<exec::ConnectionList> ListConnections() {
+  std::shared_ptr<exec::ConnectionList> ListConnections(bool has_addresses) {
     size_t workers = 0;
     for (const auto& service : services_) workers += service->workers();
-    auto list = std::make_shared<exec::ConnectionList>(workers);
+    auto list = std::make_shared<exec::ConnectionList>(workers, has_addresses);
     for (const auto& service : services_) service->List(list);
     return list;
   }
@@ -229,16 +229,16 @@ void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   }
 }
 
-std::vector<exec::ConnectionInfo> Daemon::Connections() {
+std::vector<exec::ConnectionInfo> Daemon::Connections(bool has_addresses) {
   std::shared_ptr<exec::ConnectionList> list;
   {
     const base::MutexLock lock(mutex_);
     if (running_ == nullptr) return {};
-    list = running_->ListConnections();
+    list = running_->ListConnections(has_addresses);
   }
   std::vector<exec::ConnectionInfo> known = list->Await(kListWait);
   std::vector<exec::ConnectionInfo> others =
-      exec::ConnectionBook::Shared().Others(descriptor_.name, known);
+      exec::ConnectionBook::Shared().Others(descriptor_.name, known, has_addresses);
   std::move(others.begin(), others.end(), std::back_inserter(known));
   return known;
 }

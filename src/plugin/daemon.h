@@ -29,7 +29,7 @@ class Daemon {
   int Deinit();
   void Show(StatusVariable* var);
   /// All connections; little is known of those whose workers are in a long turn.
-  std::vector<exec::ConnectionInfo> Connections();
+  std::vector<exec::ConnectionInfo> Connections(bool has_addresses);
   /// The latencies of the plugin's ports; none while it does not run.
   std::vector<exec::LatencyRow> Latency();
   /// The hot rows of the last so many seconds (exec::HotRows::Top).

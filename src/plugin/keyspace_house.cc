@@ -5,9 +5,9 @@
 
 #include "api.h"
 #include "engine/server/cluster_node.h"
+#include "engine/server/replication.h"
 #include "plugin/host.h"
 #include "plugin/memcached/variables.h"
-#include "replication.h"
 
 namespace rowsocket::plugin {
 

@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "api.h"
+#include "engine/server/privileges.h"
 #include "plugin/host.h"
-#include "privileges.h"
 
 namespace rowsocket::plugin {
 

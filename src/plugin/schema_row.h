@@ -11,32 +11,48 @@
 
 namespace rowsocket::plugin {
 
-/// Stores values into the columns of a row, from the first on.
+/// Whether the statement reads the column, counted from 0: COUNT(*) reads none.
+inline bool ReadsColumn(const TABLE& table, uint column) { return IsRead(*table.field[column]); }
+
+/// Stores values into the columns of a row, from the first on; those that the statement does not
+/// read keep their defaults.
 class SchemaRow {
  public:
-  explicit SchemaRow(TABLE* table) : next_(table->field) {
-    restore_record(table, s->default_values);
-  }
+  explicit SchemaRow(TABLE* table) : table_(*table) { restore_record(table, s->default_values); }
 
   void Text(std::string_view text) {
-    (*next_++)->store(text.data(), static_cast<uint>(text.size()), system_charset_info);
+    if (Field* const field = Next()) StoreText(*field, text);
   }
   /// An empty text is NULL.
   void TextOrNull(std::string_view text) {
-    Field& field = **next_;
+    Field* const field = Next();
+    if (field == nullptr) return;
     if (text.empty())
-      field.set_null();
+      field->set_null();
     else
-      field.set_notnull();
-    Text(text);
+      field->set_notnull();
+    StoreText(*field, text);
   }
   void Number(uint64_t number) {
-    (*next_++)->store(static_cast<longlong>(number), /*unsigned_val=*/true);
+    if (Field* const field = Next())
+      field->store(static_cast<longlong>(number), /*unsigned_val=*/true);
   }
-  void Fraction(double number) { (*next_++)->store(number); }
+  void Fraction(double number) {
+    if (Field* const field = Next()) field->store(number);
+  }
 
  private:
-  Field** next_;
+  /// Null where the next column is not read.
+  Field* Next() {
+    const uint column = column_++;
+    return ReadsColumn(table_, column) ? table_.field[column] : nullptr;
+  }
+  static void StoreText(Field& field, std::string_view text) {
+    field.store(text.data(), static_cast<uint>(text.size()), system_charset_info);
+  }
+
+  const TABLE& table_;
+  uint column_ = 0;
 };
 
 }  // namespace rowsocket::plugin

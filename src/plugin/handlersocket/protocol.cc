@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "api.h"
+#include "engine/server/replication.h"
 #include "engine/server/server_log.h"
 #include "plugin/addresses.h"
 #include "plugin/port_account.h"
-#include "replication.h"
 
 namespace rowsocket::plugin {
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "api.h"
+#include "engine/server/replication.h"
 #include "engine/server/server_log.h"
 #include "plugin/addresses.h"
 #include "plugin/host.h"
 #include "plugin/memcached/options.h"
 #include "plugin/port_account.h"
-#include "replication.h"
 
 namespace rowsocket::plugin {
 

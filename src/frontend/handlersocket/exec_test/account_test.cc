@@ -83,8 +83,8 @@ TEST_F(AccountTest, LockedGrantsKeepTheirOwnAccountWaitingAlone) {
     Run();
     Peer& busy = comes_first ? waits : other;
     ASSERT_TRUE(busy.client.stopped());
-    EXPECT_TRUE(busy.client.stopped_at->waits);
-    EXPECT_TRUE(busy.client.stopped_at->waits_elsewhere);
+    EXPECT_TRUE(busy.client.stopped_at->waits());
+    EXPECT_EQ(TurnItem::Wait::kElsewhere, busy.client.stopped_at->wait);
     EXPECT_EQ("", busy.TakeReplies());
     for (Peer& peer : peers_) {
       if (&peer == &busy) continue;

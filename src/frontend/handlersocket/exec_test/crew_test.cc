@@ -61,6 +61,13 @@ TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_GT(seen_[1], 70u);
 }
 
+TEST_F(CrewSizeTest, LoadThatBeganInTheMidstOfAPeriodIsNoMark) {
+  Play(1, {40, 0, 0, 0});
+  EXPECT_EQ(2u, Play(1, {100, 0, 0, 0})) << "tried";
+  EXPECT_EQ(1u, Play(1, {0, 90, 0, 0}))
+      << "less than one worker, though more than in its first period";
+}
+
 TEST_F(CrewSizeTest, DoublesWhereOneMoreWorkerBringsLittle) {
   size_.emplace(12);
   std::vector<double> requests;

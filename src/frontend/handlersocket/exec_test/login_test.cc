@@ -4,6 +4,7 @@
 #include "exec/login_desk.h"
 #include "exec/test_logins.h"
 #include "exec/test_notification.h"
+#include "frontend/handlersocket/exec_test/test_commits.h"
 #include "test_service.h"
 
 namespace rowsocket::exec {
@@ -109,6 +110,40 @@ TEST_F(LoginTest, ConnectionThatLeavesDuringItsLoginCountsNoMore) {
   }
   may_end_.Notify();
   EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnections) == 0; }));
+}
+
+TEST_F(LoginTest, ALoginBehindAFindWaitsForTheCommitThatTheFindMayHaveSeen) {
+  LineClient writer = Connect(), reader = Connect(), other = Connect();
+  for (LineClient* const client : {&writer, &reader}) {
+    EXPECT_EQ(kOk, client->Ask(kLogin));
+    EXPECT_EQ(kOk, client->Ask(kOpenIdV));
+  }
+  HeldCommits held(test_.store);
+  writer.Send(Add(1));
+  ASSERT_TRUE(held.AwaitCommit());
+  reader.Send(std::string(kFind1) + kLogin);
+  // Logins are checked in the order in which they come: the reader's would have been before this.
+  EXPECT_EQ(kOk, other.Ask(kLogin));
+  EXPECT_EQ(3, checker_.checks);
+  EXPECT_TRUE(net::NothingToRead(reader.fd()));
+  held.LetGo();
+  EXPECT_EQ(kRow1, reader.ReadLine());
+  EXPECT_EQ(kOk, reader.ReadLine());
+  EXPECT_EQ(4, checker_.checks);
+}
+
+/// The connection is no more one of the account's, which may have a limited number of them.
+TEST_F(LoginTest, AConnectionThatLeavesItsAccountGivesTheTicketBack) {
+  ASSERT_TRUE(test_.frontend.secret.Set("key:word"));
+  LineClient client = Connect();
+  EXPECT_EQ(kOk, client.Ask(kLogin));
+  EXPECT_EQ(1, checker_.tickets);
+  EXPECT_EQ(kOk, client.Ask("A\t1\tkey:word\n"));
+  EXPECT_TRUE(Eventually([this] { return checker_.tickets == 0; }));
+  EXPECT_EQ(kOk, client.Ask(kLogin));
+  EXPECT_EQ(1, checker_.tickets);
+  EXPECT_EQ(kUnauth, client.Ask(kWrong));
+  EXPECT_TRUE(Eventually([this] { return checker_.tickets == 0; }));
 }
 
 TEST_F(LoginTest, SecretStandsBesideAccounts) {

@@ -14,6 +14,7 @@ class SlowLogTest : public ::testing::Test {
     shows_values = true;
     test_.settings.latency = &latency_;
     test_.settings.slow_log = &slow_;
+    test_.settings.hot_rows = &hot_rows_;
     test_.Start();
   }
   /// The texts of the server's log once there are `count`.
@@ -23,6 +24,7 @@ class SlowLogTest : public ::testing::Test {
   }
 
   LatencyRegistry latency_{8, nullptr};
+  HotRows hot_rows_;
   SlowLog slow_{"handlersocket", [](uint32_t) { return std::string_view("verb"); },
                 [] { return shows_values; }};
   TestService test_;
@@ -34,6 +36,16 @@ TEST_F(SlowLogTest, ARequestBelowTheLimitIsNotSlow) {
   EXPECT_EQ("0\t1\t1", client.Ask("0\t=\t1\t1\t1\t0\tU\t1\t11\n"));
   EXPECT_EQ(0u, slow_.size());
   EXPECT_EQ(0u, test_.Stat(Stat::kSlowRequests));
+}
+
+/// A buffer of more than 64 KiB is freed once its requests are answered.
+TEST_F(SlowLogTest, WhatALongRequestNamesIsLookedAtBeforeItsInputIsGivenBack) {
+  LineClient client = test_.ConnectAndOpen();
+  test_.store.SetSlow(0);
+  const std::string key(200'000, 'k');
+  EXPECT_EQ("0\t2", client.Ask("0\t=\t1\t" + key + "\n"));
+  EXPECT_EQ("0\t1", client.Ask("0\t+\t2\t" + key + "\tv\n"));
+  for (const std::string& text : Texts(2)) EXPECT_NE(std::string::npos, text.find("kkkk")) << text;
 }
 
 TEST_F(SlowLogTest, ASlowRequestIsInTheServersLogAndKept) {

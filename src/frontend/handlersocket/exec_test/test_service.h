@@ -1,20 +1,10 @@
-// A service on a loopback port over the in-memory engine, and clients that talk to it line by line.
+// A service that speaks HandlerSocket, over a table of the in-memory engine.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
-#include "engine/fake/session.h"
-#include "exec/service.h"
+#include "exec/test_service.h"
 #include "frontend/handlersocket/frontend.h"
-#include "net/test_sockets.h"
 
 namespace rowsocket::exec {
 
@@ -23,137 +13,30 @@ inline constexpr const char kOpenIdV[] = "P\t0\ttest\tt\t\tid,v\n";
 inline constexpr const char kFind1[] = "0\t=\t1\t1\n";
 inline constexpr const char kRow1[] = "0\t2\t1\t10";
 
-/// Waits for what another thread does; false when it takes far too long.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-class LineClient {
+class TestService : public ServiceOnFake {
  public:
-  explicit LineClient(net::UniqueFd fd) : fd_(std::move(fd)) { EXPECT_TRUE(fd_.valid()); }
-
-  int fd() const { return fd_.get(); }
-  void Send(std::string_view bytes) { net::WriteAll(fd_.get(), bytes); }
-  /// The next line without its LF; "(end)" when the server has closed the connection.
-  std::string ReadLine() {
-    size_t end;
-    while ((end = received_.find('\n')) == std::string::npos) {
-      char bytes[16 * 1024];
-      const ssize_t count = recv(fd_.get(), bytes, sizeof(bytes), 0);
-      if (count < 0 && errno == EAGAIN) return "(nothing)";
-      if (count <= 0) return "(end)";
-      received_.append(bytes, static_cast<size_t>(count));
-    }
-    std::string line = received_.substr(0, end);
-    received_.erase(0, end + 1);
-    return line;
-  }
-  std::string Ask(std::string_view line) {
-    Send(line);
-    return ReadLine();
-  }
-  void HalfClose() { shutdown(fd_.get(), SHUT_WR); }
-  void Reset() { net::CloseWithReset(fd_); }
-  void Close() { fd_.Reset(); }
-
- private:
-  net::UniqueFd fd_;
-  std::string received_;
-};
-
-class TestService {
- public:
-  static constexpr unsigned kLaneThreads = 4;
-
   TestService() {
     store.CreateTable({kServedTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     frontend.writable = true;
-    settings.name = "test";
-    settings.workers_variable = "handlersocket_threads";
-    settings.connections_variable = "handlersocket_connections_max";
-    settings.memory_variable = "handlersocket_memory_max_bytes";
-    settings.writes = true;
-    settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
-    settings.limits.auth_timeout_s = 0;
+    make_frontend = [this] { return std::make_unique<frontend::HandlerSocket>(frontend); };
   }
+  // Connections use members of this class.
   ~TestService() { Stop(); }
 
   /// Starts the service. Public members must be changed before.
   void Start() {
     frontend.limits = settings.limits;
-    service = StartService(settings);
+    ServiceOnFake::Start();
   }
-  void Stop() {
-    if (service == nullptr) return;
-    service->AskToStop();
-    lane.Stop();
-    service->Stop();
-    service.reset();
-  }
-  net::UniqueFd ConnectFd() const {
-    return net::ConnectV4(service->listeners().front().address().port);
-  }
-  LineClient Connect() const { return LineClient(ConnectFd()); }
   /// A client that has opened id 0: (id; id, v).
   LineClient ConnectAndOpen() const {
     LineClient client = Connect();
     EXPECT_EQ("0\t1", client.Ask(kOpenIdV));
     return client;
   }
-  /// Another port of the same server.
-  class Port {
-   public:
-    Port(TestService& server, bool writes) {
-      ServiceSettings settings = server.settings;
-      settings.writes = writes;
-      service_ = server.StartService(settings);
-    }
-    LineClient Connect() const {
-      return LineClient(net::ConnectV4(service_->listeners().front().address().port));
-    }
 
-   private:
-    std::unique_ptr<Service> service_;
-  };
-  uint64_t Stat(exec::Stat stat) const { return stats.Sum(stat); }
-  std::vector<std::string> TakeLog() {
-    const std::lock_guard lock(log_mutex_);
-    return std::exchange(log_, {});
-  }
-
-  engine::fake::Store store;
-  engine::fake::SessionFactory factory{store};
-  StatRegistry stats;
-  CommitBoard commits;
-  WaitLane lane{factory, stats, commits, kLaneThreads};
   frontend::HandlerSocketSettings frontend;
-  std::function<std::unique_ptr<Frontend>()> make_frontend = [this] {
-    return std::make_unique<frontend::HandlerSocket>(frontend);
-  };
-  ServiceSettings settings;
-  std::unique_ptr<Service> service;
-
- private:
-  std::unique_ptr<Service> StartService(const ServiceSettings& made) {
-    auto starting = std::make_unique<Service>(made, factory, lane, stats, commits, make_frontend,
-                                              [this](const std::string& text) {
-                                                const std::lock_guard lock(log_mutex_);
-                                                log_.push_back(text);
-                                              });
-    std::string error;
-    EXPECT_TRUE(starting->Start(&error)) << error;
-    return starting;
-  }
-
-  std::mutex log_mutex_;
-  std::vector<std::string> log_;
 };
 
 }  // namespace rowsocket::exec

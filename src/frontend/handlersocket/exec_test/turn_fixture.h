@@ -30,6 +30,7 @@ struct Peer {
   }
 
   frontend::HandlerSocket frontend;
+  size_t parsed = 0;  ///< Bytes that were put into the turn.
   net::GatedOutput out;
   TurnClient client;
 };
@@ -62,13 +63,12 @@ class TurnFixture : public ::testing::Test {
   void Send(Peer& peer, std::string_view lines) {
     std::string_view input = inputs_.emplace_back(lines);
     bool behind_requests = false;
-    size_t begin = 0;
     while (!input.empty()) {
       TurnItem& item = turn_.Add(peer.client);
       const Frontend::Step step = peer.frontend.Parse(input, behind_requests, arena_, &item.item);
       ASSERT_EQ(Frontend::Parsed::kItem, step.parsed);
-      item.input_begin = begin;
-      item.input_end = begin += step.consumed;
+      item.input_begin = peer.parsed;
+      item.input_end = peer.parsed += step.consumed;
       input.remove_prefix(step.consumed);
       behind_requests = behind_requests || item.item.kind == Item::Kind::kRequest;
       if (item.item.kind == Item::Kind::kOpen) Open(peer, item);
@@ -92,7 +92,10 @@ class TurnFixture : public ::testing::Test {
     turn_.Clear();
     arena_.Reset();
     inputs_.clear();
-    for (Peer& peer : peers_) peer.client.stopped_at = nullptr;
+    for (Peer& peer : peers_) {
+      peer.client.stopped_at = nullptr;
+      peer.parsed = 0;
+    }
   }
 
   /// Sets a hook that asks `hook` and checks at every call that no reply can be sent.

@@ -48,8 +48,9 @@ TEST_F(TurnGroupTest, AGroupThatMeetsALockStopsItsClient) {
   Run();
   EXPECT_EQ("", peer.TakeReplies());
   ASSERT_NE(nullptr, peer.client.stopped_at);
-  EXPECT_TRUE(peer.client.stopped_at->waits);
-  EXPECT_TRUE(peer.client.stopped_at->waits_elsewhere) << "the row that it is known by is free";
+  EXPECT_TRUE(peer.client.stopped_at->waits());
+  EXPECT_EQ(TurnItem::Wait::kElsewhere, peer.client.stopped_at->wait)
+      << "the row that it is known by is free";
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
 

@@ -147,7 +147,7 @@ TEST_F(TurnMergeTest, HeldRowStopsAllNextRequestsForItWithOneAttempt) {
   for (Peer& peer : peers_) {
     EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
     ASSERT_TRUE(peer.client.stopped());
-    EXPECT_TRUE(peer.client.stopped_at->waits);
+    EXPECT_TRUE(peer.client.stopped_at->waits());
   }
   EXPECT_EQ(executed_before + 5, store_.calls(Call::Kind::kExecute));
   EXPECT_EQ("1,10;2,25;3,30;", store_.Dump(kTable));

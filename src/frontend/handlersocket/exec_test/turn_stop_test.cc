@@ -23,7 +23,7 @@ class TurnStopTest : public TurnFixture {
   void ExpectWaitsAt(const Peer& peer, size_t item) {
     ASSERT_TRUE(peer.client.stopped());
     EXPECT_EQ(&turn_.items()[item], peer.client.stopped_at);
-    EXPECT_TRUE(peer.client.stopped_at->waits);
+    EXPECT_TRUE(peer.client.stopped_at->waits());
   }
 };
 
@@ -137,7 +137,7 @@ TEST_F(TurnStopTest, UnsentRepliesStopAClient) {
   EXPECT_EQ("0\t2\t1\t10\n0\t2\t1\t10\n0\t2\t1\t10\n", one.TakeReplies());
   ASSERT_TRUE(one.client.stopped());
   EXPECT_EQ(&turn_.items()[3], one.client.stopped_at);
-  EXPECT_FALSE(one.client.stopped_at->waits);
+  EXPECT_FALSE(one.client.stopped_at->waits());
   EXPECT_FALSE(two.client.stopped());
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
@@ -176,7 +176,7 @@ TEST_F(TurnStopTest, FullTurnLeavesTheItemsThatItHasNotExecuted) {
   EXPECT_LT(executed, kFinds);
   EXPECT_EQ(executed, static_cast<size_t>(std::ranges::count(one.TakeReplies(), '\n')));
   ASSERT_TRUE(two.client.stopped());
-  EXPECT_FALSE(two.client.stopped_at->waits);
+  EXPECT_FALSE(two.client.stopped_at->waits());
   NextTurn();
   Send(two, "0\t=\t1\t1\n");
   Run();

@@ -411,13 +411,18 @@ TEST_F(WorkerBatchTest, WorkersOwnBatchTakesClientsThatSendWhileItIsPutTogether)
   LineClient other = server_.ConnectAndOpen();
   const WatchedThreads threads(server_.store);
   EXPECT_EQ("0\t2\t3\t30", other.Ask("0\t=\t1\t3\n"));
-  EXPECT_TRUE(Eventually([&] {
-    const uint64_t batches = server_.Stat(Stat::kBatches);
-    late = &other;
-    EXPECT_EQ("0\t1\t1", writer.Ask(Add(1)));
-    EXPECT_EQ("0\t1\t1", other.ReadLine());
-    return threads.are_one() && server_.Stat(Stat::kBatches) == batches + 1;
-  }));
+  for (const unsigned depth : {1u, 3u}) {
+    std::string requests;
+    for (unsigned i = 0; i < depth; ++i) requests += Add(1);
+    EXPECT_TRUE(Eventually([&] {
+      const uint64_t batches = server_.Stat(Stat::kBatches);
+      late = &other;
+      net::WriteAll(writer.fd(), requests);
+      for (unsigned i = 0; i < depth; ++i) EXPECT_EQ("0\t1\t1", writer.ReadLine());
+      EXPECT_EQ("0\t1\t1", other.ReadLine());
+      return threads.are_one() && server_.Stat(Stat::kBatches) == batches + 1;
+    })) << depth;
+  }
   server_.Stop();  // `prepare` uses local variables.
 }
 

@@ -85,10 +85,15 @@ def settings():
         return Case(f"S-{name}", title, tuple(entries), row="S", settle=updates, **more)
 
     ahi = (("innodb_adaptive_hash_index=OFF", "no-ahi"),
-           ("innodb_adaptive_hash_index_parts=1", "ahi-1-part"))
+           ("innodb_adaptive_hash_index_parts=8", "ahi-8-parts"))
     yield both("ahi", "adaptive hash index: finds, 30 x 16", loads.find(30, 16), *ahi)
     yield both("ahi-in", "adaptive hash index: 16 keys in one request, 30 x 1",
                loads.find_in(30, 1, 16), *ahi)
+    # The rows' changes lock the part of the hash index, for which finds of the other table wait.
+    yield Case("S-ahi-insert", "adaptive hash index: finds, 30 x 16, beside 64 inserts", tuple(
+        Entry(label, system, (loads.find(30, 16), loads.insert(64)), ("TRUNCATE TABLE sink",))
+        for label, system in (("as recommended", "ours"), *((name, f"ours/{of}") for name, of in ahi))),
+               row="S", warmup_s=0.4)
     yield both("ahi-update", "adaptive hash index: updates, 64 x 1", loads.update(64), *ahi,
                warmup_s=0.4)
     yield both("pool", "buffer pool: finds, 30 x 16", loads.find(30, 16),

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from . import catalog, dataset, machine, plan as plans, publish, results, systems
+from .fleet import Fleet
 from .runner import Runner, estimates
 
 HELP = """\
@@ -123,7 +124,7 @@ def measure(options):
         writer = results.Writer(out)
         writer.write("run", **about, quick=plan.quick, rows=plan.rows,
                      options=systems.options_of_all(plan))
-        fleet = systems.Fleet(plan.base, plan)
+        fleet = Fleet(plan.base, plan)
         try:
             Runner(plan, fleet, writer, say).run(cases, done, limit(options, started))
         finally:

@@ -13,7 +13,7 @@ import time
 import pymysql
 
 from . import dataset, redis_servers
-from .machine import REPOSITORY, cache_dir, is_mysql, read_env
+from .machine import REPOSITORY, cache_dir, read_env
 
 START_TIMEOUT_S = 60
 SETTLE_TIMEOUT_S = 60
@@ -25,6 +25,7 @@ SETTLE = (("innodb_io_capacity_max", 20000), ("innodb_io_capacity", 10000), ("in
 COMMON_OPTIONS = (
     "--innodb-log-file-size=1G",
     "--innodb-flush-log-at-trx-commit=1", "--innodb-adaptive-hash-index=ON",
+    "--innodb-adaptive-hash-index-parts=1",
     "--max-connections=6000", "--back-log=4096", "--thread-cache-size=512",
     "--table-open-cache=6000", "--open-files-limit=60000", "--loose-handlersocket-backlog=4096")
 # A system is named PLUGIN or PLUGIN/VARIANT.
@@ -46,7 +47,7 @@ VARIANTS = {
     "relaxed": ("--innodb-flush-log-at-trx-commit=0",),
     "flush-2": ("--innodb-flush-log-at-trx-commit=2",),
     "no-ahi": ("--innodb-adaptive-hash-index=OFF",),
-    "ahi-1-part": ("--innodb-adaptive-hash-index-parts=1",),
+    "ahi-8-parts": ("--innodb-adaptive-hash-index-parts=8",),
     "small-redo": ("--innodb-log-file-size=8M",),
     "threads-cores": (f"--handlersocket-threads={max(2, len(os.sched_getaffinity(0)))}",),
     "threads-64": ("--handlersocket-threads=64",),
@@ -284,64 +285,6 @@ class Process:
                 self.process.kill()
                 self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-class Fleet:
-    """Starts systems on demand, remembers why a system could not be started, stops them."""
-
-    def __init__(self, base, plan):
-        self.base, self.plan, self.running, self.failed = base, plan, {}, {}
-
-    def get(self, name):
-        if name in self.failed:
-            raise Unavailable(self.failed[name])
-        if name not in self.running:
-            system = self._made(name)
-            try:
-                system.start()
-            except (Unavailable, OSError, pymysql.MySQLError, subprocess.SubprocessError) as error:
-                system.stop()
-                self.failed[name] = str(error)
-                raise Unavailable(str(error)) from error
-            except BaseException:  # the run ends here, and no other code knows of this system
-                system.stop()
-                raise
-            self.running[name] = system
-        return self.running[name]
-
-    def _made(self, name):
-        if name == "galera":
-            from .galera import GaleraCluster  # imported here: that module knows this one
-            return GaleraCluster(name, self.base, self.plan)
-        if name == "replicas":
-            from .replicas import PrimaryWithReplicas  # as above
-            return PrimaryWithReplicas(name, self.base, self.plan)
-        if name.split("/")[0] not in PLUGINS:
-            return Process(name, self.base, self.plan)
-        if is_mysql():
-            from .mysql import MySql  # as above
-            return MySql(name, self.base, self.plan)
-        return MariaDb(name, self.base, self.plan)
-
-    def lost(self, name):
-        """Stops a system that does not answer any more; the next need starts it anew."""
-        system = self.running.pop(name, None)
-        if system:
-            system.stop()
-
-    def settle(self):
-        """Settles all systems that run, because the disk writes the pages of one while another is
-        measured. The disk also still writes the data directories that were copied for new servers."""
-        for system in self.running.values():
-            system.settle()
-        os.sync()
-
-    def keep_only(self, names):
-        for name in set(self.running) - set(names):
-            self.running.pop(name).stop()
-
-    def stop(self):
-        self.keep_only(())
 
 
 def default_base():

@@ -26,7 +26,7 @@ def make_cluster(request):
 
 @pytest.fixture(scope="module")
 def shared_cluster(request):
-    made = Cluster(request.module.KIND, options=["--loose-handlersocket-tokens=ON",
+    made = Cluster(request.module.KIND, options=["--loose-handlersocket-tokens=ON", "--loose-resp-socket=resp.sock",
                                                  "--loose-daemon-memcached-flush-all=ON"],
                    keep=request.config.getoption("--keep"))
     try:

@@ -9,6 +9,7 @@ import hs
 import mc
 from clustertrouble import promote_furthest, tokens_through_failovers
 from doctor import says
+from purchasenodes import purchases_through_failover
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 
@@ -44,6 +45,12 @@ def test_each_token_counts_once_through_failovers(cluster, rng):
     wrong, counts = tokens_through_failovers(cluster, rng, "tokens", kills=2)
     assert wrong == []
     assert counts["applied"] > 0
+
+
+def test_purchases_are_whole_through_a_failover(cluster, rng):
+    wrong, counted = purchases_through_failover(cluster, "trade", rng)
+    assert wrong == []
+    assert counted["applied"] > 0
 
 
 def test_finds_on_a_replica_see_a_write_behind_the_wait_for_it(cluster):

@@ -5,6 +5,7 @@ import hs
 import pytest
 
 from groups import APPLIED, add, group, required, stopped, take
+from purchasenodes import purchases_between_nodes
 from server import is_mysql, wait_until
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -67,6 +68,13 @@ def test_nodes_that_take_from_one_row_conserve_it(cluster, db):
         sql = node.sql()
         assert sql.rows(f"SELECT stock FROM {db}.stock") == [(b"%d" % (STOCK - applied),)]
         assert sql.value(f"SELECT COUNT(*) FROM {db}.orders") == b"%d" % applied
+
+
+def test_purchases_are_whole_beside_a_node_in_trouble(cluster, rng):
+    """One round; scripts/torture --only purchase-galera (purchase-group) plays any number."""
+    wrong, counted = purchases_between_nodes(cluster, "trade", rng)
+    assert wrong == []
+    assert counted["applied"] > 0
 
 
 def test_a_request_that_fails_behind_many_rows_leaves_nothing(cluster, db):

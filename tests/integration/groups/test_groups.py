@@ -1,5 +1,7 @@
 """Groups: all of their requests are done, or none of them."""
 
+import threading
+
 import pytest
 
 import hs
@@ -177,8 +179,8 @@ def test_rows_of_an_engine_without_transactions_are_refused(shop, db):
     assert left(sql) == [2, 5] and sql.rows("SELECT * FROM plain") == []
 
 
-def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db):
-    """A purchase waits for its user's row; the stock's row stays free for the others meanwhile."""
+def waiting_purchase(shop, server, db):
+    """A purchase in the lane, which waits for its user's row: the SQL connection that has locked that row."""
     client, stock, orders, sql = shop
     sql.run("CREATE TABLE users (id INT PRIMARY KEY, bought INT NOT NULL)")
     sql.run("INSERT INTO users VALUES (1, 0), (2, 0)")
@@ -192,6 +194,13 @@ def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(sho
              required(orders, *add(1, 1, "waits"))]
     client.send_raw(b"".join(hs.line(*tokens) for tokens in lines))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") > before, 20, "the wait")
+    return locker
+
+
+def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db):
+    """A purchase waits for its user's row; the stock's row stays free for the others meanwhile."""
+    client, _, _, sql = shop
+    locker = waiting_purchase(shop, server, db)
     other = server.hs_wr()
     theirs = [other.opened(db, "stock", "", "stock", "stock"), other.opened(db, "users", "", "bought")]
     for _ in range(50):
@@ -202,6 +211,46 @@ def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(sho
     assert [client.recv() for _ in range(4)] == [APPLIED, counted(1), counted(1), reply(0, 1, 1)]
     assert left(sql) == [49, 100]
     assert sql.rows("SELECT bought FROM users ORDER BY id") == [(b"1",), (b"50",)]
+
+
+def test_no_group_waits_for_a_table_while_it_holds_the_hot_row(shop, server, db):
+    """The lane meets a table that SQL has locked: it gives the stock's row back before it waits."""
+    client, _, _, sql = shop
+    locker, holder = waiting_purchase(shop, server, db), server.sql(db)
+    holder.run("LOCK TABLES orders WRITE")
+    locker.run("ROLLBACK")
+    other = server.hs_wr()
+    theirs = other.opened(db, "stock", "", "stock", "stock")
+    for _ in range(50):
+        assert group(other, [required(theirs, *take(theirs, 1))])[0] == APPLIED
+    holder.run("UNLOCK TABLES")
+    assert [client.recv() for _ in range(3)] == [APPLIED, counted(1), counted(1)]
+    assert client.recv()[:2] == reply(0, 1, 1)[:2]
+    assert left(sql) == [49, 100]
+
+
+def test_a_guard_is_read_under_lock_while_ddl_waits(shop, server, db):
+    """The table can be read and not be opened for writing: its row is waited for all the same."""
+    client, _, orders, sql = shop
+    sql.run("CREATE TABLE gate (id INT PRIMARY KEY, open INT NOT NULL)")
+    sql.run("INSERT INTO gate VALUES (1, 1)")
+    closes, alters = server.sql(db), server.sql(db)
+    closes.run("BEGIN")
+    closes.run("UPDATE gate SET open = 0 WHERE id = 1")
+    ddl = threading.Thread(
+        target=lambda: alters.run("ALTER TABLE gate MODIFY open BIGINT NOT NULL, ALGORITHM=COPY"))
+    ddl.start()
+    waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE STATE LIKE '%metadata lock'"
+    wait_until(lambda: int(sql.value(waiting)) == 1, 20, "the ALTER")
+    gate = client.opened(db, "gate", "", "open", "open")
+    lines = [["G", 2], required(gate, "=", 1, 1, 1, 0, "F", "=", 0, 1), required(orders, *add(1, 1, "late"))]
+    before = sql.status("Handlersocket_lock_waits")
+    client.send_raw(b"".join(hs.line(*tokens) for tokens in lines))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") > before, 20, "the wait")
+    closes.run("COMMIT")
+    ddl.join()
+    assert client.recv() != APPLIED
+    assert sql.rows("SELECT * FROM orders") == []
 
 
 def test_a_wait_that_takes_too_long_answers_the_group(make_server):

@@ -253,7 +253,9 @@ class TransactionBuyer(Buyer):
         return (None, "stopped") if reply is None else (self.id_of(purchase), None)
 
     def outcome(self, purchase):
-        return self.client.ask("ROW.OUTCOME", purchase.token)[0].decode()
+        reply = self.client.ask("ROW.OUTCOME", purchase.token)
+        assert not isinstance(reply, Error), f"{purchase.token}: {reply}"
+        return reply[0].decode()
 
     def again(self, purchase):
         return self.answer(self.client.transaction(*self.commands(purchase)), purchase)

@@ -1,6 +1,7 @@
 """Troubles of purchases of several rows: one round plays buyers beside one trouble, and compares stock, users, orders,
 tokens and answers (purchase.py)."""
 
+import dataclasses
 import errno
 import re
 import threading
@@ -25,21 +26,29 @@ ALLOWED = {"disk": r".*", "kill": r".*kill.*|.*KILL.*|1317|.*lock_tables.*", "dd
 
 
 class Round:
-    """The buyers and the books of one round on one server."""
+    """The buyers and the books of one round on one server, or on the servers `sellers`."""
 
-    def __init__(self, trouble, server, cache, db, rng):
+    stocks = (1_000_000, 1_000_000, 500)
+    allowed = ""  # refusals besides those that ALWAYS and ALLOWED name
+
+    def __init__(self, trouble, server, cache, db, rng, sellers=()):
         self.trouble, self.server, self.cache, self.db, self.rng = trouble, server, cache, db, rng
-        self.shop = Shop(server, db, rng, stock=rng.choice((1_000_000, 1_000_000, 500)), unique=rng.random() < 0.5,
+        self.shop = Shop(server, db, rng, stock=rng.choice(self.stocks), unique=rng.random() < 0.5,
                          filler=ROOMY_ORDER if trouble == "disk" else 0)
         sql = server.sql()
         run_packaged(sql, "rowsocket_tokens.sql")
         self.shop.make(sql)
-        sql.run("FLUSH ENGINE LOGS")
+        self.made(sql)
+        shops = [dataclasses.replace(self.shop, server=seller) for seller in sellers or (server,)]
         self.books, self.goal = Books(), int(10 ** rng.uniform(0, 3))
         kinds = rng.choice(((GroupBuyer,), (TransactionBuyer,), (GroupBuyer, TransactionBuyer)))
         tokens, in_flight = rng.choice((0, 0.3, 1)), rng.choice((1, 1, 4))
-        self.trade = Trade(kinds[number % len(kinds)](self.shop, self.books, number, in_flight, tokens)
+        self.trade = Trade(kinds[number % len(kinds)](rng.choice(shops), self.books, number, in_flight, tokens)
                            for number in range(1, 1 + rng.choice((2, 8, 32, 64))))
+
+    def made(self, sql):
+        """The tables are there."""
+        sql.run("FLUSH ENGINE LOGS")
 
     def reached(self, more=0):
         """A condition for play(): so many answers, or the time is up."""
@@ -82,14 +91,14 @@ class Round:
         self.trade.finish()
         self.start_again()
 
-    def beside(self, *others, often=2):
+    def beside(self, *others, often=2, timeout_s=60):
         """The buyers play beside threads, each others(stopping, times), until each has done its part so often."""
         times = [[] for _ in others]
-        with Crew() as crew:
+        with Crew(timeout_s) as crew:
             for function, done in zip(others, times):
                 crew.start(function, crew.stopping, done)
             reached = self.reached()
-            self.trade.play(lambda: crew.check() and all(len(done) >= often for done in times) and reached())
+            self.trade.play(lambda: crew.check() and all(len(done) >= often for done in times) and reached(), timeout_s)
 
     def sql_buyers(self):
         def buyer(number):
@@ -137,7 +146,8 @@ class Round:
          "deadlock": lambda: self.beside(*self.sql_buyers())}[self.trouble]()
         self.trade.finish()
 
-    def quiet(self, sql):
+    @staticmethod
+    def quiet(sql):
         """Waits until nothing is under way any more: requests of clients that have left may be."""
         def busy():
             return [name for name in ("Handlersocket_connections", "Resp_connections") if sql.status(name)]
@@ -179,7 +189,7 @@ class Round:
         tables = Tables.read(sql, self.db)
         wrong = violations(self.shop.stock, tables, self.books) + self.ask_again(tables)
         wrong += violations(self.shop.stock, Tables.read(sql, self.db), self.books)
-        allowed = re.compile("|".join(filter(None, (ALWAYS, ALLOWED.get(self.trouble)))), re.S)
+        allowed = re.compile("|".join(filter(None, (ALWAYS, self.allowed, ALLOWED.get(self.trouble)))), re.S)
         wrong += [f"{count} were answered {text!r}" for text, count in self.books.refused.items()
                   if not allowed.fullmatch(text)]
         if not self.books.applied and not self.books.unknown:
@@ -197,7 +207,11 @@ FORGETFUL = ("cut", "disk")  # troubles of a server whose disk forgets what was 
 
 def purchases_in_trouble(trouble, server, cache, db, rng):
     """One round. Returns the violations, and its counts."""
-    played = Round(trouble, server, cache, db, rng)
+    return outcome_of(Round(trouble, server, cache, db, rng))
+
+
+def outcome_of(played):
+    """Plays the round, and judges it. Returns the violations, and its counts."""
     try:
         played.play()
     finally:
@@ -205,4 +219,4 @@ def purchases_in_trouble(trouble, server, cache, db, rng):
     unknown = len(played.books.unknown)
     wrong, books = played.judge(), played.books
     return wrong, {"applied": len(books.applied), "unknown": unknown, "refused": sum(books.refused.values()),
-                   "repeated": books.repeated, trouble: 1}
+                   "repeated": books.repeated, played.trouble: 1}

@@ -21,6 +21,7 @@ from clustertrouble import sale_through_failover, tokens_through_failovers, trou
 from grouphistory import MIXED, histories, is_explained
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS, LostCache
+from purchasenodes import purchases_between_nodes, purchases_through_failover
 from purchasetrouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, purchases_in_trouble
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
@@ -61,7 +62,7 @@ class Shop:
     def cluster(self, kind):
         """A running cluster, "galera", "group" or "replicas"."""
         if kind not in self.clusters:
-            cluster = Cluster(kind, options=["--loose-handlersocket-tokens=ON",
+            cluster = Cluster(kind, options=["--loose-handlersocket-tokens=ON", "--loose-resp-socket=resp.sock",
                                              "--loose-group-replication-member-expel-timeout=0"])
             self.clusters[kind] = [cluster, 0]
             cluster.start()
@@ -212,6 +213,20 @@ def purchase_round(rng, shop, db):
     return wrong, counted, server
 
 
+def purchase_nodes_round(kind, rng, shop, db):
+    """Purchases through nodes that all write, with one trouble of a node (G2)."""
+    cluster = shop.cluster(kind)
+    wrong, counted = purchases_between_nodes(cluster, db, rng)
+    return wrong, counted, cluster[1]
+
+
+def purchase_failover_round(rng, shop, db):
+    """Purchases at a primary that is killed; a replica is promoted, the primary comes back (G2, H12)."""
+    cluster = shop.cluster("replicas")
+    wrong, counted = purchases_through_failover(cluster, db, rng)
+    return wrong, counted, cluster.primary
+
+
 def serial_round(rng, shop, db):
     """Histories of transactions over several rows, by groups, MULTI and SQL, are strictly serializable (G5)."""
     server, _ = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS])
@@ -241,9 +256,12 @@ KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock":
          "history": history_round, "kill": kill_round, "vanish": vanish_round, "token": token_round,
          "replica": replica_round, "ddl": ddl_round, "purchase": purchase_round, "serial": serial_round,
          "galera": functools.partial(nodes_round, "galera"),
-         "group": functools.partial(nodes_round, "group"), "failover": failover_round}
+         "group": functools.partial(nodes_round, "group"), "failover": failover_round,
+         "purchase-galera": functools.partial(purchase_nodes_round, "galera"),
+         "purchase-group": functools.partial(purchase_nodes_round, "group"), "purchase-failover": purchase_failover_round}
 # The family of servers that alone has this kind.
-SERVERS_WITH = {"galera": "mariadb", "group": "mysql", "failover": "mariadb"}
+SERVERS_WITH = {f"{prefix}{kind}": family for prefix in ("", "purchase-")
+                for kind, family in (("galera", "mariadb"), ("group", "mysql"), ("failover", "mariadb"))}
 MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
        "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
 # A fifth of the default rounds of the mix are deadlocks; alone they have as many.

@@ -4,10 +4,9 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import socket
+import pwd
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -246,6 +245,22 @@ def test_a_file_that_everybody_may_write(root, name):
     find(root, "may be written by everybody", f"chmod o-w {file}")
 
 
+def test_a_file_that_the_server_cannot_read(root, name, monkeypatch):
+    """As rowsocket_setup.cnf was, written by root under a umask of its own."""
+    program = machine_of(root, name)[0]
+    file = config(root, name) / "zz.cnf"
+    file.write_text(f"[{PROGRAM[name]}]\n")
+    user = pwd.struct_passwd(("no-such-user", "x", 4242, 4243, "", "/", "/bin/sh"))
+    monkeypatch.setattr(program, "server_user", lambda: user)
+    for mode, found in ((0o644, 0), (0o640, 1), (0o604, 0)):
+        file.chmod(mode)
+        machine = machine_of(root, name)[1]
+        program.check_that_the_server_may_read(machine, load_file(root, name))
+        assert len(machine.findings) == found, machine.findings
+    assert program.may_read(user, os.stat_result((0o640, 0, 0, 0, 0, 4243, 0, 0, 0, 0)))
+    assert not program.may_read(user, os.stat_result((0o044, 0, 0, 0, 4242, 4243, 0, 0, 0, 0)))
+
+
 def test_persisted_values_count_in_mysql(tmp_path):
     put_server(tmp_path, "mysql")
     load_file(tmp_path, "mysql").write_text("[mysqld]\nplugin-load-add = rowsocket.so\n")
@@ -306,7 +321,7 @@ def test_a_socket_that_the_profile_of_mysqld_does_not_allow(tmp_path):
     find(tmp_path, "does not allow /run/mysqld/handlersocket.sock")
 
 
-# --- The error log, listeners ---
+# --- The error log ---
 
 def module():
     """The program as a module."""
@@ -337,89 +352,6 @@ def test_the_error_log_says_why(tmp_path):
     log.write_text(start + error + "2026-01-01T00:00:02Z 0 [ERROR] [MY-1] [Server] of another plugin\n")
     assert "rowsocket: 9998 is in use" in machine.reason_in_the_error_log()
     assert str(log) in machine.how_to_read_the_error_log()
-
-
-def test_a_listener(tmp_path, root, name):
-    """No process, another program, an older secret, and what is right."""
-    program, machine = machine_of(root, name)
-    answers = {b"right": b"0\t1\n", b"older": b"1\t1\tunauth\n", b"other": b"SSH-2.0\r\n"}
-    with socket.socket(socket.AF_UNIX) as listener:
-        path = str(tmp_path / "s")
-        listener.bind(path)
-        check(program, machine, path, b"right", "nobody listens on", f"systemctl restart {name}")
-        statement = "INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'" if name == "mysql" \
-            else "INSTALL SONAME 'rowsocket'"
-        assert statement in machine.findings[-1][1]
-        listener.listen()
-        thread = threading.Thread(target=serve, args=(listener, answers))
-        thread.start()
-        count = len(machine.findings)
-        program.check_listener(machine, f"handlersocket_socket {path}", path, b"right", b"0\t")
-        assert len(machine.findings) == count
-        check(program, machine, path, b"older", "refuses the secret", f"systemctl restart {name}")
-        check(program, machine, path, b"other", "answered by something else", "rowsocket.cnf")
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-@pytest.mark.parametrize("answers,sees", [
-    ({b"P": b"1\t1\tunauth\n", b"A": b"0\t1\n"}, "served to clients whose first line is: A <HT> 1 <HT> the secret"),
-    ({b"P": b"1\t1\tunauth\n", b"A": b"1\t1\tunauth\n"}, "refuses the secret of the option file: restart"),
-    ({b"P": b"2\t1\topen_table\n"}, "served to every client that reaches it: no secret is set"),
-    ({b"g": b"END\r\n"}, "served to every client that reaches it"),
-    ({b"g": b"SERVER_ERROR there is no container nobody\r\n"}, "served to every client that reaches it"),
-    ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account"),
-    ({b"G": b"$-1\r\n"}, "served to every client that reaches it, rows and strings"),
-    ({b"G": b"-ERR no table\r\n"}, "rows alone; a GET answers: -ERR no table")])
-def test_what_a_client_sees(tmp_path, answers, sees):
-    put_server(tmp_path, "mariadb")
-    program, machine = machine_of(tmp_path, "mariadb")
-    name = "daemon_memcached_socket" if b"g" in answers else "resp_port" if b"G" in answers else "handlersocket_port"
-    path = str(tmp_path / "s")
-    assert "nobody listens" in program.client_sees(name, path, b"A\t1\tx\n", b"0\t", machine.options)
-
-    def answer(listener):
-        for _ in range(len(answers) + 1):
-            connection, _ = listener.accept()
-            with connection:
-                question = connection.recv(64)
-                connection.sendall(answers.get(question[:1], b"ERROR\r\n"))
-
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen()
-        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
-        thread.start()
-        assert sees in program.client_sees(name, path, b"A\t1\tx\n", b"0\t", machine.options)
-
-
-def serve(listener, answers):
-    for _ in answers:
-        connection, _ = listener.accept()
-        with connection:
-            connection.sendall(answers[connection.recv(64)])
-
-
-def check(program, machine, path, question, wrong, mend):
-    program.check_listener(machine, f"handlersocket_socket {path}", path, question, b"0\t")
-    assert wrong in machine.findings[-1][0] and mend in machine.findings[-1][1], machine.findings
-
-
-def test_what_is_asked_of_listeners(root, name):
-    load = load_file(root, name)
-    program = PROGRAM[name]
-    load.write_text(f"[{program}]\nplugin-load-add = rowsocket.so\nhandlersocket_plain_secret = x\n"
-                    "handlersocket_address = ::1,127.0.0.1\nhandlersocket_port = 9998\nhandlersocket_ssl = REQUIRED\n"
-                    "handlersocket_socket_wr = /s\nhandlersocket_port_wr = 0\nhandlersocket_plain_secret_wr = y\n"
-                    "daemon_memcached_address = 0.0.0.0\ndaemon_memcached_port = 11211\n")
-    config_file = config(root, name) / "rowsocket.cnf"
-    config_file.unlink()
-    made, machine = machine_of(root, name)
-    assert list(made.listeners(machine.options)) == [
-        # The answer of a port that speaks TLS alone says only that it is served.
-        ("handlersocket_port 9998", ("::1", 9998), b"A\t1\tx\n", b""),
-        ("handlersocket_socket_wr /s", "/s", b"A\t1\ty\n", b"0\t"),
-        ("daemon_memcached_port 11211", ("127.0.0.1", 11211), b"version\r\n", b"VERSION")]
 
 
 # --- Option files of the originals ---

@@ -59,6 +59,54 @@ def test_flow_control():
     assert "held writes back for 50% of the last 10 s" in text
 
 
+def test_a_node_that_is_not_synced():
+    status = {"wsrep_cluster_status": "Primary", "wsrep_ready": "ON", "wsrep_provider_name": "Galera"}
+    assert "this node is Donor/Desynced" in found(now={"server": {**status, "wsrep_local_state_comment": "Donor/Desynced"}})
+    assert found(now={"server": {**status, "wsrep_local_state_comment": "Synced"}}) == ""
+
+
+@pytest.mark.parametrize("role", ["master", "source"])
+def test_semi_synchronous_replication_that_has_given_up(role):
+    on = {f"rpl_semi_sync_{role}_enabled": "ON", f"rpl_semi_sync_{role}_status": "ON"}
+    assert found(now={"server": on}) == ""
+    text = found(now={"server": {**on, f"rpl_semi_sync_{role}_status": "OFF"}})
+    assert "what is answered now is on this server alone" in text and f"rpl_semi_sync_{role}_timeout" in text
+    assert found(now={"server": {f"rpl_semi_sync_{role}_enabled": "OFF", f"rpl_semi_sync_{role}_status": "OFF"}}) == ""
+
+
+def test_a_redo_log_that_is_too_small():
+    mib = 1 << 20
+    for server, name in (({"innodb_checkpoint_age": f"{90 * mib}", "innodb_checkpoint_max_age": f"{100 * mib}"}, "innodb_log_file_size"),
+                         ({"innodb_redo_log_current_lsn": f"{990 * mib}", "innodb_redo_log_checkpoint_lsn": f"{900 * mib}",
+                           "innodb_redo_log_capacity_resized": f"{100 * mib}"}, "innodb_redo_log_capacity")):
+        text = found(now={"server": server})
+        assert "the redo log is 90% full (90 of 100 MiB)" in text and f"raise {name} (SET GLOBAL)" in text
+        first = next(iter(server))
+        assert found(now={"server": {**server, first: f"{int(server[first]) - 20 * mib}"}}) == ""
+
+
+def test_pages_that_are_not_in_memory():
+    def reads(count, asked):
+        return {"server": {"innodb_buffer_pool_reads": str(count), "innodb_buffer_pool_read_requests": str(asked)}}
+    assert "InnoDB reads 2000 pages a second from the disk, 20% of those asked for" in found(reads(10, 50), reads(20_010, 100_050))
+    assert found(reads(10, 50), reads(20_010, 10_000_050)) == "", "each page is asked for often"
+    assert found(reads(10, 50), reads(110, 150)) == "", "there is little to do"
+
+
+def test_clients_that_open_a_connection_for_each_request():
+    assert "300 connections a second are opened over handlersocket" in found(counters={"connections_accepted": 3000})
+    assert found(counters={"connections_accepted": 300}) == ""
+
+
+def test_a_hot_row_that_is_not_merged():
+    hot = {"plugin": "handlersocket", "table_schema": "shop", "table_name": "stock", "index_name": "PRIMARY", "key_text": "7",
+           "requests": 5000, "merged": 0, "lock_waits": 0}
+    asked = {"hot_rows": [hot], "latencies": whole(5000)}
+    text = found(now=asked, counters={"unmerged_trigger": 4000, "unmerged_token": 10})
+    assert "4000 writes were done alone, most often for handlersocket_unmerged_trigger" in text
+    assert "these are reads: let the application keep the row" in found(now=asked, counters={"unmerged_trigger": 0})
+
+
 def test_a_replica():
     assert "no longer applies what its source writes (its thread is: No): Duplicate entry" in found(
         now={"stopped": [("applies", "No", "Duplicate entry")]})
@@ -72,15 +120,52 @@ def test_writes_of_several_nodes():
 
 def client(number, requests):
     return {"plugin": "handlersocket", "mode": "rd", "id": number, "name": "", "account": "", "address": "10.0.0.1", "port": 5,
-            "state": "idle", "requests": requests, "buffered_bytes": 0}
+            "state": "idle", "requests": requests, "age_ms": 1000, "buffered_bytes": 0}
+
+
+def whole(requests):
+    return [{"plugin": "handlersocket", "mode": "rd", "verb": "find", "phase": "whole", "count": requests, "sum_us": requests,
+             "buckets": [[1, requests]]}]
 
 
 def test_one_client_among_many_that_ask():
     connections = [{"plugin": "handlersocket", "mode": "rd", "state": "idle", "count": 20, "bytes": 0}]
-    alone = {"clients": [client(1, 90_000), client(2, 0)], "connections": connections}
-    beside = {"clients": [client(1, 90_000), client(2, 10_000)], "connections": connections}
+    alone = {"clients": [client(1, 90_000), client(2, 0)], "connections": connections, "latencies": whole(90_000)}
+    beside = {"clients": [client(1, 90_000), client(2, 10_000)], "connections": connections, "latencies": whole(100_000)}
     assert "one of 20 connections asks for 90% of all requests: handlersocket 1 - 10.0.0.1:5" in found(now=beside)
     assert found(now=alone) == ""
+
+
+def test_a_client_that_asks_for_less_than_all_others_together():
+    connections = [{"plugin": "handlersocket", "mode": "rd", "state": "idle", "count": 5000, "bytes": 0}]
+    clients = [client(1, 20_000), *(client(number, 20) for number in range(2, 1001))]
+    # The reading names 1,000 of the connections; all 5,000 have asked for 120,000.
+    assert found(now={"clients": clients, "connections": connections, "latencies": whole(120_000)}) == ""
+
+
+def test_a_client_that_the_first_reading_did_not_name():
+    connections = [{"plugin": "handlersocket", "mode": "rd", "state": "idle", "count": 20, "bytes": 0}]
+    old = {**client(1, 1_000_000), "age_ms": 1_000_000_000}
+    busy = {"connections": connections, "latencies": whole(20_000)}
+    assert found(now={"clients": [old, client(2, 9000)], **busy}) == ""
+    assert "handlersocket 1 -" in found(now={"clients": [{**old, "age_ms": 5_000}, client(2, 9000)], **busy})
+
+
+def test_the_limit_of_connections_is_that_of_a_port():
+    def ports(reads, writes):
+        return {"limits": {"handlersocket": {"connections_max": 100}},
+                "connections": [{"plugin": "handlersocket", "mode": mode, "state": state, "count": count, "bytes": 0}
+                                for mode, state, count in (("mode=rd", "idle", reads), ("mode=wr", "idle", writes),
+                                                           ("mode=rd", "ready", 2))]}
+    assert found(now=ports(60, 60)) == ""
+    assert "handlersocket mode=rd has 92 connections of 100" in found(now=ports(90, 60))
+
+
+def test_the_limit_of_lock_wait_threads_is_that_of_a_plugin():
+    waiting = {"connections": [{"plugin": "resp", "mode": "mode=rw", "state": "lock wait", "count": 70, "bytes": 0}],
+               "limits": {"resp": {"lock_wait_threads": 64}, "handlersocket": {"lock_wait_threads": 8}}}
+    assert "others queue" not in found(now={**waiting, "lanes": {"resp": 20, "handlersocket": 1}})
+    assert "64 of 64 lock wait threads of resp are at work" in found(now={**waiting, "lanes": {"resp": 64, "handlersocket": 1}})
 
 
 def test_requests_that_wait_for_a_thread():

@@ -1,4 +1,6 @@
-"""The options by which the programs reach the server, and the connection."""
+"""The options by which the programs reach the server, the connection, and what its errors say."""
+import configparser
+import os
 import sys
 
 try:
@@ -20,7 +22,7 @@ def add_options(parser):
 
 
 def connect(options, **kwargs):
-    """A connection with autocommit. Errors end the program, with what to do."""
+    """A connection with autocommit. What is wrong with the option file, or with this machine's Python, is an Error too."""
     if pymysql is None:
         sys.exit("PyMySQL is missing: apt install python3-pymysql")
     where = {"host": options.host, "port": options.port} if options.host else {}
@@ -29,19 +31,50 @@ def connect(options, **kwargs):
     if options.user:
         where["user"] = options.user
     if options.defaults_file:
+        _check_option_file(options.defaults_file)
         where["read_default_file"] = options.defaults_file
         where["read_default_group"] = OPTION_FILE_GROUP
-    return pymysql.connect(autocommit=True, charset="utf8mb4", connect_timeout=5, read_timeout=30, **where, **kwargs)
+    settings = {"autocommit": True, "charset": "utf8mb4", "connect_timeout": 5, "read_timeout": 30, **where, **kwargs}
+    try:
+        return pymysql.connect(**settings)
+    except configparser.Error as error:
+        raise Error(f"{options.defaults_file} is no option file: {error}") from error
+    except RuntimeError as error:  # PyMySQL's answer to caching_sha2_password, without TLS and the package
+        raise Error(f"{error}: apt install python3-cryptography, or use the UNIX socket") from error
+
+
+def _check_option_file(path):
+    """PyMySQL takes a file that is not there for an empty one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"--defaults-file {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if f"[{OPTION_FILE_GROUP}]" not in text:
+        raise Error(f"--defaults-file {path} has no group [{OPTION_FILE_GROUP}]")
 
 
 def why(error):
     """The text of an error of the driver, with what to do about it."""
     text = str(error.args[-1]) if error.args else str(error)
-    if error.args and error.args[0] in (1044, 1045, 1698):
+    if error.args and error.args[0] in (1044, 1045, 1227, 1698):
         text += "; give the account in --user or --defaults-file, and GRANT PROCESS ON *.* to it"
     elif error.args and error.args[0] in (2002, 2003):
         text += "; is the server running, and --socket or --host right?"
     return text
+
+
+def guarded(program, run):
+    """Runs a program. An error of the server ends it with a sentence; a reader of its output who has gone, without one."""
+    try:
+        done = run()
+        sys.stdout.flush()
+        return done
+    except Error as error:
+        return sys.exit(f"{program}: {why(error)}")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+        return 1
 
 
 Error = pymysql.MySQLError if pymysql is not None else OSError

@@ -39,6 +39,14 @@ def verbs_between(before, after, phase="whole"):
     return sorted(rows, key=lambda row: -row["per_second"])
 
 
+def requests_between(before, after, plugin=None):
+    """How many requests have come, over all plugins or one."""
+    def count(reading):
+        return sum(sum(count for _, count in row["buckets"]) for row in reading.latencies
+                   if row["phase"] == "whole" and plugin in (None, row["plugin"]))
+    return max(0, count(after) - count(before))
+
+
 def phases_between(before, after):
     """For each plugin the mean time of each phase, in us, over all verbs."""
     sums = {}
@@ -81,9 +89,16 @@ def who(row):
 def clients_between(before, after, seconds):
     """The connections that have asked for most."""
     old = {(row["plugin"], row["id"]): int(row["requests"]) for row in before.clients}
+
+    def rate(row):
+        key = (row["plugin"], row["id"])
+        if key in old:
+            return (int(row["requests"]) - old[key]) / seconds
+        # It is new, or the first reading did not name it: a reading names not more than so many.
+        return int(row["requests"]) / max(seconds, int(row["age_ms"]) / 1000)
+
     rows = [{"client": who(row), "name": row["name"], "id": int(row["id"]), "state": row["state"],
-             "requests_per_second": (int(row["requests"]) - old.get((row["plugin"], row["id"]), 0)) / seconds,
-             "bytes": int(row["buffered_bytes"])} for row in after.clients]
+             "requests_per_second": rate(row), "bytes": int(row["buffered_bytes"])} for row in after.clients]
     busy = sorted((row for row in rows if row["requests_per_second"] > 0 or row["bytes"] > 0),
                   key=lambda row: -row["requests_per_second"])
     return busy[:ROWS_SHOWN]
@@ -114,7 +129,7 @@ def summary(before, after):
         "phases_us": phases_between(before, after),
         "connections": [{**row, "bytes": int(row["bytes"])} for row in after.connections],
         "clients": clients_between(before, after, seconds),
-        "lock_wait_threads": after.lanes,
+        "lock_wait_threads": sum(after.lanes.values()),
         "replication_lag_s": after.lag_s,
         "tables": usage_between(before.tables, after.tables, seconds,
                                 lambda row: f"{row['table_schema']}.{row['table_name']} {row['index_name']}"),

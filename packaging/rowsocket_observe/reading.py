@@ -10,14 +10,21 @@ import time
 from rowsocket_observe.blockers import OUR_USERS
 
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
+PLUGIN_OF_USER = dict(zip(OUR_USERS, PLUGINS))  # as the process list names the threads of each
 # What the server says of itself: numbers, or words.
 SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_status", "wsrep_provider_name",
-                 "wsrep_flow_control_paused_ns")
+                 "wsrep_flow_control_paused_ns", "wsrep_local_state_comment",
+                 "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests",
+                 "Innodb_checkpoint_age", "Innodb_checkpoint_max_age",  # MariaDB's
+                 "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized",  # MySQL's
+                 "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status")
+SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
 MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'"
 OLDEST = """SELECT TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_mysql_thread_id AS thread,
  CONCAT(p.user, '@', p.host) AS user FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p
  ON p.id = t.trx_mysql_thread_id WHERE t.trx_mysql_thread_id <> 0 ORDER BY t.trx_started LIMIT 1"""
 CLIENTS_MAX = 1000
+CLIENTS_ALL = 1 << 20
 # The tables of a server on which the library is not loaded, or an older one.
 NO_SUCH_TABLE = (1109, 1146)
 # An account that may not ask for the state of replication gets these errors: the lag is left out then.
@@ -32,15 +39,16 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     limits: dict = dataclasses.field(default_factory=dict)  # {plugin: {variable: number}}
     latencies: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_LATENCY
     connections: list = dataclasses.field(default_factory=list)  # plugin, mode, state, count, bytes
-    clients: list = dataclasses.field(default_factory=list)  # connections that have asked for most, with their names
+    clients: list = dataclasses.field(default_factory=list)  # connections that ask for something, with their names
     hot_rows: list = dataclasses.field(default_factory=list)  # of the last 60 s
     tables: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_TABLE_STATISTICS
     accounts: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_USER_STATISTICS
-    lanes: int = 0  # threads of the wait lane that wait for a row
+    lanes: dict = dataclasses.field(default_factory=dict)  # {plugin: threads of its wait lane that wait for a row}
     waits: dict = dataclasses.field(default_factory=dict)  # {the lock for which the library's threads wait, but a row's: threads}
-    server: dict = dataclasses.field(default_factory=dict)  # SERVER_STATUS in lower case
+    server: dict = dataclasses.field(default_factory=dict)  # SERVER_STATUS and SERVER_VARIABLES in lower case
     oldest: dict = dataclasses.field(default_factory=dict)  # the transaction that is open longest: seconds, thread, user
     lag_s: float | None = None
+    replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
 
 
@@ -76,7 +84,8 @@ def _by_plugin(cursor, what):
 
 def _take_replication(cursor, reading):
     try:
-        rows = _named_rows(cursor, "SHOW REPLICA STATUS")
+        # MySQL's statement has all channels.
+        rows = _named_rows(cursor, "SHOW ALL REPLICAS STATUS" if "MariaDB" in reading.version else "SHOW REPLICA STATUS")
     except Exception as error:  # pylint: disable=broad-except
         if error.args and error.args[0] in NO_PRIVILEGE:
             return
@@ -89,7 +98,10 @@ def _take_replication(cursor, reading):
         for thread, names in (("receives", ("replica_io_running", "slave_io_running")),
                               ("applies", ("replica_sql_running", "slave_sql_running"))):
             states = [row[name] for name in names if name in row]
-            if states and states[0] != "Yes":
+            if not states:
+                continue
+            reading.replication[thread] = reading.replication.get(thread, True) and states[0] == "Yes"
+            if states[0] != "Yes":
                 reading.stopped.append((thread, states[0], row.get("last_sql_error") or row.get("last_io_error") or ""))
 
 
@@ -97,8 +109,9 @@ def _take_threads(cursor, reading):
     cursor.execute("SHOW FULL PROCESSLIST")
     for row in cursor.fetchall():
         user, state = row[1], row[6] or ""
-        if "mode=lock wait, " in state and "idle" not in state:
-            reading.lanes += 1
+        if user in OUR_USERS and "mode=lock wait, " in state and "idle" not in state:
+            plugin = PLUGIN_OF_USER[user]
+            reading.lanes[plugin] = reading.lanes.get(plugin, 0) + 1
         # MySQL also waits "for handler commit", at each commit.
         elif user in OUR_USERS and state.lower().startswith("waiting for ") and state.endswith("lock"):
             what = state[len("waiting for "):]
@@ -106,8 +119,9 @@ def _take_threads(cursor, reading):
 
 
 def _take_server(cursor, reading):
-    cursor.execute("SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ", ".join(["%s"] * len(SERVER_STATUS)), SERVER_STATUS)
-    reading.server = {name.lower(): value for name, value in cursor.fetchall()}
+    for what, names in (("STATUS", SERVER_STATUS), ("VARIABLES", SERVER_VARIABLES)):
+        cursor.execute(f"SHOW GLOBAL {what} WHERE Variable_name IN ({', '.join(['%s'] * len(names))})", names)
+        reading.server.update({name.lower(): value for name, value in cursor.fetchall()})
     try:
         if "innodb_history_list_length" not in reading.server:
             cursor.execute(MYSQL_HISTORY)
@@ -119,8 +133,9 @@ def _take_server(cursor, reading):
         raise
 
 
-def read(connection, hot_rows=True, clients=True, server=False):
-    """A Reading by a connection of PyMySQL; `server`: with what the server says of itself and of its transactions."""
+def read(connection, hot_rows=True, clients=CLIENTS_MAX, server=False):
+    """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, those first that wait, then
+    those that asked last; `server`: with what the server says of itself and of its transactions."""
     reading = Reading(at=time.time())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
@@ -137,8 +152,9 @@ def read(connection, hot_rows=True, clients=True, server=False):
             " FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY plugin, mode, state")
         if clients:
             reading.clients = _named_rows(
-                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, buffered_bytes"
-                f" FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY requests DESC LIMIT {CLIENTS_MAX}")
+                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, age_ms, buffered_bytes"
+                " FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY (state IN ('lock wait', 'unread replies')) DESC,"
+                f" idle_ms, requests DESC LIMIT {int(clients)}")
         if hot_rows:
             reading.hot_rows = _named_rows(
                 cursor, "SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = 60")

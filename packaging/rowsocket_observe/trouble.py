@@ -26,6 +26,10 @@ ONE_CLIENTS_SHARE = 0.5
 ONE_CLIENTS_REQUESTS_PER_SECOND = 1000
 FEW_CONNECTIONS = 10
 PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
+READS_PER_SECOND = 1000  # of pages, from the disk
+READS_SHARE = 0.01  # of the pages that were asked for
+NEW_CONNECTIONS_PER_SECOND = 200
+REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
 
 # What to do about errors that requests get, by the name of their counter.
 ERRORS = {
@@ -70,7 +74,7 @@ COUNTED = {
         "the error log says why: as a rule a certificate that has expired, or another authority's"),
     "plain_refused": (
         0, "{plugin} has refused {count} connections without TLS",
-        "let the clients use TLS, or SET GLOBAL {plugin}_ssl = ON, which takes both"),
+        "let the clients use TLS, or set {plugin}_ssl = ON, which takes both, in an option file, and start the server again"),
     "connections_timed_out": (
         TIMED_OUT_PER_SECOND, "{plugin} has closed {count} connections, because nothing came, or no login,",
         "let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout"),
@@ -114,6 +118,10 @@ class Look:
         return max(0, self.now.counters.get(plugin, {}).get(name, 0)
                    - self.before.counters.get(plugin, {}).get(name, 0))
 
+    def server_moved(self, name):
+        """The same of a number that the server tells of itself."""
+        return max(0, int(self.now.server.get(name) or 0) - int(self.before.server.get(name) or 0))
+
     def phases(self):
         """(plugin, {phase: mean us}) of what was asked between the readings."""
         return rates.phases_between(self.before, self.now).items()
@@ -127,12 +135,13 @@ def such_as(look, state, order, where=lambda row: True):
 
 def rows_are_waited_for(look):
     waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
-    if not waiting or (look.now.waits and not look.now.lanes):
+    if not waiting or (look.now.waits and not any(look.now.lanes.values())):
         return
-    limit = min((limits["lock_wait_threads"] for limits in look.now.limits.values() if "lock_wait_threads" in limits),
-                default=0)
-    full = f"; {look.now.lanes} of {limit} lock wait threads are at work, others queue" if limit and \
-        look.now.lanes >= NEAR * limit else ""
+    full = ""
+    for plugin, threads in look.now.lanes.items():
+        limit = look.now.limits.get(plugin, {}).get("lock_wait_threads", 0)
+        if limit and threads >= NEAR * limit:
+            full += f"; {threads} of {limit} lock wait threads of {plugin} are at work, others queue"
     example = such_as(look, "lock wait", lambda row: int(row["requests"]))
     if not look.blockers:
         yield (f"{waiting} connections wait for rows that are locked{example}{full}",
@@ -181,10 +190,15 @@ def clients_do_not_read(look):
 
 
 def connections_are_near_their_limit(look):
-    for plugin, counters in look.now.counters.items():
+    """The limit is that of one port: handlersocket has two."""
+    ports = {}
+    for row in look.now.connections:
+        port = (row["plugin"], row["mode"])
+        ports[port] = ports.get(port, 0) + int(row["count"])
+    for (plugin, mode), count in ports.items():
         limit = look.now.limits.get(plugin, {}).get("connections_max", 0)
-        if limit and counters.get("connections", 0) >= NEAR * limit:
-            yield (f"{plugin} has {counters['connections']} connections of {limit}",
+        if limit and count >= NEAR * limit:
+            yield (f"{plugin} {mode} has {count} connections of {limit}",
                    f"raise {plugin}_connections_max and open_files_limit, or let clients close what they do not use:"
                    " SELECT address, COUNT(*) FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY address")
 
@@ -227,17 +241,58 @@ def turns_are_long(look):
 
 def one_client_asks_for_most(look):
     busy = rates.clients_between(look.before, look.now, look.seconds)
-    # The table names those that have asked for most since they came; there may be more.
-    everybody = sum(row["requests_per_second"] for row in busy)
+    everybody = rates.requests_between(look.before, look.now) / look.seconds
     count = sum(int(row["count"]) for row in look.now.connections)
     # Where nobody else asks for anything, nobody is harmed.
     if len(busy) < 2 or count < FEW_CONNECTIONS or busy[0]["requests_per_second"] < ONE_CLIENTS_REQUESTS_PER_SECOND:
         return
-    share = busy[0]["requests_per_second"] / everybody
+    # A connection's own count is read a moment later than that of all.
+    share = busy[0]["requests_per_second"] / max(everybody, sum(row["requests_per_second"] for row in busy))
     if share >= ONE_CLIENTS_SHARE:
         yield (f"one of {count} connections asks for {share:.0%} of all requests: {busy[0]['client']}",
                f"if it harms others: SET GLOBAL {busy[0]['client'].split()[0]}_kill_connection = {busy[0]['id']}, or an account of"
                " its own with *_account_requests_per_second")
+
+
+def clients_come_and_go(look):
+    for plugin in look.now.counters:
+        count = look.moved(plugin, "connections_accepted")
+        if count / look.seconds >= NEW_CONNECTIONS_PER_SECOND:
+            yield (f"{count / look.seconds:.0f} connections a second are opened over {plugin}: each costs more than many requests do",
+                   "let clients keep their connections (a pool, or persistent ones): CLIENTS.md; SELECT address, COUNT(*) FROM"
+                   " information_schema.ROWSOCKET_CONNECTIONS GROUP BY address says whose they are")
+
+
+def pages_are_read_from_the_disk(look):
+    reads, asked = (look.server_moved(f"innodb_buffer_pool_{name}") for name in ("reads", "read_requests"))
+    if reads / look.seconds >= READS_PER_SECOND and reads >= READS_SHARE * asked:
+        yield (f"InnoDB reads {reads / look.seconds:.0f} pages a second from the disk, {reads / max(1, asked):.0%} of those asked for:"
+               " the rows that are asked for do not fit the buffer pool, or the server has just started",
+               "raise innodb_buffer_pool_size (SET GLOBAL), where the machine has the memory")
+
+
+def the_redo_log_is_nearly_full(look):
+    server = look.now.server
+    if "innodb_checkpoint_max_age" in server:
+        used, limit, name = int(server["innodb_checkpoint_age"]), int(server["innodb_checkpoint_max_age"]), "innodb_log_file_size"
+    elif "innodb_redo_log_capacity_resized" in server:
+        used = int(server["innodb_redo_log_current_lsn"]) - int(server["innodb_redo_log_checkpoint_lsn"])
+        limit, name = int(server["innodb_redo_log_capacity_resized"]), "innodb_redo_log_capacity"
+    else:
+        return
+    if limit and used >= REDO_LOG_SHARE * limit:
+        yield (f"the redo log is {used / limit:.0%} full ({used >> 20} of {limit >> 20} MiB): writes wait until changed pages are on the disk",
+               f"raise {name} (SET GLOBAL), and innodb_io_capacity where the disk can do more")
+
+
+def no_replica_acknowledges(look):
+    """Semi-synchronous replication that has given up is asynchronous, without a word to clients."""
+    for role in ("master", "source"):
+        enabled, works = (look.now.server.get(f"rpl_semi_sync_{role}_{name}", "") for name in ("enabled", "status"))
+        if enabled == "ON" and works == "OFF":
+            yield ("semi-synchronous replication has given up: no replica has acknowledged in time, and what is answered now is on"
+                   " this server alone", "look at the replicas (SHOW REPLICA STATUS there); it goes on when one has caught up."
+                   f" rpl_semi_sync_{role}_timeout says how long a commit waits for it")
 
 
 def old_versions_are_kept(look):
@@ -249,12 +304,18 @@ def old_versions_are_kept(look):
                f"let it end, or KILL {oldest['thread']}")
 
 
+def _why_unmerged(look, plugin):
+    counts = {name: look.moved(plugin, name) for name in look.now.counters[plugin] if name.startswith("unmerged_")}
+    most = max(counts, key=counts.get, default=None)
+    if most is None or not counts[most]:
+        return "these are reads: let the application keep the row for a moment"
+    return (f"{counts[most]} writes were done alone, most often for {plugin}_{most}: FLASH-SALE.md says what merges; if these are"
+            " reads, let the application keep the row for a moment")
+
+
 def a_row_is_hot(look):
     for plugin in look.now.counters:
-        asked = sum(sum(count for _, count in row["buckets"]) for row in look.now.latencies
-                    if row["plugin"] == plugin and row["phase"] == "whole")
-        asked -= sum(sum(count for _, count in row["buckets"]) for row in look.before.latencies
-                     if row["plugin"] == plugin and row["phase"] == "whole")
+        asked = rates.requests_between(look.before, look.now, plugin)
         rows = [row for row in look.now.hot_rows if row["plugin"] == plugin]
         if not rows or asked / look.seconds < HOT_REQUESTS_PER_SECOND:
             continue
@@ -265,8 +326,7 @@ def a_row_is_hot(look):
             yield (f"{share:.0%} of what is asked of the hot rows over {plugin} is for one: {hottest['table_schema']}."
                    f"{hottest['table_name']} {hottest['index_name']} {hottest['key_text']}; {merged:.0%} of it is merged",
                    "in a flash sale that is as it should be; else find who asks, and let them keep the row for a moment"
-                   if merged > 0.5 else "if these are writes, SHOW STATUS LIKE '%unmerged%' says why they are not merged;"
-                   " if they are reads, let the application keep the row for a moment")
+                   if merged > 0.5 else _why_unmerged(look, plugin))
 
 
 def the_node_is_alone(look):
@@ -276,8 +336,10 @@ def the_node_is_alone(look):
     if status == "non-Primary" or (server.get("wsrep_provider_name") and server.get("wsrep_ready") == "OFF"):
         yield (f"this node is not part of its Galera cluster (wsrep_cluster_status {status}): requests are answered 1047",
                "bring the other nodes, or the network to them, back: CLUSTERS.md")
-    paused = (int(server.get("wsrep_flow_control_paused_ns") or 0)
-              - int(look.before.server.get("wsrep_flow_control_paused_ns") or 0)) / 1e9 / look.seconds
+    elif server.get("wsrep_provider_name") and server.get("wsrep_local_state_comment", "Synced") != "Synced":
+        yield (f"this node is {server['wsrep_local_state_comment']}: it gives its state to another node, or applies what it has missed",
+               "wait for its end, or send clients to another node: CLUSTERS.md")
+    paused = look.server_moved("wsrep_flow_control_paused_ns") / 1e9 / look.seconds
     if paused >= PAUSED_SHARE:
         yield (f"flow control of the Galera cluster has held writes back for {paused:.0%} of the last {look.seconds:.0f} s",
                "one node applies more slowly than the others write: SHOW STATUS LIKE 'wsrep_local_recv_queue_avg' on each")
@@ -304,11 +366,12 @@ def requests_fail(look):
                        ERRORS.get(name, OTHER_ERROR))
 
 
-RULES = (counter("commit_failures"), the_node_is_alone, counter("connections_refused"), counter("connections_lost"),
-         tables_are_waited_for, rows_are_waited_for, clients_do_not_read, connections_are_near_their_limit,
-         buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"), counter("plain_refused"),
-         counter("connections_timed_out"), commits_are_slow, turns_are_long, counter("slow_requests"),
-         counter("batch_retries"), old_versions_are_kept, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
+RULES = (counter("commit_failures"), no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
+         counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
+         connections_are_near_their_limit, buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"),
+         counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
+         pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
+         old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          the_replica_has_stopped, the_replica_is_behind, requests_fail)
 
 

@@ -81,7 +81,7 @@ def test_connections_at_their_limit_are_named(make_server):
     def try_one():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(server.env["HS_PORT"])), 5) as one:
             one.recv(1)
-    says(server, "handlersocket has 10 connections of 10")
+    says(server, "handlersocket mode=rd has 10 connections of 10")
     with busy(try_one):
         says(server, "handlersocket has turned", "raise handlersocket_connections_max")
 
@@ -107,19 +107,34 @@ def test_requests_that_fail_are_named_with_the_reason(table, server, hs_rd):
 
 
 def test_long_turns_are_named(table, server, sql, rd):
-    sql.run("CREATE TABLE long_ (id INT PRIMARY KEY, v VARCHAR(200)) ENGINE=InnoDB")
-    sql.run("INSERT INTO long_ SELECT seq, REPEAT('y', 200) FROM seq_1_to_200000")
+    sql.run("CREATE TABLE long_ (id INT PRIMARY KEY, v VARCHAR(20)) ENGINE=InnoDB")
+    sql.run("INSERT INTO long_ SELECT seq, 'y' FROM seq_1_to_1000000")
     index = rd("long_", "", "id", "v")
     with busy(lambda: index.find(">", [0], 1, 0, filters=[("F", "=", 0, "none")])):
         says(server, "a turn over handlersocket executes for", "scans and long ranges")
 
 
+# The doctor's modules are beside it, and not among the tests'.
+LISTENERS = (f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, '{REPOSITORY}/packaging');"
+             " from rowsocket_doctor import listeners;")
+
+
+def test_the_doctors_questions_are_answered_as_it_expects(make_server):
+    """By its questions the doctor tells this library from a memcached or a Redis on the same port."""
+    server = resp.start(make_server)
+    ports = {"daemon_memcached": int(server.env["MEMCACHED_PORT"]), "resp": server.resp_port}
+    look = LISTENERS + (f" import re, socket; ports = {ports!r}\nfor name, (question, wanted) in"
+                        " listeners.QUESTIONS.items():\n"
+                        "    if name not in ports: continue\n"
+                        "    with socket.create_connection(('127.0.0.1', ports[name])) as peer:\n"
+                        "        peer.settimeout(20)\n        peer.sendall(question)\n        answer = b''\n"
+                        "        while not re.match(wanted, answer, re.S): answer += peer.recv(4096) or 1 / 0")
+    subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+
+
 def test_what_a_client_of_resp_sees(make_server):
     server = resp.start(make_server)
-    look = (f"import importlib.machinery, importlib.util, sys; sys.dont_write_bytecode = True;"
-            f" loader = importlib.machinery.SourceFileLoader('doctor', '{REPOSITORY}/packaging/rowsocket-doctor');"
-            " doctor = importlib.util.module_from_spec(importlib.util.spec_from_loader('doctor', loader));"
-            f" loader.exec_module(doctor); print(doctor.resp_client_sees(('127.0.0.1', {server.resp_port}), False))")
+    look = LISTENERS + f" print(listeners.resp_client_sees(('127.0.0.1', {server.resp_port}), False))"
 
     def seen():
         return subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout

@@ -68,7 +68,7 @@ def test_more_locked_rows_than_lock_wait_threads(make_server):
     waiting = [writer(server) for _ in range(10)]
     for number, index in enumerate(waiting, 1):
         send_update(index, number)
-    says(server, "10 connections wait for rows", "2 of 2 lock wait threads are at work, others queue", "KILL")
+    says(server, "10 connections wait for rows", "2 of 2 lock wait threads of handlersocket are at work, others queue", "KILL")
     owner.run("COMMIT")
     for index in waiting:
         index.client.recv()

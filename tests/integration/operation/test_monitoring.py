@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import mc
 import resp
 from hs import counted, refused
 from resp import free_port
@@ -116,7 +118,7 @@ def test_every_counter_of_the_table_is_exported(server):
     lines = (REPOSITORY / "spec/counters.tsv").read_text().splitlines()
     names = {line.split("\t")[0] for line in lines if line and not line.startswith("#")
              and line.split("\t")[2] == "counter" and line.split("\t")[4] != "-"}
-    renamed = {"bytes_received": "received_bytes", "bytes_sent": "sent_bytes"}
+    renamed = {"bytes_received": "received_bytes", "bytes_sent": "sent_bytes", "errors": "error_replies"}
     wanted = {f"rowsocket_{renamed.get(name, name)}_total" for name in names if not name.startswith("unmerged_")}
     assert wanted <= found, wanted - found
     assert "rowsocket_unmerged_requests_total" in found
@@ -242,6 +244,16 @@ def test_top_shows_rates_and_hot_rows(server, sql, work):
     assert done.returncode == 0 and "HOT ROW (60 s)" in done.stdout and f"{schema}.t PRIMARY 2" in done.stdout
 
 
+def test_memcacheds_sum_of_errors_is_a_metric_of_its_own(server, sql):
+    with mc.connect(server) as client:
+        assert client.command("what is this") == b"ERROR"
+    found = scraped(run("rowsocket-exporter", server, "--once").stdout)
+    labels = [dict(labels) for name, labels in found if name == "rowsocket_errors_total"]
+    assert labels and all("error" in one for one in labels)
+    total = found["rowsocket_error_replies_total", frozenset({("plugin", "daemon_memcached")})]
+    assert total == sql.status("Daemon_memcached_errors") >= 1
+
+
 def test_an_option_file_names_the_account(server, sql, tmp_path):
     sql.run("CREATE USER metrics@localhost IDENTIFIED BY 'a secret'")
     sql.run("GRANT PROCESS ON *.* TO metrics@localhost")
@@ -261,3 +273,29 @@ def test_errors_say_what_to_do(server, tmp_path):
         assert done.returncode == 1 and "is the server running, and --socket or --host right?" in done.stderr
         done = run(program, server, "--once", "--user", "nobody_at_all")
         assert done.returncode == 1 and "--user or --defaults-file" in done.stderr, done.stderr
+        for text, said in ((None, "cannot be read: No such file or directory"), ("user = root\n", "has no group [client]"),
+                           ("[client]\n[client]\n", "is no option file")):
+            path = tmp_path / f"{program}.cnf"
+            path.unlink(missing_ok=True)
+            if text is not None:
+                path.write_text(text)
+            done = run(program, server, "--once", "--defaults-file", path)
+            assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_the_exporter_says_that_its_port_is_taken(server):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "127.0.0.1:%d" % taken.getsockname()[1]
+        done = run("rowsocket-exporter", server, "--listen", address)
+    assert done.returncode == 1 and "Address already in use; --listen ADDRESS:PORT takes another" in done.stderr, done.stderr
+    assert run("rowsocket-exporter", server, "--listen", "127.0.0.1:70000").returncode == 2
+
+
+def test_a_reader_of_the_output_may_go(server):
+    """As head does behind its last line."""
+    for program, options in (("rowsocket-top", ["--json", "--interval", "0.1"]), ("rowsocket-exporter", ["--once"])):
+        with subprocess.Popen([sys.executable, PACKAGING / program, "--socket", server.env["SQL_SOCKET"], "--user", "root", *options],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            process.stdout.close()
+            assert process.stderr.read() == ""
+            assert process.wait() == 1

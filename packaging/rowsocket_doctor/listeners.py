@@ -1,0 +1,196 @@
+"""What the ports and UNIX sockets of a server answer, and what a client sees there."""
+import dataclasses
+import pathlib
+import re
+import socket
+
+from rowsocket_doctor.servers import run
+
+ANSWER_TIMEOUT_S = 3
+ANSWER_MAX_BYTES = 4096
+PORT_MAX = 65535
+REFUSED = "nobody listens"
+DENIED = "may not be opened by this user"
+CLOSED = "turns clients away: it closes the connection without a byte"
+SILENT = f"listens but does not answer for {ANSWER_TIMEOUT_S} s"
+NO_PORT = f"is out of range: the highest port is {PORT_MAX}"
+# By plugin: the question to its listener, and the pattern of an answer that no memcached and no Redis gives.
+QUESTIONS = {
+    "handlersocket": (b"A\t1\tSECRET\n", b"0\t"),
+    "daemon_memcached": (b"stats rowsocket\r\n", b"STAT role "),
+    "resp": (b"INFO server\r\n", rb"\$\d+\r\n.*\nrowsocket_version:"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Heard:
+    """The first bytes of an answer; where there are none, why."""
+    answer: bytes = b""
+    trouble: str = ""
+
+
+def other_owner(machine, address):
+    """Who listens on a TCP port, according to ss, where that is not the server; nothing where ss does not say."""
+    lines = run("ss", "-Hltnp", f"sport = :{address[1]}") if isinstance(address, tuple) else ""
+    owners = re.findall(r'\("([^"]+)",pid=(\d+)', lines)
+    server = (pathlib.Path(machine.server.program).name, str(machine.running_server()))
+    if not owners or any(server[0] == name or server[1] == pid for name, pid in owners):
+        return ""
+    return f"{owners[0][0]} (process {owners[0][1]})"
+
+
+def ask(address, question):
+    """What is heard from a listener in answer to a question."""
+    if isinstance(address, tuple) and address[1] > PORT_MAX:
+        return Heard(trouble=NO_PORT)
+    family = socket.AF_UNIX if isinstance(address, str) else \
+        socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    try:
+        with socket.socket(family) as connection:
+            connection.settimeout(ANSWER_TIMEOUT_S)
+            connection.connect(address)
+            connection.sendall(question)
+            answer = connection.recv(ANSWER_MAX_BYTES)
+            return Heard(answer, "" if answer else CLOSED)
+    except OSError as error:
+        return Heard(trouble=trouble_of(error))
+
+
+def fits(heard, wanted):
+    return re.match(wanted, heard.answer, re.S) is not None
+
+
+def trouble_of(error):
+    for trouble, kinds in ((REFUSED, (ConnectionRefusedError, FileNotFoundError)),
+                           (DENIED, PermissionError),
+                           (CLOSED, (ConnectionResetError, BrokenPipeError)),
+                           # The latter is a UNIX socket of which nobody takes the connections that wait.
+                           (SILENT, (TimeoutError, BlockingIOError))):
+        if isinstance(error, kinds):
+            return trouble
+    return f"cannot be reached: {error.strerror or error}"
+
+
+def first_host(text):
+    """The first of a list of addresses; loopback for every address of the machine."""
+    host = next(iter(re.findall(r"[^,\s]+", text)), "").strip("[]")
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "*": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def listeners(options):
+    """Of each port and UNIX socket: name, address, a question, and the pattern of the answer."""
+    for plugin, suffixes in (("handlersocket", ("", "_wr")), ("daemon_memcached", ("",)), ("resp", ("",))):
+        host = first_host(options.get(f"{plugin}_address"))
+        for suffix in suffixes:
+            question, wanted = QUESTIONS[plugin]
+            question = question.replace(b"SECRET", options.get(f"{plugin}_plain_secret{suffix}").encode())
+            # What a client without an account or without TLS hears says only that the port is served.
+            if options.get(f"{plugin}_accounts", "OFF").upper() in ("ON", "1"):
+                wanted = b""
+            port = options.get(f"{plugin}_port{suffix}")
+            if port.isdigit() and int(port) and not host.startswith("/"):
+                over_tls = options.get(f"{plugin}_ssl").upper() == "REQUIRED"
+                yield f"{plugin}_port{suffix} {port}", (host, int(port)), question, b"" if over_tls else wanted
+            path = options.get(f"{plugin}_socket{suffix}")
+            if path:
+                yield f"{plugin}_socket{suffix} {path}", path, question, wanted
+
+
+def check_listeners(machine):
+    service = machine.server.service
+    if machine.running_server() is None:
+        log = machine.error_log()
+        machine.find(f"{machine.server.title} does not run",
+                     f"systemctl start {service}; " + (f"tail {log}" if log else f"journalctl -u {service}"))
+        return
+    for name, address, question, wanted in listeners(machine.options):
+        check_listener(machine, name, address, question, wanted)
+
+
+def check_listener(machine, name, address, question, wanted):
+    heard = ask(address, question)
+    if heard.trouble == REFUSED:
+        find_nobody(machine, name)
+        return
+    owner = other_owner(machine, address) if heard.trouble != NO_PORT else ""
+    # To a client without TLS or an account the server may well say nothing.
+    if heard.trouble and not owner:
+        if wanted or heard.trouble not in (CLOSED, SILENT):
+            machine.find(f"{name} {heard.trouble}", mend_of(machine, heard.trouble))
+    elif wanted and b"\tunauth" in heard.answer and not owner:
+        if not machine.options.unreadable:
+            machine.find(f"{name} refuses the secret of {machine.server.load_file}",
+                         f"the server runs with an older one: {machine.server.restart}")
+    elif owner or not fits(heard, wanted):
+        machine.find(f"{name} is answered by something else: {owner or 'another program'}",
+                     f"end it, or set another port in /{machine.server.config}/rowsocket.cnf; {machine.server.restart}")
+
+
+def find_nobody(machine, name):
+    server = machine.server
+    reason = machine.reason_in_the_error_log()
+    statement = next((text for text in server.plugins if name.split("_")[0] in text), server.plugins[0])
+    machine.find(f"nobody listens on {name}" + (f"; the error log says: {reason}" if reason else ""),
+                 f"{server.restart}, where the server was started before Rowsocket was installed; else\n"
+                 f"    {server.client} -e \"{statement}; SHOW WARNINGS\" says why, and the error log: "
+                 f"{machine.how_to_read_the_error_log()}")
+
+
+def mend_of(machine, trouble):
+    if trouble == NO_PORT:
+        return f"set another port in an option file below /{machine.server.config}; {machine.server.restart}"
+    if trouble == DENIED:
+        return "run rowsocket-doctor as root"
+    if trouble == CLOSED:
+        return ("connections_max of the plugin is reached, or no file descriptor is left: raise the one that is "
+                "(docs/OPERATIONS.md), or end clients; rowsocket-doctor --live")
+    if trouble == SILENT:
+        return f"rowsocket-doctor --live says what the server waits for; {machine.how_to_read_the_error_log()}"
+    return f"see the address in /{machine.server.config}/rowsocket.cnf, and the machine's network"
+
+
+def resp_client_sees(address, accounts):
+    if accounts:
+        return "served to clients that log in with an account: AUTH name password"
+    answer = ask(address, b"GET nobody:nothing\r\n").answer
+    if answer.startswith(b"$"):
+        return "served to every client that reaches it, rows and strings"
+    return "served to every client that reaches it, rows alone; a GET answers: " + answer.decode("utf-8", "replace").strip()
+
+
+def client_sees(name, address, question, wanted, options):
+    """What a client of one listener sees, in a sentence."""
+    is_memcached, is_resp = name.startswith("daemon_memcached"), name.startswith("resp")
+    plugin = "daemon_memcached" if is_memcached else "resp" if is_resp else "handlersocket"
+    accounts = options.get(f"{plugin}_accounts", "OFF").upper() in ("ON", "1")
+    heard = ask(address, question)
+    if heard.trouble == REFUSED:
+        off = f"; {name.split()[0]} opens it" if is_memcached or is_resp else ""
+        return f"nobody listens{off}"
+    if heard.trouble in (CLOSED, SILENT) and wanted:
+        return f"nobody is served: it {heard.trouble}"
+    if heard.trouble not in ("", CLOSED, SILENT):
+        return heard.trouble
+    if not wanted and not accounts:
+        return "served to clients that speak TLS"
+    if (is_resp or is_memcached) and not fits(heard, wanted):
+        return "nobody of this server's clients is served: something else answers"
+    if is_resp:
+        return resp_client_sees(address, accounts)
+    if is_memcached:
+        answer = ask(address, b"get @@nobody.nothing\r\n").answer
+        if answer.startswith(b"END") or b"there is no container" in answer:
+            return "served to every client that reaches it"
+        if b"authenticat" in answer:
+            return "served to clients that log in with an account (set auth 0 0 LENGTH, then the name and the password)"
+        return f"answers a get with: {answer.decode('utf-8', 'replace').strip()}"
+    without = ask(address, b"P\t0\tmysql\tnothing\tPRIMARY\tnothing\n").answer
+    if accounts:
+        return "served to clients that log in with an account: A <HT> 2 <HT> name <HT> password"
+    if b"unauth" not in without:
+        return "served to every client that reaches it: no secret is set"
+    if ask(address, question).answer.startswith(b"0\t"):
+        return "served to clients whose first line is: A <HT> 1 <HT> the secret of the port"
+    if options.unreadable:
+        return "served to clients that know the secret, which this user may not read: run this as root"
+    return "refuses the secret of the option file: restart the server, which runs with an older one"

@@ -1,0 +1,205 @@
+"""rowsocket-doctor: what the ports and sockets of a server answer."""
+
+import socket
+import sys
+import threading
+
+import pytest
+
+from server import REPOSITORY
+
+# pylint: disable=unused-import # the fixtures
+from test_doctor import PROGRAM, config, load_file, machine_of, name, put_server, root
+
+sys.path.insert(0, str(REPOSITORY / "packaging"))
+# pylint: disable=wrong-import-position
+from rowsocket_doctor import listeners
+
+
+def test_a_listener(tmp_path, root, name):
+    """No process, another program, an older secret, and what is right."""
+    machine = machine_of(root, name)[1]
+    answers = {b"right": b"0\t1\n", b"older": b"1\t1\tunauth\n", b"other": b"SSH-2.0\r\n"}
+    with socket.socket(socket.AF_UNIX) as listener:
+        path = str(tmp_path / "s")
+        listener.bind(path)
+        check(machine, path, b"right", "nobody listens on", f"systemctl restart {name}")
+        statement = "INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'" if name == "mysql" \
+            else "INSTALL SONAME 'rowsocket'"
+        assert statement in machine.findings[-1][1]
+        listener.listen()
+        thread = threading.Thread(target=serve, args=(listener, answers))
+        thread.start()
+        count = len(machine.findings)
+        listeners.check_listener(machine, f"handlersocket_socket {path}", path, b"right", b"0\t")
+        assert len(machine.findings) == count
+        check(machine, path, b"older", "refuses the secret", f"systemctl restart {name}")
+        check(machine, path, b"other", "answered by something else", "rowsocket.cnf")
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("answers,sees", [
+    ({b"P": b"1\t1\tunauth\n", b"A": b"0\t1\n"}, "served to clients whose first line is: A <HT> 1 <HT> the secret"),
+    ({b"P": b"1\t1\tunauth\n", b"A": b"1\t1\tunauth\n"}, "refuses the secret of the option file: restart"),
+    ({b"P": b"2\t1\topen_table\n"}, "served to every client that reaches it: no secret is set"),
+    ({b"g": b"END\r\n"}, "served to every client that reaches it"),
+    ({b"g": b"SERVER_ERROR there is no container nobody\r\n"}, "served to every client that reaches it"),
+    ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account"),
+    ({b"G": b"$-1\r\n"}, "served to every client that reaches it, rows and strings"),
+    ({b"G": b"-ERR no table\r\n"}, "rows alone; a GET answers: -ERR no table"),
+    ({b"g": b"END\r\n", b"s": b"ERROR\r\n"}, "nobody of this server's clients is served: something else answers"),
+    ({b"G": b"$-1\r\n", b"I": b"$31\r\n# Server\r\nredis_version:7.0.15\r\n\r\n"}, "something else answers")])
+def test_what_a_client_sees(tmp_path, answers, sees):
+    put_server(tmp_path, "mariadb")
+    machine = machine_of(tmp_path, "mariadb")[1]
+    name = "daemon_memcached_socket" if b"g" in answers else "resp_port" if b"G" in answers else "handlersocket_port"
+    question, wanted = listeners.QUESTIONS[name.rpartition("_")[0]]
+    answers = {b"s": b"STAT role source\r\n", b"I": b"$35\r\n# Server\r\nrowsocket_version:0.1.0\r\n\r\n", **answers}
+    path = str(tmp_path / "s")
+    assert "nobody listens" in listeners.client_sees(name, path, question, wanted, machine.options)
+
+    def answer(listener):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.sendall(answers.get(connection.recv(64)[:1], b"ERROR\r\n"))
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
+        thread.start()
+        seen = listeners.client_sees(name, path, question, wanted, machine.options)
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(60)
+        assert sees in seen
+
+
+def serve(listener, answers):
+    for _ in answers:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(answers[connection.recv(64)])
+
+
+def check(machine, path, question, wrong, mend):
+    listeners.check_listener(machine, f"handlersocket_socket {path}", path, question, b"0\t")
+    assert wrong in machine.findings[-1][0] and mend in machine.findings[-1][1], machine.findings
+
+
+def test_what_is_asked_of_listeners(root, name):
+    load = load_file(root, name)
+    program = PROGRAM[name]
+    load.write_text(f"[{program}]\nplugin-load-add = rowsocket.so\nhandlersocket_plain_secret = x\n"
+                    "handlersocket_address = ::1,127.0.0.1\nhandlersocket_port = 9998\nhandlersocket_ssl = REQUIRED\n"
+                    "handlersocket_socket_wr = /s\nhandlersocket_port_wr = 0\nhandlersocket_plain_secret_wr = y\n"
+                    "daemon_memcached_address = 0.0.0.0\ndaemon_memcached_port = 11211\n")
+    config_file = config(root, name) / "rowsocket.cnf"
+    config_file.unlink()
+    machine = machine_of(root, name)[1]
+    assert list(listeners.listeners(machine.options)) == [
+        # The answer of a port that speaks TLS alone says only that it is served.
+        ("handlersocket_port 9998", ("::1", 9998), b"A\t1\tx\n", b""),
+        ("handlersocket_socket_wr /s", "/s", b"A\t1\ty\n", b"0\t"),
+        ("daemon_memcached_port 11211", ("127.0.0.1", 11211), b"stats rowsocket\r\n", b"STAT role ")]
+
+
+def test_a_process_with_a_name_in_another_alphabet(tmp_path, root, name, monkeypatch):
+    program, machine = machine_of(root, name)
+    for number, comm in (("7", "Café".encode("latin-1")), ("8", PROGRAM[name].encode())):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "comm").write_bytes(comm + b"\n")
+    monkeypatch.setattr(program.glob, "glob", lambda _: [f"{tmp_path}/7/comm", f"{tmp_path}/8/comm"])
+    assert machine.running_server() == 8
+
+
+@pytest.mark.parametrize("text,host", [
+    ("", "127.0.0.1"), ("127.0.0.1 10.0.0.5", "127.0.0.1"), ("10.0.0.5,::1", "10.0.0.5"), (" , 10.0.0.5", "10.0.0.5"),
+    ("[::1]", "::1"), ("[::] 0.0.0.0", "::1"), ("*", "127.0.0.1")])
+def test_the_address_that_is_asked(root, name, text, host):
+    load = load_file(root, name)
+    load.write_text(f"{load.read_text()}handlersocket_address = {text}\n")
+    found = list(listeners.listeners(machine_of(root, name)[1].options))
+    assert found[0][1] == (host, 9998)
+
+
+# --- Listeners that do not answer ---
+
+def heard(machine, path):
+    """The finding on a UNIX socket, and what a client sees there."""
+    before = len(machine.findings)
+    listeners.check_listener(machine, f"handlersocket_socket {path}", path, b"A\t1\tx\n", b"0\t")
+    assert len(machine.findings) == before + 1
+    sees = listeners.client_sees("handlersocket_socket", path, b"A\t1\tx\n", b"0\t", machine.options)
+    return machine.findings[-1], sees
+
+
+def accept_and_close(listener):
+    for _ in range(2):
+        listener.accept()[0].close()
+
+
+def test_clients_are_turned_away_or_not_heard(tmp_path, root, name, monkeypatch):
+    monkeypatch.setattr(listeners, "ANSWER_TIMEOUT_S", 0.2)
+    machine = machine_of(root, name)[1]
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        (wrong, mend), sees = heard(machine, path)
+        assert "does not answer for 3 s" in wrong and "--live" in mend and sees.startswith("nobody is served"), wrong
+        for _ in range(2):
+            listener.accept()[0].close()
+        thread = threading.Thread(target=accept_and_close, args=(listener,), daemon=True)
+        thread.start()
+        (wrong, mend), sees = heard(machine, path)
+        assert "turns clients away" in wrong and "connections_max" in mend, wrong
+        assert sees.startswith("nobody is served")
+        thread.join(60)
+
+
+def test_a_socket_that_this_user_may_not_open(tmp_path, root, name, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse, raising=False)
+    (wrong, mend), sees = heard(machine_of(root, name)[1], str(tmp_path / "s"))
+    assert "may not be opened by this user" in wrong and mend == "run rowsocket-doctor as root"
+    assert sees == "may not be opened by this user"
+
+
+def test_the_owner_of_a_port_counts(root, name, monkeypatch):
+    """Also of a port whose answer says nothing, because clients have to speak TLS."""
+    machine = machine_of(root, name)[1]
+    monkeypatch.setattr(listeners, "ask", lambda *_: listeners.Heard(b"0\t1\n"))
+    for owner, found in ((PROGRAM[name], 0), ("memcached", 1), ("", 1)):
+        users = f'users:(("{owner}",pid=1,fd=4))' if owner else ""
+        monkeypatch.setattr(listeners, "run", lambda *_, users=users: f"LISTEN 0 9 127.0.0.1:9998 0.0.0.0:* {users}\n")
+        listeners.check_listener(machine, "handlersocket_port 9998", ("127.0.0.1", 9998), b"", b"")
+        assert len(machine.findings) == found
+    assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
+
+
+def test_a_port_that_is_out_of_range(root, name):
+    (config(root, name) / "zz.cnf").write_text(f"[{PROGRAM[name]}]\nhandlersocket_port = 99980\n")
+    machine = machine_of(root, name)[1]
+    listener = next(iter(listeners.listeners(machine.options)))
+    listeners.check_listener(machine, *listener)
+    assert "handlersocket_port 99980 is out of range" in machine.findings[0][0]
+    assert "out of range" in listeners.client_sees(*listener, machine.options)
+
+
+@pytest.mark.parametrize("kind,ours,others", [
+    ("daemon_memcached", b"STAT role source\r\nSTAT state ok\r\n", b"ERROR\r\n"),
+    ("resp", b"$9\r\n# Server\r\nredis_version:7\r\nrowsocket_version:0.1.0\r\n", b"$9\r\n# Server\r\n")])
+def test_a_memcached_or_a_redis_is_not_ours(root, name, monkeypatch, kind, ours, others):
+    machine = machine_of(root, name)[1]
+    for answer, found in ((ours, 0), (others, 1)):
+        monkeypatch.setattr(listeners, "ask", lambda *_, answer=answer: listeners.Heard(answer))
+        listeners.check_listener(machine, f"{kind}_socket /s", "/s", *listeners.QUESTIONS[kind])
+        assert len(machine.findings) == found
+    assert "answered by something else" in machine.findings[0][0]

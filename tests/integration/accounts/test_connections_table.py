@@ -70,6 +70,38 @@ def test_only_users_with_process_see_connections(server):
     assert len(connections(sql)) == 1
 
 
+def test_each_statement_sees_the_columns_that_it_reads(server):
+    """Only columns that a statement reads are filled: whichever way it reads them."""
+    sql = server.sql()
+    clients = [logins.log_in(server, "app", "right")[0] for _ in range(3)]
+    table = "information_schema.ROWSOCKET_CONNECTIONS"
+    ports = sorted(client.sock.getsockname()[1] for client in clients)
+    seen = connections(sql)
+    assert [int(row["port"]) for row in seen] == ports
+    ids = sorted(int(row["id"]) for row in seen)
+
+    def numbers(statement):
+        return sorted(int(value) for [value] in sql.rows(statement))
+
+    assert numbers(f"SELECT COUNT(*) FROM {table}") == [3]
+    assert numbers(f"SELECT port FROM {table}") == ports
+    assert numbers(f"SELECT id FROM {table} WHERE port IN ({ports[0]}, {ports[2]}) AND address LIKE '127.%'") == sorted(
+        int(row["id"]) for row in (seen[0], seen[2]))
+    assert numbers(f"SELECT a.id FROM {table} a JOIN {table} b ON a.id = b.id WHERE a.port = b.port") == ids
+    assert numbers(f"SELECT id FROM {table} ORDER BY port DESC LIMIT 1") == [int(seen[2]["id"])]
+    assert numbers(f"SELECT COUNT(*) FROM {table} GROUP BY account HAVING account = 'app@127.%'") == [3]
+    assert numbers(f"SELECT (SELECT MAX(port) FROM {table}) - MIN(port) FROM {table}") == [ports[2] - ports[0]]
+    sql.run("CREATE DATABASE kept")
+    sql.run(f"CREATE TABLE kept.rows_of_it AS SELECT * FROM {table}")
+    assert numbers("SELECT port FROM kept.rows_of_it") == ports
+    sql.run(f"CREATE VIEW kept.seen AS SELECT * FROM {table}")
+    assert numbers("SELECT id FROM kept.seen WHERE port > 0") == ids
+    sql.run(f"PREPARE counts FROM 'SELECT port FROM {table} WHERE id > ? - 1'")
+    sql.run(f"SET @least = {ids[0]}")
+    for _ in range(2):
+        assert numbers("EXECUTE counts USING @least") == ports
+
+
 def test_many_connections(server):
     clients = [logins.connect(server) for _ in range(300)]
     assert all(client.request("x") == refused(2, "cmd") for client in clients)

@@ -187,3 +187,38 @@ def test_the_plugins_are_uninstalled_and_installed_while_they_serve(make_server)
     index = server.hs_rd().opened("d", "t", "", "id")
     assert index.rows("=", [1]) == [(b"1",)]
     assert sql.status("Handlersocket_finds") == 1
+
+
+def test_names_with_a_separator_are_of_different_tables(server, sql):
+    """One connection, one session: table c of schema a/b, and table b/c of schema a."""
+    tables = [("hs_a/b", "c", "theirs"), ("hs_a", "b/c", "mine")]
+    try:
+        for schema, table, owner in tables:
+            sql.run(f"CREATE DATABASE `{schema}`")
+            # In files of their own InnoDB would give both the same name, and refuse the second.
+            sql.run(f"CREATE TABLE `{schema}`.`{table}` (id INT PRIMARY KEY, v VARCHAR(9))"
+                    f" TABLESPACE {'innodb_system' if owner == 'mine' else 'innodb_file_per_table'}")
+            sql.run(f"INSERT INTO `{schema}`.`{table}` VALUES (1, '{owner}')")
+        client = server.hs_rd()
+        opened = [client.opened(schema, table, "", "v") for schema, table, _ in tables]
+        for _ in range(20):  # The tables stay open for a moment only.
+            client.send_raw(b"".join(hs.line(index.id, "=", 1, 1) for index in opened))
+            assert [client.recv()[-1] for _ in opened] == [b"theirs", b"mine"]
+    finally:
+        for schema, _, _ in tables:
+            sql.run(f"DROP DATABASE IF EXISTS `{schema}`")
+
+
+def test_patterns_of_virtual_columns_are_each_tables_own(sql, rd, db, server):
+    """What a regular expression is compiled to must not outlive the memory of its statement."""
+    for table, pattern in (("tx", "^x"), ("ty", "^y")):
+        sql.run(f"CREATE TABLE {table} (id INT PRIMARY KEY, a VARCHAR(20), v INT AS (REGEXP_LIKE(a, '{pattern}')))")
+        sql.run(f"INSERT INTO {table} (id, a) VALUES (1, 'x1')")
+    sql.run("CREATE TABLE plain (id INT PRIMARY KEY, n INT)")
+    sql.run("INSERT INTO plain VALUES (1, 1)")
+    client = server.hs_rd()
+    x, y, plain = (client.opened(db, table, "", column) for table, column in
+                   (("tx", "v"), ("ty", "v"), ("plain", "n")))
+    for _ in range(200):
+        for index, expected in ((plain, b"1"), (x, b"1"), (y, b"0"), (x, b"1")):
+            assert index.rows("=", [1]) == [(expected,)]

@@ -6,6 +6,7 @@ import pymysql
 import pytest
 
 import hs
+from groups import APPLIED, group, required
 import mc
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own columns, indexes and refusals")]
@@ -143,6 +144,11 @@ def test_triggers_are_not_run_and_their_writes_refused(sql, wr):
     assert index.delete("=", [1]).error == "trigger"
     assert index.update("=", [1], [1, 5]).error == "trigger"
     assert index.insert(2, 2) == hs.OK  # No row of the child changes.
+    sql.run("CREATE TABLE other (id INT PRIMARY KEY)")
+    other = wr("other", "", "id")
+    assert index.client is other.client
+    finds = group(index.client, [required(index, "=", 1, 1), required(other, "+", 1, 7)])
+    assert finds[0] == APPLIED, "a find runs no cascade"
     sql.run("DROP TRIGGER of_child")
     assert index.delete("=", [1]) == hs.counted(1)
     assert sql.rows("SELECT * FROM c") == []

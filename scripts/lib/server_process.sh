@@ -17,9 +17,19 @@ is_our_server() {
   [[ " ${arguments[*]} " == *" --datadir=$dir/data "* ]]
 }
 
+# Whether threads of a process that is ending are left: they have its files and ports until the last of them is
+# gone, when its memory, and with it its arguments, is gone already.
+is_ending() { # PID
+  local pid=$1 state tasks
+  [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline && -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline") ]] || return 1
+  state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) || return 1
+  tasks=("/proc/$pid/task/"*)
+  [[ -n $state && ($state != Z || ${#tasks[@]} -gt 1) ]]
+}
+
 wait_until_gone() { # PID SECONDS_MAX WHAT
   local pid=$1 limit=$2 what=$3 started=$SECONDS beat=0
-  while is_our_server "$pid"; do
+  while is_our_server "$pid" || is_ending "$pid"; do
     ((SECONDS - started < limit)) || return 1
     if ((SECONDS - started >= beat + 5)); then
       beat=$((SECONDS - started))
@@ -289,6 +299,8 @@ start_server() {
   if is_our_server "$(server_pid)"; then
     die "a server runs in $dir already (process $(server_pid)); stop it first"
   fi
+  wait_until_gone "$(server_pid)" 120 "the server that was in $dir is ending" ||
+    die "the server that was in $dir, process $(server_pid), is still ending; try again later"
   forget_server
   prepare_directory
   trap 'end_launched_server; exit 130' INT TERM HUP
@@ -313,6 +325,8 @@ end_server() { # SIGNAL SECONDS_MAX
   local pid
   pid=$(server_pid) || pid=""
   if ! is_our_server "$pid"; then
+    wait_until_gone "$pid" "$2" "killed by another program" ||
+      die "the server that was in $dir, process $pid, is still ending $2 s after it was killed; try again later"
     if [[ -n $pid ]] && died_by_itself; then
       rm -f "$dir/run/$server_program.pid"
       forget_server

@@ -204,3 +204,17 @@ def test_install_that_fails_answers_the_reason_itself(make_server, occupied):
     server = make_server("none", options=[f"--loose-handlersocket-port={occupied}"])
     with pytest.raises(pymysql.MySQLError, match="something else listens there"):
         server.sql().run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")
+
+
+def test_a_server_that_was_killed_keeps_no_port(make_server):
+    """Its threads have them until the last one has ended, which is after its memory is gone."""
+    server = make_server(options=["--innodb-buffer-pool-size=512M"])
+    for strike in (server.strike, lambda: None):
+        strike()
+        server.kill()
+        for name in ("HS_PORT", "HS_PORT_WR", "SQL_PORT"):
+            with socket.socket() as listener:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(("127.0.0.1", int(server.env[name])))
+                listener.listen()
+        server.start()

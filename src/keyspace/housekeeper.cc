@@ -18,6 +18,17 @@ bool EndTurn(engine::Session& session, const Outcome& outcome) {
   return false;
 }
 
+// Whoever may write to innodb_memcache.containers can name any table there, so that the account of
+// the port has to have the right to delete from the table. The keys and moments that the deletion
+// goes by are the library's own business.
+Outcome MayEmpty(engine::Session& session, const Container& container,
+                 const HousekeeperSettings& settings) {
+  model::Request judged = DeleteRowsRequest();
+  judged.find.wants_pre_images = false;
+  judged.account = settings.account.get();
+  return session.MayExecute(*container.keys, judged);
+}
+
 }  // namespace
 
 bool Housekeeper::Start() {
@@ -39,6 +50,17 @@ void Housekeeper::Stop() {
   thread_.Join();
 }
 
+void Housekeeper::Follow(HouseRules rules) {
+  auto followed = std::make_shared<const HouseRules>(std::move(rules));
+  const base::MutexLock lock(mutex_);
+  rules_.swap(followed);
+}
+
+std::shared_ptr<const HouseRules> Housekeeper::Rules() {
+  const base::MutexLock lock(mutex_);
+  return rules_;
+}
+
 void Housekeeper::Loop(engine::Session& session) {
   session.Describe("mode=housekeeping");
   base::MutexLock lock(mutex_);
@@ -57,6 +79,7 @@ void Housekeeper::Loop(engine::Session& session) {
 bool Housekeeper::RunOnce(engine::Session& session) {
   keyspaces_.catalog.Refresh(session);
   const auto snapshot = keyspaces_.catalog.current();
+  const auto rules = Rules();
   keyspaces_.ForgetFlushes();
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) {
@@ -75,14 +98,13 @@ bool Housekeeper::RunOnce(engine::Session& session) {
       continue;
     }
     FlushDue(container);
-    if (container->expiry != ExpiryKind::kNone && settings_.rows_per_second != 0) {
-      has_more = PurgeSome(session, *container) || has_more;
+    if (container->expiry != ExpiryKind::kNone) {
+      has_more = PurgeSome(session, *container, rules->containers) || has_more;
     }
   }
-  const bool purges = no_house.empty() && settings_.rows_per_second != 0;
   for (const auto& expiring : snapshot->expiring) {
-    if (stopping_ || !purges) break;
-    if (expiring->usable()) has_more = PurgeSome(session, *expiring) || has_more;
+    if (stopping_ || !no_house.empty()) break;
+    if (expiring->usable()) has_more = PurgeSome(session, *expiring, rules->prefixes) || has_more;
   }
   return has_more;
 }
@@ -120,7 +142,7 @@ void Housekeeper::DropDueFlush(const Container& container, std::string_view why)
 void Housekeeper::Flush(engine::Session& session, const Container& container) {
   session.Describe("mode=housekeeping, flush_all");
   session.BeginTurn(true);
-  Outcome outcome = MayEmpty(session, container);
+  Outcome outcome = MayEmpty(session, container, Rules()->containers);
   if (outcome.ok()) outcome = DeleteAllRows(container, session);
   flush_.flushed = EndTurn(session, outcome);
 }
@@ -142,42 +164,35 @@ void Housekeeper::AwaitFlush() {
   flush_.container.reset();
 }
 
-// Whoever may write to innodb_memcache.containers can name any table there, so that the account of
-// the port has to have the right to delete from the table. The keys and moments that the deletion
-// goes by are the library's own business.
-Outcome Housekeeper::MayEmpty(engine::Session& session, const Container& container) const {
-  model::Request judged = DeleteRowsRequest();
-  judged.find.wants_pre_images = false;
-  judged.account = settings_.account.get();
-  return session.MayExecute(*container.keys, judged);
-}
-
-bool Housekeeper::MayPurge(engine::Session& session, const Container& container, Upkeep* of) {
-  if (settings_.account == nullptr) return true;
+bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
+                           const HousekeeperSettings& settings, Upkeep* of) {
+  if (settings.account == nullptr) return true;
   session.BeginTurn(false);
-  const Outcome verdict = MayEmpty(session, container);
+  const Outcome verdict = MayEmpty(session, container, settings);
   EndTurn(session, verdict);
   const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
   if (is_denied && !of->was_denied) {
     keyspaces_.log("expired rows of " + container.title() + " stay: the account of " +
-                   settings_.account_variable + " lacks DELETE on " + container.definition.db +
-                   "." + container.definition.table);
+                   settings.account_variable + " lacks DELETE on " + container.definition.db + "." +
+                   container.definition.table);
   }
   of->was_denied = is_denied;
   if (!verdict.ok()) of->has_more = false;
   return verdict.ok();
 }
 
-bool Housekeeper::PurgeSome(engine::Session& session, const Container& container) {
+bool Housekeeper::PurgeSome(engine::Session& session, const Container& container,
+                            const HousekeeperSettings& settings) {
+  if (settings.rows_per_second == 0) return false;
   Upkeep& of = upkeep_[container.name()];
-  of.thousandths += uint64_t{settings_.rows_per_second} * model::kPurgeTickMs;
+  of.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
   const size_t rows_max = of.thousandths / 1000;
   of.thousandths %= 1000;
-  if (rows_max == 0 || !MayPurge(session, container, &of)) return of.has_more;
+  if (rows_max == 0 || !MayPurge(session, container, settings, &of)) return of.has_more;
   const keyspace::Purge::Done done =
       of.purge.Round(session, container, keyspaces_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
-  if (settings_.count != nullptr) settings_.count(done.deleted);
+  if (settings.count != nullptr) settings.count(done.deleted);
   of.has_more = done.has_more;
   return done.has_more;
 }

@@ -5,8 +5,8 @@
 // transaction of its own, so that other writers and replicas are not held up. A purge passes over a
 // row that is locked; a flush waits for the row, as a flush without a delay does. A replica removes
 // nothing by itself: it waits for the changes of its source. Threads: Start and
-// Stop from the owner's. Limits: rows_per_second rows of one container. Errors: what fails is tried
-// again later.
+// Stop from the owner's, Follow from any. Limits: rows_per_second rows of one container. Errors:
+// what fails is tried again later.
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,18 @@ struct HousekeeperSettings {
   std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
 };
 
+/// Whose settings hold for what.
+struct HouseRules {
+  HousekeeperSettings containers;  ///< For items of memcached's containers, and their flushes.
+  HousekeeperSettings prefixes;    ///< For rows of RESP's prefixes.
+};
+
 class Housekeeper {
  public:
-  Housekeeper(Keyspaces& keyspaces, engine::SessionFactory& sessions, HousekeeperSettings settings)
-      : keyspaces_(keyspaces), sessions_(sessions), settings_(std::move(settings)) {}
+  Housekeeper(Keyspaces& keyspaces, engine::SessionFactory& sessions, HouseRules rules)
+      : keyspaces_(keyspaces),
+        sessions_(sessions),
+        rules_(std::make_shared<const HouseRules>(std::move(rules))) {}
   ~Housekeeper() { Stop(); }
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
@@ -44,6 +52,8 @@ class Housekeeper {
   /// False when no thread can be had.
   bool Start();
   void Stop();
+  /// Other rules hold from the next round on. Those before may be in use until Stop.
+  void Follow(HouseRules rules);
 
   /// One round over all containers, for tests. True when there may be more to do.
   bool RunOnce(engine::Session& session);
@@ -62,17 +72,18 @@ class Housekeeper {
   };
 
   void Loop(engine::Session& session);
-  engine::Outcome MayEmpty(engine::Session& session, const Container& container) const;
-  bool MayPurge(engine::Session& session, const Container& container, Upkeep* of);
+  std::shared_ptr<const HouseRules> Rules();
+  bool MayPurge(engine::Session& session, const Container& container,
+                const HousekeeperSettings& settings, Upkeep* of);
   void FlushDue(const ContainerPtr& container);
   void DropDueFlush(const Container& container, std::string_view why);
   void Flush(engine::Session& session, const Container& container);
   void TakeFlush();
-  bool PurgeSome(engine::Session& session, const Container& container);
+  bool PurgeSome(engine::Session& session, const Container& container,
+                 const HousekeeperSettings& settings);
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  const HousekeeperSettings settings_;
   std::map<std::string, Upkeep> upkeep_;  ///< By container.
 
   /// The flush that is under way, on a thread of its own: it may wait for a row.
@@ -84,7 +95,8 @@ class Housekeeper {
   };
   FlushUnderWay flush_;
 
-  base::Mutex mutex_;  ///< For its sleep.
+  base::Mutex mutex_;  ///< Also for its sleep.
+  std::shared_ptr<const HouseRules> rules_ GUARDED_BY(mutex_);
   base::Condition wake_;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.
   exec::SessionThread thread_;

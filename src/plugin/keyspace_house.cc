@@ -49,10 +49,14 @@ KeyspaceHouse::KeyspaceHouse()
 
 KeyspaceHouse::~KeyspaceHouse() = default;
 
-bool KeyspaceHouse::Keep(const std::string& plugin, engine::SessionFactory& sessions,
+bool KeyspaceHouse::Keep(const std::string& plugin, Part part, engine::SessionFactory& sessions,
                          keyspace::HousekeeperSettings settings, std::string* error) {
   const base::MutexLock lock(mutex_);
-  keepers_.push_back({plugin, &sessions, std::move(settings)});
+  keepers_.push_back({plugin, part, &sessions, std::move(settings)});
+  if (housekeeper_ != nullptr) {
+    housekeeper_->Follow(Rules());
+    return true;
+  }
   if (Start()) return true;
   keepers_.pop_back();
   *error = "no thread can be had for the housekeeping of " + plugin;
@@ -68,7 +72,7 @@ void KeyspaceHouse::Leave(const std::string& plugin) {
     const auto keeper = std::find_if(keepers_.begin(), keepers_.end(),
                                      [&](const Keeper& one) { return one.plugin == plugin; });
     if (keeper == keepers_.end()) return;
-    if (keeper == keepers_.begin()) leaving = std::move(housekeeper_);
+    leaving = std::move(housekeeper_);
     keepers_.erase(keeper);
   }
   leaving.reset();
@@ -76,11 +80,18 @@ void KeyspaceHouse::Leave(const std::string& plugin) {
   if (!Start()) Log("no thread can be had for the housekeeping of " + keepers_.front().plugin);
 }
 
+keyspace::HouseRules KeyspaceHouse::Rules() const {
+  keyspace::HouseRules rules{keepers_.front().settings, keepers_.front().settings};
+  for (const Keeper& keeper : keepers_) {
+    (keeper.part == Part::kContainers ? rules.containers : rules.prefixes) = keeper.settings;
+  }
+  return rules;
+}
+
 bool KeyspaceHouse::Start() {
   if (housekeeper_ != nullptr || keepers_.empty()) return true;
-  const Keeper& keeper = keepers_.front();
   auto starting =
-      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *keeper.sessions, keeper.settings);
+      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *keepers_.front().sessions, Rules());
   if (!starting->Start()) return false;
   housekeeper_ = std::move(starting);
   return true;

@@ -144,9 +144,10 @@ class MemcachedTest : public ::testing::Test {
     const size_t end = reply.find("\r\n");
     return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);
   }
-  keyspace::HousekeeperSettings Purging(unsigned rows_per_second) const {
-    return {settings_.account, "daemon_memcached_user", rows_per_second,
-            [this](uint64_t rows) { shared_->counters.Add(MemcachedStat::kPurged, rows); }};
+  keyspace::HouseRules Purging(unsigned rows_per_second) const {
+    return {{settings_.account, "daemon_memcached_user", rows_per_second,
+             [this](uint64_t rows) { shared_->counters.Add(MemcachedStat::kPurged, rows); }},
+            {}};
   }
   void MoveClock(int64_t seconds) { clock_offset_ms_ += seconds * 1000; }
 

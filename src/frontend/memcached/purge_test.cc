@@ -177,6 +177,21 @@ TEST_F(PurgeTest, FewRowsASecondStayFew) {
   EXPECT_EQ(2u, rows());
 }
 
+TEST_F(PurgeTest, OtherRulesHoldFromTheNextRoundOn) {
+  std::vector<Row> all;
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("old", i, "1000"));
+  Fill(all, "by_e");
+  keyspace::Housekeeper keeper{*shared_->keyspaces, sessions_, {{}, Purging(1000).containers}};
+  EXPECT_FALSE(keeper.RunOnce(session_));
+  EXPECT_EQ(50u, rows()) << "rules for prefixes rule no container";
+  keeper.Follow(Purging(100));
+  EXPECT_TRUE(keeper.RunOnce(session_));
+  EXPECT_EQ(40u, rows());
+  keeper.Follow(Purging(0));
+  EXPECT_FALSE(keeper.RunOnce(session_));
+  EXPECT_EQ(40u, rows());
+}
+
 TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));

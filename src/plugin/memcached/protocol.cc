@@ -102,7 +102,8 @@ bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::
   keeps.count = [this](uint64_t rows) {
     shared_->counters.Add(frontend::MemcachedStat::kPurged, rows);
   };
-  return house_->Keep("daemon_memcached", sessions, std::move(keeps), error);
+  return house_->Keep("daemon_memcached", KeyspaceHouse::Part::kContainers, sessions,
+                      std::move(keeps), error);
 }
 
 void MemcachedProtocol::StopHousekeeper() { house_->Leave("daemon_memcached"); }

@@ -200,3 +200,23 @@ def test_a_table_of_keyspaces_of_an_older_version(client, server):
         if expires is not None:
             sql.run(f"UPDATE rowsocket.keyspaces SET expires = '{expires.decode()}' WHERE prefix = '{prefix.decode()}'")
     wait_until(lambda: client.ask("EXPIRE", "s/a", 9) == 1, 10, "the column again")
+
+
+@pytest.mark.parametrize("of_memcached", [0, 1000])
+def test_each_plugin_rules_what_has_expired_of_its_own(request, of_memcached):
+    """daemon_memcached's variable is for items of containers, whichever plugin the server starts first."""
+    server = resp.start(lambda **kwargs: create(request.config, **kwargs),
+                        f"--loose-daemon-memcached-purge-rows-per-second={of_memcached}")
+    try:
+        prepare(server)
+        sql = server.sql()
+
+        sql.run("INSERT INTO innodb_memcache.demo (id, value, expires) VALUES ('one', '1', 1), ('two', '2', 1)")
+        for removed in range(3):  # in as many rounds, the last of which begins behind the items
+            sql.run(f"INSERT INTO shop.ticket VALUES ({removed}, 'x', 1, 1)")
+            wait_until(lambda: sql.value("SELECT COUNT(*) FROM shop.ticket") == b"0", 10, "RESP's row is removed")
+        if of_memcached:
+            wait_until(lambda: sql.status("Daemon_memcached_purged") == 2, 10, "the items are counted")
+        assert sql.value("SELECT COUNT(*) FROM innodb_memcache.demo WHERE expires = 1") == (b"0" if of_memcached else b"2")
+    finally:
+        remove(server)

@@ -33,7 +33,7 @@ enum class Away : uint8_t {
   kHeld,         ///< Its finds may have seen what is being committed: its replies wait for the end.
   kInLane,       ///< The lane has its request; replies to earlier requests may leave.
   kHeldInLane,   ///< The lane has its request, and replies to earlier requests are held.
-  kLoggingIn,    ///< The login desk has its login; replies to earlier requests may leave.
+  kLoggingIn,    ///< The login desk has its login; without TLS earlier replies may leave.
 };
 
 /// Whether the step from one to the other is one of those above.
@@ -118,9 +118,11 @@ struct Client : net::IdleLink {
   bool is_away() const { return away_ != Away::kNo; }
   bool is_in_lane() const { return away_ == Away::kInLane || away_ == Away::kHeldInLane; }
   bool is_held() const { return away_ == Away::kHeld || away_ == Away::kHeldInLane; }
-  /// Whether replies to earlier requests may leave while the client is away.
+  /// Whether replies to earlier requests may leave while the client is away. A thread that checks a
+  /// login asks the SSL object about the client, which no other thread may use meanwhile.
   bool may_send() const {
-    return away_ == Away::kNo || away_ == Away::kInLane || away_ == Away::kLoggingIn;
+    if (away_ == Away::kLoggingIn) return tls() == nullptr;
+    return away_ == Away::kNo || away_ == Away::kInLane;
   }
   /// Whether another thread gives the client back, who therefore is not freed before.
   bool is_elsewhere() const { return is_in_lane() || away_ == Away::kLoggingIn; }

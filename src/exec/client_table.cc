@@ -187,6 +187,7 @@ void ClientTable::CountActive(Client& client) {
 }
 
 void ClientTable::Send(Client& client) {
+  if (client.away() == Away::kLoggingIn && !client.may_send()) return;
   const net::Connection::Sent sent = client.connection.Send();
   if (sent.bytes != 0) {
     core_.stats.Add(Stat::kBytesSent, sent.bytes);

@@ -54,6 +54,9 @@ class Part:
     def order(self, backwards=False):
         """A term of ORDER BY: the order of the index."""
         term = f"LEFT({self.column.name},{self.prefix})" if self.prefix else self.column.name
+        if self.prefix and self.column.kind.ddl.endswith("latin1_bin"):
+            # MariaDB sorts LEFT('', 2) before LEFT(' ', 2), which are equal in this collation and in its indexes.
+            term = f"RTRIM({term})"
         return term + (" DESC" if self.descending != backwards else "")
 
 

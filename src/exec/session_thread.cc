@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +11,16 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::milliseconds kInterruptEvery{20};
+
+// An exception that left a thread would end the whole server.
+std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
+                                               engine::LockWait lock_wait) {
+  try {
+    return sessions.Create(lock_wait);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -36,7 +47,7 @@ void SessionThread::Join() {
 
 void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock_wait,
                          const Body& body) {
-  std::unique_ptr<engine::Session> session = sessions.Create(lock_wait);
+  std::unique_ptr<engine::Session> session = CreateSession(sessions, lock_wait);
   {
     const base::MutexLock lock(mutex_);
     session_ = session.get();

@@ -23,7 +23,7 @@ namespace rowsocket::exec {
 class SessionThread {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The session is null when the server is shutting down.
+  /// The session is null when the server is shutting down, or has no memory for it.
   using Body = std::function<void(engine::Session*)>;
 
   SessionThread() = default;

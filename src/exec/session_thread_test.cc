@@ -76,6 +76,17 @@ TEST_F(SessionThreadTest, HasNoSessionWhenTheServerShutsDown) {
   EXPECT_FALSE(has_session);
 }
 
+TEST_F(SessionThreadTest, HasNoSessionWhereThereIsNoMemory) {
+  engine::fake::NoSessions no_sessions;
+  SessionThread thread;
+  std::atomic<bool> has_session{true};
+  ASSERT_TRUE(thread.Start(no_sessions, LockWait::kNever, [&has_session](engine::Session* session) {
+    has_session = session != nullptr;
+  }));
+  thread.Join();
+  EXPECT_FALSE(has_session);
+}
+
 TEST_F(SessionThreadTest, InterruptsAllThreadsThatHaveNotEndedInTime) {
   const auto held = store_.LockTable("test.t");
   SessionThread first, second;

@@ -212,6 +212,26 @@ void WaitLane::GiveBack(WaitJobs& jobs) {
   }
 }
 
+// The groups for which no thread is left: the last one got no session, or its session was killed.
+// Their clients would wait until somebody else's request starts another thread.
+void WaitLane::FailUnserved() {
+  WaitJobs jobs;
+  {
+    const base::MutexLock lock(mutex_);
+    if (serving_ != 0 || stopping_) return;
+    for (WaitGroup& group : queued_) {
+      for (std::unique_ptr<WaitJob>& job : group.jobs) {
+        job->group = nullptr;
+        jobs.push_back(std::move(job));
+      }
+      Forget(group);
+    }
+    queued_.clear();
+  }
+  for (const std::unique_ptr<WaitJob>& job : jobs) Fail(*job, {model::ErrorCode::kLockWait});
+  GiveBack(jobs);
+}
+
 void WaitLane::Main(engine::Session* session) {
   StatBlock stats(stats_);
   Turn turn(stats, commits_, Turn::Waits::kTogether);
@@ -226,6 +246,7 @@ void WaitLane::Main(engine::Session* session) {
     EndGroup(taken, jobs);
     GiveBack(jobs);
   }
+  FailUnserved();
 }
 
 }  // namespace rowsocket::exec

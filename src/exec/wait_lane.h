@@ -119,6 +119,7 @@ class WaitLane {
   bool NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
   void EndGroup(Groups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
+  void FailUnserved();
   void Forget(WaitGroup& group) REQUIRES(mutex_);
   void Reap() REQUIRES(mutex_);
   // The work of a thread on a group (wait_lane_run.cc).

@@ -25,6 +25,7 @@
 
 #include <map>
 #include <memory>
+#include <new>
 
 #include "engine/fake/row_change.h"
 #include "engine/fake/store.h"
@@ -126,6 +127,12 @@ class SessionFactory final : public engine::SessionFactory {
 
  private:
   Store& store_;
+};
+
+/// Has no memory for any session.
+class NoSessions final : public engine::SessionFactory {
+ public:
+  std::unique_ptr<engine::Session> Create(LockWait) override { throw std::bad_alloc(); }
 };
 
 }  // namespace rowsocket::engine::fake

@@ -15,6 +15,9 @@ class MemoryTest : public ::testing::Test {
   /// All threads have begun, and no client is there.
   void Start() {
     server_.Start();
+    // Each worker's thread has a session, and so has the one that executes its batches.
+    EXPECT_TRUE(Eventually(
+        [&] { return server_.store.sessions() == 2 * size_t{server_.settings.workers}; }));
     ExpectServed(0);
     EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 0; }));
   }

@@ -277,6 +277,15 @@ TEST_F(WaitLaneTest, StopEndsAWaitThatBeginsAfterTheInterrupt) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kTestTimeout / 2);
 }
 
+TEST_F(WaitLaneTest, MissingSessionIsAnErrorOfTheRequest) {
+  engine::fake::NoSessions no_sessions;
+  WaitLane lane(no_sessions, stats_, commits_, 4);
+  for (const char* key : {"1", "1", "2"}) lane.Submit(Job(Increment(key)));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("1\t1\t146\n", owner_.NextReply());
+  lane.Stop();
+  EXPECT_TRUE(owner_.IsEmpty());
+}
+
 TEST_F(WaitLaneTest, MissingThreadIsAnErrorOfTheRequest) {
   const auto submit_without_threads = [this] {
     const rlimit none{0, 0};

@@ -24,6 +24,7 @@ TEST_F(RespTest, RowsAreHashes) {
   EXPECT_EQ("*2\r\n$1\r\nv\r\n$2\r\n10\r\n", Ask("HGETALL t:1"));
   EXPECT_EQ("*2\r\n$1\r\nb\r\n$2\r\n20\r\n", Ask("HMGET t:2 w v"));
   EXPECT_EQ("*4\r\n$-1\r\n$2\r\n20\r\n$-1\r\n$1\r\nb\r\n", Ask("HMGET t:2 x v x w"));
+  EXPECT_EQ("*4\r\n$-1\r\n$2\r\n20\r\n$-1\r\n$-1\r\n", Ask("HMGET t:2 \"\" v \"\" \"\""));
   EXPECT_EQ("$-1\r\n", Ask("HGET t:2 x"));
   EXPECT_EQ(":0\r\n", Ask("HEXISTS t:2 x"));
   EXPECT_EQ(":0\r\n", Ask("HDEL t:2 x"));

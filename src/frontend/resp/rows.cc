@@ -61,7 +61,7 @@ class RowReply final : public model::RowSink {
   bool Cell(std::string_view text) override {
     if (at_ == expiry_at_) return TakeExpiry(Value(text));
     const std::string& name = call_.index->names().columns[at_++];
-    if (call_.skips_unknown) AppendUnknown(name);
+    if (call_.skips_unknown) AppendUnknown(&name);
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
     size_ = text.size();
@@ -76,14 +76,14 @@ class RowReply final : public model::RowSink {
   bool NullCell() override {
     if (at_ == expiry_at_) return TakeExpiry(Value());
     const std::string& name = call_.index->names().columns[at_++];
-    if (call_.skips_unknown) AppendUnknown(name);
+    if (call_.skips_unknown) AppendUnknown(&name);
     if (IsOfGivenFields(call_.verb)) resp::AppendNil(version_, &out_);
     return true;
   }
 
   /// Behind the last cell of HGET and HMGET.
   void AppendRest() {
-    if (call_.skips_unknown) AppendUnknown({});
+    if (call_.skips_unknown) AppendUnknown(nullptr);
   }
 
   size_t fields() const { return fields_; }
@@ -101,11 +101,14 @@ class RowReply final : public model::RowSink {
     return true;
   }
 
-  /// Fields that are no columns are nil; `next`: the column whose cell comes.
-  void AppendUnknown(std::string_view next) {
+  /// Fields that are no columns are nil; `next`: the column whose cell comes, null behind the last.
+  void AppendUnknown(const std::string* next) {
     if (!IsOfGivenFields(call_.verb)) return;
-    for (; argument_ < call_.arguments.size() && call_.arguments[argument_] != next; ++argument_)
+    const auto& arguments = call_.arguments;
+    for (; argument_ < arguments.size(); ++argument_) {
+      if (next != nullptr && arguments[argument_] == *next) break;
       resp::AppendNil(version_, &out_);
+    }
     ++argument_;
   }
 

@@ -238,7 +238,7 @@ int64_t TimeUntil(const RespCall& call, int64_t ms) {
   if (ms == keyspace::kNever) return -1;
   if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(call), 0);
   const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
-  return is_ms ? ms : (ms + 500) / 1000;
+  return is_ms ? ms : ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {

@@ -192,6 +192,8 @@ inline constexpr size_t kRespPatternBytesMax = 1024;
 /// Rows that one SCAN or KEYS of RESP looks at, and positions of SCANs that a port remembers: each
 /// has a key of up to 3 KiB.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
+/// Keys of one database that INFO of RESP counts one by one.
+inline constexpr uint64_t kRespInfoKeysMax = 2'000;
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Bytes of a script of RESP that may be one of those that are served, and different texts of these
 /// that a port remembers.

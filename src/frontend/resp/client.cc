@@ -37,14 +37,16 @@ std::string UnknownType(std::string_view text) {
 /// does not have any more.
 std::string LineOf(const RespClient& client) {
   const RespFacts& facts = client.facts;
-  const int64_t age_s = (base::CoarseNowMs() - facts.since_ms) / 1000;
+  const int64_t now_ms = base::CoarseNowMs();
+  const auto seconds_since = [now_ms](int64_t ms) { return std::to_string((now_ms - ms) / 1000); };
   return "id=" + std::to_string(client.id) +
          " addr=" + ConnectionBook::Shared().AddressOf(client.id) +
          " laddr=" + ConnectionBook::Shared().OwnAddressOf(client.id) + " name=" + facts.name +
-         " age=" + std::to_string(age_s) + " flags=N db=" + facts.database +
-         " sub=0 psub=0 ssub=0 user=" + facts.user +
-         " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
-         " lib-ver=" + facts.library_version + "\n";
+         " age=" + seconds_since(facts.since_ms) + " idle=" + seconds_since(client.active_ms) +
+         " flags=N db=" + facts.database +
+         " sub=0 psub=0 ssub=0 cmd=" + std::string(RespVerbName(client.verb)) +
+         " user=" + facts.user + " redir=-1 resp=" + std::to_string(facts.version) +
+         " lib-name=" + facts.library + " lib-ver=" + facts.library_version + "\n";
 }
 
 bool ParseId(std::string_view text, uint64_t* id) {
@@ -112,7 +114,7 @@ void Resp::ShowFacts() {
   const model::Account* const own = account();
   facts_.account = own != nullptr ? own->user() + "@" + own->host() : std::string();
   facts_.user = own != nullptr ? own->user() : "default";
-  if (connection_id() != 0) settings_.clients->Show(connection_id(), facts_);
+  if (connection_id() != 0) settings_.clients->Show(connection_id(), facts_, activity_);
 }
 
 // Whoever logs in sees the connections of the own account, as SHOW PROCESSLIST shows them without
@@ -128,7 +130,9 @@ std::vector<RespClient> Resp::VisibleClients() const {
 void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   const std::string_view what = arguments[1];
   const size_t count = arguments.size();
-  const auto shown = [this] { return RespClient{connection_id(), facts_}; };
+  const auto shown = [this] {
+    return RespClient{connection_id(), facts_, activity_.verb, activity_.since_ms};
+  };
   if (IsWord(what, "id") && count == 2) {
     resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
   } else if (IsWord(what, "getname") && count == 2) {

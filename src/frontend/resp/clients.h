@@ -5,6 +5,7 @@
 // Threads: any; what is listed are copies.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,16 +26,25 @@ struct RespFacts {
   int64_t since_ms = base::CoarseNowMs();
 };
 
+/// What a connection is doing. Threads: the connection's own writes it, any reads it.
+struct RespActivity {
+  std::atomic<uint32_t> verb{0};                       ///< Of the last command (RespVerbName).
+  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
+};
+
 struct RespClient {
   uint64_t id = 0;
   RespFacts facts;
+  uint32_t verb = 0;
+  int64_t active_ms = 0;
 };
 
 class RespClients {
  public:
-  void Show(uint64_t id, const RespFacts& facts) {
+  /// `activity` lives until the connection leaves.
+  void Show(uint64_t id, const RespFacts& facts, const RespActivity& activity) {
     const base::MutexLock lock(mutex_);
-    clients_[id] = facts;
+    clients_[id] = {facts, &activity};
   }
   void Leave(uint64_t id) {
     const base::MutexLock lock(mutex_);
@@ -44,13 +54,20 @@ class RespClients {
   std::vector<RespClient> All() const {
     const base::MutexLock lock(mutex_);
     std::vector<RespClient> all;
-    for (const auto& [id, facts] : clients_) all.push_back({id, facts});
+    for (const auto& [id, shown] : clients_) {
+      all.push_back({id, shown.facts, shown.activity->verb.load(std::memory_order_relaxed),
+                     shown.activity->since_ms.load(std::memory_order_relaxed)});
+    }
     return all;
   }
 
  private:
+  struct Shown {
+    RespFacts facts;
+    const RespActivity* activity = nullptr;
+  };
   mutable base::Mutex mutex_;
-  std::map<uint64_t, RespFacts> clients_ GUARDED_BY(mutex_);
+  std::map<uint64_t, Shown> clients_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::frontend

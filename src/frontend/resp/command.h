@@ -71,6 +71,7 @@ enum class RespVerb : uint8_t {
   kScan,
   kKeys,
   kDbSize,
+  kInfoKeys,  ///< Of INFO: how many keys each database has.
   kFlush,
   // Of a string in the store; kDel, kExists, kType, kTtl, kExpireTime, kPersist and kExpire are for
   // both.

@@ -119,6 +119,7 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
   if (!behind_requests) {
     TakeSnapshot();
     TakeBackState();
+    activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
   resp::RequestStep step;
   repeats_ = pattern_.Take(input, request_limits(), arena, &step);
@@ -142,6 +143,7 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
   const Arguments arguments(step.arguments);
   const RespCommand* const command = CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
+  activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti) {
     may_drop_ = !behind_requests && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
@@ -192,6 +194,9 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   }
   if (verb == Verb::kOutcome) {
     return {Parsed::kItem, PrepareOutcome(arguments, arena, item) ? consumed : 0};
+  }
+  if (verb == Verb::kInfo && InfoCountsKeys(arguments.subspan(1))) {
+    return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
   if (!IsOfRow(verb)) {
     if (behind_requests && ChangesState(verb)) NoteState(*item);
@@ -246,6 +251,7 @@ Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffe
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = WorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
+  if (work.calls[0].verb == Verb::kInfoKeys) return ExecuteInfo(work, session, out);
   work.wrong = {};
   work.hits = work.misses = 0;
   const size_t begin = out.size();

@@ -215,15 +215,16 @@ class Resp final : public exec::Frontend {
   bool Select(std::string_view text, base::Arena& arena, exec::Item* item);
   void AuthWithoutAccounts(Arguments arguments, base::Arena& arena, exec::Item* item);
   static void AppendTime(base::Buffer& out);
-  static void ListCommands(Arguments filter, base::Buffer& out);
   void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
              exec::Item* item);
   void AppendLoginEnd(const model::Error& answer, base::Buffer& out);
   void AppendHello(base::Buffer& out) const;
-  void AppendCommand(Arguments arguments, base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
+  // The commands that are served (describe.cc).
+  void AppendCommand(Arguments arguments, base::Buffer& out) const;
+  static void ListCommands(Arguments filter, base::Buffer& out);
   // The connection, and others of the port (client.cc).
   void AppendClient(Arguments arguments, base::Buffer& out, exec::Item* item);
   void SetName(std::string_view name, base::Buffer& out);
@@ -238,9 +239,15 @@ class Resp final : public exec::Frontend {
   void AppendSlowlog(Arguments arguments, base::Buffer& out) const;
   void AppendHotkeys(Arguments arguments, base::Buffer& out) const;  // hotkeys.cc
   void AppendLatencies(Arguments commands, base::Buffer& out) const;
-  /// `sections`: the words behind INFO; none: the usual ones.
-  std::string Info(Arguments sections) const;
-  std::string InfoSection(std::string_view section) const;
+  /// `sections`: the words behind INFO; none: the usual ones. `keys`: the lines of the keyspace.
+  std::string Info(Arguments sections, std::string_view keys = {}) const;
+  std::string InfoSection(std::string_view section, std::string_view keys) const;
+  static bool InfoCountsKeys(Arguments sections);
+  /// False: an index has to be opened first.
+  bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                   exec::Item* item);
+  engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,
+                              base::Buffer& out) const;
   std::string CommandLines(bool as_percentiles) const;
 
   /// Connections add to the port's count of commands now and then: it is on one cache line.
@@ -268,6 +275,7 @@ class Resp final : public exec::Frontend {
   resp::Version hello_version_ = resp::Version::k2;
   std::optional<std::string> hello_name_;
   RespFacts facts_;  ///< RespClients has a copy: ShowFacts.
+  RespActivity activity_;
   /// CLIENT REPLY.
   enum class Replies : uint8_t { kOn, kOff, kSkip };
   Replies replies_ = Replies::kOn;

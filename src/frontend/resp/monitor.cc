@@ -6,15 +6,16 @@
 
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/scan.h"
 
 namespace rowsocket::frontend {
 
 namespace {
 
 /// In the order of the reply; "all" and "everything" ask for all of them.
-constexpr std::string_view kSections[] = {"server",       "clients",     "memory",  "persistence",
-                                          "stats",        "replication", "cluster", "refused",
-                                          "commandstats", "latencystats"};
+constexpr std::string_view kSections[] = {"server",       "clients",      "memory",  "persistence",
+                                          "stats",        "replication",  "cluster", "refused",
+                                          "commandstats", "latencystats", "keyspace"};
 /// Those that INFO without an argument does not show, as in Redis.
 bool IsOnDemand(std::string_view section) {
   return section == "commandstats" || section == "latencystats";
@@ -154,18 +155,46 @@ std::string Resp::CommandLines(bool as_percentiles) const {
   return lines;
 }
 
-std::string Resp::Info(Arguments sections) const {
+bool Resp::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
+
+// Where the keys cannot be counted, as without the store's table or the right to read it, INFO
+// answers without them: tools ask for it before all else.
+bool Resp::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                       exec::Item* item) {
+  RespCommand counting = command;
+  counting.verb = RespVerb::kInfoKeys;
+  std::string error;
+  const std::optional<std::span<RespCall>> calls = TakeCalls(counting, arguments, arena, &error);
+  if (calls && !OpenCalls(*calls, arena, item, &error)) return false;
+  if (error.empty())
+    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
+  else
+    AnswerServer(command, arguments, arena, item);
+  return true;
+}
+
+engine::Outcome Resp::ExecuteInfo(const RespWork& work, engine::Session& session,
+                                  base::Buffer& out) const {
+  const RespCall& call = work.calls[0];
+  std::string keys;
+  const engine::Outcome outcome = CountDatabases(call, session, &keys);
+  if (!outcome.is_answer()) return outcome;
+  resp::AppendVerbatim(Info(call.arguments.subspan(1), keys), work.version, &out);
+  return engine::Outcome();
+}
+
+std::string Resp::Info(Arguments sections, std::string_view keys) const {
   std::string text;
   for (const std::string_view section : kSections) {
     if (!IsAsked(sections, section)) continue;
     std::string title(section);
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
-    text += (text.empty() ? "# " : "\r\n# ") + title + "\r\n" + InfoSection(section);
+    text += (text.empty() ? "# " : "\r\n# ") + title + "\r\n" + InfoSection(section, keys);
   }
   return text;
 }
 
-std::string Resp::InfoSection(std::string_view section) const {
+std::string Resp::InfoSection(std::string_view section, std::string_view keys) const {
   const auto sum = [this](exec::Stat stat) {
     return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
   };
@@ -200,6 +229,7 @@ std::string Resp::InfoSection(std::string_view section) const {
     return "role:" + std::string(health.writes ? "master" : "slave") + "\r\nconnected_slaves:0\r\n";
   }
   if (section == "cluster") return "cluster_enabled:0\r\n";
+  if (section == "keyspace") return std::string(keys);
   if (section == "refused") return settings_.info->RefusedLines();
   return CommandLines(section == "latencystats");
 }

@@ -73,6 +73,7 @@ class RespTest : public ::testing::Test {
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   RespInfo info_;
   RespCursors cursors_;
+  RespClients clients_;
   RespScripts scripts_;
   RespSettings settings_;
   base::Arena arena_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/statements.h"
+#include "frontend/resp/scanned_rows.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/stored_row.h"
 #include "keyspace/codec.h"
@@ -23,9 +24,6 @@ namespace {
 constexpr uint64_t kCountWithoutOption = 10;
 constexpr std::string_view kSyntax = "ERR syntax error";
 constexpr std::string_view kNoCursor = "ERR invalid cursor";
-/// Columns of the store that a scan reads.
-enum ScanColumn : uint32_t { kScannedDatabase, kScannedKey, kScannedExpires };
-
 bool ParseNumber(std::string_view text, uint64_t* number) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
@@ -66,31 +64,6 @@ std::string Behind(std::string_view prefix) {
   if (!text.empty()) text.back() = static_cast<char>(static_cast<unsigned char>(text.back()) + 1);
   return text;
 }
-
-/// Takes the rows of a find: the values of their columns.
-class ScannedRows final : public model::RowSink {
- public:
-  using Row = std::vector<std::optional<std::string>>;
-
-  explicit ScannedRows(size_t columns) : columns_(columns) {}
-  bool Cell(std::string_view text) override {
-    Add(std::string(text));
-    return true;
-  }
-  bool NullCell() override {
-    Add(std::nullopt);
-    return true;
-  }
-  const std::vector<Row>& rows() const { return rows_; }
-
- private:
-  void Add(std::optional<std::string> value) {
-    if (rows_.empty() || rows_.back().size() == columns_) rows_.emplace_back();
-    rows_.back().push_back(std::move(value));
-  }
-  const size_t columns_;
-  std::vector<Row> rows_;
-};
 
 /// Where the parts of the key begin among the scanned columns: behind the expiry, where there is
 /// one.
@@ -325,7 +298,10 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     const std::string_view wrong = TakeScanOptions(*call, &scan);
     if (!wrong.empty()) return wrong;
   } else {
-    scan.rows = model::kRespScanRowsMax + 1;  // One more tells that there are more.
+    // One more tells that there are more.
+    scan.rows =
+        (call->verb == Verb::kInfoKeys ? model::kRespInfoKeysMax : model::kRespScanRowsMax) + 1;
+    if (call->verb == Verb::kInfoKeys) scan.database = {};
   }
   if (call->verb == Verb::kKeys) {
     scan.pattern = call->arguments[1];

@@ -343,69 +343,6 @@ void Resp::AccountEnded(base::Buffer& out) {
   resp::AppendError("NOAUTH the account has changed: log in again", &out);
 }
 
-void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
-  const auto describe = [&](const RespCommand& command) {
-    resp::AppendArray(10, &out);
-    resp::AppendBulk(command.name, &out);
-    resp::AppendInteger(command.arity, &out);
-    resp::AppendSet(1, state_.version, &out);
-    resp::AppendSimple(command.writes ? "write" : "readonly", &out);
-    resp::AppendInteger(command.first_key, &out);
-    resp::AppendInteger(command.last_key, &out);
-    const bool has_pairs = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx;
-    resp::AppendInteger(command.first_key == 0 ? 0 : has_pairs ? 2 : 1, &out);
-    for (int i = 0; i < 4; ++i) resp::AppendSet(0, state_.version, &out);  // From categories on.
-  };
-  size_t served = 0;
-  for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
-  const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
-  if (what.empty() || (IsWord(what, "info") && arguments.size() == 2)) {
-    resp::AppendArray(served, &out);
-    for (const RespCommand& command : RespCommands()) {
-      if (command.verb != Verb::kRefused) describe(command);
-    }
-  } else if (IsWord(what, "count") && arguments.size() > 2) {
-    resp::AppendError(WrongCount("command", what), &out);
-  } else if (IsWord(what, "count")) {
-    resp::AppendInteger(static_cast<int64_t>(served), &out);
-  } else if (IsWord(what, "docs")) {
-    resp::AppendMap(0, state_.version, &out);
-  } else if (IsWord(what, "list")) {
-    ListCommands(arguments.subspan(2), out);
-  } else if (IsWord(what, "info")) {
-    resp::AppendArray(arguments.size() - 2, &out);
-    for (const std::string_view name : arguments.subspan(2)) {
-      const RespCommand* const command = FindRespCommand(name);
-      if (command != nullptr && command->verb != Verb::kRefused)
-        describe(*command);
-      else
-        resp::AppendNil(state_.version, &out);
-    }
-  } else {
-    resp::AppendError(
-        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try COMMAND HELP.",
-        &out);
-  }
-}
-
-// Of the filters PATTERN alone: there are no modules and no categories of commands.
-void Resp::ListCommands(Arguments filter, base::Buffer& out) {
-  const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
-                                           IsWord(filter[1], "pattern"));
-  if (!is_known) return resp::AppendError("ERR syntax error", &out);
-  if (!filter.empty() && filter[2].size() > model::kRespPatternBytesMax) {
-    return resp::AppendError(kRespLongPattern, &out);
-  }
-  std::vector<std::string_view> names;
-  for (const RespCommand& command : RespCommands()) {
-    if (command.verb == Verb::kRefused) continue;
-    if (filter.empty() || MatchesPattern(Lower(filter[2]), command.name))
-      names.push_back(command.name);
-  }
-  resp::AppendArray(names.size(), &out);
-  for (const std::string_view name : names) resp::AppendBulk(name, &out);
-}
-
 void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   const auto is_asked = [&](std::string_view name) {
     return std::any_of(arguments.begin() + 2, arguments.end(), [&](std::string_view pattern) {

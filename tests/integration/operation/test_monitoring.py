@@ -16,7 +16,7 @@ import mc
 import resp
 from hs import counted, refused
 from resp import free_port
-from server import REPOSITORY, cache_dir, read_env, wait_until
+from server import REPOSITORY, cache_dir, read_env, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -196,7 +196,9 @@ def test_every_panel_of_the_dashboard_has_data(prometheus, work):
 
 def test_the_exporter_for_redis_reads_the_port(make_server):
     server = resp.start(make_server)
+    run_packaged(server.sql(), "rowsocket_store.sql")
     client = resp.Client(server.resp_port)
+    assert client.ask("SET", "a", "1") == client.ask("SET", "b", "1", "EX", 1000) == "OK"
     for _ in range(5):
         assert client.ask("HGET", "shop.product:7", "name") == b"Teapot"
     port = free_port()
@@ -215,6 +217,8 @@ def test_the_exporter_for_redis_reads_the_port(make_server):
     assert values["redis_up"] == 1 and values["redis_exporter_last_scrape_error"] == 0
     assert values["redis_connected_clients"] >= 2 and values["redis_memory_used_bytes"] > 1 << 20
     assert found["redis_latency_percentiles_usec", frozenset({("cmd", "hget"), ("quantile", "99")})] > 0
+    keys = {name: found[name, frozenset({("db", "db0")})] for name in ("redis_db_keys", "redis_db_keys_expiring")}
+    assert keys == {"redis_db_keys": 2, "redis_db_keys_expiring": 1}
     assert values["redis_net_input_bytes_total"] > 0 and values["redis_uptime_in_seconds"] >= 0
 
 

@@ -58,6 +58,7 @@ def test_privileges_are_sqls(server):
     client = Client(server.resp_port)
     client.ask("AUTH", "app", "right")
     assert client.ask("HGET", "product:7", "stock").startswith("NOPERM")
+    assert client.ask("INFO", "keyspace") == b"# Keyspace\r\n", "it may not read the store"
     assert client.ask("HGETALL", "product:7").startswith("NOPERM")
     assert client.ask("HSET", "product:8", "name", "Mug").startswith("NOPERM"), "it may insert"
     assert client.ask("HDEL", "product:8", "name") == 1

@@ -32,7 +32,10 @@ def test_clients_are_listed_with_what_they_say_of_themselves(server):
     assert mine != other
     assert second.ask("CLIENT", "SETNAME", "cart") == "OK" and second.ask("SELECT", 4) == "OK"
     assert second.ask("CLIENT", "SETINFO", "lib-name", "mine") == "OK"
+    assert second.ask("HGET", "shop.product:7", "name") == b"Teapot"
     found = listed(first)
+    assert found[other]["cmd"] == "hget" and found[mine]["cmd"] == "client" and found[mine]["idle"] == "0"
+    assert int(found[other]["idle"]) <= int(found[other]["age"]) < 60
     assert found[other]["name"] == "cart" and found[other]["db"] == "4" and found[other]["lib-name"] == "mine"
     assert found[other]["resp"] == "3" and found[other]["addr"] == "127.0.0.1:%d" % second.sock.getsockname()[1]
     assert found[other]["laddr"] == "127.0.0.1:%d" % server.resp_port

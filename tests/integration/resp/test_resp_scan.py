@@ -139,3 +139,22 @@ def test_redis_py(server, client):
         assert sorted(py.scan_iter(match="product:*")) == [b"product:7", b"product:8"]
     with redis.Redis(port=server.resp_port, db=3) as py:
         assert list(py.scan_iter()) == [] and py.set("x", 1) and py.keys() == [b"x"]
+
+
+def test_info_has_the_keys_of_each_database(client, server):
+    def keyspace():
+        return client.ask("INFO", "keyspace").decode().removeprefix("# Keyspace\r\n").strip().split("\r\n")
+
+    assert keyspace() == [""]
+    fill(client, 100)
+    client.ask("SELECT", 5)
+    assert client.ask("SET", "a", 1, "EX", 1000) == client.ask("SET", "b", 1) == "OK"
+    first, second = keyspace()
+    assert first == "db0:keys=100,expires=0,avg_ttl=0"
+    assert second.startswith("db5:keys=2,expires=1,avg_ttl=") and 900_000 < int(second.rpartition("=")[2]) <= 1_000_000
+    client.ask("SELECT", 0)
+    fill(client)
+    server.sql().run("ANALYZE TABLE rowsocket.store")
+    first, second = keyspace()
+    assert 0.5 * STRINGS < int(first.removeprefix("db0:keys=").partition(",")[0]) < 1.5 * STRINGS
+    assert second.startswith("db5:keys=2,") and b"# Keyspace\r\ndb0:keys=" in client.ask("INFO")

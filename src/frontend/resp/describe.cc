@@ -1,0 +1,113 @@
+// COMMAND: what this port serves, for clients and tools.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/frontend.h"
+#include "frontend/resp/numbers.h"
+
+namespace rowsocket::frontend {
+
+using Verb = RespVerb;
+
+namespace {
+
+bool HasPairs(Verb verb) { return verb == Verb::kMSet || verb == Verb::kMSetNx; }
+
+// COMMAND GETKEYS: which of a command's arguments are its keys. EVAL says itself how many it has.
+void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
+  if (asked.empty()) {
+    return resp::AppendError("ERR wrong number of arguments for 'command|getkeys' command", out);
+  }
+  const RespCommand* const command = FindRespCommand(asked[0]);
+  if (command == nullptr || command->verb == Verb::kRefused)
+    return resp::AppendError("ERR Invalid command specified", out);
+  if (command->first_key == 0)
+    return resp::AppendError("ERR The command has no key arguments", out);
+  if (!TakesArguments(*command, asked.size())) {
+    return resp::AppendError("ERR Invalid number of arguments specified for command", out);
+  }
+  size_t end = command->last_key < 0 ? asked.size() : static_cast<size_t>(command->last_key) + 1;
+  if (command->verb == Verb::kEval) {
+    int64_t keys = 0;
+    const bool is_right = ParsePlainInteger(asked[2], &keys) && keys >= 0 &&
+                          static_cast<uint64_t>(keys) <= asked.size() - 3;
+    if (!is_right) return resp::AppendError("ERR Invalid arguments specified for command", out);
+    end = 3 + static_cast<size_t>(keys);
+  }
+  const size_t step = HasPairs(command->verb) ? 2 : 1;
+  std::vector<std::string_view> keys;
+  for (auto at = static_cast<size_t>(command->first_key); at < end; at += step) {
+    keys.push_back(asked[at]);
+  }
+  resp::AppendArray(keys.size(), out);
+  for (const std::string_view key : keys) resp::AppendBulk(key, out);
+}
+
+}  // namespace
+
+void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
+  const auto describe = [&](const RespCommand& command) {
+    resp::AppendArray(10, &out);
+    resp::AppendBulk(command.name, &out);
+    resp::AppendInteger(command.arity, &out);
+    resp::AppendSet(1, state_.version, &out);
+    resp::AppendSimple(command.writes ? "write" : "readonly", &out);
+    resp::AppendInteger(command.first_key, &out);
+    resp::AppendInteger(command.last_key, &out);
+    resp::AppendInteger(command.first_key == 0 ? 0 : HasPairs(command.verb) ? 2 : 1, &out);
+    for (int i = 0; i < 4; ++i) resp::AppendSet(0, state_.version, &out);  // From categories on.
+  };
+  size_t served = 0;
+  for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
+  const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
+  if (what.empty() || (IsWord(what, "info") && arguments.size() == 2)) {
+    resp::AppendArray(served, &out);
+    for (const RespCommand& command : RespCommands()) {
+      if (command.verb != Verb::kRefused) describe(command);
+    }
+  } else if (IsWord(what, "count") && arguments.size() > 2) {
+    resp::AppendError("ERR wrong number of arguments for 'command|count' command", &out);
+  } else if (IsWord(what, "count")) {
+    resp::AppendInteger(static_cast<int64_t>(served), &out);
+  } else if (IsWord(what, "docs")) {
+    resp::AppendMap(0, state_.version, &out);
+  } else if (IsWord(what, "list")) {
+    ListCommands(arguments.subspan(2), out);
+  } else if (IsWord(what, "info")) {
+    resp::AppendArray(arguments.size() - 2, &out);
+    for (const std::string_view name : arguments.subspan(2)) {
+      const RespCommand* const command = FindRespCommand(name);
+      if (command != nullptr && command->verb != Verb::kRefused)
+        describe(*command);
+      else
+        resp::AppendNil(state_.version, &out);
+    }
+  } else if (IsWord(what, "getkeys")) {
+    AppendKeys(arguments.subspan(2), &out);
+  } else {
+    resp::AppendError(
+        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try COMMAND HELP.",
+        &out);
+  }
+}
+
+// Of the filters PATTERN alone: there are no modules and no categories of commands.
+void Resp::ListCommands(Arguments filter, base::Buffer& out) {
+  const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
+                                           IsWord(filter[1], "pattern"));
+  if (!is_known) return resp::AppendError("ERR syntax error", &out);
+  if (!filter.empty() && filter[2].size() > model::kRespPatternBytesMax) {
+    return resp::AppendError(kRespLongPattern, &out);
+  }
+  std::vector<std::string_view> names;
+  for (const RespCommand& command : RespCommands()) {
+    if (command.verb == Verb::kRefused) continue;
+    if (filter.empty() || MatchesPattern(Lower(filter[2]), command.name))
+      names.push_back(command.name);
+  }
+  resp::AppendArray(names.size(), &out);
+  for (const std::string_view name : names) resp::AppendBulk(name, &out);
+}
+
+}  // namespace rowsocket::frontend

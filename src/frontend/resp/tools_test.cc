@@ -1,0 +1,95 @@
+// What tools ask a server of Redis for: which commands there are, and how much is in it.
+#include "frontend/resp/resp_fixture.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+std::string KeyspaceOf(const std::string& reply) {
+  const size_t begin = reply.find("# Keyspace\r\n");
+  return begin == std::string::npos ? "(none)" : reply.substr(begin + 12);
+}
+
+TEST_F(RespTest, InfoHasTheKeysOfEachDatabase) {
+  EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
+  for (const char* key : {"a", "b", "c"})
+    EXPECT_EQ("+OK\r\n", Ask(std::string("SET ") + key + " 1"));
+  EXPECT_EQ("+OK\r\n", Ask("SELECT 3"));
+  EXPECT_EQ("+OK\r\n", Ask("SET d 1"));
+  EXPECT_EQ(":1\r\n", Ask("EXPIRE d 1000"));
+  const std::string both = KeyspaceOf(Ask("INFO keyspace"));
+  EXPECT_EQ(0u, both.find("db0:keys=3,expires=0,avg_ttl=0\r\ndb3:keys=1,expires=1,avg_ttl=99"))
+      << both;
+  EXPECT_EQ(both.substr(0, 30), KeyspaceOf(Ask("INFO")).substr(0, 30));
+  EXPECT_EQ("(none)", KeyspaceOf(Ask("INFO server")));
+  EXPECT_EQ("+OK\r\n", Ask("FLUSHALL"));
+  EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
+}
+
+// Of a database with many keys the rest is estimated, and those behind it are counted all the same.
+TEST_F(RespTest, InfoPassesOverTheRestOfALargeDatabase) {
+  std::vector<engine::fake::Row> rows;
+  for (uint64_t i = 0; i < 2 * model::kRespInfoKeysMax; ++i) {
+    rows.push_back({"0", std::to_string(i), "v", std::nullopt});
+  }
+  store_.DropTable("rowsocket.store");
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}}, rows);
+  EXPECT_EQ("+OK\r\n", Ask("SELECT 7"));
+  EXPECT_EQ("+OK\r\n", Ask("SET a 1"));
+  const std::string lines = KeyspaceOf(Ask("INFO keyspace"));
+  EXPECT_EQ(0u, lines.find("db0:keys=4000,expires=0,avg_ttl=0\r\ndb7:keys=1,expires=0")) << lines;
+}
+
+TEST_F(RespTest, InfoIsThereWithoutTheStore) {
+  store_.DropTable("rowsocket.store");
+  const std::string reply = Ask("INFO");
+  EXPECT_EQ('$', reply.front());
+  EXPECT_EQ("\r\n", KeyspaceOf(reply));
+}
+
+TEST_F(RespTest, AFailedCountLeavesInfoWithoutKeys) {
+  EXPECT_EQ("+OK\r\n", Ask("SET a 1"));
+  EXPECT_EQ("db0:keys=1,expires=0,avg_ttl=0\r\n\r\n", KeyspaceOf(Ask("INFO keyspace")));
+  store_.SetHook([](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kExecute) return engine::Outcome();
+    return engine::Outcome::Fail(model::ErrorCode::kDenied);
+  });
+  EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
+}
+
+TEST_F(RespTest, TheLastMomentThereIsIsRounded) {
+  EXPECT_EQ("+OK\r\n", Ask("SET a 1 PXAT 9223372036854775806"));
+  EXPECT_EQ(":9223372036854776\r\n", Ask("EXPIRETIME a"));
+  EXPECT_EQ(":9223372036854775806\r\n", Ask("PEXPIRETIME a"));
+}
+
+TEST_F(RespTest, ClientListTellsTheLastCommand) {
+  settings_.clients = &clients_;
+  frontend_.emplace(settings_);
+  frontend_->SetConnectionId(7);
+  Ask("GET a");
+  const std::string line = Ask("CLIENT LIST");
+  EXPECT_NE(std::string::npos, line.find(" idle=0 ")) << line;
+  EXPECT_NE(std::string::npos, line.find(" cmd=client ")) << line;
+  frontend_.reset();
+  EXPECT_TRUE(clients_.All().empty());
+}
+
+TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
+  EXPECT_EQ("*1\r\n$1\r\na\r\n", Ask("COMMAND GETKEYS get a"));
+  EXPECT_EQ("*2\r\n$1\r\na\r\n$1\r\nb\r\n", Ask("COMMAND GETKEYS MSET a 1 b 2"));
+  EXPECT_EQ("*2\r\n$1\r\na\r\n$1\r\nb\r\n", Ask("COMMAND GETKEYS copy a b REPLACE"));
+  EXPECT_EQ("*2\r\n$1\r\na\r\n$1\r\nb\r\n", Ask("COMMAND GETKEYS eval text 2 a b c"));
+  EXPECT_EQ("*0\r\n", Ask("COMMAND GETKEYS eval text 0 a"));
+  EXPECT_EQ("-ERR Invalid arguments specified for command\r\n",
+            Ask("COMMAND GETKEYS eval text 2 a"));
+  EXPECT_EQ("-ERR Invalid command specified\r\n", Ask("COMMAND GETKEYS none a"));
+  EXPECT_EQ("-ERR The command has no key arguments\r\n", Ask("COMMAND GETKEYS ping"));
+  EXPECT_EQ("-ERR Invalid number of arguments specified for command\r\n",
+            Ask("COMMAND GETKEYS get"));
+  EXPECT_EQ("-ERR wrong number of arguments for 'command|getkeys' command\r\n",
+            Ask("COMMAND GETKEYS"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

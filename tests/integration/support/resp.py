@@ -44,7 +44,7 @@ class Client:
         if kind == b"+":
             return Status(text.decode())
         if kind == b"-":
-            return Error(text.decode())
+            return Error(text.decode(errors="replace"))
         if kind == b":":
             return int(text)
         if kind == b"_":

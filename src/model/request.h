@@ -68,6 +68,7 @@ struct CellChange {
   Value value;
   bool keeps =
       false;  ///< There is no new value: the column stays as it is, and ON UPDATE does nothing.
+  bool may_be_padded = false;  ///< By CHAR or BINARY, or trimmed, as INSERT does.
 };
 
 /// Decides about one row while the engine has it locked. The engine may ask several times for one
@@ -96,11 +97,12 @@ inline constinit RowKeeper row_keeper;
 ///
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
 /// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
-/// would pad or trim. Times are texts in the server's time zone. A column with ON UPDATE that is
-/// listed keeps the value that it is given. A row that is inserted or made anew has the key of the
-/// request, the listed columns, and DEFAULT for the rest. Outcome::rows is 1 when the decision was
-/// kStore or kRenew, or kDelete of a row that was there. A row that is to be made anew and cannot
-/// be inserted may be deleted; a row that a foreign key keeps has the listed columns set.
+/// would pad or trim (but CellChange::may_be_padded). Times are texts in the server's time zone. A
+/// column with ON UPDATE that is listed keeps the value that it is given. A row that is inserted or
+/// made anew has the key of the request, the listed columns, and DEFAULT for the rest.
+/// Outcome::rows is 1 when the decision was kStore or kRenew, or kDelete of a row that was there. A
+/// row that is to be made anew and cannot be inserted may be deleted; a row that a foreign key
+/// keeps has the listed columns set.
 struct Edit {
   std::span<const Value> key;  ///< One value for each key part, for all of them; not NULL.
   /// What the editor may decide, for the account's rights; all of it reads the row. Columns are

@@ -65,7 +65,7 @@ bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::E
     if (!StoreExactly(table->field[parts.first[i].fieldnr - 1], edit.key[i])) return false;
   }
   for (const model::CellChange& change : changes) {
-    if (!StoreExactly(table->field[fields[change.column]], change.value)) return false;
+    if (!StoreChange(table->field[fields[change.column]], change)) return false;
   }
   return CompleteInsert(table);
 }
@@ -98,7 +98,7 @@ NewRow::Made NewRow::Change(TABLE* table, const ServerIndex& index,
       MarkAsGiven(*field);
       continue;
     }
-    if (!StoreExactly(field, change.value)) made = Made::kRefused;
+    if (!StoreChange(field, change)) made = Made::kRefused;
     if (made == Made::kRefused) break;
   }
   return made == Made::kChanged ? CompleteUpdate(table) : made;
@@ -153,6 +153,11 @@ bool NewRow::IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const mo
   thd_.get()->clear_error();
   AddTo(table->field[fields[refused]], find, refused);
   return false;
+}
+
+bool NewRow::StoreChange(Field* field, const model::CellChange& change) {
+  if (change.may_be_padded) return StoreCell(thd_.get(), field, change.value);
+  return StoreExactly(field, change.value);
 }
 
 bool NewRow::StoreExactly(Field* field, const model::Value& value) {

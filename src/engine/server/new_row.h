@@ -76,6 +76,7 @@ class NewRow {
   Step AddTo(Field* field, const model::Find& find, size_t i);
   bool IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
                    size_t refused);
+  bool StoreChange(Field* field, const model::CellChange& change);
   bool StoreExactly(Field* field, const model::Value& value);
 
   WorkerThd& thd_;

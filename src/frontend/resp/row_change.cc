@@ -116,7 +116,7 @@ void RowChange::Make(std::span<const Value> row) {
       return;
     case Verb::kHSetNx:
       if (exists && !row[0].is_null()) return;
-      Put(0, Value(call_.arguments[3]));
+      PutGiven(0, call_.arguments[3]);
       answer_ = 1;
       return;
     default:
@@ -124,7 +124,7 @@ void RowChange::Make(std::span<const Value> row) {
   }
   for (uint32_t i = 0; i < columns; ++i) {
     answer_ += !exists || row[i].is_null();
-    Put(i, Value(ValueOf(call_.index->names().columns[i])));
+    PutGiven(i, ValueOf(call_.index->names().columns[i]));
   }
 }
 

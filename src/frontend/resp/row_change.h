@@ -56,6 +56,10 @@ class RowChange final : public model::RowEditor {
   std::string_view ValueOf(const std::string& field) const;
   void PutExpiry(int64_t at_ms);
   void Put(uint32_t column, const model::Value& value) { changes_[count_++] = {column, value}; }
+  /// A value that the client gives: it is stored as INSERT would.
+  void PutGiven(uint32_t column, std::string_view value) {
+    changes_[count_++] = {column, model::Value(value), /*keeps=*/false, /*may_be_padded=*/true};
+  }
 
   const RespCall& call_;
   const engine::ColumnFacts* const column_;

@@ -85,6 +85,15 @@ def test_hset_inserts_and_changes(client, sql):
     assert sql.rows("SELECT 1 FROM product WHERE id = 20") == []
 
 
+def test_hset_pads_and_trims_as_insert_does(client, sql):
+    sql.run("CREATE TABLE shop.padded (id INT PRIMARY KEY, b BINARY(3), c CHAR(3))")
+    assert client.ask("HSET", "padded:1", "b", "x", "c", "y ") == 2 and client.ask("HSETNX", "padded:2", "b", "") == 1
+    sql.run("INSERT INTO shop.padded VALUES (3, 'x', 'y '), (4, '', NULL)")
+    ours, theirs = (sql.rows(f"SELECT HEX(b), HEX(c) FROM shop.padded WHERE id IN ({ids}) ORDER BY id") for ids in ("1, 2", "3, 4"))
+    assert ours == theirs == [(b"780000", b"79"), (b"000000", None)]
+    assert client.ask("HSET", "padded:1", "b", "xxxx").startswith("CONSTRAINT")
+
+
 def test_hincrby(client, sql):
     assert client.ask("HINCRBY", "product:7", "stock", -2) == 3
     assert client.ask("HINCRBY", "product:99", "stock", 1).startswith("NOROW")

@@ -30,11 +30,12 @@ struct ColumnFacts {
   bool is_binary = true;  ///< kText: compared by code points, so that no two texts are equal, apart
                           ///< from blanks (`pads`).
   bool pads = false;      ///< kText: blanks at the end of a text do not count when it is compared.
-  bool updates_itself = false;  ///< The column has ON UPDATE CURRENT_TIMESTAMP.
-  bool is_in_key = false;       ///< The column is in some index of the table.
-  uint32_t bytes = 8;           ///< kInteger: the width of the column.
-  uint32_t decimals = 0;        ///< Digits behind the point, of seconds or of a number.
-  std::string index;            ///< A B-tree index that begins with the column; empty: none.
+  bool updates_itself = false;   ///< The column has ON UPDATE CURRENT_TIMESTAMP.
+  bool is_in_key = false;        ///< The column is in some index of the table.
+  uint32_t bytes = 8;            ///< kInteger: the width of the column.
+  uint32_t zerofill_digits = 0;  ///< ZEROFILL: digits that a number is filled up to; 0: it is not.
+  uint32_t decimals = 0;         ///< Digits behind the point, of seconds or of a number.
+  std::string index;             ///< A B-tree index that begins with the column; empty: none.
 
   friend bool operator==(const ColumnFacts&, const ColumnFacts&) = default;
 };

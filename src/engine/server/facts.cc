@@ -79,6 +79,7 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
   facts.updates_itself = HasOnUpdate(field);
   facts.is_in_key = !field.part_of_key.is_clear_all();
   if (facts.kind == Kind::kInteger) facts.bytes = field.pack_length();
+  if (IsZerofill(field)) facts.zerofill_digits = field.field_length;
   facts.decimals = field.decimals();
   facts.index = IndexThatBeginsWith(table, field);
   return facts;

@@ -128,6 +128,12 @@ class RowReply final : public model::RowSink {
   size_t size_ = 0;
 };
 
+/// Whether a number is written as a column with ZEROFILL shows it.
+bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
+  return text.size() == column.zerofill_digits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
 /// The engine is asked for the columns' types only where a part looks like such a number.
 bool HasOtherNumber(const RespCall& call, engine::Session& session) {
@@ -143,7 +149,8 @@ bool HasOtherNumber(const RespCall& call, engine::Session& session) {
   if (!session.Inspect(*call.index, &facts).ok()) return false;
   for (size_t i = 0; i < call.key.parts.size() && i < facts.key.size(); ++i) {
     const bool is_integer = facts.key[i].kind == engine::ColumnFacts::Kind::kInteger;
-    if (is_integer && is_other(call.key.parts[i])) return true;
+    if (!is_integer || IsFilledUp(call.key.parts[i].text(), facts.key[i])) continue;
+    if (is_other(call.key.parts[i])) return true;
   }
   return false;
 }

@@ -194,6 +194,9 @@ inline constexpr size_t kRespPatternBytesMax = 1024;
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
 /// Keys of one database that INFO of RESP counts one by one.
 inline constexpr uint64_t kRespInfoKeysMax = 2'000;
+/// Keys of which RANDOMKEY of RESP chooses one: of a small database, and of a part of a larger one.
+inline constexpr uint64_t kRespRandomKeys = 1'000;
+inline constexpr uint64_t kRespRandomRows = 100;
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Bytes of a script of RESP that may be one of those that are served, and different texts of these
 /// that a port remembers.

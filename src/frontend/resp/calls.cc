@@ -84,6 +84,29 @@ bool MayLackFields(const RespCall& call) {
           verb == Verb::kHStrLen || verb == Verb::kHDel);
 }
 
+// MEMORY USAGE and OBJECT ENCODING; other subcommands ask for what a table does not have.
+std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
+  const bool is_usage = command.verb == Verb::kMemoryUsage;
+  const std::string_view served = is_usage ? "usage" : "encoding";
+  if (IsWord(arguments[1], "freq")) {
+    return "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note "
+           "that when switching between policies at runtime LRU and LFU data will take some time "
+           "to adjust.";
+  }
+  if (!IsWord(arguments[1], served)) {
+    return "NOTSERVED only " + std::string(is_usage ? "MEMORY USAGE" : "OBJECT ENCODING") +
+           " is served: use information_schema in SQL";
+  }
+  int64_t samples = 0;
+  const bool has_samples = is_usage && arguments.size() == 5 && IsWord(arguments[3], "samples");
+  if (arguments.size() == 3 || (has_samples && ParsePlainInteger(arguments[4], &samples)))
+    return {};
+  if (has_samples) return "ERR value is not an integer or out of range";
+  if (is_usage && arguments.size() > 3) return "ERR syntax error";
+  return "ERR wrong number of arguments for '" + std::string(command.name) + "|" +
+         std::string(served) + "' command";
+}
+
 }  // namespace
 
 bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -126,6 +149,11 @@ bool Resp::MakeCall(const RespCommand& command, Arguments arguments, base::Arena
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
     return false;
+  }
+  if (command.first_key == 2) {
+    *error = WhyNotOfKey(command, arguments);
+    if (!error->empty()) return false;
+    call->at = 2;
   }
   call->verb = command.verb;
   call->arguments = arguments;

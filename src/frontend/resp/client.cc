@@ -7,6 +7,7 @@
 
 #include "exec/connection_book.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/numbers.h"
 #include "model/client_name.h"
 
 namespace rowsocket::frontend {
@@ -17,8 +18,9 @@ using exec::Item;
 namespace {
 
 bool IsServed(std::string_view subcommand) {
-  constexpr std::string_view kServed[] = {"id",   "getname", "setname", "setinfo",  "info",
-                                          "list", "kill",    "reply",   "no-evict", "no-touch"};
+  constexpr std::string_view kServed[] = {"id",   "getname", "setname",  "setinfo",
+                                          "info", "unblock", "getredir", "list",
+                                          "kill", "reply",   "no-evict", "no-touch"};
   return std::any_of(std::begin(kServed), std::end(kServed),
                      [=](std::string_view name) { return IsWord(subcommand, name); });
 }
@@ -166,6 +168,16 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     if (!IsWord(arguments[2], "on") && !IsWord(arguments[2], "off"))
       return resp::AppendError("ERR syntax error", &out);
     resp::AppendSimple("OK", &out);
+  } else if (IsWord(what, "unblock") && (count == 3 || count == 4)) {
+    // No command waits for another client here.
+    int64_t id = 0;
+    if (!ParsePlainInteger(arguments[2], &id))
+      return resp::AppendError("ERR value is not an integer or out of range", &out);
+    resp::AppendInteger(0, &out);
+  } else if (IsWord(what, "getredir") && count == 2) {
+    resp::AppendInteger(-1, &out);  // There is no tracking.
+  } else if (IsWord(what, "pause") || IsWord(what, "unpause")) {
+    resp::AppendError("NOTSERVED clients are not paused: use SET GLOBAL read_only in SQL", &out);
   } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
     // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);

@@ -11,7 +11,7 @@ using Verb = RespVerb;
 constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
 constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: nothing is published";
 constexpr std::string_view kKeysOnly =
-    "NOTSERVED no key is moved, dumped or chosen at random, and no field expires: use SQL";
+    "NOTSERVED no key is moved or dumped, and no field expires: use SQL";
 constexpr std::string_view kServer = "NOTSERVED this is a database server's: use SQL";
 
 constexpr RespCommand kCommands[] = {
@@ -125,7 +125,7 @@ constexpr RespCommand kCommands[] = {
     {"lrem", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"lset", -1, Verb::kRefused, false, 0, 0, kTypes},
     {"ltrim", -1, Verb::kRefused, false, 0, 0, kTypes},
-    {"memory", -2, Verb::kRefused, false, 0, 0, kServer},
+    {"memory", -2, Verb::kMemoryUsage, false, 2, 2},
     {"mget", -2, Verb::kMGet, false, 1, -1},
     {"migrate", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"module", -1, Verb::kRefused, false, 0, 0, kServer},
@@ -134,7 +134,7 @@ constexpr RespCommand kCommands[] = {
     {"mset", -3, Verb::kMSet, true, 1, -1},
     {"msetnx", -3, Verb::kMSetNx, true, 1, -1},
     {"multi", 1, Verb::kMulti},
-    {"object", -2, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"object", -2, Verb::kObjectEncoding, false, 2, 2},
     {"persist", 2, Verb::kPersist, true, 1, 1},
     {"pexpire", -3, Verb::kExpire, true, 1, 1},
     {"pexpireat", -3, Verb::kExpire, true, 1, 1},
@@ -151,7 +151,7 @@ constexpr RespCommand kCommands[] = {
     {"pubsub", -1, Verb::kRefused, false, 0, 0, kSubscribe},
     {"punsubscribe", -1, Verb::kRefused, false, 0, 0, kSubscribe},
     {"quit", -1, Verb::kQuit},
-    {"randomkey", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"randomkey", 1, Verb::kRandomKey},
     {"readonly", 1, Verb::kRefused, false, 0, 0, kServer},
     {"readwrite", 1, Verb::kRefused, false, 0, 0, kServer},
     {"rename", 3, Verb::kMoveTake, true, 1, 2},

@@ -61,6 +61,8 @@ enum class RespVerb : uint8_t {
   kDel,
   kExists,
   kType,
+  kMemoryUsage,
+  kObjectEncoding,
   kTtl,
   kExpireTime,
   kPersist,
@@ -71,6 +73,7 @@ enum class RespVerb : uint8_t {
   kScan,
   kKeys,
   kDbSize,
+  kRandomKey,
   kInfoKeys,  ///< Of INFO: how many keys each database has.
   kFlush,
   // Of a string in the store; kDel, kExists, kType, kTtl, kExpireTime, kPersist and kExpire are for

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 namespace rowsocket::frontend {
 
@@ -116,6 +117,11 @@ bool AddDecimals(std::string_view a, std::string_view b, std::string* sum) {
 size_t DecimalsOf(std::string_view decimal) {
   const size_t point = decimal.find('.');
   return point == std::string_view::npos ? 0 : decimal.size() - point - 1;
+}
+
+uint64_t RandomNumber(uint64_t below) {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return std::uniform_int_distribution<uint64_t>(0, below - 1)(random);
 }
 
 }  // namespace rowsocket::frontend

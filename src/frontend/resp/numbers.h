@@ -21,5 +21,7 @@ std::string FormatFloat(long double number);
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum);
 /// Digits behind the point of a decimal.
 size_t DecimalsOf(std::string_view decimal);
+/// A number at random, from 0 on and less than `below`, which is not 0.
+uint64_t RandomNumber(uint64_t below);
 
 }  // namespace rowsocket::frontend

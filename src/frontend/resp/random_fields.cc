@@ -4,25 +4,12 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <random>
 #include <vector>
 
 #include "frontend/resp/command.h"
 #include "frontend/resp/numbers.h"
 
 namespace rowsocket::frontend {
-
-namespace {
-
-using Random = std::minstd_rand;
-
-/// One for each thread.
-Random& RandomNumbers() {
-  thread_local Random random{std::random_device{}()};
-  return random;
-}
-
-}  // namespace
 
 std::string_view TakeRandomFields(RespCall& call) {
   constexpr int64_t kHalf = std::numeric_limits<int64_t>::max() / 2;
@@ -45,7 +32,7 @@ void AppendRandomFields(resp::Version version, const RespCall& call,
   const size_t begin = out->size();
   if (!call.has_count) {
     if (fields.empty()) return resp::AppendNil(version, out);
-    return resp::AppendBulk(fields[RandomNumbers()() % fields.size()].first, out);
+    return resp::AppendBulk(fields[RandomNumber(fields.size())].first, out);
   }
   const bool repeats = call.count < 0;
   const auto wanted = static_cast<uint64_t>(repeats ? -call.count : call.count);
@@ -58,7 +45,7 @@ void AppendRandomFields(resp::Version version, const RespCall& call,
   std::iota(order.begin(), order.end(), size_t{0});
   for (uint64_t i = 0; i < count && out->size() - begin <= bytes_max; ++i) {
     const size_t first = repeats ? 0 : i;
-    const size_t chosen = first + RandomNumbers()() % (fields.size() - first);
+    const size_t chosen = first + RandomNumber(fields.size() - first);
     if (!repeats) std::swap(order[first], order[chosen]);
     const auto& [name, value] = fields[order[repeats ? chosen : first]];
     if (makes_pairs) resp::AppendArray(2, out);

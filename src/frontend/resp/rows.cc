@@ -26,7 +26,7 @@ namespace {
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
          verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kHRandField ||
-         verb == Verb::kWatch || verb == Verb::kWatched;
+         verb == Verb::kMemoryUsage || verb == Verb::kWatch || verb == Verb::kWatched;
 }
 bool ParseOp(std::string_view text, model::CompareOp* op) {
   constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
@@ -65,6 +65,7 @@ class RowReply final : public model::RowSink {
     if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
     ++fields_;
     size_ = text.size();
+    bytes_ += name.size() + text.size();
     if (call_.verb == Verb::kHRandField) {
       pairs_.emplace_back(name, text);
       return true;
@@ -88,6 +89,8 @@ class RowReply final : public model::RowSink {
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
+  /// Of all fields that are there: their names and values.
+  size_t bytes() const { return bytes_; }
   /// HRANDFIELD: the fields with their values.
   std::span<const RespField> pairs() const { return pairs_; }
   bool is_expired() const { return is_expired_; }
@@ -126,6 +129,7 @@ class RowReply final : public model::RowSink {
   size_t at_ = 0;
   size_t fields_ = 0;
   size_t size_ = 0;
+  size_t bytes_ = 0;
 };
 
 /// Whether a number is written as a column with ZEROFILL shows it.
@@ -195,6 +199,8 @@ std::string_view TakeFieldScan(RespCall& call) {
 void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kHGet:
+    case Verb::kMemoryUsage:
+    case Verb::kObjectEncoding:
       return resp::AppendNil(work.version, &out);
     case Verb::kHMGet:
       resp::AppendArray(call.arguments.size() - 2, &out);
@@ -242,6 +248,11 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendInteger(static_cast<int64_t>(row.size()), &out);
     case Verb::kType:
       return resp::AppendSimple("hash", &out);
+    case Verb::kMemoryUsage:
+      return resp::AppendInteger(static_cast<int64_t>(call.arguments[call.at].size() + row.bytes()),
+                                 &out);
+    case Verb::kObjectEncoding:
+      return resp::AppendBulk("listpack", &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(TimeUntil(call, row.expires_ms()), &out);

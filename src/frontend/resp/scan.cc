@@ -29,6 +29,13 @@ bool ParseNumber(std::string_view text, uint64_t* number) {
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
+/// How many rows a command without COUNT looks at; one more than it needs tells that there are
+/// more.
+uint64_t RowsOf(Verb verb) {
+  if (verb == Verb::kRandomKey) return model::kRespRandomKeys;
+  return (verb == Verb::kInfoKeys ? model::kRespInfoKeysMax : model::kRespScanRowsMax) + 1;
+}
+
 std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
   const auto& arguments = call.arguments;
   if (!ParseNumber(arguments[1], &scan->cursor)) return kNoCursor;
@@ -298,9 +305,7 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     const std::string_view wrong = TakeScanOptions(*call, &scan);
     if (!wrong.empty()) return wrong;
   } else {
-    // One more tells that there are more.
-    scan.rows =
-        (call->verb == Verb::kInfoKeys ? model::kRespInfoKeysMax : model::kRespScanRowsMax) + 1;
+    scan.rows = RowsOf(call->verb);
     if (call->verb == Verb::kInfoKeys) scan.database = {};
   }
   if (call->verb == Verb::kKeys) {
@@ -365,6 +370,7 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
 Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
   if (call.verb == Verb::kFlush) return Flush(call, session, out);
+  if (call.verb == Verb::kRandomKey) return ExecuteRandomKey(work, call, session, out);
   if (call.verb == Verb::kDbSize) return CountKeys(call, session, out);
   return ListKeys(work, call, reply_bytes_max, session, out);
 }

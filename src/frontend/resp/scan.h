@@ -1,5 +1,5 @@
 // Commands on many keys: SCAN and KEYS over the store, a keyspace or the rows of a table, DBSIZE,
-// FLUSHDB and FLUSHALL, and the keyspace of INFO.
+// RANDOMKEY, FLUSHDB and FLUSHALL, and the keyspace of INFO.
 //
 // Each SCAN is one find of COUNT rows behind the last key that was listed before, so that it takes
 // the same memory and time however many rows there are. Keys come in the order of the index: one
@@ -38,6 +38,9 @@ void NameScanned(const RespCall& call, engine::IndexNames* names);
 std::string_view PrepareScan(RespCall& call, base::Arena& arena);
 engine::Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
+/// RANDOMKEY: a key of the database, nil where it has none.
+engine::Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& session,
+                                 base::Buffer& out);
 /// Appends INFO's lines of how many keys each database of the store has, and how many of these
 /// expire: exact where a database has no more than kRespInfoKeysMax, else as the statistics of the
 /// table have it. Errors: nothing is appended.

@@ -173,6 +173,14 @@ std::string_view RangeOf(std::string_view text, const RespStored& stored) {
   return text.substr(static_cast<size_t>(from), static_cast<size_t>(to - from + 1));
 }
 
+/// How a Redis would keep the string.
+std::string_view EncodingOf(std::string_view text) {
+  constexpr size_t kEmbeddedMax = 44;
+  int64_t number = 0;
+  if (ParsePlainInteger(text, &number)) return "int";
+  return text.size() <= kEmbeddedMax ? "embstr" : "raw";
+}
+
 void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kMGet:
@@ -189,6 +197,12 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
       return resp::AppendSimple(row.is_there() ? "string" : "none", &out);
     case Verb::kExists:
       return Count(work, call, row.is_there(), out);
+    case Verb::kMemoryUsage:
+      if (!row.is_there()) return resp::AppendNil(work.version, &out);
+      return resp::AppendInteger(
+          static_cast<int64_t>(call.arguments[call.at].size() + row.value().size()), &out);
+    case Verb::kObjectEncoding:
+      return AppendText(work, row.is_there(), EncodingOf(row.value()), out);
     default:
       return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);
   }
@@ -265,8 +279,9 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
 bool ReadsString(Verb verb) {
   return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
          verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
-         verb == Verb::kTtl || verb == Verb::kExpireTime || verb == Verb::kMoveTake ||
-         verb == Verb::kWatch || verb == Verb::kWatched;
+         verb == Verb::kMemoryUsage || verb == Verb::kObjectEncoding || verb == Verb::kTtl ||
+         verb == Verb::kExpireTime || verb == Verb::kMoveTake || verb == Verb::kWatch ||
+         verb == Verb::kWatched;
 }
 
 std::string_view PrepareStored(RespCall& call, base::Arena& arena) {

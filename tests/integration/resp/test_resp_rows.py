@@ -184,7 +184,7 @@ def test_a_new_column_is_a_field(client, sql):
 
 def test_what_is_not_served_is_refused_by_name(client):
     for command in (["LPUSH", "a", "b"], ["EVAL", "return 1", 0], ["FCALL", "x", 0],
-                    ["EXPIRE", "product:7", 5], ["SUBSCRIBE", "x"], ["RANDOMKEY"],
+                    ["EXPIRE", "product:7", 5], ["SUBSCRIBE", "x"], ["MONITOR"],
                     ["ZRANGEBYSCORE", "a", 0, 1], ["SHUTDOWN"], ["ACL", "LIST"]):
         assert client.ask(*command).startswith("NOTSERVED"), command
     assert client.ask("nosuch", "a b", "c\r\nd") == Error(

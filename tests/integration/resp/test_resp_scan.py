@@ -158,3 +158,15 @@ def test_info_has_the_keys_of_each_database(client, server):
     first, second = keyspace()
     assert 0.5 * STRINGS < int(first.removeprefix("db0:keys=").partition(",")[0]) < 1.5 * STRINGS
     assert second.startswith("db5:keys=2,") and b"# Keyspace\r\ndb0:keys=" in client.ask("INFO")
+
+
+def test_randomkey_chooses_among_all_keys_of_the_database(client):
+    assert client.ask("RANDOMKEY") is None
+    fill(client)
+    client.ask("SELECT", 5)
+    assert client.ask("SET", "other", 1) == "OK" and client.ask("RANDOMKEY") == b"other"
+    client.ask("SELECT", 0)
+    keys = sorted(b"k:%d" % number for number in range(STRINGS))
+    seen = {client.ask("RANDOMKEY") for _ in range(400)}
+    assert seen <= set(keys) and len(seen) > 20
+    assert any(key < keys[500] for key in seen) and any(key > keys[-500] for key in seen)

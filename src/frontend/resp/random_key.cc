@@ -1,0 +1,97 @@
+// RANDOMKEY: a key of the store, chosen at random.
+//
+// Of a database with few keys each is as likely as the next. Of one with many, a text between its
+// first key and its last is made at random, and one of the keys that follow it is chosen, so that
+// the keys behind a gap come more often: a table has no row by its number.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/numbers.h"
+#include "frontend/resp/scan.h"
+#include "frontend/resp/scanned_rows.h"
+#include "frontend/resp/stored_row.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::Value;
+
+namespace {
+
+/// Bytes behind what all keys have in common that are chosen at random.
+constexpr size_t kProbeBytes = 6;
+
+uint64_t NumberOf(std::string_view key, size_t from) {
+  uint64_t number = 0;
+  for (size_t i = from; i < from + kProbeBytes; ++i) {
+    number = number << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0);
+  }
+  return number;
+}
+
+/// A text that is not before `first` and not behind `last`.
+std::string Between(std::string_view first, std::string_view last) {
+  const auto differs = std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first;
+  const auto common = static_cast<size_t>(differs - first.begin());
+  const uint64_t low = NumberOf(first, common), high = std::max(low, NumberOf(last, common));
+  const uint64_t number = low + RandomNumber(high - low + 1);
+  std::string text(first.substr(0, common));
+  for (size_t i = kProbeBytes; i-- > 0;)
+    text.push_back(static_cast<char>(number >> (8 * i) & 0xff));
+  return text;
+}
+
+/// Finds rows of the database, and appends the keys of those that have not expired.
+Outcome FindKeys(const RespCall& call, const model::Request& request, engine::Session& session,
+                 std::vector<std::string>* keys, size_t* rows) {
+  ScannedRows found(call.index->columns());
+  const Outcome outcome = session.Execute(*call.index, request, found);
+  *rows = found.rows().size();
+  for (const ScannedRows::Row& row : found.rows()) {
+    const auto& expires = row[kScannedExpires];
+    if (row[kScannedDatabase] != std::string(call.scan->database)) continue;
+    if (expires && IsExpired(Value(std::string_view(*expires)))) continue;
+    if (row[kScannedKey]) keys->push_back(*row[kScannedKey]);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& session,
+                         base::Buffer& out) {
+  std::vector<std::string> keys;
+  size_t rows = 0;
+  Outcome outcome = FindKeys(call, call.request, session, &keys, &rows);
+  if (!outcome.ok()) return outcome;
+  if (rows == call.request.find.limit && !keys.empty()) {
+    // The last key of the database.
+    model::Request request = call.request;
+    request.find.filters = {};
+    request.find.op = model::CompareOp::kLe;
+    request.find.key = call.request.find.key.first(1);
+    request.find.key_parts_given = 1;
+    request.find.limit = 1;
+    std::vector<std::string> last;
+    outcome = FindKeys(call, request, session, &last, &rows);
+    if (!outcome.ok()) return outcome;
+    const std::string probe = last.empty() ? keys.front() : Between(keys.front(), last.front());
+    const Value key[] = {call.request.find.key[0], Value(std::string_view(probe))};
+    request = call.request;
+    request.find.key = key;
+    request.find.limit = model::kRespRandomRows;
+    std::vector<std::string> some;
+    outcome = FindKeys(call, request, session, &some, &rows);
+    if (!outcome.ok()) return outcome;
+    if (!some.empty()) keys = std::move(some);
+  }
+  if (keys.empty())
+    resp::AppendNil(work.version, &out);
+  else
+    resp::AppendBulk(keys[RandomNumber(keys.size())], &out);
+  return outcome;
+}
+
+}  // namespace rowsocket::frontend

@@ -243,3 +243,23 @@ def test_a_package_is_for_the_server_of_the_machine(tmp_path, installed, offered
         version_for now
     """, INSTALLED=installed, OFFERED=offered, ROWSOCKET_APT_PREFERENCES=str(tmp_path))
     assert code == 0 and said == f"{name}\n{installed.partition(' ')[2] or offered}\n", said
+
+
+# --- Ports ---
+
+def test_a_port_belongs_to_its_folder_while_that_exists(tmp_path):
+    """RANDOM begins anew, so that the same ports are tried."""
+    text = LIB + """
+        . "$1/scripts/lib/server_ports.sh"
+        port_is_free() { :; }
+        mkdir "$2/node" "$2/other"
+        RANDOM=1; free_ports 5 "$2/node" >"$2/first"
+        RANDOM=1; free_ports 5 >"$2/second"
+        RANDOM=1; free_ports 5 "$2/other" >"$2/third"
+        rmdir "$2/node"
+        RANDOM=1; free_ports 5 >"$2/fourth"
+    """
+    status, output = bash(text, REPOSITORY, tmp_path, ROWSOCKET_CACHE=str(tmp_path / "cache"))
+    assert (status, output) == (0, "")
+    first, second, third, fourth = ((tmp_path / name).read_text().split() for name in ("first", "second", "third", "fourth"))
+    assert len({*first, *second}) == 10 and second == third and fourth == first

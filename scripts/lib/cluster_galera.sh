@@ -24,7 +24,7 @@ galera_ports() { mapfile -t ports <"$dir/$1.ports"; }
 make_galera_nodes() {
   local node ports addresses="" separator=""
   for ((node = 1; node <= nodes; ++node)); do
-    free_ports 3 >"$dir/$node.ports"
+    free_ports 3 "$dir" >"$dir/$node.ports"
     galera_ports "$node"
     addresses+=${separator}127.0.0.1:${ports[0]}
     separator=,

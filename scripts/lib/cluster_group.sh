@@ -5,7 +5,7 @@
 make_group_nodes() {
   local node name ports seeds
   name=$(cat /proc/sys/kernel/random/uuid)
-  mapfile -t ports < <(free_ports "$nodes")
+  mapfile -t ports < <(free_ports "$nodes" "$dir")
   seeds=$(printf ',127.0.0.1:%s' "${ports[@]}")
   for ((node = 1; node <= nodes; ++node)); do
     write_node_options "$node" "--server-id=$node" --log-bin=binlog --gtid-mode=ON \

@@ -20,7 +20,7 @@ run_server() {
 write_node_options() { # NODE OPTION...
   local node=$1 free
   shift
-  mapfile -t free < <(free_ports 4)
+  mapfile -t free < <(free_ports 4 "$dir")
   printf '%s\n' "--port=${free[0]}" "--loose-handlersocket-port=${free[1]}" \
     "--loose-handlersocket-port-wr=${free[2]}" "--loose-daemon-memcached-port=${free[3]}" "$@" \
     "${user_options[@]}" >"$dir/$node.options"

@@ -5,13 +5,25 @@
 # unseen: the server then fails to bind, and start tries other ports.)
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# free_ports COUNT: prints COUNT different ports. They are below the range that the kernel gives to
-# outgoing connections, so that no such connection can sit on one of them.
+# claim_port PORT [DIR]: whether the port belongs to no other folder; makes it DIR's for as long as DIR
+# exists. A node of a cluster comes back to its ports, and listens on some of them only now and then.
+claim_port() {
+  local file=$cache_dir/ports/$1 owner=''
+  [[ ! -s $file ]] || owner=$(<"$file")
+  [[ -z $owner || ! -d $owner ]] || return 1
+  [[ -n ${2-} ]] || return 0
+  mkdir -p "$cache_dir/ports"
+  rm -f "$file"
+  (set -o noclobber && echo "$2" >"$file") 2>/dev/null
+}
+
+# free_ports COUNT [DIR]: prints COUNT different ports, which are DIR's from then on. They are below the
+# range that the kernel gives to outgoing connections, so that no such connection can sit on one of them.
 free_ports() {
   local count=$1 port chosen=" "
   while ((count > 0)); do
     port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
-    if [[ $chosen != *" $port "* ]] && port_is_free "$port"; then
+    if [[ $chosen != *" $port "* ]] && port_is_free "$port" && claim_port "$port" "${2-}"; then
       chosen+="$port "
       count=$((count - 1))
       echo "$port"

@@ -263,3 +263,12 @@ def test_a_port_belongs_to_its_folder_while_that_exists(tmp_path):
     assert (status, output) == (0, "")
     first, second, third, fourth = ((tmp_path / name).read_text().split() for name in ("first", "second", "third", "fourth"))
     assert len({*first, *second}) == 10 and second == third and fourth == first
+
+
+def test_ports_that_cannot_be_noted_end_the_script(tmp_path):
+    """Not an endless search: here a file is where the folder would be."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache/ports").write_text("")
+    text = LIB + '. "$1/scripts/lib/server_ports.sh"; free_ports 3 "$2"'
+    status, output = bash(text, REPOSITORY, tmp_path, ROWSOCKET_CACHE=str(tmp_path / "cache"))
+    assert status != 0 and f"cannot make the folder {tmp_path}/cache/ports" in output

@@ -12,9 +12,12 @@ claim_port() {
   [[ ! -s $file ]] || owner=$(<"$file")
   [[ -z $owner || ! -d $owner ]] || return 1
   [[ -n ${2-} ]] || return 0
-  mkdir -p "$cache_dir/ports"
+  mkdir -p "$cache_dir/ports" || die "cannot make the folder $cache_dir/ports"
   rm -f "$file"
-  (set -o noclobber && echo "$2" >"$file") 2>/dev/null
+  # Where another process is faster, its note is there.
+  (set -o noclobber && echo "$2" >"$file") 2>/dev/null && return
+  [[ -s $file ]] || die "cannot write $file: is the disk full?"
+  return 1
 }
 
 # free_ports COUNT [DIR]: prints COUNT different ports, which are DIR's from then on. They are below the

@@ -78,6 +78,9 @@ struct Item {
   /// output as a request does.
   bool is_large = false;
   bool closes = false;  ///< After its answer the connection ends; the input behind it is dropped.
+  /// kSilentOpen: names that a DDL statement has locked are an outcome for the frontend, which has
+  /// an answer without them, instead of something to wait for.
+  bool takes_busy = false;
 
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kSilentOpen; }
   /// Whether the item is no request of the client, and has neither input nor a reply.

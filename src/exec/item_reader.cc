@@ -83,7 +83,8 @@ bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Pl
     std::shared_ptr<engine::Index> index;
     const engine::Outcome outcome =
         session.OpenIndexFor(item.item.request.account, *item.item.names, &index);
-    if (outcome.result == engine::Outcome::Result::kBusy) return false;
+    const bool is_busy = outcome.result == engine::Outcome::Result::kBusy;
+    if (is_busy && !item.item.takes_busy) return false;
     client.frontend->Opened(item.item, outcome, std::move(index));
   }
   place.turn.DropLast();

@@ -157,15 +157,19 @@ std::string Resp::CommandLines(bool as_percentiles) const {
 
 bool Resp::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
 
-// Where the keys cannot be counted, as without the store's table or the right to read it, INFO
-// answers without them: tools ask for it before all else.
+// Where the keys cannot be counted, as without the store's table or the right to read it, or while
+// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
+// else, most of all when something is wrong.
 bool Resp::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
                        exec::Item* item) {
   RespCommand counting = command;
   counting.verb = RespVerb::kInfoKeys;
   std::string error;
   const std::optional<std::span<RespCall>> calls = TakeCalls(counting, arguments, arena, &error);
-  if (calls && !OpenCalls(*calls, arena, item, &error)) return false;
+  if (calls && !OpenCalls(*calls, arena, item, &error)) {
+    item->takes_busy = true;
+    return false;
+  }
   if (error.empty())
     MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
   else
@@ -178,7 +182,7 @@ engine::Outcome Resp::ExecuteInfo(const RespWork& work, engine::Session& session
   const RespCall& call = work.calls[0];
   std::string keys;
   const engine::Outcome outcome = CountDatabases(call, session, &keys);
-  if (!outcome.is_answer()) return outcome;
+  if (outcome.transaction_lost) return outcome;
   resp::AppendVerbatim(Info(call.arguments.subspan(1), keys), work.version, &out);
   return engine::Outcome();
 }

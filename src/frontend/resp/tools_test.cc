@@ -61,6 +61,17 @@ TEST_F(RespTest, AFailedCountLeavesInfoWithoutKeys) {
   EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
 }
 
+TEST_F(RespTest, InfoDoesNotWaitForTheStore) {
+  EXPECT_EQ("+OK\r\n", Ask("SET a 1"));
+  store_.SetHook([](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kExecute) return engine::Outcome();
+    return engine::Outcome::Make(engine::Outcome::Result::kBusy, {model::ErrorCode::kLockTables});
+  });
+  EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
+  store_.SetHook({});
+  EXPECT_EQ("db0:keys=1,expires=0,avg_ttl=0\r\n\r\n", KeyspaceOf(Ask("INFO keyspace")));
+}
+
 TEST_F(RespTest, TheLastMomentThereIsIsRounded) {
   EXPECT_EQ("+OK\r\n", Ask("SET a 1 PXAT 9223372036854775806"));
   EXPECT_EQ(":9223372036854776\r\n", Ask("EXPIRETIME a"));

@@ -160,6 +160,21 @@ def test_info_has_the_keys_of_each_database(client, server):
     assert second.startswith("db5:keys=2,") and b"# Keyspace\r\ndb0:keys=" in client.ask("INFO")
 
 
+def test_info_does_not_wait_for_a_locked_store(client, server):
+    """Connections that have read the store before, and new ones, which look the table up."""
+    assert client.ask("SET", "a", 1) == "OK" and b"db0:keys=1" in client.ask("INFO")
+    locker, second = server.sql(), Client(server.resp_port)
+    locker.run("LOCK TABLES rowsocket.store WRITE")
+    waits = locker.status("Resp_lock_waits")
+    for one in (client, second):
+        info = one.ask("INFO")
+        assert b"redis_version:" in info and b"db0:" not in info
+    assert locker.status("Resp_lock_waits") == waits
+    locker.run("UNLOCK TABLES")
+    assert b"db0:keys=1" in client.ask("INFO") and b"db0:keys=1" in second.ask("INFO")
+    second.close()
+
+
 def test_randomkey_chooses_among_all_keys_of_the_database(client):
     assert client.ask("RANDOMKEY") is None
     fill(client)

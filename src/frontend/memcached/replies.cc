@@ -1,5 +1,6 @@
 #include "frontend/memcached/replies.h"
 
+#include "model/error_number.h"
 #include "protocol/memcached/encoder.h"
 #include "protocol/memcached/login.h"
 
@@ -11,48 +12,6 @@ using memcached::Verb;
 using model::ErrorCode;
 
 namespace {
-
-/// The meaning of the error numbers of the server and its storage engines that a set can meet.
-const char* TextOfNumber(int number) {
-  switch (number) {
-    case 28:
-    case 135:
-    case 1021:
-    case 1114:
-      return "the disk or the table is full";
-    case 121:
-      return "another row has this value in a unique index";
-    case 151:
-      return "a foreign key has no such parent row";
-    case 152:
-      return "a foreign key refers to this row";
-    case 167:
-      return "the AUTO_INCREMENT value is out of range";
-    case 1036:
-    case 1290:
-    case 1792:
-      return "the server (read_only) or the table is read only";
-    case 1048:
-      return "a column cannot be NULL";
-    case 1062:
-      return "another row has this value in a unique index";
-    case 1264:
-    case 1265:
-    case 1366:
-    case 1292:
-    case 1406:
-      return "a value does not fit its column";
-    case 1364:
-      return "a column that is not mapped has no default";
-    case 3140:
-      return "a value is no JSON document";
-    case 3819:
-    case 4025:
-      return "a CHECK constraint does not hold";
-    default:
-      return nullptr;
-  }
-}
 
 void AppendContainerName(const Work& work, base::Buffer& out) {
   memcached::Item item;
@@ -116,9 +75,9 @@ std::string Explain(const model::Error& error) {
     default:
       return std::string(model::Name(error.code));
   }
-  const char* text = TextOfNumber(error.number);
+  const std::string_view meaning = model::MeaningOf(error.number);
   const std::string number = std::to_string(error.number);
-  return text != nullptr ? text + (" (" + number + ")") : "error " + number;
+  return meaning.empty() ? "error " + number : std::string(meaning) + " (" + number + ")";
 }
 
 void AppendEngineError(const Command& command, const model::Error& error, base::Buffer& out) {

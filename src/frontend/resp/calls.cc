@@ -1,10 +1,8 @@
-// How a command becomes calls, whose indexes the connection has open, and these an item.
+// How a command becomes calls, and these an item.
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "base/clock.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
@@ -22,67 +20,6 @@ using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
-
-/// How long a list of all columns is believed.
-constexpr int64_t kColumnsKnownMs = 1000;
-
-void AppendSized(std::string_view text, std::string* shape) {
-  const auto size = static_cast<uint32_t>(text.size());
-  shape->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(text);
-}
-
-/// What NameColumns makes its names of, written down: equal for commands that it gives equal names.
-/// It is asked for each command, and takes no memory once `*shape` has some.
-void WriteShape(const RespCall& call, std::string* shape) {
-  shape->clear();
-  const bool is_of_store = call.in_store && call.scan == nullptr;
-  shape->push_back(is_of_store ? '\xff' : static_cast<char>(call.verb));
-  if (is_of_store) return;
-  shape->push_back(call.skips_unknown ? '?' : '.');
-  shape->push_back(call.in_store ? 's' : '.');
-  for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
-    AppendSized(text, shape);
-  }
-  shape->push_back(call.prefix != nullptr ? 'p' : '.');
-  if (call.prefix != nullptr) {
-    for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
-    shape->push_back(';');
-  }
-  if (call.expiry != nullptr) AppendSized(call.expiry->definition.expire_time_column, shape);
-  const Verb verb = call.verb;
-  if (!IsOfFields(verb) && verb != Verb::kRequire) return;
-  const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
-  const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
-  const size_t end = has_many ? call.arguments.size() : 3;
-  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) AppendSized(call.arguments[i], shape);
-}
-
-/// Whether the command is on one key, its first argument, and makes one call of it whatever its
-/// arguments are.
-bool HasOneKey(const RespCommand& command) {
-  return IsOfRow(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
-         command.verb != Verb::kEval && command.first_key == 1 && command.last_key == 1;
-}
-
-/// Whether clients send the command with the same arguments but its key again and again.
-bool IsRepeated(const RespCommand& command) {
-  return HasOneKey(command) &&
-         (!command.writes || command.verb == Verb::kHIncrBy || command.verb == Verb::kIncrBy);
-}
-
-/// Whether the shape of the call is that of its command alone, and of its key's table.
-bool IsPlain(const RespCall& call) {
-  return !call.in_store && call.prefix == nullptr && call.expiry == nullptr && !call.skips_unknown;
-}
-
-/// Whether a field that the table has no column for is just absent: a name that reads, or that is
-/// to go.
-bool MayLackFields(const RespCall& call) {
-  const Verb verb = call.verb;
-  return !call.in_store && !call.skips_unknown &&
-         (verb == Verb::kHGet || verb == Verb::kHMGet || verb == Verb::kHExists ||
-          verb == Verb::kHStrLen || verb == Verb::kHDel);
-}
 
 // MEMORY USAGE and OBJECT ENCODING; other subcommands ask for what a table does not have.
 std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
@@ -272,128 +209,15 @@ bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::
   return true;
 }
 
+void Resp::HideRow(RespCall& call, base::Arena& arena) {
+  PutInStore(call, arena);
+  call.cannot_be = true;
+}
+
 void Resp::PutInStore(RespCall& call, base::Arena& arena) {
   call.in_store = true;
   call.key =
       IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
-}
-
-const Shape* Resp::FindShape(const RespCall& call) {
-  const Shape* const repeated = repeats_ && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
-  if (repeated != nullptr) return repeated;
-  WriteShape(call, &shape_);
-  return shapes_.Find(shape_);
-}
-
-// Only the second of two requests that are alike: others would cost a copy each.
-void Resp::NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
-                       std::span<const RespCall> calls) {
-  const RespCommand* const before = std::exchange(noted_command_, &command);
-  if (!IsRepeated(command) || before != &command) return;
-  pattern_.Note(bytes, arguments);
-  const RespCall& call = calls[0];
-  if (!IsPlain(call) || call.index == nullptr) return shapes_.ForgetRepeated();
-  WriteShape(call, &shape_);
-  shapes_.Repeat(shape_, call.key);
-}
-
-bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
-                     std::string* error) {
-  for (size_t i = 0; i < calls.size(); ++i) {
-    RespCall& call = calls[i];
-    if (!call.fixed.empty()) continue;
-    if (call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr)) {
-      const std::string_view why = PrepareCall(call, account(), arena);
-      if (why.empty()) continue;
-      *error = why;
-      return true;
-    }
-    const Shape* const known = FindShape(call);
-    const bool is_old = known != nullptr && may_drop_ &&
-                        (known->lists_columns || known->index == nullptr) &&
-                        base::CoarseNowMs() - known->opened_ms > kColumnsKnownMs;
-    if (known != nullptr && !is_old) {
-      call.index = known->index.get();
-      const bool may_be_elsewhere = call.may_be_stored && !call.in_store;
-      if (call.index == nullptr && !may_be_elsewhere) {
-        // Another command with the same columns has found that there is no such table or column.
-        call.skips_unknown = MayLackFields(call) && known->error.code == ErrorCode::kFld;
-        if (call.skips_unknown) {
-          --i;
-          continue;
-        }
-        *error = TextOf(known->error, RespWork(), &call);
-        return true;
-      }
-      if (may_be_elsewhere) {
-        if (call.index == nullptr) {
-          PutInStore(call, arena);
-          --i;
-          continue;
-        }
-        if (IsOfMove(call.verb)) {
-          *error = kRespMovesStrings;
-          return true;
-        }
-        if (IsOfString(call.verb)) {
-          *error = "WRONGTYPE Operation against a key holding the wrong kind of value";
-          return true;
-        }
-      }
-      const std::string_view why = PrepareCall(call, account(), arena);
-      if (why.empty()) continue;
-      *error = why;
-      return true;
-    }
-    WriteShape(call, &shape_);
-    if (wanted_ == shape_ && !wanted_error_.ok()) {
-      *error = call.in_store && wanted_error_.code == ErrorCode::kOpenTable
-                   ? "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql"
-                   : TextOf(wanted_error_, RespWork(), &call);
-      wanted_error_ = {};
-      wanted_.clear();
-      return true;
-    }
-    engine::IndexNames names;
-    NameColumns(call, &names);
-    if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
-    wanted_ = shape_;
-    wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns &&
-                    names.lists != engine::IndexNames::Lists::kNotOfKey;
-    wanted_error_ = {};
-    wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
-    wanted_may_lack_ = MayLackFields(call);
-    wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
-    opens_tokens_ = false;
-    item->kind = Item::Kind::kSilentOpen;
-    item->names = wanted_names_.get();
-    item->request.account = account();
-    return false;
-  }
-  return true;
-}
-
-// A shape is opened anew only where no item of the turn uses its index (may_drop_).
-void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
-  if (std::exchange(opens_tokens_, false)) return tokens_->Opened(std::move(index));
-  wanted_error_ = outcome.error;
-  const bool is_no_table =
-      outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
-  if (is_no_table && wanted_may_be_stored_) {
-    wanted_error_ = {};
-    shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
-    return;
-  }
-  if (outcome.error.code == ErrorCode::kFld && wanted_may_lack_) {
-    wanted_error_ = {};
-    shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
-    return;
-  }
-  if (!outcome.ok()) {
-    shapes_.Erase(wanted_);
-    return;
-  }
-  shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}, wanted_lists_});
 }
 
 void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,

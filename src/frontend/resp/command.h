@@ -141,6 +141,15 @@ struct RespCommand {
   std::string_view refusal = {};
 };
 
+/// Whether the command is on one key, its first argument, and makes one call of it whatever its
+/// arguments are.
+constexpr bool HasOneKey(const RespCommand& command) {
+  return IsOfRow(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
+         command.verb != RespVerb::kEval && command.first_key == 1 && command.last_key == 1;
+}
+
+inline constexpr std::string_view kRespWrongType =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view kRespTooLong =
     "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";

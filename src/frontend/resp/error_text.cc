@@ -3,6 +3,7 @@
 
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
+#include "model/error_number.h"
 
 namespace rowsocket::frontend {
 
@@ -48,6 +49,10 @@ std::string_view PrivilegesOf(RespVerb verb) {
 
 }  // namespace
 
+std::string Blame(size_t number) {
+  return number == 0 ? "WATCH: " : "command " + std::to_string(number) + ": ";
+}
+
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
   const bool is_of_store = call.in_store && call.container == nullptr;
   const std::string_view db = is_of_store ? "rowsocket" : call.key.db;
@@ -55,6 +60,21 @@ std::string RespDeniedText(const RespCall& call, const model::Account& account) 
   return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call.verb)) + " ON " +
          Quoted(db, '`') + "." + Quoted(table, '`') + " TO " + Quoted(account.user(), '\'') + "@" +
          Quoted(account.host(), '\'');
+}
+
+std::string RespNoField(const RespCall& call) {
+  if (call.prefix == nullptr || call.prefix->fields.empty())
+    return RespErrorText({ErrorCode::kFld}, RespWork());
+  return IsOfFields(call.verb)
+             ? "NOFIELD the table has no column of this name beside its key, or `fields` of "
+               "rowsocket.keyspaces leaves it out"
+             : "NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have";
+}
+
+std::string RespNoTable(const RespCall& call, bool tells) {
+  const std::string table = Quoted(call.key.db, '`') + "." + Quoted(call.key.table, '`');
+  return "NOTABLE rowsocket.keyspaces has for this prefix a table that is not there" +
+         (tells ? ": " + table : std::string());
 }
 
 std::string RespErrorText(const model::Error& error, const RespWork& work) {
@@ -106,18 +126,10 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
     default:
       return "CONSTRAINT " + std::string(model::Name(error.code));
   }
-  switch (error.number) {
-    case 121:
-      return "CONSTRAINT a row with this unique key is there already (121)";
-    case 151:
-      return "CONSTRAINT the row that a foreign key refers to is not there (151)";
-    case 152:
-      return "CONSTRAINT a foreign key of another row refers to this row (152)";
-    case 1048:
-      return "CONSTRAINT the column cannot be NULL (1048)";
-    default:
-      return "CONSTRAINT the server refuses it with error " + std::to_string(error.number);
-  }
+  const std::string_view meaning = model::MeaningOf(error.number);
+  const std::string number = std::to_string(error.number);
+  return "CONSTRAINT " + (meaning.empty() ? "the server refuses it with error " + number
+                                          : std::string(meaning) + " (" + number + ")");
 }
 
 }  // namespace rowsocket::frontend

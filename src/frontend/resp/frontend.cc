@@ -272,6 +272,10 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
   if (is_denied && call != nullptr && account() != nullptr) {
     return RespDeniedText(*call, *account());
   }
+  const bool is_of_prefix = call != nullptr && call->prefix != nullptr && work.wrong.empty();
+  if (is_of_prefix && error.code == ErrorCode::kFld) return RespNoField(*call);
+  if (is_of_prefix && error.code == ErrorCode::kOpenTable)
+    return RespNoTable(*call, /*tells=*/account() == nullptr);
   return RespErrorText(error, work);
 }
 
@@ -352,11 +356,7 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
   const std::string text = TextOf(error, work, blamed);
   if (!work.is_exec) return resp::AppendError(text, &out);
   resp::AppendError(
-      "EXECABORT undone: " +
-          (blamed == nullptr     ? std::string()
-           : blamed->number == 0 ? std::string("WATCH: ")
-                                 : "command " + std::to_string(blamed->number) + ": ") +
-          text,
+      "EXECABORT undone: " + (blamed == nullptr ? std::string() : Blame(blamed->number)) + text,
       &out);
 }
 

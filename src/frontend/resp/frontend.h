@@ -7,7 +7,7 @@
 // all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn stops
 // before one of them, the change is taken back (state.cc). Other commands that change the
 // connection end the turn.
-// Threads and lifetime: see exec/frontend.h. Limits: kRespShapesMax open indexes a connection;
+// Threads and lifetime: see exec/frontend.h. Limits: kShapesMax open indexes a connection;
 // kUnitKeysMax keys of a command, or of all commands of a MULTI, and kUnitRequestsMax of these.
 #pragma once
 
@@ -182,9 +182,23 @@ class Resp final : public exec::Frontend {
   bool PlaceInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
                         base::Arena& arena, RespCall* call, std::string* error) const;
   static void PutInStore(RespCall& call, base::Arena& arena);
-  /// False: the item asks for an index that a call needs.
+  /// MGET: a key that is a row's is no string, and is answered as one that is not there.
+  static void HideRow(RespCall& call, base::Arena& arena);
+  // The indexes that calls need (open_calls.cc).
+  /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
+  /// is wrong, with `*wrong` if that is not null.
   bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
-                 std::string* error);
+                 std::string* error, const RespCall** wrong = nullptr);
+  enum class Found : uint8_t {
+    kYes,    ///< The call's request is made.
+    kAgain,  ///< The call is another one now.
+    kNo,     ///< AskForIndex comes next.
+    kWrong,  ///< `*error` says why.
+  };
+  Found FindIndex(RespCall& call, base::Arena& arena, std::string* error);
+  /// Makes the item one that asks for the call's index. False: that has been asked before, and
+  /// `*error` says what came of it.
+  bool AskForIndex(const RespCall& call, exec::Item* item, std::string* error);
   void NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
                    std::span<const RespCall> calls);
   /// `calls`: of the arena.

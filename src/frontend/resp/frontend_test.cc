@@ -364,7 +364,7 @@ TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
   for (int i = 0; i < 1023; ++i) many += " k" + std::to_string(i);
   Ask("MULTI");
   for (const std::string& command : {many, add, add}) EXPECT_EQ("+QUEUED\r\n", Ask(command));
-  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 1024 keys are served together\r\n",
+  EXPECT_EQ("-EXECABORT nothing was done: command 3: ERR at most 1024 keys are served together\r\n",
             Ask("EXEC"));
 }
 

@@ -17,9 +17,6 @@ using Verb = RespVerb;
 
 namespace {
 
-constexpr std::string_view kWrongType =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
-
 /// False, with the text of an error.
 bool IsWrong(std::string_view why, std::string* error) {
   *error = why;
@@ -74,7 +71,11 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
                    error);
   }
   if (IsOfMove(call->verb)) return IsWrong(kRespMovesStrings, error);
-  if (IsOfString(call->verb)) return IsWrong(kWrongType, error);
+  if (call->verb == Verb::kMGet) {
+    HideRow(*call, arena);
+    return true;
+  }
+  if (IsOfString(call->verb)) return IsWrong(kRespWrongType, error);
   call->may_be_stored = false;
   call->prefix = &prefix;
   call->key = {prefix.db, prefix.table, prefix.index, ParseRespParts(key, arena)};
@@ -85,12 +86,12 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
     call->keyspaces = settings_.keyspaces;
   }
   if (HideFields(call)) return true;
-  return IsWrong(RespErrorText({model::ErrorCode::kFld}, RespWork()), error);
+  return IsWrong(RespNoField(*call), error);
 }
 
 bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
                             base::Arena& arena, RespCall* call, std::string* error) const {
-  if (!call->may_be_stored) return IsWrong(kWrongType, error);
+  if (!call->may_be_stored) return IsWrong(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.prefix->container + "'";
   if (container == nullptr) {

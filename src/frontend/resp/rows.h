@@ -20,8 +20,16 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
 
+/// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
+std::string Blame(size_t number);
 /// The error that a client gets, with its prefix.
 std::string RespErrorText(const model::Error& error, const RespWork& work);
+/// The error of a call that names fields which its table does not have, or which
+/// rowsocket.keyspaces leaves out.
+std::string RespNoField(const RespCall& call);
+/// The error of a call whose keyspace is of a table that is not there. `tells`: the client may know
+/// the table's name.
+std::string RespNoTable(const RespCall& call, bool tells);
 /// The error of a call whose account lacks a privilege: with the GRANT.
 std::string RespDeniedText(const RespCall& call, const model::Account& account);
 

@@ -120,7 +120,10 @@ bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* trans
   transaction->given.push_back(arguments);
   const size_t first = transaction->calls.size();
   if (IsOfRow(command->verb)) {
-    if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) return false;
+    if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) {
+      *error = Blame(transaction->commands + 1) + *error;
+      return false;
+    }
   } else {
     base::Buffer reply;
     if (command->verb == Verb::kOnce) {
@@ -150,7 +153,9 @@ bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* trans
 bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
                            Item* item) {
   std::vector<RespCall>& calls = transaction.calls;
-  if (error.empty() && !OpenCalls(calls, arena, item, &error)) return false;
+  const RespCall* wrong = nullptr;
+  if (error.empty() && !OpenCalls(calls, arena, item, &error, &wrong)) return false;
+  if (wrong != nullptr) error = Blame(wrong->number) + error;
   if (error.empty() && !transaction.token.empty()) {
     const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
       return call.fixed.empty() && call.request.is_write();

@@ -12,6 +12,22 @@ namespace {
 using exec::Item;
 using Parsed = exec::Frontend::Parsed;
 
+TEST_F(RespTest, ExecTellsWhichCommandCannotBeDone) {
+  for (const auto& [command, error] : std::vector<std::pair<std::string, std::string>>{
+           {"HSET t:1 none 1", "NOFIELD the table has no column of this name beside its key"},
+           {"SET t:1 a", "WRONGTYPE Operation against a key holding the wrong kind of value"},
+           {"ROW.REQUIRE t:1 v like 1", "ERR the operator of ROW.REQUIRE is one of = != > >= < <="},
+           {"HGET shop.none:1 v",
+            "NOTABLE no table of this name is served here: keys are schema.table:key"}}) {
+    Ask("MULTI");
+    Ask("PING");
+    Ask("HINCRBY t:1 v 1");
+    Ask(command);
+    EXPECT_EQ("-EXECABORT nothing was done: command 3: " + error + "\r\n", Ask("EXEC")) << command;
+  }
+  EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
+}
+
 // Clients send a transaction as a whole; people type it command by command.
 TEST_F(RespTest, ATransactionIsTheSameInOnePieceAndInMany) {
   const std::vector<std::vector<std::string>> transactions = {

@@ -165,7 +165,7 @@ def test_a_column_of_the_key_is_read_and_not_written(client, sql):
         for command in (["HSET", key, "name", "x", "ID", 70], ["HSET", key, "id", 7], ["HMSET", key, "id", 70], ["HSETNX", key, "id", 70],
                         ["HINCRBY", key, "id", 1], ["HINCRBYFLOAT", key, "id", 1]):
             assert client.ask(*command).startswith("NOFIELD"), command
-    assert client.transaction(("HSET", "product:7", "id", 70)).startswith("EXECABORT nothing was done: NOFIELD")
+    assert client.transaction(("HSET", "product:7", "id", 70)).startswith("EXECABORT nothing was done: command 1: NOFIELD")
     assert client.ask("HDEL", "product:7", "id").startswith("CONSTRAINT")
     assert sql.run("SELECT * FROM product ORDER BY id") == before
 

@@ -52,7 +52,7 @@ def test_a_guard_that_does_not_hold_is_nil_or_an_error(client, server):
 
 def test_an_error_undoes_everything(client, server):
     assert client.transaction(("HSET", "orders:1", "product", 7), TAKE, ("HSET", "product:7", "sku", "C:8")) == Error(
-        "EXECABORT undone: command 3: CONSTRAINT a row with this unique key is there already (121)")
+        "EXECABORT undone: command 3: CONSTRAINT another row has this value in a unique index (121)")
     assert client.transaction(TAKE, ("HINCRBY", "product:7", "name", 1)) == Error(
         "EXECABORT undone: command 2: ERR hash value is not an integer")
     assert state(server) == (5, 0)
@@ -72,7 +72,7 @@ def test_errors_while_queueing(client, server):
         assert client.ask("EXEC").startswith("EXECABORT")
     assert client.ask("MULTI") == "OK" and client.ask(*TAKE) == "QUEUED" and client.ask("DISCARD") == "OK"
     assert client.transaction() == []
-    assert client.transaction(("HSET", "product:7", "nofield", 1)).startswith("EXECABORT nothing was done: NOFIELD")
+    assert client.transaction(("HSET", "product:7", "nofield", 1)).startswith("EXECABORT nothing was done: command 1: NOFIELD")
     assert client.ask("MULTI") == "OK"
     for _ in range(64):
         assert client.ask("PING") == "QUEUED"

@@ -1,0 +1,55 @@
+// The meaning of the error numbers of a server and its storage engines that a request can meet, in
+// words that a client is told.
+//
+// Threads: constant data. Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own
+// error lists (ER_*).
+#pragma once
+
+#include <string_view>
+
+namespace rowsocket::model {
+
+/// Empty: the number is not one of those that a request usually meets.
+constexpr std::string_view MeaningOf(int number) {
+  switch (number) {
+    case 28:
+    case 135:
+    case 1021:
+    case 1114:
+      return "the disk or the table is full";
+    case 121:
+    case 1062:
+      return "another row has this value in a unique index";
+    case 151:
+    case 1452:
+      return "a foreign key has no such parent row";
+    case 152:
+    case 1451:
+      return "a foreign key refers to this row";
+    case 167:
+      return "the AUTO_INCREMENT value is out of range";
+    case 1036:
+    case 1290:
+    case 1792:
+      return "the server (read_only) or the table is read only";
+    case 1048:
+      return "a column cannot be NULL";
+    case 1264:
+    case 1265:
+    case 1292:
+    case 1366:
+    case 1406:
+      return "a value does not fit its column";
+    case 1364:
+      return "a column that is not given has no default";
+    case 3140:
+      return "a value is no JSON document";
+    case 3819:
+    case 4025:
+      return "a CHECK constraint does not hold";
+    default:
+      return {};
+  }
+}
+
+}  // namespace rowsocket::model

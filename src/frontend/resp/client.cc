@@ -7,6 +7,7 @@
 
 #include "exec/connection_book.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "model/client_name.h"
 
@@ -185,8 +186,7 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     resp::AppendError("ERR wrong number of arguments for 'client|" + Lower(what) + "' command",
                       &out);
   } else {
-    resp::AppendError(
-        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try CLIENT HELP.", &out);
+    AppendHelp(arguments, &out);
   }
 }
 

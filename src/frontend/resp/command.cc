@@ -9,10 +9,15 @@ namespace {
 using Verb = RespVerb;
 
 constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings, are served";
-constexpr std::string_view kSubscribe = "NOTSERVED messages are not served: nothing is published";
-constexpr std::string_view kKeysOnly =
-    "NOTSERVED no key is moved or dumped, and no field expires: use SQL";
-constexpr std::string_view kServer = "NOTSERVED this is a database server's: use SQL";
+constexpr std::string_view kSubscribe =
+    "NOTSERVED there is nothing to subscribe to: no message is passed on";
+constexpr std::string_view kKeysOnly = "NOTSERVED keys are neither moved nor dumped: use SQL";
+constexpr std::string_view kFieldsExpire =
+    "NOTSERVED a field is a column and does not expire alone: EXPIRE the key, or use HDEL";
+constexpr std::string_view kServer =
+    "NOTSERVED here this is the work of the database server: use SQL";
+constexpr std::string_view kMonitor =
+    "NOTSERVED requests are not passed on to a watcher: use HOTKEYS, SLOWLOG or rowsocket-top";
 
 constexpr RespCommand kCommands[] = {
     {"acl", -2, Verb::kAcl},
@@ -79,11 +84,13 @@ constexpr RespCommand kCommands[] = {
     {"hdel", -3, Verb::kHDel, true, 1, 1},
     {"hello", -1, Verb::kHello},
     {"hexists", 3, Verb::kHExists, false, 1, 1},
-    {"hexpire", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hexpireat", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hexpiretime", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"hexpire", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hexpireat", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hexpiretime", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
     {"hget", 3, Verb::kHGet, false, 1, 1},
     {"hgetall", 2, Verb::kHGetAll, false, 1, 1},
+    {"hgetdel", -5, Verb::kRefused, true, 1, 1, kFieldsExpire},
+    {"hgetex", -5, Verb::kRefused, true, 1, 1, kFieldsExpire},
     {"hincrby", 4, Verb::kHIncrBy, true, 1, 1},
     {"hincrbyfloat", 4, Verb::kHIncrByFloat, true, 1, 1},
     {"hkeys", 2, Verb::kHKeys, false, 1, 1},
@@ -91,17 +98,18 @@ constexpr RespCommand kCommands[] = {
     {"hmget", -3, Verb::kHMGet, false, 1, 1},
     {"hmset", -4, Verb::kHMSet, true, 1, 1},
     {"hotkeys", -2, Verb::kHotkeys},
-    {"hpersist", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hpexpire", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hpexpireat", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hpexpiretime", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
-    {"hpttl", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"hpersist", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hpexpire", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hpexpireat", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hpexpiretime", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
+    {"hpttl", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
     {"hrandfield", -2, Verb::kHRandField, false, 1, 1},
     {"hscan", -3, Verb::kHScan, false, 1, 1},
     {"hset", -4, Verb::kHSet, true, 1, 1},
+    {"hsetex", -6, Verb::kRefused, true, 1, 1, kFieldsExpire},
     {"hsetnx", 4, Verb::kHSetNx, true, 1, 1},
     {"hstrlen", 3, Verb::kHStrLen, false, 1, 1},
-    {"httl", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
+    {"httl", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
     {"hvals", 2, Verb::kHVals, false, 1, 1},
     {"incr", 2, Verb::kIncrBy, true, 1, 1},
     {"incrby", 3, Verb::kIncrBy, true, 1, 1},
@@ -129,7 +137,7 @@ constexpr RespCommand kCommands[] = {
     {"mget", -2, Verb::kMGet, false, 1, -1},
     {"migrate", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"module", -1, Verb::kRefused, false, 0, 0, kServer},
-    {"monitor", -1, Verb::kRefused, false, 0, 0, kServer},
+    {"monitor", -1, Verb::kRefused, false, 0, 0, kMonitor},
     {"move", -1, Verb::kRefused, false, 0, 0, kKeysOnly},
     {"mset", -3, Verb::kMSet, true, 1, -1},
     {"msetnx", -3, Verb::kMSetNx, true, 1, -1},

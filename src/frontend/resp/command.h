@@ -158,7 +158,7 @@ inline constexpr std::string_view kRespNoScripts =
     "use MULTI with ROW.REQUIRE or WATCH";
 
 /// One more than there are commands.
-inline constexpr uint32_t kRespVerbs = 248 + 1;
+inline constexpr uint32_t kRespVerbs = 251 + 1;
 std::span<const RespCommand> RespCommands();
 /// The place of one of RespCommands() among them, from 1: its verb, by which latencies are counted.
 uint16_t NumberOf(const RespCommand& command);

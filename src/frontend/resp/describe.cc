@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 
 namespace rowsocket::frontend {
@@ -85,9 +86,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
   } else if (IsWord(what, "getkeys")) {
     AppendKeys(arguments.subspan(2), &out);
   } else {
-    resp::AppendError(
-        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try COMMAND HELP.",
-        &out);
+    AppendHelp(arguments, &out);
   }
 }
 

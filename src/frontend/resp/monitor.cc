@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scan.h"
 
@@ -60,12 +61,6 @@ void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, b
   }
 }
 
-void AppendUnknown(std::string_view command, std::string_view what, base::Buffer& out) {
-  resp::AppendError("ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try " +
-                        std::string(command) + " HELP.",
-                    &out);
-}
-
 }  // namespace
 
 void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
@@ -73,7 +68,7 @@ void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
   if (IsWord(what, "latest")) return resp::AppendArray(0, &out);
   if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), out);
-  AppendUnknown("LATENCY", what, out);
+  AppendHelp(arguments, &out);
 }
 
 // With accounts, what others have asked for is not theirs to see.
@@ -91,7 +86,7 @@ void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
     if (log != nullptr) log->Clear();
     return resp::AppendSimple("OK", &out);
   }
-  if (!IsWord(what, "get")) return AppendUnknown("SLOWLOG", what, out);
+  if (!IsWord(what, "get")) return AppendHelp(arguments, &out);
   constexpr int64_t kUsualCount = 10;
   int64_t count = kUsualCount;
   if (arguments.size() > 2 && (!ParsePlainInteger(arguments[2], &count) || count < -1)) {

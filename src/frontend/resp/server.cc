@@ -6,6 +6,7 @@
 
 #include "base/secret_text.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 #include "model/client_name.h"
@@ -384,8 +385,7 @@ void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
   } else if (IsWord(what, "load") || IsWord(what, "exists")) {
     resp::AppendError(WrongCount("script", what), &out);
   } else {
-    resp::AppendError(
-        "ERR unknown subcommand '" + std::string(what.substr(0, 64)) + "'. Try SCRIPT HELP.", &out);
+    AppendHelp(arguments, &out);
   }
 }
 

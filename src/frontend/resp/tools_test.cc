@@ -78,6 +78,28 @@ TEST_F(RespTest, TheLastMomentThereIsIsRounded) {
   EXPECT_EQ(":9223372036854775806\r\n", Ask("PEXPIRETIME a"));
 }
 
+TEST_F(RespTest, HelpNamesTheSubcommands) {
+  for (const char* command : {"CLIENT", "COMMAND", "LATENCY", "SCRIPT", "SLOWLOG"}) {
+    const std::string help = Ask(std::string(command) + " HELP");
+    EXPECT_EQ('*', help.front()) << help;
+    EXPECT_NE(std::string::npos, help.find("+" + std::string(command) +
+                                           " <subcommand> [<arg> [value] [opt] ...]. "
+                                           "Subcommands are:\r\n"))
+        << help;
+    EXPECT_EQ("-ERR unknown subcommand 'x'. Try " + std::string(command) + " HELP.\r\n",
+              Ask(std::string(command) + " x"));
+  }
+  EXPECT_NE(std::string::npos, Ask("CLIENT HELP").find("+SETNAME <name>\r\n"));
+}
+
+// As in Redis, whose MGET never fails.
+TEST_F(RespTest, MgetPassesOverRows) {
+  EXPECT_EQ("+OK\r\n", Ask("SET a 1"));
+  EXPECT_EQ("*4\r\n$-1\r\n$1\r\n1\r\n$-1\r\n$-1\r\n", Ask("MGET t:1 a t:7 none"));
+  EXPECT_EQ("-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+            Ask("GET t:1"));
+}
+
 TEST_F(RespTest, ClientListTellsTheLastCommand) {
   settings_.clients = &clients_;
   frontend_.emplace(settings_);

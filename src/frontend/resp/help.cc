@@ -1,0 +1,84 @@
+#include "frontend/resp/help.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/command.h"
+#include "protocol/resp/reply.h"
+
+namespace rowsocket::frontend {
+
+namespace {
+
+struct Help {
+  std::string_view command;  ///< In lower case.
+  /// Lines, each ending with a line feed: a subcommand with its arguments, or what it does.
+  std::string_view lines;
+};
+
+constexpr Help kHelp[] = {
+    {"client",
+     "GETNAME\n    The name of this connection.\n"
+     "GETREDIR\n    -1: there is no client tracking.\n"
+     "ID\n    The number of this connection.\n"
+     "INFO\n    This connection's line of CLIENT LIST.\n"
+     "KILL <ip:port> | [ID <id>] [ADDR <ip:port>] [LADDR <ip:port>] [USER <name>] [TYPE <type>] "
+     "[SKIPME (yes|no)]\n    End connections.\n"
+     "LIST [TYPE <type>] [ID <id> ...]\n    The connections of this port.\n"
+     "NO-EVICT (ON|OFF)\n    Nothing is evicted here.\n"
+     "NO-TOUCH (ON|OFF)\n    No time of last use is kept here.\n"
+     "REPLY (ON|OFF|SKIP)\n    Whether commands are answered.\n"
+     "SETINFO <LIB-NAME|LIB-VER> <value>\n    Name the client's library.\n"
+     "SETNAME <name>\n    Name this connection.\n"
+     "UNBLOCK <id> [TIMEOUT|ERROR]\n    0: no client is ever blocked here.\n"},
+    {"command",
+     "(no subcommand)\n    All commands.\n"
+     "COUNT\n    How many commands there are.\n"
+     "DOCS [<command> ...]\n    What commands there are.\n"
+     "GETKEYS <command and its arguments>\n    The keys among the arguments.\n"
+     "INFO [<command> ...]\n    Arguments and keys of commands.\n"
+     "LIST\n    The names of all commands.\n"},
+    {"latency",
+     "HISTOGRAM [<command> ...]\n    How long commands took, since FLUSH STATUS in SQL.\n"
+     "LATEST\n    Nothing: see information_schema.ROWSOCKET_LATENCY.\n"
+     "RESET\n    0: use FLUSH STATUS in SQL.\n"},
+    {"script",
+     "EXISTS <sha1> [<sha1> ...]\n    Whether scripts are among those that are served.\n"
+     "FLUSH [ASYNC|SYNC]\n    Has no effect.\n"
+     "LOAD <script>\n    The SHA1 of one of the scripts that are served.\n"},
+    {"slowlog",
+     "GET [<count>]\n    The latest requests that were slower than long_query_time.\n"
+     "LEN\n    How many of them there are.\n"
+     "RESET\n    Forget them.\n"},
+};
+
+}  // namespace
+
+void AppendHelp(std::span<const std::string_view> arguments, base::Buffer* out) {
+  const std::string command = Lower(arguments[0]);
+  const auto* const help = std::find_if(std::begin(kHelp), std::end(kHelp),
+                                        [&](const Help& one) { return one.command == command; });
+  std::string upper = command;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char byte) { return byte >= 'a' && byte <= 'z' ? byte & ~0x20 : byte; });
+  const bool is_help = arguments.size() == 2 && IsWord(arguments[1], "help");
+  if (!is_help || help == std::end(kHelp)) {
+    return resp::AppendError("ERR unknown subcommand '" + std::string(arguments[1].substr(0, 64)) +
+                                 "'. Try " + upper + " HELP.",
+                             out);
+  }
+  std::vector<std::string> lines = {upper +
+                                    " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"};
+  for (std::string_view rest = help->lines; !rest.empty();) {
+    const size_t end = rest.find('\n');
+    lines.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  lines.emplace_back("HELP");
+  lines.emplace_back("    These lines.");
+  resp::AppendArray(lines.size(), out);
+  for (const std::string& line : lines) resp::AppendSimple(line, out);
+}
+
+}  // namespace rowsocket::frontend

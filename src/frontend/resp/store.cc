@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/require.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
@@ -203,8 +204,11 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
           static_cast<int64_t>(call.arguments[call.at].size() + row.value().size()), &out);
     case Verb::kObjectEncoding:
       return AppendText(work, row.is_there(), EncodingOf(row.value()), out);
-    default:
+    case Verb::kTtl:
+    case Verb::kExpireTime:
       return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);
+    default:
+      ROWSOCKET_REQUIRE(!"a command that reads a string has no reply");
   }
 }
 
@@ -236,8 +240,11 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
     case Verb::kMSetNx:
       if (call.is_last) resp::AppendInteger(change.done(), &out);
       return;
-    default:
+    case Verb::kSet:
+    case Verb::kSetEx:
       break;
+    default:
+      ROWSOCKET_REQUIRE(!"a command that changes a string has no reply");
   }
   if (call.stored->gets) return AppendText(work, change.is_there(), change.old(), out);
   if (change.done())
@@ -354,7 +361,15 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
       }
       return {};
     }
+    case Verb::kAppend:
+    case Verb::kDel:
+    case Verb::kGetDel:
+    case Verb::kMovePut:
+    case Verb::kMoveRemove:
+    case Verb::kPersist:
+      return {};
     default:
+      ROWSOCKET_REQUIRE(!"a command that changes a string has no arguments");
       return {};
   }
 }

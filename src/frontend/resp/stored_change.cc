@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/require.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/codec.h"
 #include "model/limits.h"
@@ -93,8 +94,15 @@ Decision StoredChange::Make() {
       new_ = old_ + std::string(call_.arguments[2]);
       number_ = static_cast<int64_t>(new_.size());
       return Store(new_);
-    default:
+    case Verb::kSet:
+    case Verb::kSetEx:
+    case Verb::kSetNx:
+    case Verb::kGetSet:
+    case Verb::kMSet:
+    case Verb::kMSetNx:
       break;
+    default:
+      ROWSOCKET_REQUIRE(!"a command that changes a string has no change");
   }
   return Set();
 }

@@ -1,4 +1,4 @@
-// Which commits are under way, in all workers of all ports and both protocols, and what they write.
+// Which commits are under way, in all workers of all ports and protocols, and what they write.
 //
 // The storage engine makes a commit visible before it is on disk, and until then other sessions may
 // see what it wrote. A thread that has executed finds looks here before their replies leave: a find

@@ -1,4 +1,4 @@
-// information_schema.ROWSOCKET_CONNECTIONS: the connections of all ports of both plugins.
+// information_schema.ROWSOCKET_CONNECTIONS: the connections of all ports of the three plugins.
 //
 // Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
 // process list.

@@ -32,8 +32,6 @@ def server(request):
 @pytest.fixture
 def shop(server):
     sql = server.sql()
-    sql.run("CREATE DATABASE shop CHARACTER SET utf8mb4")
-    sql.run("USE shop")
     recipes.play(server, sql, TABLES)
     yield sql
     for statement in ("DROP DATABASE shop", "DROP USER web@'127.0.0.1'", "DELETE FROM rowsocket.tokens",

@@ -120,7 +120,7 @@ def test_writes_of_several_nodes():
 
 def client(number, requests):
     return {"plugin": "handlersocket", "mode": "rd", "id": number, "name": "", "account": "", "address": "10.0.0.1", "port": 5,
-            "state": "idle", "requests": requests, "age_ms": 1000, "buffered_bytes": 0}
+            "state": "idle", "requests": requests, "errors": 0, "age_ms": 1000, "buffered_bytes": 0}
 
 
 def whole(requests):
@@ -183,3 +183,43 @@ def test_each_holder_of_a_table_is_named():
     text = found(now={"waits": {"table metadata lock": 3}}, table_holders=holders)
     assert "connection 9 of SQL (root@localhost) holds SHARED_UPGRADABLE of shop.t for 8 s; it executes: ALTER TABLE t" in text
     assert "connection 7 of SQL (unknown) may be the cause: its transaction is open for 90 s; it executes nothing now" in text
+
+
+def waiting(state="batch", idle_ms=5000):
+    return {"plugin": "handlersocket", "mode": "wr", "state": state, "count": 3, "bytes": 0, "idle_ms": idle_ms}
+
+
+@pytest.mark.parametrize("states, why", [
+    (["Waiting for someone to free space"], "a disk is full"),
+    (["Commit"], "commits have begun and do not end"),
+    (["waiting for handler commit", "Commit"], "commits have begun and do not end"),
+    (["Waiting for semi-sync ACK from slave"], "commits wait for a replica's acknowledgement"),
+    ([], "the batch that is executed does not end"),
+])
+def test_writes_that_stand_still(states, why):
+    busy = {**waiting("worker busy"), "count": 1}
+    text = found(now={"connections": [waiting(), busy], "stalls": states})
+    assert f"writes over handlersocket stand still: 3 connections wait for a batch, the longest for 5 s; {why}" in text
+    assert "somebody scans" not in text, "the cause is another one"
+
+
+def test_writes_that_go_on():
+    assert found(now={"connections": [waiting(idle_ms=5)], "stalls": ["Commit"]}) == ""
+    assert found(now={"connections": [waiting()]}, counters={"commits": 10}) == "", "a client has sent much at once"
+
+
+def of_resp(requests, errors):
+    return [{**client(1, requests), "plugin": "resp", "mode": "rw", "errors": errors}]
+
+
+def test_requests_over_resp_that_fail():
+    def both(errors, **server):
+        before = reading.Reading(at=100.0, counters={"resp": {}}, clients=of_resp(1000, 10),
+                                 tables=[{"plugin": "resp", "table_schema": "shop", "table_name": "t", "errors": 10}])
+        now = reading.Reading(at=110.0, counters={"resp": {}}, clients=of_resp(1100, 10 + errors), server=server,
+                              tables=[{"plugin": "resp", "table_schema": "shop", "table_name": "t", "errors": 10 + errors}])
+        return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(trouble.Look(before, now, [])))
+    text = both(90)
+    assert "90 of 100 requests over resp were answered with an error in the last 10 s, at shop.t; most by resp 1" in text
+    assert "read_only is ON" in both(90, read_only="ON") and "read_only" not in both(90, read_only="OFF")
+    assert both(40) == "" and both(0) == ""

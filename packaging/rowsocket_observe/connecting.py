@@ -64,6 +64,12 @@ def why(error):
     return text
 
 
+def check_sees_all(sees_all):
+    """An account that sees nothing would be told that nothing is wrong."""
+    if not sees_all:
+        raise Error(1227, "the account does not see the connections of the ports, for which it needs the privilege PROCESS")
+
+
 def guarded(program, run):
     """Runs a program. An error of the server ends it with a sentence; a reader of its output who has gone, without one."""
     try:

@@ -18,11 +18,17 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Innodb_checkpoint_age", "Innodb_checkpoint_max_age",  # MariaDB's
                  "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized",  # MySQL's
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status")
-SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
+SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
+                    "innodb_read_only")
+HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
+HOT_ROWS_S = 60
 MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'"
 OLDEST = """SELECT TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_mysql_thread_id AS thread,
  CONCAT(p.user, '@', p.host) AS user FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p
  ON p.id = t.trx_mysql_thread_id WHERE t.trx_mysql_thread_id <> 0 ORDER BY t.trx_started LIMIT 1"""
+# In which a thread is while a commit is written, or waits for the disk or a replica; a moment is no trouble.
+COMMIT_STATES = ("commit", "waiting for someone to free space", "waiting for handler commit", "waiting for semi-sync",
+                 "writing to binlog")
 CLIENTS_MAX = 1000
 CLIENTS_ALL = 1 << 20
 # The tables of a server on which the library is not loaded, or an older one.
@@ -33,14 +39,14 @@ NO_PRIVILEGE = (1045, 1142, 1227)
 
 @dataclasses.dataclass
 class Reading:  # pylint: disable=too-many-instance-attributes
-    at: float
+    at: float  # seconds of a clock that does not step
     version: str = ""
     counters: dict = dataclasses.field(default_factory=dict)  # {plugin: {name: number}}
     limits: dict = dataclasses.field(default_factory=dict)  # {plugin: {variable: number}}
     latencies: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_LATENCY
     connections: list = dataclasses.field(default_factory=list)  # plugin, mode, state, count, bytes
     clients: list = dataclasses.field(default_factory=list)  # connections that ask for something, with their names
-    hot_rows: list = dataclasses.field(default_factory=list)  # of the last 60 s
+    hot_rows: list = dataclasses.field(default_factory=list)  # of the window that was asked for
     tables: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_TABLE_STATISTICS
     accounts: list = dataclasses.field(default_factory=list)  # rows of ROWSOCKET_USER_STATISTICS
     lanes: dict = dataclasses.field(default_factory=dict)  # {plugin: threads of its wait lane that wait for a row}
@@ -49,6 +55,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     oldest: dict = dataclasses.field(default_factory=dict)  # the transaction that is open longest: seconds, thread, user
     lag_s: float | None = None
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
+    stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
 
 
@@ -112,6 +119,8 @@ def _take_threads(cursor, reading):
         if user in OUR_USERS and "mode=lock wait, " in state and "idle" not in state:
             plugin = PLUGIN_OF_USER[user]
             reading.lanes[plugin] = reading.lanes.get(plugin, 0) + 1
+        elif user in OUR_USERS and state.lower().startswith(COMMIT_STATES):
+            reading.stalls.append(state)
         # MySQL also waits "for handler commit", at each commit.
         elif user in OUR_USERS and state.lower().startswith("waiting for ") and state.endswith("lock"):
             what = state[len("waiting for "):]
@@ -133,10 +142,16 @@ def _take_server(cursor, reading):
         raise
 
 
-def read(connection, hot_rows=True, clients=CLIENTS_MAX, server=False):
+def sees_all(reading):
+    """Whether the account sees the ports' connections. Without PROCESS the library's tables are empty for it."""
+    connections = sum(counters.get("connections", 0) for counters in reading.counters.values())
+    return connections == 0 or bool(reading.connections)
+
+
+def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False):
     """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, those first that wait, then
-    those that asked last; `server`: with what the server says of itself and of its transactions."""
-    reading = Reading(at=time.time())
+    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of its transactions."""
+    reading = Reading(at=time.monotonic())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
         reading.version = cursor.fetchone()[0]
@@ -148,16 +163,15 @@ def read(connection, hot_rows=True, clients=CLIENTS_MAX, server=False):
         for row in reading.latencies:
             row["buckets"] = json.loads(row["buckets"])
         reading.connections = _named_rows(
-            cursor, "SELECT plugin, mode, state, COUNT(*) AS count, SUM(buffered_bytes) AS bytes"
+            cursor, "SELECT plugin, mode, state, COUNT(*) AS count, SUM(buffered_bytes) AS bytes, MAX(idle_ms) AS idle_ms"
             " FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY plugin, mode, state")
         if clients:
             reading.clients = _named_rows(
-                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, age_ms, buffered_bytes"
+                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, errors, age_ms, buffered_bytes"
                 " FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY (state IN ('lock wait', 'unread replies')) DESC,"
                 f" idle_ms, requests DESC LIMIT {int(clients)}")
-        if hot_rows:
-            reading.hot_rows = _named_rows(
-                cursor, "SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = 60")
+        reading.hot_rows = _named_rows(
+            cursor, f"SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = {int(hot_rows_s)}")
         reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
         reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
         _take_threads(cursor, reading)

@@ -14,7 +14,9 @@ HOT_SHARE = 0.5
 HOT_REQUESTS_PER_SECOND = 100
 NEAR = 0.9
 UNREAD_BYTES = 64 << 10
-WINDOW_S = 60  # of the hot rows that a Reading has
+STANDS_STILL_MS = 1000  # a batch
+FAILING_SHARE = 0.5
+FAILING_PER_SECOND = 1
 LOGINS_FAILED_PER_SECOND = 0.5
 LAG_S = 10
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
@@ -224,6 +226,37 @@ def commits_are_slow(look):
                    "what makes commits slow makes these slow: the disk, a replica, a backup")
 
 
+def _why_still(look):
+    states = sorted({state.lower() for state in look.now.stalls})
+    if any(state.startswith("waiting for someone to free space") for state in states):
+        return ("a disk is full, and the server waits until there is room",
+                "make room: df -h on the folders of the data, of the binary log and of tmpdir; PURGE BINARY LOGS removes old"
+                " binary logs. Writes go on by themselves then")
+    if any("semi-sync" in state for state in states):
+        return ("commits wait for a replica's acknowledgement",
+                "look at the replicas; rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) says for how long")
+    if states:
+        return ("commits have begun and do not end",
+                "the disk (iostat -x 1, dmesg), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds commits")
+    return ("the batch that is executed does not end",
+            "SHOW FULL PROCESSLIST has the library's threads and what each waits for")
+
+
+def batches_stand_still(look):
+    """Nothing has been committed between the readings. Locks of tables have a rule of their own."""
+    if look.now.waits:
+        return
+    for plugin in look.now.counters:
+        if look.moved(plugin, "commits"):
+            continue
+        rows = [row for row in look.now.connections
+                if row["plugin"] == plugin and row["state"] in ("batch", "held") and int(row["idle_ms"] or 0) >= STANDS_STILL_MS]
+        if rows:
+            why, mend = _why_still(look)
+            yield (f"writes over {plugin} stand still: {sum(int(row['count']) for row in rows)} connections wait for a batch, the"
+                   f" longest for {max(int(row['idle_ms']) for row in rows) / 1000:.0f} s; {why}", mend)
+
+
 def turns_are_long(look):
     for plugin, means in look.phases():
         if means.get("execute", 0) >= SLOW_EXECUTE_US:
@@ -234,7 +267,7 @@ def turns_are_long(look):
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")
     busy = sum(row["count"] for row in look.now.connections if row["state"] == "worker busy")
-    if busy:
+    if busy and not any(batches_stand_still(look)) and not look.now.waits:
         yield (f"{busy} connections have a worker that is in a turn of more than 0.1 s",
                "SHOW PROCESSLIST names the worker's table; as a rule somebody scans")
 
@@ -366,13 +399,51 @@ def requests_fail(look):
                        ERRORS.get(name, OTHER_ERROR))
 
 
-RULES = (counter("commit_failures"), no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
+def _table_of_most_errors(look, plugin):
+    """For a sentence; empty where the requests name no table that is there."""
+    counts = {}
+    for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
+        for row in rows:
+            if row["plugin"] == plugin:
+                name = f"{row['table_schema']}.{row['table_name']}"
+                counts[name] = counts.get(name, 0) + sign * int(row["errors"])
+    most = max(counts, key=counts.get, default=None)
+    return f", at {most}" if most is not None and counts[most] > 0 else ""
+
+
+def most_requests_fail(look):
+    """Over ports whose errors have no counters of their own."""
+    read_only = [name for name in ("read_only", "super_read_only", "innodb_read_only")
+                 if str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")]
+    old = {(row["plugin"], row["id"]): row for row in look.before.clients}
+    for plugin in look.now.counters:
+        if plugin == "handlersocket":
+            continue
+        asked = failed = 0
+        most = (0, None)
+        for row in look.now.clients:
+            if row["plugin"] != plugin:
+                continue
+            was = old.get((row["plugin"], row["id"]), {"requests": 0, "errors": 0})
+            asked += int(row["requests"]) - int(was["requests"])
+            errors = int(row["errors"]) - int(was["errors"])
+            failed += errors
+            most = max(most, (errors, rates.who(row)), key=lambda one: one[0])
+        if failed / look.seconds >= FAILING_PER_SECOND and failed >= FAILING_SHARE * asked:
+            where = _table_of_most_errors(look, plugin)
+            yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s{where};"
+                   f" most by {most[1]}",
+                   (f"the server takes no writes: {', '.join(read_only)} is ON" if read_only else
+                    "the answer itself says what is wrong: ask as this client does"))
+
+
+RULES = (counter("commit_failures"), batches_stand_still, no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
          connections_are_near_their_limit, buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
-         the_replica_has_stopped, the_replica_is_behind, requests_fail)
+         the_replica_has_stopped, the_replica_is_behind, requests_fail, most_requests_fail)
 
 
 def what_is_wrong(look):

@@ -52,6 +52,28 @@ def test_the_transaction_that_holds_a_row_is_named(table, server, wr):
     wait_until(lambda: doctor(server) == NOTHING, timeout_s=30, what="the end of the trouble")
 
 
+def test_requests_over_resp_that_fail_are_named(make_server):
+    """Its errors have no counters by their cause."""
+    server = resp.start(make_server)
+    server.sql().run("SET GLOBAL read_only = ON")
+    client = resp.Client(server.resp_port)
+    with busy(lambda: client.ask("HGETALL", "nothing.there:1")):
+        says(server, "requests over resp were answered with an error", "most by resp ", "read_only is ON")
+    client.close()
+
+
+def test_an_account_that_sees_nothing_is_not_told_that_nothing_is_wrong(table, server, rd, sql):
+    rd("t", "", "x").find("=", [1])
+    sql.run("CREATE USER none@localhost")
+    try:
+        done = subprocess.run([sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--interval", "0.1", "--socket",
+                               server.env["SQL_SOCKET"], "--user", "none"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "Nothing is wrong" not in done.stdout and table
+        assert "PROCESS" in done.stderr
+    finally:
+        sql.run("DROP USER none@localhost")
+
+
 def test_a_hot_row_is_named(table, server, rd):
     index = rd("t", "", "x")
     request = line(*find_tokens(index.id, "=", [77], 1, 0))

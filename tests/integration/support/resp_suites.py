@@ -1,7 +1,8 @@
 """Test suites of other projects for Redis, run against the server of any port.
 
-    Django   the tests of its cache of Redis, and of sessions in that cache
-The suite is no part of this repository: the downloads are pinned and stay in the cache.
+    Django      the tests of its cache of Redis, and of sessions in that cache
+    redis-py    the tests of its commands, pipelines, locks and encodings
+None of the suites is part of this repository: the downloads are pinned and stay in the cache.
 """
 
 import os
@@ -9,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 import third_party
 
@@ -24,6 +26,12 @@ SECRET_KEY = "x"
 USE_TZ = False
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 """
+# The version that the tests themselves use (scripts/requirements.txt).
+REDIS_PY = "redis==8.1.0"
+REDIS_PY_SHA256 = "6e1a19beef9225c83efd689c7e6b7da2d5215b1f42cd13b7fc3714d0a09c7b25"
+REDIS_PY_TESTS = ["commands", "pipeline", "lock", "encoding"]
+# They talk to ports that are always the same.
+REDIS_PY_ELSEWHERE = ["test_client_setinfo", "test_module", "test_psync"]
 TIMEOUT_S = 240
 
 
@@ -59,3 +67,23 @@ def django(port):
         (pathlib.Path(made) / "rs_settings.py").write_text(DJANGO_SETTINGS % port, encoding="ascii")
         return run(["runtests.py", "--settings=rs_settings", "--parallel=1", *DJANGO_TESTS], folder / "tests",
                    made, folder, folder.parent / "needs")
+
+
+def redis_py(port, protocol):
+    """({tests that passed}, {test: why it failed}, output) of redis-py's tests, without their module's name."""
+    folder = source(REDIS_PY, REDIS_PY_SHA256)
+    with tempfile.TemporaryDirectory(prefix="rs-redis-py-") as made:
+        report = pathlib.Path(made) / "report.xml"
+        _, printed = run(
+            ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", folder, "--tb=native",
+             f"--redis-url=redis://127.0.0.1:{port}/0", f"--protocol={protocol}", f"--junit-xml={report}",
+             "-k", " and ".join(f"not {name}" for name in REDIS_PY_ELSEWHERE),
+             *(f"tests/test_{name}.py" for name in REDIS_PY_TESTS)], folder, folder)
+        assert report.exists(), printed[-3000:]
+        cases = list(xml.etree.ElementTree.parse(report).iter("testcase"))
+    failed = {}
+    for case in cases:
+        for outcome in (*case.iter("failure"), *case.iter("error")):
+            failed[case.get("name")] = outcome.text[-2000:]
+    passed = {case.get("name") for case in cases if len(case) == 0} - set(failed)
+    return passed, failed, printed

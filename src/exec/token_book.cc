@@ -118,8 +118,12 @@ bool IsTableGone(const model::Error& error) {
 }
 
 engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
-                     model::RowEditor& editor) {
+                     model::RowEditor& editor, const model::Account* account = nullptr) {
+  static constexpr uint32_t kAll[] = {kRequest, kAnswer, kCreated};
   model::Request request;
+  request.account = account;
+  request.edit.may_insert = account != nullptr;
+  if (account != nullptr) request.edit.may_update = kAll;
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = {&token, 1};
   request.edit.editor = &editor;
@@ -224,7 +228,8 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
   TokenedRequest nothing = request;
   nothing.text = {};
   Keeper keeper(nothing, "", created_s, now_s - settings_.ttl_s);
-  const engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  const engine::Outcome kept =
+      Edit(session, *indexes_[kByToken], request.token, keeper, request.account);
   if (!kept.ok() || !keeper.came_too_late()) return kept;
   engine::Outcome lost =
       engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});

@@ -60,6 +60,8 @@ struct TokenedRequest : ItemDetail {
     kFence,    ///< As kState; a request that has not taken effect never will.
   };
   Asks asks = Asks::kRequest;
+  /// kFence: whose rights on the table of tokens are asked for; null: all rights.
+  const model::Account* account = nullptr;
 };
 
 class TokenBook {

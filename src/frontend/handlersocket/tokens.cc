@@ -79,8 +79,8 @@ bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, bas
   return false;
 }
 
-// False when an index of the table of tokens has to be opened first. The table of tokens is the
-// library's own, so that no account is judged by it.
+// False when an index of the table of tokens has to be opened first. The table is the library's
+// own: who asks needs no right on it. Who fences writes to it for another client, and is judged.
 bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
   handlersocket::ErrorSet errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
@@ -90,7 +90,9 @@ bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& are
   if (!TakeToken(token, {}, arena, item)) return false;
   if (item->detail == nullptr) return true;
   using Asks = exec::TokenedRequest::Asks;
-  static_cast<exec::TokenedRequest*>(item->detail)->asks = fences ? Asks::kFence : Asks::kState;
+  auto* const tokened = static_cast<exec::TokenedRequest*>(item->detail);
+  tokened->asks = fences ? Asks::kFence : Asks::kState;
+  tokened->account = account();
   item->kind = Item::Kind::kRequest;
   item->index = &tokens_->index();
   item->request.verb = model::Request::Verb::kEdit;

@@ -21,6 +21,11 @@ std::string_view BeginOf(resp::Version version) {
   return version == resp::Version::k3 ? "RESP3 " : "RESP2 ";
 }
 
+constexpr std::string_view kFenceDenied =
+    "NOPERM FENCE writes for another client: GRANT SELECT, INSERT, UPDATE ON `rowsocket`.`tokens` "
+    "to "
+    "the account";
+
 }  // namespace
 
 // Watched keys are not part of it: who sends a transaction again has watched them anew.
@@ -72,6 +77,7 @@ bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
     return true;
   }
   tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;
+  tokened->account = account();
   RespWork& work = WorkOf(*item);
   work.tokened = tokened;
   work.calls = arena.Allocate<RespCall>(1);
@@ -105,7 +111,9 @@ Outcome Resp::ExecuteOutcome(const RespWork& work, engine::Session& session,
   exec::TokenFate fate;
   const Outcome outcome = tokens_->Ask(*work.tokened, session, &fate);
   if (!outcome.ok()) {
-    if (outcome.is_answer()) resp::AppendError(RespErrorText(outcome.error, work), &out);
+    const bool is_denied = outcome.error.code == ErrorCode::kDenied;
+    if (outcome.is_answer())
+      resp::AppendError(is_denied ? kFenceDenied : RespErrorText(outcome.error, work), &out);
     return outcome;
   }
   resp::AppendArray(2, &out);

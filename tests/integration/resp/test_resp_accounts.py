@@ -139,3 +139,17 @@ def test_as_rowsocket_setup_leaves_it(make_server):
     assert refusal == Error("NOPERM a privilege is missing: GRANT SELECT ON `shop`.`product` TO 'rowsocket'@'localhost'")
     sql.run(refusal.removeprefix("NOPERM a privilege is missing: "))
     assert client.ask("HGET", "shop.product:7", "name") == b"Teapot" and client.ask("HSET", "shop.product:7", "name", "x").startswith("NOPERM")
+
+
+def test_a_fence_needs_a_privilege_on_the_tokens(server):
+    """It ends the transaction of another client, and writes a row."""
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    client = Client(server.resp_port)
+    client.ask("AUTH", "app", "right")
+    assert client.ask("ROW.OUTCOME", "order-4711") == [b"unknown", None], "who asks needs none"
+    assert client.ask("ROW.OUTCOME", "order-4711", "FENCE").startswith("NOPERM FENCE writes for another client: GRANT")
+    assert sql.rows("SELECT COUNT(*) FROM rowsocket.tokens") == [(b"0",)]
+    sql.run("GRANT SELECT, INSERT, UPDATE ON rowsocket.tokens TO app@'127.%'")
+    assert client.ask("ROW.OUTCOME", "order-4711", "FENCE") == [b"never", None]
+    sql.run("REVOKE SELECT, INSERT, UPDATE ON rowsocket.tokens FROM app@'127.%'")

@@ -71,6 +71,8 @@ void Logins::Finish(LoginJob& job) {
   Client& client = *job.client;
   client.SetAway(Away::kNo);
   if (client.is_retired()) {
+    // The password was checked all the same: whoever guesses does not wait for the answer.
+    if (job.login.account == nullptr) Count({model::ErrorCode::kUnauth});
     if (job.login.ticket != nullptr) core_.context.logins->End(std::move(job.login.ticket));
     return clients_.FreeOrphan(client);
   }
@@ -105,11 +107,15 @@ void Logins::LeaveAccount(Client& client) {
   if (!is_in) clients_.ExpectLogin(client);
 }
 
-void Logins::Answer(Client& client, model::Error answer, bool closes) {
-  client.frontend->CountAnswer(!answer.ok());
+void Logins::Count(model::Error answer) {
   core_.stats.Add(Stat::kAuthsTried);
   core_.stats.Add(answer.ok() ? Stat::kAuths : Stat::kAuthsFailed);
   if (!answer.ok()) core_.stats.Add(ErrorStat(answer.code));
+}
+
+void Logins::Answer(Client& client, model::Error answer, bool closes) {
+  client.frontend->CountAnswer(!answer.ok());
+  Count(answer);
   try {
     net::GatedOutput& out = client.connection.out();
     client.frontend->LoginEnded(answer, out.bytes());

@@ -49,6 +49,7 @@ class Logins {
   bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
   void EndTicket(Client& client);
   void LeaveAccount(Client& client);
+  void Count(model::Error answer);
   void Answer(Client& client, model::Error answer, bool closes);
   void End(Client& client);
 

@@ -1,6 +1,7 @@
 // How expired strings are removed.
 #include <string>
 
+#include "base/clock.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/stored_row.h"
 
@@ -9,8 +10,9 @@ namespace rowsocket::frontend {
 using engine::Outcome;
 using model::Value;
 
+// When it is time again is asked of a clock that does not step back, as the calendar's may.
 void RespPurge::Run(engine::Session& session) {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::CoarseNowMs();
   int64_t next_ms = next_ms_.load(std::memory_order_relaxed);
   // The worker that moves the time on has a second for itself.
   if (now_ms < next_ms || !next_ms_.compare_exchange_strong(next_ms, INT64_MAX)) return;
@@ -19,7 +21,7 @@ void RespPurge::Run(engine::Session& session) {
       (index_ != nullptr ||
        session.OpenIndex({"rowsocket", "store", "expires", {}, {"expires"}}, &index_).ok());
   if (is_open) {
-    const std::string now = std::to_string(now_ms);
+    const std::string now = std::to_string(NowMs());
     const Value from;  // NULL: rows that never expire come before all others.
     const model::Filter until{/*stops_scan=*/true, model::CompareOp::kLe, 0,
                               Value(std::string_view(now))};
@@ -39,7 +41,7 @@ void RespPurge::Run(engine::Session& session) {
       session.Rollback();
     if (!outcome.ok()) index_.reset();
   }
-  next_ms_.store(NowMs() + kEveryMs);
+  next_ms_.store(base::CoarseNowMs() + kEveryMs);
 }
 
 }  // namespace rowsocket::frontend

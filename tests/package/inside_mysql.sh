@@ -127,11 +127,14 @@ stop
 check_found "systemctl start mysql"
 start
 
-say "a server of another version is held back"
-depends=$(dpkg-query -W -f '${Depends}' mysql-plugin-rowsocket)
-version=$(dpkg-query -W -f '${Version}' mysql-server-core)
-[[ $depends == *"mysql-server-core (>= ${version%-*}~)"* && $depends == *"mysql-server-core (<< "* ]] ||
-  fail "the package takes any server: $depends"
+say "the server is wanted in the version of the library, and the pin ends"
+wants_version() { # prints the priority that apt gives to the installed version of the server
+  LC_ALL=C apt-cache policy mysql-server-core | sed -n 's/^ \*\*\* [^ ]* \([0-9]*\)$/\1/p'
+}
+[[ $(wants_version) == 990 ]] || fail "apt does not keep the server at its version: $(apt-cache policy mysql-server-core)"
+/usr/libexec/rowsocket/rowsocket-updates --unpin
+[[ $(wants_version) != 990 ]] || fail "the pin does not end"
+/usr/libexec/rowsocket/rowsocket-updates --pin
 
 say "a library that is gone under the server's option files"
 mv /usr/lib/mysql/plugin/rowsocket.so /srv/

@@ -68,7 +68,14 @@ struct CellChange {
   Value value;
   bool keeps =
       false;  ///< There is no new value: the column stays as it is, and ON UPDATE does nothing.
-  bool may_be_padded = false;  ///< By CHAR or BINARY, or trimmed, as INSERT does.
+  enum class Fit : uint8_t {
+    kBytes,       ///< A text or binary column holds exactly these bytes, or the request fails.
+    kAsInserted,  ///< CHAR and BINARY may pad the value, and a text may be trimmed, as by INSERT.
+    /// The client is told that this is the value: whatever its type, the column holds this number
+    /// or text, or the request fails. FLOAT shows fewer digits than it holds, so that it fails.
+    kTold,
+  };
+  Fit fit = Fit::kBytes;
 };
 
 /// Decides about one row while the engine has it locked. The engine may ask several times for one
@@ -97,7 +104,7 @@ inline constinit RowKeeper row_keeper;
 ///
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
 /// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
-/// would pad or trim (but CellChange::may_be_padded). Times are texts in the server's time zone. A
+/// would pad or trim (but CellChange::fit). Times are texts in the server's time zone. A
 /// column with ON UPDATE that is listed keeps the value that it is given. A row that is inserted or
 /// made anew has the key of the request, the listed columns, and DEFAULT for the rest.
 /// Outcome::rows is 1 when the decision was kStore or kRenew, or kDelete of a row that was there. A
@@ -110,6 +117,7 @@ struct Edit {
   bool may_insert = false;
   bool may_delete = false;
   std::span<const uint32_t> may_update;
+  bool keeps_key = false;  ///< A change of a column of the index fails with kFld.
   /// The editor belongs to the caller, and lives for as long as the request may be run again; never
   /// null.
   RowEditor* editor = &row_keeper;

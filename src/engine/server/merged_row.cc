@@ -154,6 +154,7 @@ Outcome MergedRow::Edit(const model::Edit& edit) {
       edit.editor->Decide(row_cells_.Read(table, exists_, index_->column_fields()), &changes);
   Outcome outcome;
   if (decision == Decision::kKeep) return outcome;
+  if (!NewRow::KeepsKey(*table, *index_, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
   if (decision == Decision::kDelete) {
     outcome.rows = exists_;
     exists_ = false;

@@ -1,9 +1,12 @@
 #include "engine/server/new_row.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 namespace rowsocket::engine::server {
 
+using model::CellChange;
 using model::Modification;
 
 namespace {
@@ -20,6 +23,64 @@ struct ComparingSink final : model::RowSink {
   std::string_view wanted;
   bool equal = false;
 };
+
+/// A decimal without the zeros that do not count.
+std::string_view Significant(std::string_view number, bool* is_negative) {
+  *is_negative = number.starts_with('-');
+  if (*is_negative) number.remove_prefix(1);
+  while (number.size() > 1 && number[0] == '0' && number[1] != '.') number.remove_prefix(1);
+  if (number.find('.') == std::string_view::npos) return number;
+  while (number.ends_with('0')) number.remove_suffix(1);
+  if (number.ends_with('.')) number.remove_suffix(1);
+  return number;
+}
+
+/// Tells whether a cell is this text, or shows this number.
+struct SameNumberSink final : model::RowSink {
+  SameNumberSink(std::string_view wanted, bool is_double) : wanted(wanted), is_double(is_double) {}
+  bool Cell(std::string_view text) override {
+    equal = text == wanted;
+    if (equal) return true;
+    const bool are_numbers = !text.empty() && !wanted.empty() &&
+                             text.find_first_not_of(kOfNumbers) == std::string_view::npos &&
+                             wanted.find_first_not_of(kOfNumbers) == std::string_view::npos;
+    if (!are_numbers) return true;
+    if (is_double) {
+      equal = strtod(std::string(text).c_str(), nullptr) ==
+              strtod(std::string(wanted).c_str(), nullptr);
+      return true;
+    }
+    bool is_negative = false, wants_negative = false;
+    equal = Significant(text, &is_negative) == Significant(wanted, &wants_negative) &&
+            is_negative == wants_negative;
+    return true;
+  }
+  bool NullCell() override { return true; }
+
+  static constexpr std::string_view kOfNumbers = "0123456789.-+e";
+  std::string_view wanted;
+  const bool is_double;
+  bool equal = false;
+};
+
+/// Whether the field holds bytes as they are given.
+bool HoldsBytes(const Field& field) {
+  const auto type = field.real_type();
+  return type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB;
+}
+
+bool IsInteger(const Field& field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and
 /// blanks beyond the end of a VARCHAR.
@@ -52,22 +113,33 @@ bool NewRow::FillInsert(TABLE* table, const ServerIndex& index,
 }
 
 bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
-                          std::span<const model::CellChange> changes) {
+                          std::span<const CellChange> changes) {
   const std::vector<uint>& fields = index.column_fields();
   const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
   for (uint i = 0; i < parts.count; ++i)
     bitmap_set_bit(table->write_set, parts.first[i].fieldnr - 1);
-  for (const model::CellChange& change : changes) {
+  for (const CellChange& change : changes) {
     bitmap_set_bit(table->write_set, fields[change.column]);
   }
   if (!PrepareInsert(table)) return false;
   for (uint i = 0; i < parts.count; ++i) {
-    if (!StoreExactly(table->field[parts.first[i].fieldnr - 1], edit.key[i])) return false;
+    if (!StoreKey(table->field[parts.first[i].fieldnr - 1], edit.key[i])) return false;
   }
-  for (const model::CellChange& change : changes) {
+  for (const CellChange& change : changes) {
     if (!StoreChange(table->field[fields[change.column]], change)) return false;
   }
   return CompleteInsert(table);
+}
+
+bool NewRow::KeepsKey(const TABLE& table, const ServerIndex& index, const model::Edit& edit,
+                      std::span<const CellChange> changes) {
+  if (!edit.keeps_key) return true;
+  const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
+  return std::none_of(changes.begin(), changes.end(), [&](const CellChange& change) {
+    const uint field = index.column_fields()[change.column];
+    return std::any_of(parts.first, parts.first + parts.count,
+                       [field](const auto& part) { return part.fieldnr == field + 1; });
+  });
 }
 
 // As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
@@ -89,10 +161,10 @@ NewRow::Made NewRow::Modify(TABLE* table, const ServerIndex& index, const model:
 }
 
 NewRow::Made NewRow::Change(TABLE* table, const ServerIndex& index,
-                            std::span<const model::CellChange> changes) {
+                            std::span<const CellChange> changes) {
   BeginUpdate(table);
   Made made = Made::kChanged;
-  for (const model::CellChange& change : changes) {
+  for (const CellChange& change : changes) {
     Field* field = table->field[index.column_fields()[change.column]];
     if (change.keeps) {
       MarkAsGiven(*field);
@@ -155,9 +227,42 @@ bool NewRow::IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const mo
   return false;
 }
 
-bool NewRow::StoreChange(Field* field, const model::CellChange& change) {
-  if (change.may_be_padded) return StoreCell(thd_.get(), field, change.value);
-  return StoreExactly(field, change.value);
+bool NewRow::StoreChange(Field* field, const CellChange& change) {
+  switch (change.fit) {
+    case CellChange::Fit::kAsInserted:
+      return StoreCell(thd_.get(), field, change.value);
+    case CellChange::Fit::kTold:
+      return StoreTold(field, change.value);
+    default:
+      return StoreExactly(field, change.value);
+  }
+}
+
+// An integer that does not fit its column fails by itself.
+bool NewRow::StoreTold(Field* field, const model::Value& value) {
+  if (HoldsBytes(*field)) return StoreExactly(field, value);
+  if (!StoreCell(thd_.get(), field, value)) return false;
+  if (value.is_null() || (IsInteger(*field) && !IsZerofill(*field))) return true;
+  SameNumberSink stored(value.text(), field->real_type() == MYSQL_TYPE_DOUBLE);
+  SendCell(field, cells_, stored);
+  return IsSame(field, stored.equal && field->real_type() != MYSQL_TYPE_FLOAT);
+}
+
+// Strict conversions take what `=` does not find again: an ENUM's number, digits that DECIMAL
+// rounds.
+bool NewRow::StoreKey(Field* field, const model::Value& value) {
+  if (HoldsBytes(*field)) return StoreExactly(field, value);
+  thd_.SetStrict(false);
+  key_.Prepare(thd_.get(), field, value);
+  thd_.SetStrict(true);
+  return StoreCell(thd_.get(), field, value) &&
+         IsSame(field, key_.Holds(field, model::CompareOp::kEq));
+}
+
+/// Refuses a value that the field holds another one of.
+bool NewRow::IsSame(const Field* field, bool is_same) {
+  if (!is_same) my_error(ER_DATA_TOO_LONG, MYF(0), NameText(*field), 1L);
+  return is_same;
 }
 
 bool NewRow::StoreExactly(Field* field, const model::Value& value) {
@@ -165,8 +270,7 @@ bool NewRow::StoreExactly(Field* field, const model::Value& value) {
   if (value.is_null() || !MayPadOrTrim(field, value.text())) return true;
   ComparingSink stored(value.text());
   SendCell(field, cells_, stored);
-  if (!stored.equal) my_error(ER_DATA_TOO_LONG, MYF(0), NameText(*field), 1L);
-  return stored.equal;
+  return IsSame(field, stored.equal);
 }
 
 }  // namespace rowsocket::engine::server

@@ -10,6 +10,7 @@
 
 #include "engine/server/arithmetic.h"
 #include "engine/server/cells.h"
+#include "engine/server/constant.h"
 #include "engine/server/index.h"
 #include "engine/server/worker_thd.h"
 #include "model/request.h"
@@ -56,6 +57,9 @@ class NewRow {
   /// Makes a row of an edit's key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
+  /// Whether the changes leave the columns of the index alone, where the edit wants that.
+  static bool KeepsKey(const TABLE& table, const ServerIndex& index, const model::Edit& edit,
+                       std::span<const model::CellChange> changes);
 
  private:
   // As each family of servers has it: new_row_rules.cc in its folder.
@@ -78,9 +82,14 @@ class NewRow {
                    size_t refused);
   bool StoreChange(Field* field, const model::CellChange& change);
   bool StoreExactly(Field* field, const model::Value& value);
+  bool StoreTold(Field* field, const model::Value& value);
+  /// Stores a key part of a row that is made: the key finds the row then, or this fails.
+  bool StoreKey(Field* field, const model::Value& value);
+  static bool IsSame(const Field* field, bool is_same);
 
   WorkerThd& thd_;
   CellBuffers cells_;
+  Constant key_;
 };
 
 }  // namespace rowsocket::engine::server

@@ -368,6 +368,7 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
       edit.editor->Decide(row_cells_.Read(table, exists, index.column_fields()), &changes);
   Outcome outcome;
   if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
+  if (!NewRow::KeepsKey(*table, index, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
   if (decision == Decision::kDelete) {
     statement_.SetCommand(SQLCOM_DELETE);
     statement_open_.spent = true;  // A delete marks other columns than an update.
@@ -384,18 +385,19 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
   return outcome;
 }
 
+// A row that others may refer to is changed: deleting it would fail, or delete those too, for which
+// nobody has asked whether the account may delete.
 Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
-  statement_.SetCommand(SQLCOM_DELETE);
-  statement_open_.spent = true;
-  MarkForDelete(*table);
-  const int error = statement_.DeleteRow(table);
-  statement_open_.has_half = error == 0;
-  if (error == 0) return InsertEdited(open, index, edit, changes, again);
-  if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
-  statement_.SetCommand(SQLCOM_UPDATE);
-  MarkForEdit(table, index);
+  if (!IsReferenced(*table)) {
+    statement_.SetCommand(SQLCOM_DELETE);
+    statement_open_.spent = true;
+    MarkForDelete(*table);
+    const int error = statement_.DeleteRow(table);
+    statement_open_.has_half = error == 0;
+    return error == 0 ? InsertEdited(open, index, edit, changes, again) : statement_.Failure(error);
+  }
   Outcome outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
   outcome.rows = outcome.ok();
   return outcome;

@@ -349,7 +349,11 @@ Decision Editor::WriteValue(std::string_view value, Result result) {
   if (!Split(value, &columns))
     return Decline("the value does not have the columns of the container");
   const Layout& layout = container_.rows_layout;
-  for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
+  for (uint32_t i = 0; i < columns.size(); ++i) {
+    Put(layout.value + i, columns[i]);
+    // What is made of the value that was there: a column that would round it fails.
+    Scratch::OfThread().changes[changes_ - 1].fit = model::CellChange::Fit::kTold;
+  }
   int64_t expiry_ms = old_expiry_ms_;
   if (command_.meta.has_exptime && result == Result::kNumber) {
     expiry_ms = NewExpiry(command_.exptime);

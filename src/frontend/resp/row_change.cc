@@ -15,11 +15,24 @@ using model::Decision;
 using model::Value;
 using Verb = RespVerb;
 
+namespace {
+
+/// Whether NULL makes the server store a value of its own, as TIMESTAMP NOT NULL does.
+bool IsFilledByServer(const engine::ColumnFacts& column) {
+  return column.kind == engine::ColumnFacts::Kind::kTimestamp && !column.is_nullable;
+}
+
+}  // namespace
+
 bool IsRowChange(const RespCall& call) {
   const Verb verb = call.verb;
   return ChangesFields(verb) ||
          (call.expiry != nullptr &&
           (verb == Verb::kDel || verb == Verb::kExpire || verb == Verb::kPersist));
+}
+
+bool NeedsFacts(const RespCall& call) {
+  return call.verb == Verb::kHIncrByFloat || call.verb == Verb::kHDel;
 }
 
 /// Says what the command may do to its row, for the rights of its account.
@@ -31,6 +44,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   edit.key = call.key.parts;
   edit.may_insert = IsSet(verb) && (call.prefix == nullptr || call.prefix->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
+  // NULL in a column of the key is refused by the column, or names no other row.
+  edit.keeps_key = verb != Verb::kHDel;
   if (verb == Verb::kDel) return;
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
   for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
@@ -40,8 +55,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
 }
 
 // One change for each column at most.
-RowChange::RowChange(const RespCall& call, const engine::ColumnFacts* column)
-    : call_(call), column_(column), expiry_at_(PlaceOfExpiry(call)) {
+RowChange::RowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
+    : call_(call), columns_(columns), expiry_at_(PlaceOfExpiry(call)) {
   if (call.index->columns() <= kFew) return;
   many_.resize(call.index->columns());
   changes_ = many_.data();
@@ -109,7 +124,13 @@ void RowChange::Make(std::span<const Value> row) {
       return IncrementFloat(row);
     case Verb::kHDel:
       for (uint32_t i = 0; exists && i < columns; ++i) {
-        if (row[i].is_null()) continue;
+        // The server computes a generated column, whatever it is told.
+        if (row[i].is_null() || columns_[i].is_generated) continue;
+        if (IsFilledByServer(columns_[i])) {
+          wrong_ = "CONSTRAINT a column cannot be NULL (1048)";
+          count_ = 0;
+          return;
+        }
         Put(i, Value());
         ++answer_;
       }
@@ -151,7 +172,7 @@ void RowChange::Increment(std::span<const Value> row) {
     return;
   }
   const auto end = std::to_chars(text_, text_ + sizeof text_, answer_).ptr;
-  Put(0, Value(std::string_view(text_, static_cast<size_t>(end - text_))));
+  PutTold(0, std::string_view(text_, static_cast<size_t>(end - text_)));
 }
 
 // What the column could not keep is refused, so that the reply is what the row has.
@@ -162,7 +183,8 @@ void RowChange::IncrementFloat(std::span<const Value> row) {
   }
   using Kind = engine::ColumnFacts::Kind;
   const std::string_view now = row[0].is_null() ? "0" : row[0].text();
-  const bool is_exact = column_->kind == Kind::kInteger || column_->kind == Kind::kDecimal;
+  const engine::ColumnFacts& column = columns_[0];
+  const bool is_exact = column.kind == Kind::kInteger || column.kind == Kind::kDecimal;
   long double number = 0, by = 0;
   if (!ParseFloat(now, &number)) {
     wrong_ = "ERR hash value is not a float";
@@ -177,12 +199,13 @@ void RowChange::IncrementFloat(std::span<const Value> row) {
   const bool is_sum =
       AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
   if (!is_exact) {
-    made_ = FormatFloat(number + by);
-  } else if (!is_sum || DecimalsOf(made_) > column_->decimals) {
+    const long double sum = number + by;
+    made_ = FormatFloat(column.kind == Kind::kFloat ? static_cast<double>(sum) : sum);
+  } else if (!is_sum || DecimalsOf(made_) > column.decimals) {
     wrong_ = "CONSTRAINT the column has not as many digits as the sum";
     return;
   }
-  Put(0, Value(std::string_view(made_)));
+  PutTold(0, made_);
 }
 
 }  // namespace rowsocket::frontend

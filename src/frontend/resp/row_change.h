@@ -26,6 +26,8 @@ constexpr bool ChangesFields(RespVerb verb) {
 }
 /// Whether the call is done by a RowChange.
 bool IsRowChange(const RespCall& call);
+/// Whether the change depends on the types of the columns.
+bool NeedsFacts(const RespCall& call);
 /// Makes the request of such a call, whose index is open, but for its editor.
 void PrepareRowChange(RespCall& call, base::Arena& arena);
 
@@ -33,7 +35,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena);
 class RowChange final : public model::RowEditor {
  public:
   /// `column`: of an increment with a fraction; null for other commands.
-  RowChange(const RespCall& call, const engine::ColumnFacts* column);
+  /// `columns`: facts of the opened columns, where NeedsFacts says so.
+  RowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns);
 
   // Of the last decision:
   int64_t answer() const { return answer_; }
@@ -58,11 +61,17 @@ class RowChange final : public model::RowEditor {
   void Put(uint32_t column, const model::Value& value) { changes_[count_++] = {column, value}; }
   /// A value that the client gives: it is stored as INSERT would.
   void PutGiven(uint32_t column, std::string_view value) {
-    changes_[count_++] = {column, model::Value(value), /*keeps=*/false, /*may_be_padded=*/true};
+    changes_[count_++] = {column, model::Value(value), /*keeps=*/false,
+                          model::CellChange::Fit::kAsInserted};
+  }
+  /// A value that the client is told.
+  void PutTold(uint32_t column, std::string_view value) {
+    changes_[count_++] = {column, model::Value(value), /*keeps=*/false,
+                          model::CellChange::Fit::kTold};
   }
 
   const RespCall& call_;
-  const engine::ColumnFacts* const column_;
+  const std::span<const engine::ColumnFacts> columns_;
   const size_t expiry_at_;  ///< Behind the fields.
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;

@@ -141,12 +141,10 @@ bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
 /// The engine is asked for the columns' types only where a part looks like such a number.
 bool HasOtherNumber(const RespCall& call, engine::Session& session) {
+  constexpr std::string_view kOfNumbers = "0123456789+-.eE \t\n\v\f\r";
   const auto is_other = [](const Value& part) {
     const std::string_view text = part.text();
-    const bool looks_so =
-        !text.empty() && (text.front() == '0' || text.front() == '+' || text.front() == '-' ||
-                          text.front() == ' ' || text.find('.') != std::string_view::npos);
-    return looks_so && IsOtherNumber(text);
+    return IsOtherNumber(text) && text.find_first_not_of(kOfNumbers) == std::string_view::npos;
   };
   if (std::none_of(call.key.parts.begin(), call.key.parts.end(), is_other)) return false;
   engine::IndexFacts facts;
@@ -305,12 +303,12 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
 Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
   engine::IndexFacts facts;
-  if (call.verb == Verb::kHIncrByFloat) {
+  if (NeedsFacts(call)) {
     const Outcome outcome = session.Inspect(*call.index, &facts);
     if (!outcome.ok()) return outcome;
     facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
   }
-  RowChange change(call, facts.columns.data());
+  RowChange change(call, facts.columns);
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;

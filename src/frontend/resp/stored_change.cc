@@ -192,15 +192,19 @@ bool StoredChange::PutValue(std::string_view value) {
   }
   const keyspace::Container& container = *call_.container;
   const Layout& layout = container.rows_layout;
+  // What is made of the value that was there is told to the client, or is part of what it knows.
+  const bool is_told = keeps_flags_;
   if (container.values == 1) {
-    Put(layout.value, Value(value));
+    is_told ? PutTold(layout.value, Value(value)) : Put(layout.value, Value(value));
   } else {
     const std::span<Value> parts = arena_.Allocate<Value>(container.values);
     if (!keyspace::SplitColumns(value, container.separator, arena_, parts)) {
       wrong_ = "CONSTRAINT the value has not the columns of the container, joined by its separator";
       return false;
     }
-    for (uint32_t i = 0; i < parts.size(); ++i) Put(layout.value + i, parts[i]);
+    for (uint32_t i = 0; i < parts.size(); ++i) {
+      is_told ? PutTold(layout.value + i, parts[i]) : Put(layout.value + i, parts[i]);
+    }
   }
   // The flags say to memcached's clients how a value is packed, which Redis's clients do not know.
   const uint32_t flags = call_.move != nullptr ? call_.move->flags : 0;
@@ -249,6 +253,11 @@ bool StoredChange::PutToken(bool changes_value) {
   }
   Put(container.rows_layout.token, keyspace::TokenToCell(token, container.token, &token_text_));
   return true;
+}
+
+void StoredChange::PutTold(uint32_t column, const Value& value) {
+  Put(column, value);
+  changes_[count_ - 1].fit = CellChange::Fit::kTold;
 }
 
 void StoredChange::Put(uint32_t column, const Value& value, bool keeps) {

@@ -56,6 +56,7 @@ class StoredChange final : public model::RowEditor {
   bool PutToken(bool changes_value);
   bool PutExpiry(Expires expires);
   void Put(uint32_t column, const model::Value& value, bool keeps = false);
+  void PutTold(uint32_t column, const model::Value& value);
 
   const RespCall& call_;
   base::Buffer text_;

@@ -1,0 +1,142 @@
+"""What a client is told that it has stored is what the column holds, and what it has made is found by its key."""
+
+import pytest
+
+from resp import Client
+from server import run_packaged, wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+REFUSED = ("CONSTRAINT", "ERR")
+
+
+@pytest.fixture
+def sql(server):
+    sql = server.sql("shop")
+    yield sql
+    sql.run("DROP TABLE IF EXISTS told")
+    sql.close()
+
+
+@pytest.fixture
+def client(server, sql):  # pylint: disable=unused-argument # its end drops the table
+    client = Client(server.resp_port)
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize("kind, before, command, by", [
+    ("FLOAT", "1234567", "HINCRBY", "1"),
+    ("FLOAT", "0.12345670163631439", "HINCRBYFLOAT", "0"),
+    ("FLOAT", "1", "HINCRBYFLOAT", "1e-9"),
+    ("ENUM('1','5','7')", "'1'", "HINCRBY", "1"),
+    ("ENUM('0','1','2')", "'2'", "HINCRBY", "1"),
+    ("SET('1','2','4')", "'1'", "HINCRBY", "2"),
+    ("YEAR", "2000", "HINCRBY", "-1950"),
+    ("YEAR", "NULL", "HINCRBY", "0"),
+    ("DATE", "NULL", "HINCRBY", "20200101"),
+    ("TIME", "NULL", "HINCRBYFLOAT", "10.5"),
+    ("FLOAT(7,2)", "1", "HINCRBYFLOAT", "0.125"),
+    ("DOUBLE(9,2)", "1", "HINCRBYFLOAT", "0.125"),
+    ("DECIMAL(9,2)", "1", "HINCRBYFLOAT", "0.125"),
+    ("TINYINT", "100", "HINCRBY", "100"),
+])
+def test_a_sum_that_the_column_cannot_hold_is_refused(client, sql, kind, before, command, by):
+    sql.run(f"CREATE TABLE told (id INT PRIMARY KEY, v {kind})")
+    sql.run(f"INSERT INTO told VALUES (1, {before})")
+    was = sql.rows("SELECT v, v + 0e0 FROM told")
+    answer = client.ask(command, "shop.told:1", "v", by)
+    assert str(answer).startswith(REFUSED), answer
+    assert client.transaction((command, "shop.told:1", "v", by)).startswith("EXECABORT")
+    assert sql.rows("SELECT v, v + 0e0 FROM told") == was
+
+
+@pytest.mark.parametrize("kind, before, command, by, answer, after", [
+    ("INT(5) ZEROFILL", "7", "HINCRBY", "1", 8, b"00008"),
+    ("DECIMAL(9,2)", "24.90", "HINCRBYFLOAT", "0.1", b"25", b"25.00"),
+    ("DECIMAL(9,2)", "-0.50", "HINCRBYFLOAT", "0.5", b"0", b"0.00"),
+    ("DOUBLE", "0.1", "HINCRBYFLOAT", "0.2", b"0.3", b"0.3"),
+    ("DOUBLE", "1e17", "HINCRBYFLOAT", "0.5", b"100000000000000000", b"1e17"),
+    ("VARCHAR(20)", "'9'", "HINCRBY", "1", 10, b"10"),
+    ("YEAR", "2000", "HINCRBY", "1", 2001, b"2001"),
+])
+def test_a_sum_is_what_the_row_has(client, sql, kind, before, command, by, answer, after):
+    sql.run(f"CREATE TABLE told (id INT PRIMARY KEY, v {kind})")
+    sql.run(f"INSERT INTO told VALUES (1, {before})")
+    told = client.ask(command, "shop.told:1", "v", by)
+    assert (round(float(told), 12) if kind == "DOUBLE" else told) == (float(answer) if kind == "DOUBLE" else answer)
+    shown = client.ask("HGET", "shop.told:1", "v")
+    assert (round(float(shown), 12) == float(after)) if kind == "DOUBLE" else (shown == after)
+
+
+@pytest.mark.parametrize("kind, key", [
+    ("ENUM('a','b')", "1"), ("SET('a','b')", "3"), ("SET('a','b')", "b,a"), ("DECIMAL(5,2)", "1.234"),
+    ("DECIMAL(5,2)", "1.2e-3"), ("FLOAT", "16777217"), ("FLOAT(7,2)", "1.234"), ("DOUBLE(7,2)", "1.234"),
+    ("DATE", "2020-01-01 10"), ("DATETIME", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00.5"), ("INT", "7e-1"),
+    ("INT", "1e1"), ("INT", "7 "), ("INT", "\t7"), ("INT", "7\n"), ("INT", "007"),
+])
+def test_a_row_that_its_key_would_not_find_is_not_made(client, sql, kind, key):
+    sql.run(f"CREATE TABLE told (id {kind} PRIMARY KEY, f VARCHAR(10))")
+    answer = client.ask("HSET", f"shop.told:{key}", "f", "x")
+    assert str(answer).startswith(("CONSTRAINT", "NOROW")), answer
+    assert sql.rows("SELECT COUNT(*) FROM told") == [(b"0",)]
+
+
+@pytest.mark.parametrize("kind, key", [
+    ("ENUM('a','b')", "b"), ("SET('a','b')", "a,b"), ("DECIMAL(5,2)", "1.20"), ("DECIMAL(5,2)", "-3"), ("FLOAT", "1.5"),
+    ("DOUBLE", "0.1"), ("DATE", "2020-01-01"), ("DATETIME(1)", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00"),
+    ("BIGINT UNSIGNED", "18446744073709551615"), ("YEAR", "2020"), ("VARBINARY(4)", "7e-1"), ("VARCHAR(9)", "007"),
+    ("INT(3) ZEROFILL", "007"),
+])
+def test_a_row_that_is_made_is_found(client, sql, kind, key):
+    sql.run(f"CREATE TABLE told (id {kind} PRIMARY KEY, f VARCHAR(10))")
+    assert client.ask("HSET", f"shop.told:{key}", "f", "x") == 1
+    assert client.ask("HGET", f"shop.told:{key}", "f") == b"x" and client.ask("EXISTS", f"shop.told:{key}") == 1
+    assert client.ask("HSET", f"shop.told:{key}", "f", "y") == 0
+
+
+def test_other_texts_of_a_number_name_no_row(client, sql):
+    sql.run("CREATE TABLE told (id INT PRIMARY KEY, f VARCHAR(10))")
+    sql.run("INSERT INTO told VALUES (7, 'a'), (10, 'b')")
+    for key in ("1e1", "7 ", "\t7", "7\n", "7.0", "+7", ""):
+        assert client.ask("HGETALL", f"shop.told:{key}") == [] and client.ask("DEL", f"shop.told:{key}") == 0, key
+    assert sql.rows("SELECT id FROM told ORDER BY id") == [(b"7",), (b"10",)]
+
+
+def test_hdel_of_columns_that_are_never_null(client, sql):
+    sql.run("CREATE TABLE told (id INT PRIMARY KEY, a INT, g INT AS (a * 2) VIRTUAL, h INT AS (a * 3) STORED,"
+            " t TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00', n INT NOT NULL DEFAULT 1)")
+    sql.run("INSERT INTO told (id, a) VALUES (1, 5)")
+    assert client.ask("HDEL", "shop.told:1", "g", "h") == 0
+    assert client.ask("HDEL", "shop.told:1", "t").startswith("CONSTRAINT")
+    assert client.ask("HDEL", "shop.told:1", "n").startswith("CONSTRAINT")
+    assert client.ask("HDEL", "shop.told:1", "a", "g") == 1
+    assert sql.rows("SELECT a, g, h, n FROM told") == [(None, None, None, b"1")]
+
+
+@pytest.fixture
+def containers(server, sql):
+    """A client to whom told_0/ to told_2/ are prefixes of containers with a value of another type each."""
+    run_packaged(sql, "rowsocket_store.sql")
+    for number, kind in enumerate(("ENUM('1','5','7')", "DECIMAL(9,2)", "FLOAT")):
+        name = f"told_{number}"
+        sql.run(f"CREATE TABLE shop.{name} (k VARBINARY(20) PRIMARY KEY, v {kind}, flags INT, cas BIGINT UNSIGNED, exp INT)")
+        sql.run(f"INSERT INTO shop.{name} VALUES ('a', '1', 0, 1, 0)")
+        sql.run(f"INSERT INTO innodb_memcache.containers VALUES ('{name}', 'shop', '{name}', 'k', 'v', 'flags', 'cas', 'exp', 'PRIMARY')")
+        sql.run(f"INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES ('{name}/', 'value', '{name}')")
+    client = Client(server.resp_port)
+    wait_until(lambda: client.ask("GET", "told_2/a") == b"1", 10, "the keyspaces")
+    yield client
+    client.close()
+    for number in range(3):
+        sql.run(f"DROP TABLE shop.told_{number}")
+        sql.run(f"DELETE FROM innodb_memcache.containers WHERE name = 'told_{number}'")
+        sql.run(f"DELETE FROM rowsocket.keyspaces WHERE prefix = 'told_{number}/'")
+
+
+def test_containers_hold_what_they_tell(containers, sql):
+    for command in (("INCRBY", "told_0/a", 1), ("INCRBYFLOAT", "told_1/a", "0.125"), ("APPEND", "told_1/a", "5"),
+                    ("INCRBYFLOAT", "told_2/a", "1e-9")):
+        assert str(containers.ask(*command)).startswith(("CONSTRAINT", "ERR")), command
+    assert [sql.rows(f"SELECT v FROM told_{number}") for number in range(3)] == [[(b"1",)], [(b"1.00",)], [(b"1",)]]
+    assert containers.ask("INCRBYFLOAT", "told_1/a", "0.12") == b"1.12" and containers.ask("GET", "told_1/a") == b"1.12"

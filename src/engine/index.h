@@ -52,6 +52,9 @@ struct IndexNames {
     kNotOfKey,   ///< Those that are named; kFld where one of them is in the index.
   };
   Lists lists = Lists::kColumns;
+  /// Requests fail with kFld once `lists` would give other columns than it has given.
+  bool holds = false;
+  Lists held = Lists::kColumns;  ///< Of an index that is open and `holds`: what `lists` was.
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

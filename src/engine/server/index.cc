@@ -54,6 +54,14 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 }  // namespace
 
+/// Whether a list of columns that is to hold has the same columns still.
+bool HasListed(const TABLE& table, const IndexNames& names) {
+  if (names.held == IndexNames::Lists::kColumns) return true;
+  std::vector<std::string> columns = names.columns;
+  const ErrorCode wrong = ColumnsOf(table, names.index, names.held, &columns);
+  return wrong == ErrorCode::kNone && columns == names.columns;
+}
+
 ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                     std::vector<std::string>* columns) {
   uint number = 0;
@@ -136,6 +144,7 @@ ErrorCode ServerIndex::LookUp(TABLE* table) {
       !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
     return ErrorCode::kFld;
   }
+  if (!HasListed(*table, names())) return ErrorCode::kFld;
   if (names().pin != nullptr && !IsAsPinned(*table, *names().pin)) return ErrorCode::kOpenTable;
   simple_key_.Learn(table->key_info[key_]);
   LookUpAnswers(table);

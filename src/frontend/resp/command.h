@@ -150,6 +150,9 @@ constexpr bool HasOneKey(const RespCommand& command) {
 
 inline constexpr std::string_view kRespWrongType =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr std::string_view kRespNoStore =
+    "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql";
+inline constexpr std::string_view kRespManyKeys = "TOOLARGE at most 10000 keys are served together";
 inline constexpr std::string_view kRespTooLong =
     "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";

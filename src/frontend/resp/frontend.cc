@@ -68,6 +68,7 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
+  if (may_have_changed) shapes_.Distrust();
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
   if (work.changes_state && ++before_begin_ == before_.size()) {
     before_.clear();
@@ -117,6 +118,7 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
                                     base::Arena& arena, Item* item) {
   is_behind_ = behind_requests;
   if (!behind_requests) {
+    if (!is_opening_) shapes_.ReleaseFormer();
     TakeSnapshot();
     TakeBackState();
     activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
@@ -272,6 +274,13 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
   if (is_denied && call != nullptr && account() != nullptr) {
     return RespDeniedText(*call, *account());
   }
+  const bool is_watch =
+      call != nullptr && (call->verb == Verb::kWatch || call->verb == Verb::kWatched);
+  if (is_watch && error.code == ErrorCode::kFld)
+    return "TRYAGAIN not done: the table's columns have changed since the command before";
+  const bool is_of_store = call != nullptr && call->in_store && call->container == nullptr;
+  if (is_of_store && error.code == ErrorCode::kOpenTable && work.wrong.empty())
+    return std::string(kRespNoStore);
   const bool is_of_prefix = call != nullptr && call->prefix != nullptr && work.wrong.empty();
   if (is_of_prefix && error.code == ErrorCode::kFld) return RespNoField(*call);
   if (is_of_prefix && error.code == ErrorCode::kOpenTable)

@@ -304,7 +304,7 @@ class Resp final : public exec::Frontend {
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
   Shapes shapes_;
   /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
-  /// to open all of its tables again.
+  /// to open all of its tables again: shapes_ may be cleared.
   bool may_drop_ = true;
   bool is_opening_ = false;  ///< The last parse has asked for an index: its command comes again.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
@@ -315,7 +315,6 @@ class Resp final : public exec::Frontend {
   std::vector<RespCall> calls_;  ///< Of the command that is being parsed, as shape_ is.
   std::string shape_;
   std::string wanted_;                                ///< The shape that is being opened.
-  bool wanted_lists_ = false;                         ///< Its Shape::lists_columns.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
   bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
   bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.

@@ -17,8 +17,8 @@ using Verb = RespVerb;
 
 namespace {
 
-/// How long a list of all columns is believed.
-constexpr int64_t kColumnsKnownMs = 1000;
+/// How long a connection believes what it has found of a table.
+constexpr int64_t kShapeKnownMs = 1000;
 
 void AppendSized(std::string_view text, std::string* shape) {
   const auto size = static_cast<uint32_t>(text.size());
@@ -39,9 +39,10 @@ void WriteShape(const RespCall& call, std::string* shape) {
   }
   shape->push_back(call.prefix != nullptr ? 'p' : '.');
   if (call.prefix != nullptr) {
+    AppendSized(std::to_string(call.prefix->fields.size()), shape);
     for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
-    shape->push_back(';');
   }
+  shape->push_back(call.expiry != nullptr ? 'e' : '.');
   if (call.expiry != nullptr) AppendSized(call.expiry->definition.expire_time_column, shape);
   const Verb verb = call.verb;
   if (!IsOfFields(verb) && verb != Verb::kRequire) return;
@@ -98,9 +99,10 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
       call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr);
   if (!has_index) {
     const Shape* const known = FindShape(call);
-    const bool is_old = known != nullptr && may_drop_ &&
-                        (known->lists_columns || known->index == nullptr) &&
-                        base::CoarseNowMs() - known->opened_ms > kColumnsKnownMs;
+    // Not what was opened for this very command, which might take longer than that.
+    const int64_t now_ms = activity_.since_ms.load(std::memory_order_relaxed);
+    const bool is_old =
+        known != nullptr && !is_opening_ && now_ms - known->opened_ms > kShapeKnownMs;
     if (known == nullptr || is_old) return Found::kNo;
     call.index = known->index.get();
     if (call.may_be_stored && !call.in_store) {
@@ -134,9 +136,7 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
 bool Resp::AskForIndex(const RespCall& call, Item* item, std::string* error) {
   WriteShape(call, &shape_);
   if (wanted_ == shape_ && !wanted_error_.ok()) {
-    *error = call.in_store && wanted_error_.code == ErrorCode::kOpenTable
-                 ? "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql"
-                 : TextOf(wanted_error_, RespWork(), &call);
+    *error = TextOf(wanted_error_, RespWork(), &call);
     wanted_error_ = {};
     wanted_.clear();
     return false;
@@ -145,8 +145,6 @@ bool Resp::AskForIndex(const RespCall& call, Item* item, std::string* error) {
   NameColumns(call, &names);
   if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
   wanted_ = shape_;
-  wanted_lists_ = names.lists != engine::IndexNames::Lists::kColumns &&
-                  names.lists != engine::IndexNames::Lists::kNotOfKey;
   wanted_error_ = {};
   wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
   wanted_may_lack_ = MayLackFields(call);
@@ -171,7 +169,6 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item, 
   return true;
 }
 
-// A shape is opened anew only where no item of the turn uses its index (may_drop_).
 void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
   if (std::exchange(opens_tokens_, false)) return tokens_->Opened(std::move(index));
   wanted_error_ = outcome.error;
@@ -191,7 +188,7 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
     shapes_.Erase(wanted_);
     return;
   }
-  shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}, wanted_lists_});
+  shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}});
 }
 
 }  // namespace rowsocket::frontend

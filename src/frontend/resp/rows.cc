@@ -276,8 +276,9 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   const Verb verb = call.verb;
   if (ReadsAll(verb)) {
     names->lists = engine::IndexNames::Lists::kBesideKey;
-    // A watched row is compared as a whole.
-    if (verb != Verb::kWatch && verb != Verb::kWatched) ShowFields(call, /*all=*/true, names);
+    // A watched row is compared as a whole, with the columns that a DDL statement adds meanwhile.
+    names->holds = verb == Verb::kWatch || verb == Verb::kWatched;
+    if (!names->holds) ShowFields(call, /*all=*/true, names);
     return;
   }
   if (verb == Verb::kRequire) names->filter_columns.emplace_back(arguments[2]);
@@ -306,7 +307,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   if (NeedsFacts(call)) {
     const Outcome outcome = session.Inspect(*call.index, &facts);
     if (!outcome.ok()) return outcome;
-    facts.columns.resize(std::max<size_t>(facts.columns.size(), 1));
+    facts.columns.resize(call.index->columns());
   }
   RowChange change(call, facts.columns);
   model::Request request = call.request;

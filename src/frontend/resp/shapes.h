@@ -2,7 +2,8 @@
 // open index, or why there is none.
 //
 // Threads: one owner. Lifetime: a Shape stays where it is until it is erased; what a command that
-// comes again has found goes with it.
+// comes again has found goes with it. An index that a shape has no more is kept until
+// ReleaseFormer, because items of a turn may use it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/session.h"
 #include "frontend/resp/key.h"
@@ -21,7 +23,6 @@ struct Shape {
   std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
   int64_t opened_ms = 0;
   model::Error error;
-  bool lists_columns = false;  ///< Which columns it has depends on the table.
 };
 
 class Shapes {
@@ -31,14 +32,29 @@ class Shapes {
     const auto found = shapes_.find(name);
     return found == shapes_.end() ? nullptr : &found->second;
   }
-  void Put(const std::string& name, Shape shape) { shapes_[name] = std::move(shape); }
-  void Erase(const std::string& name) {
-    ForgetRepeated();
-    shapes_.erase(name);
+  void Put(const std::string& name, Shape shape) {
+    Shape& place = shapes_[name];
+    KeepFormer(&place, shape.index);
+    place = std::move(shape);
   }
+  void Erase(const std::string& name) {
+    const auto found = shapes_.find(name);
+    if (found == shapes_.end()) return;
+    ForgetRepeated();
+    KeepFormer(&found->second, nullptr);
+    shapes_.erase(found);
+  }
+  /// All are to be opened anew: a table has changed.
+  void Distrust() {
+    for (auto& [name, shape] : shapes_) shape.opened_ms = 0;
+  }
+  /// To be called while no item uses an index.
+  void ReleaseFormer() { former_.clear(); }
+  /// To be called while no item uses an index.
   void Clear() {
     ForgetRepeated();
     shapes_.clear();
+    former_.clear();
   }
   size_t size() const { return shapes_.size(); }
 
@@ -59,7 +75,12 @@ class Shapes {
   }
 
  private:
+  void KeepFormer(Shape* shape, const std::shared_ptr<engine::Index>& next) {
+    if (shape->index != nullptr && shape->index != next) former_.push_back(std::move(shape->index));
+  }
+
   std::unordered_map<std::string, Shape> shapes_;
+  std::vector<std::shared_ptr<engine::Index>> former_;
   const Shape* repeated_ = nullptr;  ///< One of shapes_; null: none.
   std::string db_, table_, index_;   ///< Of repeated_.
 };

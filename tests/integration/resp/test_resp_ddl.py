@@ -1,0 +1,130 @@
+"""Tables that change while connections know them: what a connection has found of a table is renewed, in pipelines too."""
+
+import pytest
+
+from resp import Client, Error
+from server import run_packaged, wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+KNOWN_S = 10  # a connection believes what it has found for a second
+
+
+@pytest.fixture(scope="module")
+def server(resp_server):
+    run_packaged(resp_server.sql(), "rowsocket_store.sql")
+    return resp_server
+
+
+@pytest.fixture
+def sql(server):
+    sql = server.sql("shop")
+    sql.run("CREATE TABLE dd (id INT DEFAULT 0 PRIMARY KEY, a INT, b INT)")
+    sql.run("INSERT INTO dd VALUES (1, 5, 2)")
+    yield sql
+    sql.run("DROP TABLE IF EXISTS dd")
+    sql.close()
+
+
+@pytest.fixture
+def client(server, sql):  # pylint: disable=unused-argument # its end drops the table
+    client = Client(server.resp_port)
+    yield client
+    client.close()
+
+
+def behind_a_get(client, *commands):
+    """The replies to commands that come in one packet, behind a GET of the store."""
+    client.sock.sendall(b"".join(b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words) for words in (("GET", "x"), *commands)))
+    return [client.receive() for _ in range(len(commands) + 1)][1:]
+
+
+def test_a_pipeline_sees_new_and_dropped_columns(client, sql):
+    hgetall, watch = ("HGETALL", "dd:1"), (("WATCH", "dd:1"), ("UNWATCH",))
+    assert behind_a_get(client, hgetall, *watch) == [[b"a", b"5", b"b", b"2"], "OK", "OK"]
+    sql.run("ALTER TABLE dd ADD COLUMN c INT DEFAULT 4")
+    wait_until(lambda: behind_a_get(client, hgetall, *watch)[0] == [b"a", b"5", b"b", b"2", b"c", b"4"], KNOWN_S)
+    sql.run("ALTER TABLE dd DROP COLUMN a")
+    wait_until(lambda: behind_a_get(client, hgetall, *watch) == [[b"b", b"2", b"c", b"4"], "OK", "OK"], KNOWN_S)
+
+
+def test_an_optimistic_loop_ends(client, sql):
+    def attempt():
+        watched = behind_a_get(client, ("WATCH", "dd:1"))
+        done = behind_a_get(client, ("MULTI",), ("HSET", "dd:1", "a", 6), ("EXEC",))
+        return watched == ["OK"] and isinstance(done[-1], list)
+    assert attempt()
+    sql.run("ALTER TABLE dd ADD COLUMN c INT DEFAULT 4")
+    wait_until(attempt, KNOWN_S)
+
+
+def test_watch_sees_a_column_that_has_just_come(client, sql):
+    assert client.ask("WATCH", "dd:1") == "OK" and client.transaction(("HSET", "dd:1", "a", 5)) == [0]
+    sql.run("ALTER TABLE dd ADD COLUMN c INT DEFAULT 4")
+    watched = client.ask("WATCH", "dd:1")
+    sql.run("UPDATE dd SET c = 99")
+    done = client.transaction(("HSET", "dd:1", "a", 6))
+    assert isinstance(watched, Error) or done is None or isinstance(done, Error), (watched, done)
+    assert (sql.rows("SELECT a FROM dd") == [(b"5",)]) == (done is None or isinstance(done, Error))
+
+
+def test_a_dropped_column_is_an_absent_field(client, sql):
+    assert client.ask("HMGET", "dd:1", "a", "b") == [b"5", b"2"] and client.ask("HGET", "dd:1", "a") == b"5"
+    sql.run("ALTER TABLE dd DROP COLUMN a")
+    wait_until(lambda: client.ask("HMGET", "dd:1", "a", "b") == [None, b"2"], KNOWN_S)
+    assert client.ask("HGET", "dd:1", "a") is None and client.ask("HEXISTS", "dd:1", "a") == 0
+
+
+def test_a_dropped_table_leaves_its_keys_to_the_store(client, sql):
+    assert client.ask("GET", "dd:1").startswith("WRONGTYPE") and client.ask("EXISTS", "dd:1") == 1
+    sql.run("DROP TABLE dd")
+    wait_until(lambda: client.ask("SET", "dd:1", "text") == "OK", KNOWN_S)
+    wait_until(lambda: client.ask("GET", "dd:1") == b"text", KNOWN_S)
+    wait_until(lambda: client.ask("EXISTS", "dd:1") == 1 and client.ask("DEL", "dd:1") == 1, KNOWN_S)
+
+
+def test_a_column_that_has_become_the_key_is_not_written(client, sql):
+    """At once, not only when the connection looks at the table again."""
+    assert client.ask("HSET", "dd:1", "a", 5) == 0 and client.ask("HINCRBY", "dd:1", "a", 0) == 5
+    sql.run("ALTER TABLE dd DROP PRIMARY KEY, ADD PRIMARY KEY (a)")
+    for command in (("HSET", "dd:11", "a", 12), ("HINCRBY", "dd:5", "a", 3), ("HSET", "dd:5", "a", 7)):
+        assert client.ask(*command).startswith("NOFIELD"), command
+    assert sql.rows("SELECT a, b FROM dd") == [(b"5", b"2")]
+
+
+def test_the_store_that_is_gone_is_named(client, sql):
+    assert client.ask("SET", "gone", 1) == "OK"
+    sql.run("RENAME TABLE rowsocket.store TO rowsocket.elsewhere")
+    try:
+        assert client.ask("GET", "gone").startswith("NOSTORE") and client.ask("SET", "gone", 2).startswith("NOSTORE")
+    finally:
+        sql.run("RENAME TABLE rowsocket.elsewhere TO rowsocket.store")
+    wait_until(lambda: client.ask("GET", "gone") == b"1", KNOWN_S)
+
+
+@pytest.fixture
+def prefixes(client, sql):
+    """Two prefixes of one table, of which the first alone has an expiry."""
+    sql.run("CREATE TABLE sess (id INT PRIMARY KEY, exp BIGINT, name VARCHAR(20), zz VARCHAR(20))")
+    sql.run("INSERT INTO sess VALUES (1, NULL, 'n', 'z'), (2, 4000000000, 'n2', 'z2')")
+    sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, db_schema, db_table, expires) VALUES"
+            " ('se/', 'row', 'shop', 'sess', 'exp'), ('adm/', 'row', 'shop', 'sess', NULL)")
+    wait_until(lambda: client.ask("EXISTS", "adm/1") == 1 and client.ask("EXISTS", "se/1") == 1, KNOWN_S)
+    yield
+    sql.run("DELETE FROM rowsocket.keyspaces WHERE db_table = 'sess'")
+    sql.run("DROP TABLE sess")
+
+
+@pytest.mark.usefixtures("prefixes")
+def test_prefixes_of_one_table_do_not_share_their_columns(server, sql):
+    def fresh(*commands):
+        one = Client(server.resp_port)
+        answers = [one.ask(*command) for command in commands]
+        one.close()
+        return answers
+    assert fresh(("HMGET", "se/2", "name"), ("HMGET", "adm/2", "exp", "name")) == [[b"n2"], [b"4000000000", b"n2"]]
+    assert fresh(("HDEL", "adm/1", "exp", "name"), ("HDEL", "se/2", "name")) == [1, 1]
+    assert sql.rows("SELECT * FROM sess ORDER BY id") == [(b"1", None, None, b"z"), (b"2", b"4000000000", None, b"z2")]
+    assert fresh(("HSET", "adm/1", "exp", 4000000000, "name", "a"), ("HSET", "se/2", "name", "NEW")) == [2, 1]
+    assert sql.rows("SELECT exp, name FROM sess ORDER BY id") == [(b"4000000000", b"a"), (b"4000000000", b"NEW")]

@@ -115,7 +115,9 @@ inline constexpr uint32_t kKeyPartsMax = 32;
 /// other sessions it waits for one after the other.
 inline constexpr size_t kUnitRequestsMax = 64;
 /// Keys that one command of RESP names, or all commands of a transaction together.
-inline constexpr size_t kUnitKeysMax = 1024;
+inline constexpr size_t kUnitKeysMax = 10'000;
+/// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
+inline constexpr size_t kRespCommandsMax = 10'000;
 inline constexpr uint64_t kUnitRowsMax = 10'000;
 inline constexpr size_t kUnitWaitsMax = 8;
 /// Bytes of an idempotency token.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/move.h"
@@ -44,6 +45,14 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
          std::string(served) + "' command";
 }
 
+/// MSETNX: a key that stands twice is set twice.
+void MarkRepeated(std::span<RespCall> calls) {
+  std::unordered_set<std::string_view> seen;
+  for (RespCall& call : calls) {
+    call.repeats_key = !seen.insert(call.arguments[call.at]).second;
+  }
+}
+
 }  // namespace
 
 bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -66,7 +75,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
   if (calls->size() + keys > model::kUnitKeysMax) {
-    *error = "ERR at most 1024 keys are served together";
+    *error = kRespManyKeys;
     return false;
   }
   for (size_t i = 0; i < keys; ++i) {
@@ -77,6 +86,7 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
     if (!MakeCall(command, arguments, arena, &call, error)) return false;
     calls->push_back(call);
   }
+  if (command.verb == Verb::kMSetNx) MarkRepeated(std::span(*calls).last(keys));
   return true;
 }
 
@@ -140,7 +150,7 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
     return false;
   }
   if (calls->size() == model::kUnitKeysMax) {
-    *error = "ERR at most 1024 keys are served together";
+    *error = kRespManyKeys;
     return false;
   }
   const bool is_short = script == RespScript::kRelease;
@@ -198,8 +208,7 @@ bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME only asks whether it is there.
-  if (calls->size() + count > model::kUnitKeysMax)
-    *error = "ERR at most 1024 keys are served together";
+  if (calls->size() + count > model::kUnitKeysMax) *error = kRespManyKeys;
   if (!error->empty()) return false;
   for (size_t i = 0; i < count; ++i) {
     steps[i].is_first = i == 0;

@@ -8,7 +8,7 @@
 // before one of them, the change is taken back (state.cc). Other commands that change the
 // connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: kShapesMax open indexes a connection;
-// kUnitKeysMax keys of a command, or of all commands of a MULTI, and kUnitRequestsMax of these.
+// kUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 
 #include <functional>

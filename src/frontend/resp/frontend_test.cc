@@ -142,8 +142,8 @@ TEST_F(RespTest, ACommandMayNameManyKeys) {
   EXPECT_EQ(values, Ask(mget));
   EXPECT_EQ(":1000\r\n", Ask(del));
   EXPECT_EQ(":0\r\n", Ask(del));
-  for (int i = 0; i < 25; ++i) del += " t:" + std::to_string(100 + i);
-  EXPECT_EQ("-ERR at most 1024 keys are served together\r\n", Ask(del));
+  for (size_t i = 1000; i <= model::kUnitKeysMax; ++i) del += " t:" + std::to_string(100 + i);
+  EXPECT_EQ("-TOOLARGE at most 10000 keys are served together\r\n", Ask(del));
 }
 
 // Commands whose columns are the same share what was found of the table.
@@ -361,11 +361,12 @@ TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
       "EVAL \"return redis.call('exists',KEYS[1])<1 and "
       "redis.call('setex',KEYS[1],ARGV[2],ARGV[1])\" 1 k v 9";
   std::string many = "DEL";
-  for (int i = 0; i < 1023; ++i) many += " k" + std::to_string(i);
+  for (size_t i = 0; i + 1 < model::kUnitKeysMax; ++i) many += " k" + std::to_string(i);
   Ask("MULTI");
   for (const std::string& command : {many, add, add}) EXPECT_EQ("+QUEUED\r\n", Ask(command));
-  EXPECT_EQ("-EXECABORT nothing was done: command 3: ERR at most 1024 keys are served together\r\n",
-            Ask("EXEC"));
+  EXPECT_EQ(
+      "-EXECABORT nothing was done: command 3: TOOLARGE at most 10000 keys are served together\r\n",
+      Ask("EXEC"));
 }
 
 TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {

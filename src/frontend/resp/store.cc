@@ -327,11 +327,8 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
     case Verb::kMSet:
       stored.value = arguments[call.at + 1];
       return {};
-    case Verb::kMSetNx: {
-      // A key that stands twice is set twice.
-      size_t first = 1;
-      while (arguments[first] != arguments[call.at]) first += 2;
-      stored.only_if_absent = first == call.at;
+    case Verb::kMSetNx:
+      stored.only_if_absent = !call.repeats_key;
       stored.value = arguments[call.at + 1];
       return {};
     }

@@ -43,9 +43,6 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
                   "'");
   }
-  if (command.verb == Verb::kPing && arguments.size() > 2) {
-    return refuse("ERR wrong number of arguments for 'ping' command");
-  }
   if (command.verb == Verb::kOnce) {
     const bool is_second =
         std::any_of(state_.queued->begin(), state_.queued->end(),
@@ -56,8 +53,8 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   }
   for (const std::string_view argument : arguments) state_.multi_bytes += argument.size();
   if (state_.multi_bytes > settings_.limits.line_bytes_max ||
-      state_.queued->size() == model::kUnitRequestsMax) {
-    return refuse("ERR a transaction has at most 64 commands, and resp_request_max_bytes");
+      state_.queued->size() == model::kRespCommandsMax) {
+    return refuse("TOOLARGE a transaction has at most 10000 commands, and resp_request_max_bytes");
   }
   std::vector<RespCall> calls;
   std::string error;
@@ -199,7 +196,7 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
   Transaction transaction;
   std::string error;
   if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;
-  for (size_t bytes = 0; transaction.commands <= model::kUnitRequestsMax;) {
+  for (size_t bytes = 0; transaction.commands <= model::kRespCommandsMax;) {
     const resp::RequestStep step =
         resp::NextRequest(input.substr(consumed), request_limits(), arena);
     if (step.outcome != resp::RequestStep::Outcome::kRequest) return std::nullopt;
@@ -220,7 +217,7 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
     for (const std::string_view argument : step.arguments) bytes += argument.size();
     const bool is_wrong = !MayBeQueued(command->verb) || command->verb == Verb::kWatch ||
                           bytes > settings_.limits.line_bytes_max ||
-                          transaction.commands == model::kUnitRequestsMax ||
+                          transaction.commands == model::kRespCommandsMax ||
                           (command->verb == Verb::kOnce &&
                            (!transaction.token.empty() || !IsToken(step.arguments[1])));
     if (is_wrong) return std::nullopt;

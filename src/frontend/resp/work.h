@@ -90,6 +90,7 @@ struct RespCall {
   uint32_t unit_request = 0;
   bool is_first = true;  ///< Of the keys of its command.
   bool is_last = true;
+  bool repeats_key = false;  ///< MSETNX: a key before it is the same one.
   /// Of a unit: stops it where its key has a row, and had none by this image (watch.h).
   const RespImage* absent = nullptr;
   std::string_view refusal = {};  ///< ROW.REQUIRE: the error where it does not hold; empty: nil.

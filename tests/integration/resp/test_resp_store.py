@@ -148,3 +148,23 @@ def test_redis_py_as_a_cache(server):
     with redis.Redis(port=server.resp_port) as client:
         assert client.set("page:1", b"<html>", ex=60) and client.get("page:1") == b"<html>" and client.ttl("page:1") > 50
         assert client.mset({"a": 1, "b": 2}) and client.mget("a", "b") == [b"1", b"2"]
+
+
+def test_many_keys_at_once(client, server):
+    """As caches of frameworks set, get and delete them, in one transaction or command."""
+    client.send("MULTI")
+    for number in range(2000):
+        client.send("SETEX", f"many:{number}", 100, number)
+    client.send("EXEC")
+    assert [client.receive() for _ in range(2001)] == ["OK"] + ["QUEUED"] * 2000
+    assert client.receive() == ["OK"] * 2000
+    names = [f"many:{number}" for number in range(10_000)]
+    assert client.ask("MGET", *names) == [b"%d" % number for number in range(2000)] + [None] * 8000
+    assert client.ask("DEL", *names, "one more").startswith("TOOLARGE")
+    assert client.ask("DEL", *names) == 2000
+    assert client.ask("MSETNX", *[word for name in names[:5000] for word in (name, 1)], "many:7", 2) == 1
+    assert client.ask("GET", "many:7") == b"2" and client.ask("UNLINK", *names) == 5000
+    with redis.Redis(port=server.resp_port) as py, py.pipeline(transaction=True) as pipe:
+        for number in range(200):
+            pipe.set(f"py:{number}", number, ex=100)
+        assert pipe.execute() == [True] * 200

@@ -153,7 +153,7 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
     *error = kRespManyKeys;
     return false;
   }
-  const bool is_short = script == RespScript::kRelease;
+  const bool is_short = HasOneArgument(script);
   if (arguments[2] != "1" || arguments.size() < (is_short                        ? 5
                                                  : script == RespScript::kExtend ? 7
                                                                                  : 6)) {

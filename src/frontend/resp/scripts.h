@@ -21,13 +21,31 @@ namespace rowsocket::frontend {
 /// What a script does with its one key; `token`, `value`: the first argument.
 enum class RespScript : uint8_t {
   kNone,
-  kRelease,    ///< Deletes the key where it holds the token.
-  kReacquire,  ///< Expires in the second argument's milliseconds, where it holds the token.
-  kRefresh,    ///< The same with seconds.
-  kExtend,     ///< The same, added to the time that is left where the third argument is 0.
-  kAdd,        ///< Sets the value where there is none, for the second argument's seconds.
-  kAddForMs,   ///< The same with milliseconds.
+  kRelease,         ///< Deletes the key where it holds the token.
+  kReacquire,       ///< Expires in the second argument's milliseconds, where it holds the token.
+  kRefresh,         ///< The same with seconds.
+  kExtend,          ///< The same, added to the time that is left where the third argument is 0.
+  kAdd,             ///< Sets the value where there is none, for the second argument's seconds.
+  kAddForMs,        ///< The same with milliseconds.
+  kReleaseIfThere,  ///< kRelease, which answers -1 where there is no such key.
+  kTake,            ///< kAddForMs, which answers 1 or 0.
+  kHold,            ///< kReacquire, and kTake where there is none.
+  kIncrIfThere,     ///< Adds to a number, where there is one.
+  kIncr,
 };
+
+/// Whether the script needs nothing but a key and one argument.
+constexpr bool HasOneArgument(RespScript script) {
+  return script == RespScript::kRelease || script == RespScript::kReleaseIfThere ||
+         script == RespScript::kIncrIfThere || script == RespScript::kIncr;
+}
+constexpr bool Adds(RespScript script) {
+  return script == RespScript::kAdd || script == RespScript::kAddForMs ||
+         script == RespScript::kTake;
+}
+constexpr bool Increments(RespScript script) {
+  return script == RespScript::kIncrIfThere || script == RespScript::kIncr;
+}
 
 class RespScripts {
  public:

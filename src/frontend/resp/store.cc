@@ -85,10 +85,11 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   RespStored& stored = *call.stored;
   const auto& arguments = call.arguments;
   stored.script = call.script;
-  const bool adds = call.script == RespScript::kAdd || call.script == RespScript::kAddForMs;
-  (adds ? stored.value : stored.token) = arguments[4];
-  stored.only_if_absent = adds;
-  if (call.script == RespScript::kRelease) return {};
+  if (Increments(call.script))
+    return ParsePlainInteger(arguments[4], &stored.by) ? std::string_view() : kNoInteger;
+  (Adds(call.script) ? stored.value : stored.token) = arguments[4];
+  stored.only_if_absent = Adds(call.script);
+  if (HasOneArgument(call.script)) return {};
   stored.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
   const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
   return TakeExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
@@ -141,11 +142,14 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
 void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
   const Verb verb = call.verb;
   const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
-                            verb == Verb::kMoveRemove || call.script == RespScript::kRelease;
+                            verb == Verb::kMoveRemove || call.script == RespScript::kRelease ||
+                            call.script == RespScript::kReleaseIfThere;
   const bool extends = call.script == RespScript::kReacquire ||
-                       call.script == RespScript::kRefresh || call.script == RespScript::kExtend;
+                       call.script == RespScript::kRefresh || call.script == RespScript::kExtend ||
+                       call.script == RespScript::kHold;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
-  edit->may_insert = !edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx;
+  edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx) ||
+                     call.script == RespScript::kHold;
   if (!only_deletes) edit->may_update = StoredColumns(call, arena);
 }
 
@@ -212,6 +216,18 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
   }
 }
 
+/// Of all scripts but those that set a value.
+void AppendOfScript(const RespWork& work, const RespCall& call, const StoredChange& change,
+                    base::Buffer& out) {
+  const bool is_nil = call.script == RespScript::kIncrIfThere && !change.is_there();
+  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
+  if (is_nil) return resp::AppendNil(work.version, &out);
+  resp::AppendInteger(is_gone                   ? -1
+                      : Increments(call.script) ? change.number()
+                                                : change.done(),
+                      &out);
+}
+
 void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& change,
                    base::Buffer& out) {
   switch (call.verb) {
@@ -232,7 +248,8 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
     case Verb::kPersist:
       return resp::AppendInteger(change.done(), &out);
     case Verb::kEval:
-      if (!call.stored->only_if_absent) return resp::AppendInteger(change.done(), &out);
+      if (call.script != RespScript::kAdd && call.script != RespScript::kAddForMs)
+        return AppendOfScript(work, call, change, out);
       break;
     case Verb::kMSet:
       if (call.is_last) resp::AppendSimple("OK", &out);

@@ -79,7 +79,11 @@ Decision StoredChange::Make() {
       }
       return Change(std::nullopt, stored().expires);
     case Verb::kEval:
-      if (!stored().only_if_absent) return ChangeLock();
+      if (Increments(call_.script)) {
+        const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
+        return is_kept ? Decision::kKeep : Increment();
+      }
+      if (!Adds(call_.script)) return ChangeLock();
       break;
     case Verb::kIncrBy:
       return Increment();
@@ -139,9 +143,15 @@ Decision StoredChange::SetRange() {
 
 /// What the scripts of locks do where the string is the token.
 Decision StoredChange::ChangeLock() {
+  if (call_.script == RespScript::kHold && !is_there_) {
+    done_ = true;
+    return Change(stored().token, Expires::kAt);
+  }
   done_ = is_there_ && old_ == stored().token;
   if (!done_) return Decision::kKeep;
-  if (stored().script == RespScript::kRelease) return Decision::kDelete;
+  const bool releases =
+      call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
+  if (releases) return Decision::kDelete;
   if (stored().script == RespScript::kExtend) {
     done_ = expires();
     if (!done_) return Decision::kKeep;

@@ -53,6 +53,121 @@ def test_add_of_a_cache(client):
     assert client.ask("PTTL", "page") > 80_000
 
 
+REDSYNC_DELETE = """
+	local val = redis.call("GET", KEYS[1])
+	if val == ARGV[1] then
+		return redis.call("DEL", KEYS[1])
+	elseif val == false then
+		return -1
+	else
+		return 0
+	end
+"""
+REDSYNC_HOLD = """
+	if redis.call("GET", KEYS[1]) == ARGV[1] then
+		return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+	elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then
+		return 1
+	else
+		return 0
+	end
+"""
+
+
+def test_redsync(client):
+    assert client.ask("EVAL", REDSYNC_DELETE, 1, "lock", "mine") == -1
+    assert client.ask("EVAL", REDSYNC_HOLD, 1, "lock", "mine", 60_000) == 1 and 50_000 < client.ask("PTTL", "lock") <= 60_000
+    assert client.ask("EVAL", REDSYNC_HOLD, 1, "lock", "other", 90_000) == 0 and client.ask("GET", "lock") == b"mine"
+    assert client.ask("EVAL", REDSYNC_HOLD, 1, "lock", "mine", 90_000) == 1 and client.ask("PTTL", "lock") > 80_000
+    assert client.ask("EVAL", REDSYNC_DELETE, 1, "lock", "other") == 0 and client.ask("EXISTS", "lock") == 1
+    assert client.ask("EVAL", REDSYNC_DELETE, 1, "lock", "mine") == 1 and client.ask("EXISTS", "lock") == 0
+
+
+REDLOCK_LOCK = """
+	-- Return 0 if an entry already exists.
+	for i, key in ipairs(KEYS) do
+		if redis.call("exists", key) == 1 then
+			return 0
+		end
+	end
+
+	-- Create an entry for each provided key.
+	for i, key in ipairs(KEYS) do
+		redis.call("set", key, ARGV[1], "PX", ARGV[2])
+	end
+
+	-- Return the number of entries added.
+	return #KEYS
+"""
+REDLOCK_UNLOCK = """
+	local count = 0
+	for i, key in ipairs(KEYS) do
+		-- Only remove entries for *this* lock value.
+		if redis.call("get", key) == ARGV[1] then
+			redis.pcall("del", key)
+			count = count + 1
+		end
+	end
+
+	-- Return the number of entries removed.
+	return count
+"""
+REDLOCK_EXTEND = """
+	-- Return 0 if an entry exists with a *different* lock value.
+	for i, key in ipairs(KEYS) do
+		if redis.call("get", key) ~= ARGV[1] then
+			return 0
+		end
+	end
+
+	-- Update the entry for each provided key.
+	for i, key in ipairs(KEYS) do
+		redis.call("set", key, ARGV[1], "PX", ARGV[2])
+	end
+
+	-- Return the number of entries updated.
+	return #KEYS
+"""
+
+
+def test_redlock_of_node(client):
+    assert client.ask("EVAL", REDLOCK_LOCK, 1, "lock", "mine", 60_000) == 1 and 50_000 < client.ask("PTTL", "lock") <= 60_000
+    assert client.ask("EVAL", REDLOCK_LOCK, 1, "lock", "other", 60_000) == 0
+    assert client.ask("EVAL", REDLOCK_EXTEND, 1, "lock", "other", 90_000) == 0
+    assert client.ask("EVAL", REDLOCK_EXTEND, 1, "lock", "mine", 90_000) == 1 and client.ask("PTTL", "lock") > 80_000
+    assert client.ask("EVAL", REDLOCK_UNLOCK, 1, "lock", "other") == 0 and client.ask("EVAL", REDLOCK_UNLOCK, 1, "lock", "mine") == 1
+    assert client.ask("EVAL", REDLOCK_UNLOCK, 1, "lock", "mine") == 0
+    assert client.ask("EVAL", REDLOCK_LOCK, 2, "a", "b", "mine", 60_000).startswith("ERR the script has one key")
+
+
+INCR = """
+                    local exists = redis.call('EXISTS', KEYS[1])
+                    if (exists == 1) then
+                        return redis.call('INCRBY', KEYS[1], ARGV[1])
+                    else return false end
+"""
+
+
+def test_incr_of_django_redis(client, server):
+    assert client.ask("EVAL", INCR, 1, "n", 1) is None and client.ask("EXISTS", "n") == 0
+    assert client.ask("EVAL", INCR.split("then")[1].split("else")[0], 1, "m", 5) == 5, "without asking whether it is there"
+    client.ask("SET", "n", 5, "EX", 100)
+    assert client.ask("EVAL", INCR, 1, "n", -7) == -2 and client.ask("TTL", "n") > 90
+    assert client.ask("EVAL", INCR, 1, "n", "x") == Error("ERR value is not an integer or out of range")
+
+    def count():
+        one = Client(server.resp_port)
+        for _ in range(100):
+            one.ask("EVAL", INCR, 1, "n", 1)
+        one.close()
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert client.ask("GET", "n") == b"398", "no count is lost"
+
+
 def test_what_evalsha_knows(client, server):
     sha1 = hashlib.sha1(RELEASE.encode()).hexdigest()
     other = Client(server.resp_port)

@@ -52,4 +52,17 @@ constexpr std::string_view MeaningOf(int number) {
   }
 }
 
+/// Whether the number says that the server cannot store anything now, whatever the row is.
+constexpr bool IsOfReadOnly(int number) {
+  return number == 1036 || number == 1290 || number == 1792;
+}
+
+/// Whether the number is a failure of the server or its disk, which another row would meet as well:
+/// an error of the operating system or a storage engine that is not about a row's values, or a
+/// table or disk that is full.
+constexpr bool IsOfServer(int number) {
+  if (number >= 1000) return number == 1021 || number == 1114;
+  return number != 121 && number != 151 && number != 152 && number != 167;
+}
+
 }  // namespace rowsocket::model

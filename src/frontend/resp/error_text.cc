@@ -119,6 +119,8 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
              "rowsocket_tokens.sql";
     case ErrorCode::kTokenDiffers:
       return "TOKENDIFFERS the token was used for another transaction; nothing was done";
+    case ErrorCode::kIndexop:
+      return "NOTSERVED this index has no order: use another one, or SQL";
     case ErrorCode::kGroup:
       return "CONSTRAINT the table's engine cannot take a write back";
     case ErrorCode::kEngine:
@@ -128,6 +130,12 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
   }
   const std::string_view meaning = model::MeaningOf(error.number);
   const std::string number = std::to_string(error.number);
+  const bool is_read_only = model::IsOfReadOnly(error.number);
+  if (model::IsOfServer(error.number) || is_read_only) {
+    return (is_read_only ? "READONLY " : "ERR ") +
+           (meaning.empty() ? "the server failed: perror " + number + " says why"
+                            : std::string(meaning) + " (" + number + ")");
+  }
   return "CONSTRAINT " + (meaning.empty() ? "the server refuses it with error " + number
                                           : std::string(meaning) + " (" + number + ")");
 }

@@ -37,8 +37,9 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
   }
   int64_t samples = 0;
   const bool has_samples = is_usage && arguments.size() == 5 && IsWord(arguments[3], "samples");
-  if (arguments.size() == 3 || (has_samples && ParsePlainInteger(arguments[4], &samples)))
-    return {};
+  if (arguments.size() == 3) return {};
+  if (has_samples && ParsePlainInteger(arguments[4], &samples))
+    return samples < 0 ? "ERR syntax error" : "";
   if (has_samples) return "ERR value is not an integer or out of range";
   if (is_usage && arguments.size() > 3) return "ERR syntax error";
   return "ERR wrong number of arguments for '" + std::string(command.name) + "|" +

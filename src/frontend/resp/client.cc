@@ -174,6 +174,10 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     int64_t id = 0;
     if (!ParsePlainInteger(arguments[2], &id))
       return resp::AppendError("ERR value is not an integer or out of range", &out);
+    const bool has_reason =
+        count == 3 || IsWord(arguments[3], "timeout") || IsWord(arguments[3], "error");
+    if (!has_reason)
+      return resp::AppendError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", &out);
     resp::AppendInteger(0, &out);
   } else if (IsWord(what, "getredir") && count == 2) {
     resp::AppendInteger(-1, &out);  // There is no tracking.

@@ -310,6 +310,7 @@ const RespCommand* FindRespCommand(std::string_view name) {
 }
 
 bool TakesArguments(const RespCommand& command, size_t count) {
+  if (command.verb == Verb::kPing && count > 2) return false;
   return command.arity >= 0 ? count == static_cast<size_t>(command.arity)
                             : count >= static_cast<size_t>(-command.arity);
 }

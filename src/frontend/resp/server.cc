@@ -381,6 +381,11 @@ void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
       resp::AppendInteger(settings_.scripts->Find(one) != RespScript::kNone, &out);
     }
   } else if (IsWord(what, "flush")) {
+    const bool is_right =
+        arguments.size() == 2 ||
+        (arguments.size() == 3 && (IsWord(arguments[2], "sync") || IsWord(arguments[2], "async")));
+    if (!is_right)
+      return resp::AppendError("ERR SCRIPT FLUSH only support SYNC|ASYNC option", &out);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "load") || IsWord(what, "exists")) {
     resp::AppendError(WrongCount("script", what), &out);

@@ -39,7 +39,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
     return WrongExpiry(call, arena);
   }
   call.stored->expires = RespStored::Expires::kAt;
-  call.stored->at_ms = value;
+  call.stored->at_ms = std::min(value, keyspace::kNever - 1);
   return {};
 }
 
@@ -348,7 +348,6 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
       stored.only_if_absent = !call.repeats_key;
       stored.value = arguments[call.at + 1];
       return {};
-    }
     case Verb::kEval:
       return TakeScript(call, arena);
     case Verb::kIncrByFloat:

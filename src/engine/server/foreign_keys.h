@@ -19,6 +19,10 @@ bool ReferencesChanged(THD* thd, const OpenTable& open);
 /// Whether a foreign key of the table, or one that refers to it, may have one of these columns.
 bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& fields);
 
+/// Whether to delete a row of the table may delete or change rows that refer to it, as ON DELETE
+/// CASCADE and SET NULL do.
+bool DeleteReachesChildren(THD* thd, const TABLE& table);
+
 /// Whether the table has a foreign key, or is referred to by one.
 bool HasForeignKey(THD* thd, const TABLE& table);
 

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/server/foreign_keys.h"
+
 namespace rowsocket::engine::server {
 
 using model::Decision;
@@ -385,18 +387,21 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
   return outcome;
 }
 
-// A row that others may refer to is changed: deleting it would fail, or delete those too, for which
-// nobody has asked whether the account may delete.
+// A row that others refer to is changed: deleting it would fail, or would delete or change those,
+// too, and nobody has asked whether the account may do that.
 Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
-  if (!IsReferenced(*table)) {
+  if (!DeleteReachesChildren(thd_.get(), *table)) {
     statement_.SetCommand(SQLCOM_DELETE);
     statement_open_.spent = true;
     MarkForDelete(*table);
     const int error = statement_.DeleteRow(table);
     statement_open_.has_half = error == 0;
-    return error == 0 ? InsertEdited(open, index, edit, changes, again) : statement_.Failure(error);
+    if (error == 0) return InsertEdited(open, index, edit, changes, again);
+    if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
+    statement_.SetCommand(SQLCOM_UPDATE);
+    MarkForEdit(table, index);
   }
   Outcome outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
   outcome.rows = outcome.ok();

@@ -176,6 +176,17 @@ def test_a_foreign_key_keeps_an_expired_row(kept):
         assert client.value(container.at(key)) == b"2"
 
 
+@pytest.mark.parametrize("rule", ["CASCADE", "SET NULL"])
+def test_a_row_in_place_of_an_expired_one_takes_none_that_refers_to_it(kept, rule):
+    """The account may have no right to delete, and nobody has asked for the child to go."""
+    container, client = kept, kept.ready()
+    container.sql.run(f"CREATE TABLE other (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k) ON DELETE {rule}) ENGINE=InnoDB")
+    container.sql.run("INSERT INTO other VALUES ('free')")
+    assert client.set(container.at("free"), b"2") == b"STORED" and client.value(container.at("free")) == b"2"
+    assert container.sql.rows("SELECT k FROM other") == [(b"free",)]
+    assert container.row("free", "v, x") == (b"2", b"1"), "it was changed"
+
+
 NOTHING_TO_CHANGE = [
     (b"delete K", b"NOT_FOUND"), (b"touch K 100", b"NOT_FOUND"), (b"incr K 1", b"NOT_FOUND"),
     (b"append K 0 0 1\r\nx", b"NOT_STORED"), (b"prepend K 0 0 1\r\nx", b"NOT_STORED"),

@@ -63,6 +63,20 @@ bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& field
   return false;
 }
 
+bool DeleteReachesChildren(THD* thd, const TABLE& table) {
+  if (!table.file->referenced_by_foreign_key()) return false;
+  List<FOREIGN_KEY_INFO> keys;
+  table.file->get_parent_foreign_key_list(thd, &keys);
+  List_iterator<FOREIGN_KEY_INFO> next(keys);
+  while (const FOREIGN_KEY_INFO* key = next++) {
+    const bool refuses = key->delete_method == FK_OPTION_UNDEF ||
+                         key->delete_method == FK_OPTION_RESTRICT ||
+                         key->delete_method == FK_OPTION_NO_ACTION;
+    if (!refuses) return true;
+  }
+  return false;
+}
+
 bool HasForeignKey(THD* thd, const TABLE& table) {
   List<FOREIGN_KEY_INFO> keys;
   table.file->get_foreign_key_list(thd, &keys);

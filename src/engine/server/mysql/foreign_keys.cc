@@ -35,11 +35,23 @@ bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
   return share.foreign_key_parents != 0;
 }
 
+namespace {
+
+bool IsRefusal(dd::Foreign_key::enum_rule rule) {
+  return rule == dd::Foreign_key::RULE_NO_ACTION || rule == dd::Foreign_key::RULE_RESTRICT;
+}
+
+}  // namespace
+
 bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) {
-  const auto changes = [](dd::Foreign_key::enum_rule rule) {
-    return rule != dd::Foreign_key::RULE_NO_ACTION && rule != dd::Foreign_key::RULE_RESTRICT;
-  };
-  return changes(key.update_rule) || changes(key.delete_rule);
+  return !IsRefusal(key.update_rule) || !IsRefusal(key.delete_rule);
+}
+
+bool DeleteReachesChildren(THD*, const TABLE& table) {
+  const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO* const first = table.s->foreign_key_parent;
+  return std::any_of(
+      first, first + table.s->foreign_key_parents,
+      [](const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) { return !IsRefusal(key.delete_rule); });
 }
 
 bool ChangesChildren(const TABLE& table) {

@@ -5,7 +5,7 @@ CREATE DATABASE IF NOT EXISTS rowsocket;
 -- Strings: keys that name no table of the server, and begin with no prefix of a keyspace.
 CREATE TABLE IF NOT EXISTS rowsocket.store (
   db      TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number that SELECT sets',
-  k       VARBINARY(512) NOT NULL,
+  k       VARBINARY(1024) NOT NULL,
   v       LONGBLOB       NOT NULL,
   expires BIGINT                  COMMENT 'milliseconds since 1970, or never',
   PRIMARY KEY (db, k),
@@ -34,3 +34,12 @@ SET @add = (SELECT IF(COUNT(*) = 0, 'ALTER TABLE rowsocket.keyspaces ADD COLUMN 
 PREPARE add_expires FROM @add;
 EXECUTE add_expires;
 DEALLOCATE PREPARE add_expires;
+
+-- An older version took keys of at most 512 bytes.
+SET @widen = (SELECT IF(COUNT(*) = 1, 'ALTER TABLE rowsocket.store MODIFY k VARBINARY(1024) NOT NULL', 'DO 0')
+              FROM information_schema.COLUMNS
+              WHERE TABLE_SCHEMA = 'rowsocket' AND TABLE_NAME = 'store' AND COLUMN_NAME = 'k'
+                AND CHARACTER_MAXIMUM_LENGTH < 1024);
+PREPARE widen_key FROM @widen;
+EXECUTE widen_key;
+DEALLOCATE PREPARE widen_key;

@@ -168,3 +168,13 @@ def test_many_keys_at_once(client, server):
         for number in range(200):
             pipe.set(f"py:{number}", number, ex=100)
         assert pipe.execute() == [True] * 200
+
+
+def test_long_keys(client, server):
+    """Rails shortens keys that are longer than 1,024 bytes. A table of an older version is widened, with what it has."""
+    sql = server.sql()
+    sql.run("ALTER TABLE rowsocket.store MODIFY k VARBINARY(512) NOT NULL")
+    assert client.ask("SET", "old", 1) == "OK" and client.ask("SET", "k" * 513, 1).startswith("CONSTRAINT")
+    run_packaged(sql, "rowsocket_store.sql")
+    assert client.ask("SET", "k" * 1024, 2) == "OK" and client.ask("SET", "k" * 1025, 1).startswith("CONSTRAINT")
+    assert client.ask("MGET", "old", "k" * 1024, "k" * 1025) == [b"1", b"2", None]

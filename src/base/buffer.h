@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/require.h"
+
 namespace rowsocket::base {
 
 class Buffer {
@@ -49,15 +51,23 @@ class Buffer {
     return data_.get() + end_;
   }
   size_t room() const { return capacity_ - end_; }
-  void Commit(size_t bytes) { end_ += bytes; }
+  /// REQUIRES: bytes <= room().
+  void Commit(size_t bytes) {
+    ROWSOCKET_REQUIRE(bytes <= room());
+    end_ += bytes;
+  }
 
   /// Drops `bytes` from the front. REQUIRES: bytes <= size().
   void Consume(size_t bytes) {
+    ROWSOCKET_REQUIRE(bytes <= size());
     begin_ += bytes;
     if (begin_ == end_) begin_ = end_ = 0;
   }
   /// Cuts the content down to its first `size` bytes. REQUIRES: size <= size().
-  void Truncate(size_t size) { end_ = begin_ + size; }
+  void Truncate(size_t size) {
+    ROWSOCKET_REQUIRE(begin_ + size <= end_);
+    end_ = begin_ + size;
+  }
 
   /// Wipes the memory that holds no content any more, or none yet.
   void WipeUnused() {

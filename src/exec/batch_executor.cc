@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/require.h"
 
 namespace rowsocket::exec {
 
@@ -40,6 +41,7 @@ void BatchExecutor::Stop() {
 
 void BatchExecutor::Publish(Batch& batch) {
   const base::MutexLock lock(mutex_);
+  ROWSOCKET_REQUIRE(published_ == nullptr);
   published_ = &batch;
   if (waits_) work_.NotifyOne();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/require.h"
 #include "exec/row_name.h"
 #include "exec/unit.h"
 #include "model/limits.h"
@@ -163,6 +164,7 @@ void AddRequest(const engine::Index& index, const Request& request, Text& text) 
 }  // namespace
 
 std::string TextOf(const Item& item, const Frontend& frontend, bool shows_values) {
+  ROWSOCKET_REQUIRE(item.kind == Item::Kind::kRequest);
   Text text(shows_values);
   if (item.unit != nullptr) {
     for (const UnitRequest& one : item.unit->requests) {

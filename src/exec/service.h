@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/require.h"
 #include "exec/doorman.h"
 #include "exec/worker.h"
 
@@ -71,7 +72,10 @@ class Service {
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }
   /// REQUIRES: started.
-  Crew& crew() { return *crew_; }
+  Crew& crew() {
+    ROWSOCKET_REQUIRE(crew_ != nullptr);
+    return *crew_;
+  }
 
  private:
   bool Assign(net::UniqueFd fd);

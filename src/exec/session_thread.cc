@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/require.h"
+
 namespace rowsocket::exec {
 
 namespace {
@@ -25,6 +27,7 @@ std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
 }  // namespace
 
 bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body) {
+  ROWSOCKET_REQUIRE(!joinable());
   {
     const base::MutexLock lock(mutex_);
     has_ended_ = false;

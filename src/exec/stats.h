@@ -8,6 +8,7 @@
 
 #include "base/counter_info.h"
 #include "base/counters.h"
+#include "base/require.h"
 #include "exec/ran_alone.h"
 #include "model/error.h"
 
@@ -60,6 +61,7 @@ constexpr Stat ErrorStat(model::ErrorCode code) {
 
 /// REQUIRES: `ran_alone` is not kNot.
 constexpr Stat UnmergedStat(RanAlone ran_alone) {
+  ROWSOCKET_REQUIRE(ran_alone != RanAlone::kNot);
   if (ran_alone == RanAlone::kToken) return Stat::kUnmergedToken;
   if (ran_alone == RanAlone::kRerun) return Stat::kUnmergedRerun;
   using Reason = engine::NotMergeable;

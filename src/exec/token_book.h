@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/require.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
 #include "model/value.h"
@@ -87,7 +88,10 @@ class TokenBook {
   engine::Outcome Ask(const TokenedRequest& request, engine::Session& session,
                       TokenFate* fate) const;
   /// The index by token. REQUIRES: ToOpen() is null.
-  engine::Index& index() const { return *indexes_[0]; }
+  engine::Index& index() const {
+    ROWSOCKET_REQUIRE(ToOpen() == nullptr);
+    return *indexes_[0];
+  }
   /// Adds what Execute may change beside the row of the request.
   void AddWrites(WriteSet& writes) const;
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/require.h"
 #include "net/connection.h"
 #include "net/would_block.h"
 
@@ -26,6 +27,7 @@ std::string_view Connection::Peek(std::span<char> room, bool* ended) const {
 }
 
 void Connection::StartTls(std::unique_ptr<TlsStream> tls) {
+  ROWSOCKET_REQUIRE(tls_ == nullptr && tls != nullptr);
   tls_ = std::move(tls);
   std::swap(in_, tls_->received());
 }

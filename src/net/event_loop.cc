@@ -5,9 +5,12 @@
 
 #include <utility>
 
+#include "base/require.h"
+
 namespace rowsocket::net {
 
 bool EventLoop::Open() {
+  ROWSOCKET_REQUIRE(!epoll_.valid());
   epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_.valid()) return false;
   wake_.Reset(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));

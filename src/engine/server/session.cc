@@ -197,6 +197,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kInRow ||
                     stage_ == Stage::kInUnit);
   ROWSOCKET_REQUIRE(writes_ || !request.is_write());
+  ROWSOCKET_REQUIRE(stage_ != Stage::kInRow || RowTakes(request) == NotMergeable::kNone);
   ServerIndex& server_index = StateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
@@ -234,6 +235,8 @@ bool ServerSession::Admits(ServerIndex& index, const model::Request& request, Ou
 }
 
 Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kInRow ||
+                    stage_ == Stage::kInUnit);
   Outcome outcome;
   if (is_offline_)
     outcome = Outcome::Fail(ErrorCode::kOffline);
@@ -331,7 +334,7 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
 }
 
 bool ServerSession::PrepareCommit() {
-  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn);
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   stage_ = Stage::kSealed;
   seal_ = writer_.Seal();
   if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
@@ -464,6 +467,7 @@ void ServerSession::ReleaseTables() {
 
 // The table of the log is opened in the same THD.
 void ServerSession::LogSlow(const SlowRequest& request) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
   if (!KeepsSlowLog()) return;
   ReleaseTables();
   WriteSlowLog(thd_.get(), request);

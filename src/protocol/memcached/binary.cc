@@ -1,5 +1,6 @@
 #include "protocol/memcached/binary.h"
 
+#include "base/require.h"
 #include "model/client_name.h"
 #include "protocol/memcached/numbers.h"
 
@@ -112,6 +113,7 @@ void SetExtras(std::string_view extras, Command* command) {
 }  // namespace
 
 BinaryHeader ParseHeader(std::string_view bytes) {
+  ROWSOCKET_REQUIRE(bytes.size() >= kHeaderBytes);
   const char* const from = bytes.data();
   BinaryHeader header;
   header.opcode = LoadBigEndian<uint8_t>(from + 1);
@@ -149,6 +151,8 @@ bool StartBinary(const BinaryHeader& header, const model::Limits& limits, Comman
 
 void FinishBinary(const BinaryHeader& header, std::string_view body, base::Arena& arena,
                   Command* command) {
+  ROWSOCKET_REQUIRE(body.size() == header.body_bytes &&
+                    body.size() >= size_t{header.extras_bytes} + header.key_bytes);
   SetExtras(body.substr(0, header.extras_bytes), command);
   SetCas(header, command);
   const std::string_view key = body.substr(header.extras_bytes, header.key_bytes);

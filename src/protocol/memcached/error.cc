@@ -1,8 +1,11 @@
 #include "protocol/memcached/error.h"
 
+#include "base/require.h"
+
 namespace rowsocket::memcached {
 
 std::string_view TextOf(Error error) {
+  ROWSOCKET_REQUIRE(error != Error::kNone);
   switch (error) {
     case Error::kNone:
       break;

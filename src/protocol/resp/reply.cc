@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/require.h"
+
 namespace rowsocket::resp {
 
 namespace {
@@ -32,6 +34,7 @@ void AppendCount(char type, auto count, base::Buffer* out) {
 }  // namespace
 
 void AppendSimple(std::string_view text, base::Buffer* out) {
+  ROWSOCKET_REQUIRE(text.find_first_of("\r\n") == std::string_view::npos);
   out->Append('+');
   out->Append(text);
   out->Append("\r\n");

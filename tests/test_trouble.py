@@ -223,3 +223,12 @@ def test_requests_over_resp_that_fail():
     assert "90 of 100 requests over resp were answered with an error in the last 10 s, at shop.t; most by resp 1" in text
     assert "read_only is ON" in both(90, read_only="ON") and "read_only" not in both(90, read_only="OFF")
     assert both(40) == "" and both(0) == ""
+
+
+def test_a_prepared_transaction_without_a_session():
+    waits = {"connections": [{**waiting("lock wait"), "count": 1}]}
+    before = reading.Reading(at=100.0, counters={"handlersocket": {}})
+    now = reading.Reading(at=110.0, counters={"handlersocket": {}}, **waits)
+    holder = {"thread": 0, "seconds": 90, "waits": 1, "query": None, "user": None}
+    text = " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(trouble.Look(before, now, [holder])))
+    assert "XA has prepared holds rows for which 1 wait, since 90 s" in text and "XA RECOVER" in text and "KILL" not in text

@@ -151,6 +151,11 @@ def rows_are_waited_for(look):
                " its trx_mysql_thread_id")
         return
     for one in look.blockers[:3]:
+        if not int(one["thread"] or 0):
+            yield (f"{waiting} connections wait for rows{example}{full}; a transaction that XA has prepared holds rows for which"
+                   f" {one['waits']} wait, since {one['seconds']} s, and its session has gone",
+                   "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
+            continue
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
         yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
                f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",

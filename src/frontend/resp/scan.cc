@@ -59,9 +59,18 @@ std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
   return {};
 }
 
-/// The front of the pattern that stands for itself.
-std::string_view LiteralFront(std::string_view pattern) {
-  return pattern.substr(0, pattern.find_first_of("*?[\\"));
+/// The text with which all begin that match the pattern: its front, without what escapes.
+std::string_view LiteralFront(std::string_view pattern, base::Arena& arena) {
+  const std::string_view plain = pattern.substr(0, pattern.find_first_of("*?[\\"));
+  if (plain.size() == pattern.size() || pattern[plain.size()] != '\\') return plain;
+  std::string front(plain);
+  for (size_t i = plain.size(); i < pattern.size(); ++i) {
+    const char byte = pattern[i];
+    if (byte == '*' || byte == '?' || byte == '[') break;
+    const bool is_escaped = byte == '\\' && i + 1 < pattern.size();
+    front.push_back(is_escaped ? pattern[++i] : byte);
+  }
+  return Keep(front, arena);
 }
 
 /// The least text that is greater than all that begin with the prefix; empty: there is none.
@@ -237,7 +246,7 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
 /// Where a scan begins in the store, and which rows end it.
 void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* find) {
   if (scan.database.empty()) return;
-  const std::string_view front = LiteralFront(scan.pattern);
+  const std::string_view front = LiteralFront(scan.pattern, arena);
   const std::string behind = Behind(front);
   const std::span<Value> key = arena.Allocate<Value>(2);
   key[0] = Value(scan.database);
@@ -257,7 +266,7 @@ void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* fin
 std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* keyspaces,
                            base::Arena& arena, RespCall* call) {
   RespScan& scan = *call->scan;
-  const std::string_view front = LiteralFront(scan.pattern);
+  const std::string_view front = LiteralFront(scan.pattern, arena);
   const keyspace::Keyspace* const keyspace =
       keyspaces != nullptr ? keyspaces->FindKeyspace(front) : nullptr;
   const size_t colon = front.find(':');

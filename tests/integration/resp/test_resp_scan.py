@@ -160,6 +160,21 @@ def test_info_has_the_keys_of_each_database(client, server):
     assert second.startswith("db5:keys=2,") and b"# Keyspace\r\ndb0:keys=" in client.ask("INFO")
 
 
+def test_an_escaped_pattern_begins_with_what_it_escapes(client, server):
+    """A prefix may have any separator, and any bytes."""
+    for key in ("a*b:1", "a*b:2", "axb:3", "a"):
+        assert client.ask("SET", key, 1) == "OK"
+    assert sorted(scan(client, "MATCH", "a\\*b:*")) == sorted(client.ask("KEYS", "a\\*b:*")) == [b"a*b:1", b"a*b:2"]
+    assert scan(client, "MATCH", "\\a") == [b"a"] and scan(client, "MATCH", "a\\") == []
+    sql = server.sql()
+    sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, db_schema, db_table) VALUES ('g*[a]/', 'row', 'shop', 'product')")
+    try:
+        wait_until(lambda: client.ask("EXISTS", "g*[a]/7") == 1, 10, "the keyspace")
+        assert sorted(scan(client, "MATCH", "g\\*\\[a\\]/*")) == sorted(client.ask("KEYS", "g\\*\\[a\\]/*")) == [b"g*[a]/7", b"g*[a]/8"]
+    finally:
+        sql.run("DELETE FROM rowsocket.keyspaces WHERE prefix = 'g*[a]/'")
+
+
 def test_info_does_not_wait_for_a_locked_store(client, server):
     """Connections that have read the store before, and new ones, which look the table up."""
     assert client.ask("SET", "a", 1) == "OK" and b"db0:keys=1" in client.ask("INFO")

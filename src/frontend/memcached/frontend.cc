@@ -79,8 +79,9 @@ exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_reques
 exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_requests,
                                          base::Arena& arena, Item* item) {
   const bool is_binary = parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary;
-  const bool is_login = shared_.settings.accounts &&
-                        (!is_in_ || (is_binary && parser_.may_begin() && memcached::IsSasl(input)));
+  const bool is_login =
+      shared_.settings.accounts &&
+      (!is_logged_in_ || (is_binary && parser_.may_begin() && memcached::IsSasl(input)));
   if (is_login) {
     if (behind_requests) return {Parsed::kLater, 0};
     return ParseLogin(input, arena, item);
@@ -180,7 +181,7 @@ void Memcached::LoginEnded(const model::Error& answer, base::Buffer& out) {
   command.dialect = login_dialect_;
   command.opcode = login_opcode_;
   command.opaque = login_opaque_;
-  is_in_ = answer.ok();
+  is_logged_in_ = answer.ok();
   if (answer.ok()) return memcached::AppendLoggedIn(command, &out);
   shared_.counters.Add(Stat::kErrors);
   const bool needs_tls = answer.code == model::ErrorCode::kNeedtls;

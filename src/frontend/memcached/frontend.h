@@ -22,7 +22,8 @@ namespace rowsocket::frontend {
 
 class Memcached final : public exec::Frontend {
  public:
-  explicit Memcached(MemcachedShared& shared) : shared_(shared), is_in_(!shared.settings.accounts) {
+  explicit Memcached(MemcachedShared& shared)
+      : shared_(shared), is_logged_in_(!shared.settings.accounts) {
     SetAccount(shared.settings.account);
   }
 
@@ -30,9 +31,10 @@ class Memcached final : public exec::Frontend {
              exec::Item* item) override;
   void Rewind() override { parser_.Rewind(); }
   size_t input_bytes_max() const override {
-    return is_in_ ? memcached::InputBytesMax(shared_.settings.limits) : memcached::LoginBytesMax();
+    return is_logged_in_ ? memcached::InputBytesMax(shared_.settings.limits)
+                         : memcached::LoginBytesMax();
   }
-  bool authenticated() const override { return is_in_; }
+  bool authenticated() const override { return is_logged_in_; }
   std::string name() const override { return name_; }
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
   void AccountEnded(base::Buffer& out) override;
@@ -82,7 +84,7 @@ class Memcached final : public exec::Frontend {
   std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
   size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
   std::string name_;            ///< That the client has given itself.
-  bool is_in_;                  ///< The client may send more than a login.
+  bool is_logged_in_;           ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;
   uint8_t login_opcode_ = 0;

@@ -47,7 +47,7 @@ std::string LineOf(const RespClient& client) {
          " laddr=" + ConnectionBook::Shared().OwnAddressOf(client.id) + " name=" + facts.name +
          " age=" + seconds_since(facts.since_ms) + " idle=" + seconds_since(client.active_ms) +
          " flags=N db=" + facts.database +
-         " sub=0 psub=0 ssub=0 cmd=" + std::string(RespVerbName(client.verb)) +
+         " sub=0 psub=0 ssub=0 cmd=" + std::string(RespCommandName(client.verb)) +
          " user=" + facts.user + " redir=-1 resp=" + std::to_string(facts.version) +
          " lib-name=" + facts.library + " lib-ver=" + facts.library_version + "\n";
 }

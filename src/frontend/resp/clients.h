@@ -28,7 +28,7 @@ struct RespFacts {
 
 /// What a connection is doing. Threads: the connection's own writes it, any reads it.
 struct RespActivity {
-  std::atomic<uint32_t> verb{0};                       ///< Of the last command (RespVerbName).
+  std::atomic<uint32_t> verb{0};                       ///< Of the last command (RespCommandName).
   std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
 };
 

@@ -278,7 +278,7 @@ static_assert(std::is_sorted(std::begin(kCommands), std::end(kCommands),
                                return a.name < b.name;
                              }));
 
-static_assert(std::size(kCommands) + 1 == kRespVerbs);
+static_assert(std::size(kCommands) + 1 == kRespCommandNumbers);
 
 constexpr size_t kNameBytesMax = 24;
 
@@ -290,7 +290,7 @@ char LowerByte(char byte) {
 
 std::span<const RespCommand> RespCommands() { return kCommands; }
 
-std::string_view RespVerbName(uint32_t number) {
+std::string_view RespCommandName(uint32_t number) {
   return number == 0 ? "other" : kCommands[number - 1].name;
 }
 

@@ -103,7 +103,7 @@ enum class RespVerb : uint8_t {
 };
 
 /// Whether the command asks the engine.
-constexpr bool IsOfRow(RespVerb verb) { return verb >= RespVerb::kHGet; }
+constexpr bool AsksEngine(RespVerb verb) { return verb >= RespVerb::kHGet; }
 constexpr bool IsOfString(RespVerb verb) { return verb >= RespVerb::kGet; }
 /// Whether the command names fields of a row.
 constexpr bool IsOfFields(RespVerb verb) {
@@ -144,7 +144,7 @@ struct RespCommand {
 /// Whether the command is on one key, its first argument, and makes one call of it whatever its
 /// arguments are.
 constexpr bool HasOneKey(const RespCommand& command) {
-  return IsOfRow(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
+  return AsksEngine(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
          command.verb != RespVerb::kEval && command.first_key == 1 && command.last_key == 1;
 }
 
@@ -161,12 +161,12 @@ inline constexpr std::string_view kRespNoScripts =
     "use MULTI with ROW.REQUIRE or WATCH";
 
 /// One more than there are commands.
-inline constexpr uint32_t kRespVerbs = 251 + 1;
+inline constexpr uint32_t kRespCommandNumbers = 251 + 1;
 std::span<const RespCommand> RespCommands();
 /// The place of one of RespCommands() among them, from 1: its verb, by which latencies are counted.
 uint16_t NumberOf(const RespCommand& command);
 /// The name of a verb; "other" for 0.
-std::string_view RespVerbName(uint32_t number);
+std::string_view RespCommandName(uint32_t number);
 /// Null: there is no such command. `name`: in any case.
 const RespCommand* FindRespCommand(std::string_view name);
 bool TakesArguments(const RespCommand& command, size_t count);

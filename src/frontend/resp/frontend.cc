@@ -32,7 +32,7 @@ bool ChangesState(Verb verb) {
 
 }  // namespace
 
-Resp::Resp(const RespSettings& settings) : settings_(settings), is_in_(!settings.accounts) {
+Resp::Resp(const RespSettings& settings) : settings_(settings), is_logged_in_(!settings.accounts) {
   SetAccount(settings.account);
 }
 
@@ -43,12 +43,14 @@ Resp::~Resp() {
 
 size_t Resp::input_bytes_max() const {
   // All of the arguments, and behind them the bytes that the parser takes for a count too long.
-  return (is_in_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax * 4) +
+  return (is_logged_in_ ? settings_.limits.line_bytes_max
+                        : model::kUnauthenticatedLineBytesMax * 4) +
          resp::kCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits Resp::request_limits() const {
-  if (is_in_) return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
+  if (is_logged_in_)
+    return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
   return {kArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
 }
 
@@ -175,7 +177,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   }
   const bool needs_login =
       verb != Verb::kAuth && verb != Verb::kHello && verb != Verb::kQuit && verb != Verb::kReset;
-  if (!is_in_ && needs_login) {
+  if (!is_logged_in_ && needs_login) {
     item->error.code = ErrorCode::kUnauth;
     AnswerError("NOAUTH Authentication required.", arena, item);
     return taken;
@@ -200,7 +202,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   if (verb == Verb::kInfo && InfoCountsKeys(arguments.subspan(1))) {
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
-  if (!IsOfRow(verb)) {
+  if (!AsksEngine(verb)) {
     if (behind_requests && ChangesState(verb)) NoteState(*item);
     AnswerServer(command, arguments, arena, item);
     return taken;

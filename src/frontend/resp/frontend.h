@@ -72,7 +72,7 @@ class Resp final : public exec::Frontend {
   void Rewind() override;
   void Finished(const exec::Item& item, const model::Error& answer) override;
   size_t input_bytes_max() const override;
-  bool authenticated() const override { return is_in_; }
+  bool authenticated() const override { return is_logged_in_; }
   std::string name() const override { return facts_.name; }
   void SetConnectionId(uint64_t id) override;
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
@@ -284,7 +284,7 @@ class Resp final : public exec::Frontend {
   size_t before_begin_ = 0;
   bool is_behind_ = false;  ///< The item that is being parsed is behind others at which the turn
                             ///< may stop.
-  bool is_in_;
+  bool is_logged_in_;
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;
   std::optional<std::string> hello_name_;

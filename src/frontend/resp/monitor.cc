@@ -112,14 +112,14 @@ void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
 void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
   std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
   std::erase_if(rows, [&](const exec::LatencyRow& row) {
-    const std::string_view name = RespVerbName(row.verb);
+    const std::string_view name = RespCommandName(row.verb);
     return !commands.empty() &&
            std::none_of(commands.begin(), commands.end(),
                         [&](std::string_view word) { return IsWord(word, name); });
   });
   resp::AppendMap(rows.size(), state_.version, &out);
   for (const exec::LatencyRow& row : rows) {
-    resp::AppendBulk(RespVerbName(row.verb), &out);
+    resp::AppendBulk(RespCommandName(row.verb), &out);
     resp::AppendMap(2, state_.version, &out);
     resp::AppendBulk("calls", &out);
     resp::AppendInteger(static_cast<int64_t>(row.counts.count()), &out);
@@ -132,7 +132,7 @@ std::string Resp::CommandLines(bool as_percentiles) const {
   std::string lines;
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
     const base::LatencyCounts& counts = row.counts;
-    const std::string name(RespVerbName(row.verb));
+    const std::string name(RespCommandName(row.verb));
     char line[256];
     if (as_percentiles) {
       snprintf(line, sizeof(line), "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n",

@@ -86,7 +86,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
       EndWatch(*item);
       facts_.name.clear();
-      is_in_ = !settings_.accounts;
+      is_logged_in_ = !settings_.accounts;
       if (settings_.accounts) SetAccount(settings_.account);
       ShowFacts();
       resp::AppendSimple("RESET", &out);
@@ -268,7 +268,7 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
                          arena, item);
     }
   }
-  if (!is_in_ && !logs_in) {
+  if (!is_logged_in_ && !logs_in) {
     item->error.code = ErrorCode::kUnauth;
     return AnswerError(
         "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
@@ -331,7 +331,7 @@ void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
                   : kWrongLogin,
         &out);
   }
-  is_in_ = true;
+  is_logged_in_ = true;
   shapes_.Clear();
   if (answers_hello) state_.version = hello_version_;
   if (answers_hello && hello_name_) facts_.name = *hello_name_;

@@ -16,9 +16,9 @@ namespace {
 
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
-  return (IsOfRow(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) || verb == Verb::kPing ||
-         verb == Verb::kEcho || verb == Verb::kPublish || verb == Verb::kOnce ||
-         verb == Verb::kTime || verb == Verb::kUnwatch;
+  return (AsksEngine(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) ||
+         verb == Verb::kPing || verb == Verb::kEcho || verb == Verb::kPublish ||
+         verb == Verb::kOnce || verb == Verb::kTime || verb == Verb::kUnwatch;
 }
 
 bool IsToken(std::string_view text) {
@@ -58,7 +58,7 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
   }
   std::vector<RespCall> calls;
   std::string error;
-  if (IsOfRow(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
+  if (AsksEngine(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
     return refuse(error);
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
@@ -116,7 +116,7 @@ bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* trans
   const auto& [command, arguments] = given;
   transaction->given.push_back(arguments);
   const size_t first = transaction->calls.size();
-  if (IsOfRow(command->verb)) {
+  if (AsksEngine(command->verb)) {
     if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) {
       *error = Blame(transaction->commands + 1) + *error;
       return false;
@@ -191,7 +191,7 @@ bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
 std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
                                       Item* item) {
   // SKIP is about the reply to MULTI alone.
-  if (!is_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
+  if (!is_logged_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.Clear();
   Transaction transaction;
   std::string error;

@@ -46,7 +46,7 @@ constinit const Descriptor kResp = {
     sys_vars,
     Make,
     /*show_own=*/nullptr,
-    {frontend::kRespVerbs, frontend::RespVerbName},
+    {frontend::kRespCommandNumbers, frontend::RespCommandName},
     [] { return static_cast<bool>(values.slow_log_values); },
     [] { return static_cast<bool>(values.audit); },
 };

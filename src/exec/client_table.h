@@ -1,8 +1,7 @@
 // The connections of a worker: which are open, which have something to do, how they are closed.
 //
-// Flow:   Add | AddMoved -> { MarkReady -> the worker takes `ready` -> Send } -> Retire ->
-// FreeRetired
-//                                                                             `-> Release: it moves
+// Flow: Add or AddMoved; then, again and again, MarkReady, the worker takes `ready`, Send; then
+// Retire and FreeRetired, or Release where the connection moves to another worker.
 // A connection is closed with Retire, at any time, and freed with FreeRetired, when nothing of the
 // round names it any more. One whose request the lane has is freed when the lane has given that
 // back.

@@ -30,7 +30,7 @@ class ConnectionBook {
   bool End(const char* plugin, uint64_t id);
   /// "address:port", or "localhost" for a UNIX socket; empty: there is no such connection.
   std::string AddressOf(uint64_t id);
-  /// The same of this server's end of the connection.
+  /// The address and port of this server's end of the connection, as AddressOf gives the client's.
   std::string OwnAddressOf(uint64_t id);
   /// What the book knows of the connections of a plugin that are not in `known`.
   std::vector<ConnectionInfo> Others(const char* plugin, const std::vector<ConnectionInfo>& known,

@@ -99,7 +99,7 @@ void SlowLog::Write(std::vector<Noted>* noted, engine::Session& session) {
     try {
       session.LogSlow(request);
       Keep(std::move(one.entry));
-    } catch (const std::bad_alloc&) {  // As above.
+    } catch (const std::bad_alloc&) {  // The request is answered: the log lacks an entry.
     }
   }
   noted->clear();

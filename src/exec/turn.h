@@ -63,9 +63,9 @@ struct TurnClient {
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
   int64_t since_ns = 0;      ///< When the first request of the turn had come.
-  int64_t held_from_ns = 0;  ///< When the replies that are held were ready,
-  uint32_t held_verb = 0;    ///< to requests of which verb,
-  uint32_t held_items = 0;   ///< and to how many.
+  int64_t held_from_ns = 0;  ///< When the replies that are held now were ready.
+  uint32_t held_verb = 0;    ///< The verb of the requests whose replies are held.
+  uint32_t held_items = 0;   ///< How many replies are held.
 
   bool stopped() const { return stopped_at != nullptr; }
 };

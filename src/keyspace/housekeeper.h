@@ -33,7 +33,7 @@ struct HousekeeperSettings {
   std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
 };
 
-/// Whose settings hold for what.
+/// The settings of the plugins by which the one housekeeper works.
 struct HouseRules {
   HousekeeperSettings containers;  ///< For items of memcached's containers, and their flushes.
   HousekeeperSettings prefixes;    ///< For rows of RESP's prefixes.

@@ -68,8 +68,8 @@ class Keyspaces {
   std::atomic<const std::atomic<int64_t>*> clock_ahead_ms_{nullptr};
   std::atomic<int64_t> next_flush_ms_{kNever};    ///< The earliest flush to come.
   mutable std::atomic<int64_t> utc_offset_s_{0};  ///< As of utc_offset_minute_.
-  mutable std::atomic<int64_t> utc_offset_at_max_s_{
-      0};  ///< When TIMESTAMP ends; as of that minute.
+  /// At the moment when TIMESTAMP ends; as of utc_offset_minute_.
+  mutable std::atomic<int64_t> utc_offset_at_max_s_{0};
   mutable std::atomic<int64_t> utc_offset_minute_{-1};
 };
 

@@ -212,9 +212,10 @@ Step NewRow::AddTo(Field* field, const model::Find& find, size_t i) {
   return AddToField(thd_.get(), field, find.modifications[i], subtract);
 }
 
-// `-` leaves a row alone as a whole where any of its columns would change its sign, so that the
-// answer does not depend on the order of the columns: one behind the refused one is asked, and the
-// refusal is told anew if there is none.
+// `-` leaves a row alone as a whole where any of its columns would change its sign. Where a column
+// was refused before such a column was reached, the columns behind it are tried as well, so that
+// the answer does not depend on their order. If none of them would change its sign, the refused
+// column is tried once more, which puts its error into the diagnostics area again.
 bool NewRow::IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
                          size_t refused) {
   if (find.modification != Modification::kDecrement) return false;

@@ -276,7 +276,7 @@ class Resp final : public exec::Frontend {
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
   /// Of the items of a turn whose last one is parsed again, for the wait lane.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
-  RespCounts uncounted_;  ///< That are not in RespInfo yet.
+  RespCounts uncounted_;  ///< What the connection has not added to RespInfo yet.
   State state_;
   /// States before items of the turn that change it, in their order. The items before
   /// `before_begin_` have their answers.

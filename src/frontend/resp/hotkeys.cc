@@ -112,7 +112,8 @@ void Resp::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
   constexpr uint64_t kSeconds = exec::HotRows::kSliceMs / 1000;
   resp::AppendArray(rows.size(), &out);
   for (const auto& [name, counts] : rows) {
-    // A right to all tables is what the keys of rows are shown for; nobody can look it up here.
+    // Keys are shown to whoever may read all tables. The rights of an account cannot be looked up
+    // here, so that a connection with an account sees hashes.
     const HotKey hot = account() == nullptr ? KeyOf(name, settings_.schema, snapshot_.get())
                                             : HotKey{exec::HiddenKey(name), 0};
     resp::AppendMap(3, state_.version, &out);

@@ -11,7 +11,7 @@ namespace rowsocket::frontend {
 
 /// A signed integer of 64 bits, whole text.
 bool ParseInteger(std::string_view text, int64_t* number);
-/// The same as Redis takes it from a value: `007` and `-0` are none.
+/// A signed integer of 64 bits as Redis takes it from a value, so that `007` and `-0` are none.
 bool ParsePlainInteger(std::string_view text, int64_t* number);
 /// A number with a fraction or an exponent, or an infinity; not NaN.
 bool ParseFloat(std::string_view text, long double* number);

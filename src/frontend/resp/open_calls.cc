@@ -25,8 +25,9 @@ void AppendSized(std::string_view text, std::string* shape) {
   shape->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(text);
 }
 
-/// What NameColumns makes its names of, written down: equal for commands that it gives equal names.
-/// It is asked for each command, and takes no memory once `*shape` has some.
+/// Writes everything that NameColumns looks at into `*shape`, so that commands for which
+/// NameColumns gives the same names have the same shape, and no others. It is called for each
+/// command, and takes no memory once `*shape` has some.
 void WriteShape(const RespCall& call, std::string* shape) {
   shape->clear();
   const bool is_of_store = call.in_store && call.scan == nullptr;

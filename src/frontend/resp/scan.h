@@ -24,7 +24,7 @@ struct RespScan {
   std::string_view prefix;    ///< What stands before the key of a row, as the client writes it.
   std::string_view database;  ///< Of the store, in digits; empty: all of them.
   uint64_t cursor = 0;
-  uint64_t rows = 0;           ///< That are looked at.
+  uint64_t rows = 0;           ///< How many rows the call looks at, at most.
   std::string_view space;      ///< Of a cursor.
   bool lists_nothing = false;  ///< Keys of the type are elsewhere.
 };

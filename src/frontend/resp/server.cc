@@ -19,7 +19,7 @@ using Verb = RespVerb;
 
 namespace {
 
-/// Whose password AUTH of one word is.
+/// The account whose password a client gives that sends AUTH with one word.
 constexpr std::string_view kDefaultUser = "default";
 
 constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";

@@ -1,5 +1,6 @@
-// What commands change of what the commands behind them mean, while the turn may still stop before
-// them: it is changed when they are parsed, and taken back where they are to be parsed again.
+// SELECT, HELLO and MULTI change what the commands behind them mean. The connection takes the
+// change when it parses such a command. Where the turn then stops before that command, so that it
+// is parsed again, the connection takes the change back first.
 #include <algorithm>
 
 #include "frontend/resp/frontend.h"

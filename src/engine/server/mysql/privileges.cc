@@ -80,9 +80,9 @@ void PrivilegeReader::Close() {
   state_.reset();
 }
 
-// A statement that changes grants counts while it holds the lock without which nothing can be
-// looked up: a look that sees the change is behind a count that this function compares at the next
-// call.
+// A statement that changes grants raises the version while it holds the lock that PrivilegeReader
+// needs to look anything up. So whatever was looked up after the change was made under a version
+// that the next call of this function finds changed.
 bool PrivilegeReader::MayHaveChanged() {
   if (state_ == nullptr) state_ = std::make_unique<State>();
   const State::Version now = {get_global_acl_cache()->version(), mysqld_partial_revokes(),

@@ -10,13 +10,8 @@ using Kind = ColumnFacts::Kind;
 
 Kind KindOf(const Field& field) {
   if (!IsTraditional(field)) return Kind::kOther;
+  if (IsInteger(field)) return Kind::kInteger;
   switch (field.real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
-      return Kind::kInteger;
     case MYSQL_TYPE_NEWDECIMAL:
       return Kind::kDecimal;
     case MYSQL_TYPE_FLOAT:
@@ -86,6 +81,19 @@ ColumnFacts FactsOfColumn(const TABLE& table, const Field& field) {
 }
 
 }  // namespace
+
+bool IsInteger(const Field& field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      return true;
+    default:
+      return false;
+  }
+}
 
 IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& fields) {
   IndexFacts facts;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "engine/server/facts.h"
+
 namespace rowsocket::engine::server {
 
 using model::CellChange;
@@ -67,19 +69,6 @@ struct SameNumberSink final : model::RowSink {
 bool HoldsBytes(const Field& field) {
   const auto type = field.real_type();
   return type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB;
-}
-
-bool IsInteger(const Field& field) {
-  switch (field.real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and

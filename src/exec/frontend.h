@@ -136,6 +136,11 @@ class Frontend {
   /// of this connection at which it may stop, so that their input is parsed again.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
+  /// As Parse, for an item that has met a lock in its turn and waits for it elsewhere: what was
+  /// true for the turn still is, however long that took.
+  virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
+    return Parse(input, /*behind_requests=*/false, arena, item);
+  }
   /// The input that was parsed last was not executed, and will be given again from its first byte.
   virtual void Rewind() = 0;
   /// Bytes of input that Parse may need to see at once; a connection holds no more.

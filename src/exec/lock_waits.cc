@@ -49,7 +49,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   if (item.item.kind == Item::Kind::kSilentOpen) {
     job->item = item.item;
   } else {
-    client.frontend->Parse(job->line, false, job->arena, &job->item);
+    client.frontend->ParseForLane(job->line, job->arena, &job->item);
   }
   TakeWaits(item.item, &job->item);
   client.frontend->Rewind();

@@ -125,6 +125,11 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
     TakeBackState();
     activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
+  // A command that comes again has had its indexes opened since.
+  if (!is_opening_) {
+    command_ms_ = activity_.since_ms.load(std::memory_order_relaxed);
+    indexes_asked_ = 0;
+  }
   resp::RequestStep step;
   repeats_ = pattern_.Take(input, request_limits(), arena, &step);
   if (!repeats_) step = resp::NextRequest(input, request_limits(), arena);

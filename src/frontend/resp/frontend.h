@@ -69,6 +69,7 @@ class Resp final : public exec::Frontend {
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
+  Step ParseForLane(std::string_view input, base::Arena& arena, exec::Item* item) override;
   void Rewind() override;
   void Finished(const exec::Item& item, const model::Error& answer) override;
   size_t input_bytes_max() const override;
@@ -306,7 +307,10 @@ class Resp final : public exec::Frontend {
   /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
   /// to open all of its tables again: shapes_ may be cleared.
   bool may_drop_ = true;
-  bool is_opening_ = false;  ///< The last parse has asked for an index: its command comes again.
+  bool is_opening_ = false;    ///< The last parse has asked for an index: its command comes again.
+  bool believes_all_ = false;  ///< No shape is too old for the command that is being parsed.
+  int64_t command_ms_ = 0;     ///< When that was parsed for the first time.
+  size_t indexes_asked_ = 0;   ///< How many indexes have been opened for it.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;
   resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.

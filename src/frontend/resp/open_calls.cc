@@ -17,6 +17,8 @@ using Verb = RespVerb;
 
 namespace {
 
+/// How many calls are made for one command, with those that are made again.
+constexpr size_t kCallsMadeMax = 1'000'000;
 /// How long a connection believes what it has found of a table.
 constexpr int64_t kShapeKnownMs = 1000;
 
@@ -100,10 +102,8 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
       call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr);
   if (!has_index) {
     const Shape* const known = FindShape(call);
-    // Not what was opened for this very command, which might take longer than that.
-    const int64_t now_ms = activity_.since_ms.load(std::memory_order_relaxed);
     const bool is_old =
-        known != nullptr && !is_opening_ && now_ms - known->opened_ms > kShapeKnownMs;
+        known != nullptr && !believes_all_ && command_ms_ - known->opened_ms > kShapeKnownMs;
     if (known == nullptr || is_old) return Found::kNo;
     call.index = known->index.get();
     if (call.may_be_stored && !call.in_store) {
@@ -131,6 +131,13 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
   if (why.empty()) return Found::kYes;
   *error = why;
   return Found::kWrong;
+}
+
+exec::Frontend::Step Resp::ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
+  believes_all_ = true;
+  const Step step = Parse(input, /*behind_requests=*/false, arena, item);
+  believes_all_ = false;
+  return step;
 }
 
 // The names of one index at a time: the item is parsed again when they have been looked up.
@@ -165,6 +172,11 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item, 
     while (found == Found::kAgain) found = FindIndex(call, arena, error);
     if (found == Found::kYes) continue;
     if (wrong != nullptr) *wrong = &call;
+    // Each index that is opened has all calls made anew.
+    if (found == Found::kNo && ++indexes_asked_ * calls.size() > kCallsMadeMax) {
+      *error = "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
+      return true;
+    }
     return found == Found::kWrong || !AskForIndex(call, item, error);
   }
   return true;

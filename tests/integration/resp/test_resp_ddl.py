@@ -84,6 +84,23 @@ def test_a_dropped_table_leaves_its_keys_to_the_store(client, sql):
     wait_until(lambda: client.ask("EXISTS", "dd:1") == 1 and client.ask("DEL", "dd:1") == 1, KNOWN_S)
 
 
+def test_each_table_of_a_command_is_renewed(client, sql):
+    """Not only the first one, for which the command is parsed again."""
+    sql.run("CREATE TABLE also (id INT PRIMARY KEY, x INT, y INT)")
+    sql.run("INSERT INTO also VALUES (1, 2, 3)")
+    try:
+        commands = (("HSET", "dd:1", "a", 5), ("HGETALL", "also:1"), ("HMGET", "also:1", "x", "y"))
+        assert client.transaction(*commands)[1:] == [[b"x", b"2", b"y", b"3"], [b"2", b"3"]]
+        assert client.ask("EXISTS", "dd:1", "new:1") == 1
+        sql.run("ALTER TABLE also DROP COLUMN x")
+        sql.run("CREATE TABLE new (id INT PRIMARY KEY)")
+        sql.run("INSERT INTO new VALUES (1)")
+        wait_until(lambda: client.ask("EXISTS", "dd:1", "new:1") == 2, KNOWN_S)
+        wait_until(lambda: client.transaction(*commands)[1:] == [[b"y", b"3"], [None, b"3"]], KNOWN_S)
+    finally:
+        sql.run("DROP TABLE also, new")
+
+
 def test_a_column_that_has_become_the_key_is_not_written(client, sql):
     """At once, not only when the connection looks at the table again."""
     assert client.ask("HSET", "dd:1", "a", 5) == 0 and client.ask("HINCRBY", "dd:1", "a", 0) == 5

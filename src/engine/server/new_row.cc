@@ -1,6 +1,7 @@
 #include "engine/server/new_row.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -37,6 +38,18 @@ std::string_view Significant(std::string_view number, bool* is_negative) {
   return number;
 }
 
+/// Whether a DOUBLE is this integer, of which it may have rounded the last digits.
+bool IsExactly(double number, std::string_view integer) {
+  char digits[512];
+  const int size = snprintf(digits, sizeof(digits), "%.0f", number);
+  return integer == std::string_view(digits, static_cast<size_t>(size));
+}
+
+bool IsPlainInteger(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// Tells whether a cell is this text, or shows this number.
 struct SameNumberSink final : model::RowSink {
   SameNumberSink(std::string_view wanted, bool is_double) : wanted(wanted), is_double(is_double) {}
@@ -48,8 +61,9 @@ struct SameNumberSink final : model::RowSink {
                              wanted.find_first_not_of(kOfNumbers) == std::string_view::npos;
     if (!are_numbers) return true;
     if (is_double) {
-      equal = strtod(std::string(text).c_str(), nullptr) ==
-              strtod(std::string(wanted).c_str(), nullptr);
+      const double number = strtod(std::string(wanted).c_str(), nullptr);
+      equal = strtod(std::string(text).c_str(), nullptr) == number &&
+              (wanted.find_first_of(".e") != std::string_view::npos || IsExactly(number, wanted));
       return true;
     }
     bool is_negative = false, wants_negative = false;
@@ -228,11 +242,12 @@ bool NewRow::StoreChange(Field* field, const CellChange& change) {
   }
 }
 
-// An integer that does not fit its column fails by itself.
+// An integer that does not fit an integer column fails by itself; a fraction would be rounded.
 bool NewRow::StoreTold(Field* field, const model::Value& value) {
   if (HoldsBytes(*field)) return StoreExactly(field, value);
   if (!StoreCell(thd_.get(), field, value)) return false;
-  if (value.is_null() || (IsInteger(*field) && !IsZerofill(*field))) return true;
+  if (value.is_null()) return true;
+  if (IsInteger(*field) && !IsZerofill(*field) && IsPlainInteger(value.text())) return true;
   SameNumberSink stored(value.text(), field->real_type() == MYSQL_TYPE_DOUBLE);
   SendCell(field, cells_, stored);
   return IsSame(field, stored.equal && field->real_type() != MYSQL_TYPE_FLOAT);

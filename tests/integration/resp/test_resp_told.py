@@ -40,6 +40,7 @@ def client(server, sql):  # pylint: disable=unused-argument # its end drops the 
     ("DOUBLE(9,2)", "1", "HINCRBYFLOAT", "0.125"),
     ("DECIMAL(9,2)", "1", "HINCRBYFLOAT", "0.125"),
     ("TINYINT", "100", "HINCRBY", "100"),
+    ("DOUBLE", "1", "HINCRBY", "9007199254740992"),
 ])
 def test_a_sum_that_the_column_cannot_hold_is_refused(client, sql, kind, before, command, by):
     sql.run(f"CREATE TABLE told (id INT PRIMARY KEY, v {kind})")
@@ -114,21 +115,24 @@ def test_hdel_of_columns_that_are_never_null(client, sql):
     assert sql.rows("SELECT a, g, h, n FROM told") == [(None, None, None, b"1")]
 
 
+KINDS = ("ENUM('1','5','7')", "DECIMAL(9,2)", "FLOAT", "INT", "DOUBLE")
+
+
 @pytest.fixture
 def containers(server, sql):
-    """A client to whom told_0/ to told_2/ are prefixes of containers with a value of another type each."""
+    """A client to whom told_0/ to told_4/ are prefixes of containers with a value of another type each."""
     run_packaged(sql, "rowsocket_store.sql")
-    for number, kind in enumerate(("ENUM('1','5','7')", "DECIMAL(9,2)", "FLOAT")):
+    for number, kind in enumerate(KINDS):
         name = f"told_{number}"
         sql.run(f"CREATE TABLE shop.{name} (k VARBINARY(20) PRIMARY KEY, v {kind}, flags INT, cas BIGINT UNSIGNED, exp INT)")
         sql.run(f"INSERT INTO shop.{name} VALUES ('a', '1', 0, 1, 0)")
         sql.run(f"INSERT INTO innodb_memcache.containers VALUES ('{name}', 'shop', '{name}', 'k', 'v', 'flags', 'cas', 'exp', 'PRIMARY')")
         sql.run(f"INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES ('{name}/', 'value', '{name}')")
     client = Client(server.resp_port)
-    wait_until(lambda: client.ask("GET", "told_2/a") == b"1", 10, "the keyspaces")
+    wait_until(lambda: client.ask("GET", "told_4/a") == b"1", 10, "the keyspaces")
     yield client
     client.close()
-    for number in range(3):
+    for number in range(len(KINDS)):
         sql.run(f"DROP TABLE shop.told_{number}")
         sql.run(f"DELETE FROM innodb_memcache.containers WHERE name = 'told_{number}'")
         sql.run(f"DELETE FROM rowsocket.keyspaces WHERE prefix = 'told_{number}/'")
@@ -136,7 +140,8 @@ def containers(server, sql):
 
 def test_containers_hold_what_they_tell(containers, sql):
     for command in (("INCRBY", "told_0/a", 1), ("INCRBYFLOAT", "told_1/a", "0.125"), ("APPEND", "told_1/a", "5"),
-                    ("INCRBYFLOAT", "told_2/a", "1e-9")):
+                    ("INCRBYFLOAT", "told_2/a", "1e-9"), ("INCRBYFLOAT", "told_3/a", "0.5"), ("APPEND", "told_3/a", ".5"),
+                    ("INCRBY", "told_4/a", 9007199254740992)):
         assert str(containers.ask(*command)).startswith(("CONSTRAINT", "ERR")), command
-    assert [sql.rows(f"SELECT v FROM told_{number}") for number in range(3)] == [[(b"1",)], [(b"1.00",)], [(b"1",)]]
+    assert [sql.rows(f"SELECT v FROM told_{number}")[0][0] for number in range(5)] == [b"1", b"1.00", b"1", b"1", b"1"]
     assert containers.ask("INCRBYFLOAT", "told_1/a", "0.12") == b"1.12" and containers.ask("GET", "told_1/a") == b"1.12"

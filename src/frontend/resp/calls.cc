@@ -22,6 +22,9 @@ using Verb = RespVerb;
 
 namespace {
 
+/// For how many calls a connection keeps memory.
+constexpr size_t kCallsKept = 64;
+
 // MEMORY USAGE and OBJECT ENCODING; other subcommands ask for what a table does not have.
 std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
@@ -129,7 +132,9 @@ std::optional<std::span<RespCall>> Resp::TakeCalls(const RespCommand& command, A
   }
   calls_.clear();
   if (!MakeCalls(command, arguments, arena, &calls_, error)) return std::nullopt;
-  return KeepCalls(calls_, arena);
+  const std::span<RespCall> kept = KeepCalls(calls_, arena);
+  if (calls_.capacity() > kCallsKept) std::vector<RespCall>().swap(calls_);
+  return kept;
 }
 
 std::span<RespCall> Resp::KeepCalls(std::span<const RespCall> calls, base::Arena& arena) {

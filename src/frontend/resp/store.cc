@@ -32,7 +32,8 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
                             bool is_moment, base::Arena& arena) {
   int64_t value = 0;
   if (!ParsePlainInteger(number, &value)) return kNoInteger;
-  const bool may_be_past = call.verb == Verb::kExpire || call.verb == Verb::kEval;
+  const bool may_be_past =
+      call.verb == Verb::kExpire || (call.verb == Verb::kEval && !Adds(call.script));
   const bool fits =
       (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
@@ -148,7 +149,8 @@ void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
                        call.script == RespScript::kRefresh || call.script == RespScript::kExtend ||
                        call.script == RespScript::kHold;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
-  edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx) ||
+  edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx &&
+                      call.script != RespScript::kIncrIfThere) ||
                      call.script == RespScript::kHold;
   if (!only_deletes) edit->may_update = StoredColumns(call, arena);
 }

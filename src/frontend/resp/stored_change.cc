@@ -144,6 +144,7 @@ Decision StoredChange::SetRange() {
 /// What the scripts of locks do where the string is the token.
 Decision StoredChange::ChangeLock() {
   if (call_.script == RespScript::kHold && !is_there_) {
+    if (at_ms_ <= NowMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
     return Change(stored().token, Expires::kAt);
   }

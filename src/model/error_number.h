@@ -18,6 +18,7 @@ constexpr std::string_view MeaningOf(int number) {
     case 1114:
       return "the disk or the table is full";
     case 121:
+    case 163:
     case 1062:
       return "another row has this value in a unique index";
     case 151:
@@ -26,6 +27,11 @@ constexpr std::string_view MeaningOf(int number) {
     case 152:
     case 1451:
       return "a foreign key refers to this row";
+    case 139:
+    case 181:
+      return "the row is too large";
+    case 160:
+      return "no partition of the table takes the row";
     case 167:
       return "the AUTO_INCREMENT value is out of range";
     case 1036:
@@ -62,7 +68,20 @@ constexpr bool IsOfReadOnly(int number) {
 /// table or disk that is full.
 constexpr bool IsOfServer(int number) {
   if (number >= 1000) return number == 1021 || number == 1114;
-  return number != 121 && number != 151 && number != 152 && number != 167;
+  switch (number) {
+    case 121:
+    case 139:  // The row is too large.
+    case 151:
+    case 152:
+    case 160:  // No partition takes the value.
+    case 163:
+    case 167:
+    case 179:  // A column of an index is too long.
+    case 181:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace rowsocket::model

@@ -168,6 +168,7 @@ std::string TextOf(const Item& item, const Frontend& frontend, bool shows_values
   Text text(shows_values);
   if (item.unit != nullptr) {
     for (const UnitRequest& one : item.unit->requests) {
+      if (text.text_.size() >= model::kSlowTextBytesMax) break;
       if (!text.text_.empty()) text.Add("; ");
       AddRequest(*one.index, one.request, text);
     }

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS rowsocket.store (
   expires BIGINT                  COMMENT 'milliseconds since 1970, or never',
   PRIMARY KEY (db, k),
   KEY expires (expires)
-) ENGINE=InnoDB;
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
 
 -- What keys mean that begin with a prefix (docs/RESP.md, "Keyspaces"). The longest prefix counts.
 CREATE TABLE IF NOT EXISTS rowsocket.keyspaces (
@@ -36,7 +36,7 @@ EXECUTE add_expires;
 DEALLOCATE PREPARE add_expires;
 
 -- An older version took keys of at most 512 bytes.
-SET @widen = (SELECT IF(COUNT(*) = 1, 'ALTER TABLE rowsocket.store MODIFY k VARBINARY(1024) NOT NULL', 'DO 0')
+SET @widen = (SELECT IF(COUNT(*) = 1, 'ALTER TABLE rowsocket.store MODIFY k VARBINARY(1024) NOT NULL, ROW_FORMAT=DYNAMIC', 'DO 0')
               FROM information_schema.COLUMNS
               WHERE TABLE_SCHEMA = 'rowsocket' AND TABLE_NAME = 'store' AND COLUMN_NAME = 'k'
                 AND CHARACTER_MAXIMUM_LENGTH < 1024);

@@ -351,7 +351,7 @@ Decision Editor::WriteValue(std::string_view value, Result result) {
   const Layout& layout = container_.rows_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) {
     Put(layout.value + i, columns[i]);
-    // What is made of the value that was there: a column that would round it fails.
+    // The new value is made of the old one: a column that would round it fails.
     Scratch::OfThread().changes[changes_ - 1].fit = model::CellChange::Fit::kTold;
   }
   int64_t expiry_ms = old_expiry_ms_;

@@ -1,4 +1,4 @@
-// What is answered to a subcommand that is not served, and to HELP.
+// The answers to HELP, and to a subcommand that is not served.
 //
 // Threads: pure functions.
 #pragma once

@@ -203,7 +203,7 @@ bool StoredChange::PutValue(std::string_view value) {
   }
   const keyspace::Container& container = *call_.container;
   const Layout& layout = container.rows_layout;
-  // What is made of the value that was there is told to the client, or is part of what it knows.
+  // A value that is made of the old one is told to the client, or the client can work it out.
   const bool is_told = keeps_flags_;
   if (container.values == 1) {
     is_told ? PutTold(layout.value, Value(value)) : Put(layout.value, Value(value));

@@ -141,7 +141,7 @@ bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
 /// The engine is asked for the columns' types only where a part looks like such a number.
 bool HasOtherNumber(const RespCall& call, engine::Session& session) {
-  constexpr std::string_view kOfNumbers = "0123456789+-.eE \t\n\v\f\r";
+  static constexpr std::string_view kOfNumbers = "0123456789+-.eE \t\n\v\f\r";
   const auto is_other = [](const Value& part) {
     const std::string_view text = part.text();
     return IsOtherNumber(text) && text.find_first_not_of(kOfNumbers) == std::string_view::npos;

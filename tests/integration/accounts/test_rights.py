@@ -179,7 +179,7 @@ def test_kept_answers_of_tokens_need_the_privileges_of_their_requests(make_serve
     assert index.client.request(*again) == reply(0, 1, 5)
     # The table of tokens is the library's own.
     assert index.client.open_index(5, "rowsocket", "tokens", "", "token") == DENIED
-    # Who asks what became of one needs no right on it; who sees to it that its request never takes effect does.
+    # A client needs no right on it to ask what became of a token, but needs some to fence one.
     assert index.client.request("T", "two", "?") == reply(0, 2, "unknown", 0)
     assert index.client.request("T", "two", "!") == DENIED
     sql.run("GRANT SELECT, INSERT, UPDATE ON rowsocket.tokens TO writer@localhost")

@@ -22,9 +22,8 @@ std::string_view BeginOf(resp::Version version) {
 }
 
 constexpr std::string_view kFenceDenied =
-    "NOPERM FENCE writes for another client: GRANT SELECT, INSERT, UPDATE ON `rowsocket`.`tokens` "
-    "to "
-    "the account";
+    "NOPERM FENCE writes for another client: GRANT SELECT, INSERT, UPDATE ON "
+    "`rowsocket`.`tokens` to the account";
 
 }  // namespace
 

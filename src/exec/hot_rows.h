@@ -58,8 +58,9 @@ struct HotRowCounts {
 /// The rows of a slice with the highest counts, by one measure.
 class HotRowSketch {
  public:
-  HotRowSketch(size_t rows_max, uint64_t HotRowCounts::*measure)
-      : rows_max_(rows_max), measure_(measure) {}
+  using Measure = uint64_t HotRowCounts::*;
+
+  HotRowSketch(size_t rows_max, Measure measure) : rows_max_(rows_max), measure_(measure) {}
 
   void Add(const HotRowName& name, const HotRowCounts& counts);
   const std::map<HotRowName, HotRowCounts>& rows() const { return rows_; }
@@ -67,7 +68,7 @@ class HotRowSketch {
 
  private:
   const size_t rows_max_;
-  uint64_t HotRowCounts::*const measure_;
+  const Measure measure_;
   std::map<HotRowName, HotRowCounts> rows_;
 };
 

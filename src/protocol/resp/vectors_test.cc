@@ -120,10 +120,10 @@ struct Vector {
 };
 
 std::vector<Vector> Load() {
-  return protocol::LoadVectorFiles<Vector>(ROWSOCKET_VECTORS_DIR,
-                                           [](std::string name, const json& content) {
-                                             return Vector{std::move(name), content};
-                                           });
+  const auto make = [](std::string name, const json& content) {
+    return Vector{std::move(name), content};
+  };
+  return protocol::LoadVectorFiles<Vector>(ROWSOCKET_VECTORS_DIR, make);
 }
 
 TEST(RespVectors, ACommandIsTheSameInlineAndAsAnArray) {

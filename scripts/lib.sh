@@ -102,6 +102,13 @@ system_python() {
   fi
 }
 
+# The code name of this machine's release of Debian.
+debian_release() { (. /etc/os-release && echo "${VERSION_CODENAME-}"); }
+
+# The version of LLVM whose clang, clang-format and clang-tidy check the code: the one that Debian 12 has, and
+# where another release has another, that one.
+llvm_version() { if [[ $(debian_release) == bookworm ]]; then echo 14; else echo 19; fi; }
+
 # The folder of the virtual environment with exactly these requirements.
 venv_dir() {
   local hash

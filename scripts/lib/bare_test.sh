@@ -60,7 +60,7 @@ run_bare_test() {
   commands=("${commands[@]/%/${server[*]:+ ${server[*]}}}")
   heading "the README's commands on a bare Debian $release: ${commands[*]}"
   "$repo_dir/scripts/bootstrap" bare-test
-  mirror=$(mirror_of bookworm) security=$(mirror_of bookworm-security)
+  mirror=$(mirror_of "$(debian_release)") security=$(mirror_of "$(debian_release)-security")
   [[ -n $mirror && -n $security ]] || die "apt has no entry for Debian, or none for its security updates"
   work=$(mktemp -d /var/tmp/rowsocket-bare-XXXXXX)
   # shellcheck disable=SC2064 # the folder's present name

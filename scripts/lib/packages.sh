@@ -18,12 +18,12 @@ packages_for() {
     server)
       echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 libpcre2-8-0 liburing2 zlib1g perl python3
       # Debian 13 has renamed the package.
-      if [[ $(. /etc/os-release && echo "$VERSION_CODENAME") == bookworm ]]; then echo libaio1; else echo libaio1t64; fi
+      if [[ $(debian_release) == bookworm ]]; then echo libaio1; else echo libaio1t64; fi
       ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
-    style) echo clang-format-14 clang-tidy-14 ;;
+    style) echo "clang-format-$(llvm_version)" "clang-tidy-$(llvm_version)" ;;
     # The script that writes the seeds reads JSON, which python3-minimal does not have.
-    fuzz) echo g++ cmake ninja-build python3 ccache clang-14 libclang-rt-14-dev nlohmann-json3-dev libssl-dev ;;
+    fuzz) echo g++ cmake ninja-build python3 ccache "clang-$(llvm_version)" "libclang-rt-$(llvm_version)-dev" nlohmann-json3-dev libssl-dev ;;
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     # valgrind counts instructions; ip gives the network of a test its addresses; Redis's tests are Tcl.
     live) echo tcl ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl iproute2 ;;

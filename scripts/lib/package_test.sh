@@ -8,18 +8,18 @@ mirror_of() { # SUITE
     awk -v suite="$1" '$1 == suite { print $2; exit }'
 }
 
-# A chroot of a release with its stock server and what the server recommends, without security updates. Where the release has moved on to a
-# server whose source is not to be had, the server is that of the version before.
+# A chroot of a release without a server and without security updates.
 make_machine() { # FOLDER SUITE MIRROR
   debootstrap --variant=minbase --include=ca-certificates "$2" "$1" "$3" &&
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" && chmod +x "$1/usr/sbin/policy-rc.d" &&
     cp /etc/resolv.conf "$1/etc/resolv.conf" &&
     # A mirror may be a copy that is older than the lists of sid are valid.
     echo 'Acquire::Check-Valid-Until "false";' >"$1/etc/apt/apt.conf.d/90-old-mirror" &&
-    on_machine "$1" apt-get update &&
-    install_server "$1" "$3"
+    on_machine "$1" apt-get update
 }
 
+# The release's stock server with what it recommends. Where the release has moved on to a server whose source is
+# not to be had, the server is that of the version before.
 install_server() { # FOLDER MIRROR
   local offered
   offered=$(on_machine "$1" apt-cache policy "$server_family-server-core" | sed -n 's/ *Candidate: //p')
@@ -56,6 +56,27 @@ boot_machine() { # FOLDER
   [[ -e $1/srv/booted.ok ]]
 }
 
+# The image of packaging/Containerfile, of a machine without a server, with security updates and without; where
+# the release offers no server for which there is a library, of the machine with its server.
+run_container_tests() { # MACHINE SUITE MIRROR SECURITY
+  local base list=$1/etc/apt/sources.list.d/security.list bases=("without security updates")
+  [[ -z $4 ]] || bases+=("with security updates")
+  [[ $2 == bookworm ]] || { install_on_machine "$@" && bases=("with its server"); }
+  for base in "${bases[@]}"; do
+    [[ $base != "with security updates" ]] || echo "deb $4 $2-security main" >"$list"
+    tar -C "$1" -cf "$work/base.tar" .
+    run_step "building the container's image of a machine $base, and starting it" "$repo_dir/dist/container.log" \
+      bash "$repo_dir/tests/package/container.sh" "$work/podman" "$work/base.tar" "$repo_dir/dist" ||
+      die "the container failed"
+  done
+  rm -f "$list" "$work/base.tar"
+}
+
+install_on_machine() { # MACHINE SUITE MIRROR ...
+  run_step "installing the server of Debian $2" "$repo_dir/dist/server.log" install_server "$1" "$3" ||
+    die "the server could not be installed"
+}
+
 build_again_elsewhere() {
   git clone --quiet --no-hardlinks "$repo_dir" "$work/again" && "$work/again/scripts/package" "${in_package[@]}"
 }
@@ -80,24 +101,23 @@ run_package_tests() {
   (cd "$repo_dir/dist" && sha256sum -- *.deb) | (cd "$work/again/dist" && sha256sum --check --quiet) ||
     die "the same commit gave other bytes"
   lintian --allow-root --fail-on error,warning "$repo_dir"/dist/*.deb || die "lintian found something"
-  mirror=$(mirror_of bookworm)
+  mirror=$(mirror_of "$(debian_release)")
   [[ -n $mirror ]] || die "apt has no entry for Debian"
-  security=$(mirror_of bookworm-security)
+  security=$(mirror_of "$(debian_release)-security")
   # The newer server of Debian 12 is a security update; that of Debian 13 is in the release itself.
   [[ $suite == bookworm ]] || security=''
   run_step "making a machine of Debian $suite" "$repo_dir/dist/machine.log" \
     make_machine "$work/machine" "$suite" "$mirror" || die "debootstrap failed"
   if [[ $server_family == mysql ]]; then
+    install_on_machine "$work/machine" "$suite" "$mirror"
     cp "$repo_dir"/dist/mysql-plugin-rowsocket_*.deb "$repo_dir"/tests/package/{machine,inside_mysql}.sh \
       "$work/machine/srv/"
     on_machine "$work/machine" bash /srv/inside_mysql.sh
     say "1 passed, 0 failed"
     return
   fi
-  tar -C "$work/machine" -cf "$work/base.tar" .
-  run_step "building the container's image and starting it" "$repo_dir/dist/container.log" \
-    bash "$repo_dir/tests/package/container.sh" "$work/podman" "$work/base.tar" "$repo_dir/dist" ||
-    die "the container failed"
+  run_container_tests "$work/machine" "$suite" "$mirror" "$security"
+  [[ $suite != bookworm ]] || install_on_machine "$work/machine" "$suite" "$mirror"
   cp "$repo_dir"/dist/mariadb-plugin-rowsocket_*.deb "$repo_dir"/tests/package/{machine,inside}.sh \
     "$work/machine/srv/"
   git clone --quiet --no-hardlinks "$repo_dir" "$work/machine/srv/checkout"

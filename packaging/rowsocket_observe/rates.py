@@ -137,6 +137,7 @@ def summary(before, after):
                                   lambda row: f"{row['user']}@{row['host']}" if row["user"] or row["host"] else "-"),
         "hot_rows": [{"row": f"{row['table_schema']}.{row['table_name']} {row['index_name']} {row['key_text']}",
                       "requests": int(row["requests"]), "merged": int(row["merged"]),
-                      "lock_waits": int(row["lock_waits"]), "lock_time_us": float(row["lock_time_us"])}
+                      "lock_waits": int(row["lock_waits"]), "lock_time_us": float(row["lock_time_us"]),
+                      "overcount": int(row["overcount"])}
                      for row in hot[:ROWS_SHOWN]],
     }

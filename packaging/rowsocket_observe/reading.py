@@ -33,6 +33,8 @@ CLIENTS_MAX = 1000
 CLIENTS_ALL = 1 << 20
 # The tables of a server on which the library is not loaded, or an older one.
 NO_SUCH_TABLE = (1109, 1146)
+# The connection is gone, by the driver's numbers and the server's own; whatever comes next fails as well.
+NO_CONNECTION = (0, 1053, 1927, 2006, 2013, 2055, 4031)
 # An account that may not ask for the state of replication gets these errors: the lag is left out then.
 NO_PRIVILEGE = (1045, 1142, 1227)
 
@@ -57,6 +59,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
+    failed: dict = dataclasses.field(default_factory=dict)  # {part: the error for which it could not be read}
 
 
 def _number(text):
@@ -142,6 +145,46 @@ def _take_server(cursor, reading):
         raise
 
 
+def _take_latencies(cursor, reading):
+    reading.latencies = _named_rows(
+        cursor, "SELECT plugin, mode, verb, phase, count, sum_us, p50_us, p99_us, max_us, buckets"
+        " FROM information_schema.ROWSOCKET_LATENCY")
+    for row in reading.latencies:
+        row["buckets"] = json.loads(row["buckets"])
+
+
+def _take_connections(cursor, reading, clients):
+    reading.connections = _named_rows(
+        cursor, "SELECT plugin, mode, state, COUNT(*) AS count, SUM(buffered_bytes) AS bytes, MAX(idle_ms) AS idle_ms"
+        " FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY plugin, mode, state")
+    if clients:
+        reading.clients = _named_rows(
+            cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, errors, age_ms, buffered_bytes"
+            " FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY (state IN ('lock wait', 'unread replies')) DESC,"
+            f" idle_ms, requests DESC LIMIT {int(clients)}")
+
+
+def _take_hot_rows(cursor, reading, seconds):
+    reading.hot_rows = _named_rows(
+        cursor, f"SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = {int(seconds)}")
+
+
+def _take_usage(cursor, reading):
+    reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
+    reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
+
+
+def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
+    """The parts of a reading behind the counters, by name: each takes a cursor and the reading."""
+    parts = {"latencies": _take_latencies,
+             "connections": lambda cursor, reading: _take_connections(cursor, reading, clients),
+             "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
+             "usage": _take_usage, "threads": _take_threads}
+    if server:
+        parts["server"] = _take_server
+    return {**parts, "replication": _take_replication}
+
+
 def sees_all(reading):
     """Whether the account sees the ports' connections. Without PROCESS the library's tables are empty for it."""
     connections = sum(counters.get("connections", 0) for counters in reading.counters.values())
@@ -149,34 +192,22 @@ def sees_all(reading):
     return connections == 0 or bool(reading.connections) or bool(reading.latencies)
 
 
-def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False):
+def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, in_parts=False):
     """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, those first that wait, then
-    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of its transactions."""
+    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of its transactions;
+    `in_parts`: what cannot be read, as where a temporary table finds no room, is in `failed`, and the rest is there."""
     reading = Reading(at=time.monotonic())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
         reading.version = cursor.fetchone()[0]
         reading.counters = _by_plugin(cursor, "STATUS")
         reading.limits = _by_plugin(cursor, "VARIABLES")
-        reading.latencies = _named_rows(
-            cursor, "SELECT plugin, mode, verb, phase, count, sum_us, p50_us, p99_us, max_us, buckets"
-            " FROM information_schema.ROWSOCKET_LATENCY")
-        for row in reading.latencies:
-            row["buckets"] = json.loads(row["buckets"])
-        reading.connections = _named_rows(
-            cursor, "SELECT plugin, mode, state, COUNT(*) AS count, SUM(buffered_bytes) AS bytes, MAX(idle_ms) AS idle_ms"
-            " FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY plugin, mode, state")
-        if clients:
-            reading.clients = _named_rows(
-                cursor, "SELECT plugin, mode, id, name, account, address, port, state, requests, errors, age_ms, buffered_bytes"
-                " FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY (state IN ('lock wait', 'unread replies')) DESC,"
-                f" idle_ms, requests DESC LIMIT {int(clients)}")
-        reading.hot_rows = _named_rows(
-            cursor, f"SELECT * FROM information_schema.ROWSOCKET_HOT_ROWS WHERE seconds = {int(hot_rows_s)}")
-        reading.tables = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_TABLE_STATISTICS")
-        reading.accounts = _named_rows(cursor, "SELECT * FROM information_schema.ROWSOCKET_USER_STATISTICS")
-        _take_threads(cursor, reading)
-        if server:
-            _take_server(cursor, reading)
-        _take_replication(cursor, reading)
+        for name, take in parts(hot_rows_s, clients, server).items():
+            try:
+                take(cursor, reading)
+            except Exception as error:  # pylint: disable=broad-except # the driver's own classes
+                number = error.args[0] if error.args else 0
+                if not in_parts or not isinstance(number, int) or number in NO_CONNECTION:
+                    raise
+                reading.failed[name] = str(error.args[-1])
     return reading

@@ -1,10 +1,13 @@
 """rowsocket-exporter, its rules and dashboard in a real Prometheus, and rowsocket-top."""
 
 import json
+import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -16,7 +19,7 @@ import mc
 import resp
 from hs import counted, refused
 from resp import free_port
-from server import REPOSITORY, cache_dir, read_env, run_packaged, wait_until
+from server import REPOSITORY, cache_dir, is_mysql, read_env, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -146,6 +149,26 @@ def test_a_server_that_does_not_answer_is_down(make_server):
         finally:
             process.kill()
         assert "is the server running" in process.stderr.read()
+
+
+def test_a_server_without_room_for_temporary_tables_is_up(make_server):
+    """Its tmpdir goes away, by which it takes no more, as if it were full."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = pathlib.Path(parent) / "tmp"
+        folder.mkdir()
+        folder.chmod(0o777)
+        pathlib.Path(parent).chmod(0o755)
+        server = make_server(options=[f"--tmpdir={folder}"])
+        found = scraped(run("rowsocket-exporter", server, "--once").stdout)
+        assert found["rowsocket_collector_success", frozenset({("collector", "latencies")})] == 1
+        shutil.rmtree(folder)
+        done = run("rowsocket-exporter", server, "--once")
+        found = scraped(done.stdout)
+        assert found["rowsocket_up", frozenset()] == 1 and ("rowsocket_connections", frozenset({("plugin", "resp")})) in found
+        if not is_mysql():  # MySQL's temporary tables are in memory until they are large.
+            assert found["rowsocket_collector_success", frozenset({("collector", "latencies")})] == 0
+            assert "rowsocket-exporter: latencies cannot be read: " in done.stderr
+        folder.mkdir()
 
 
 def test_the_alerts_fire_when_they_should():

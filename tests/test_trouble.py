@@ -85,6 +85,40 @@ def test_a_redo_log_that_is_too_small():
         assert found(now={"server": {**server, first: f"{int(server[first]) - 20 * mib}"}}) == ""
 
 
+def test_tables_that_are_opened_again_and_again():
+    def opened(count):
+        return {"server": {"table_open_cache_overflows": str(count), "table_open_cache": "400"}}
+    assert "100 tables a second are closed for others to be opened (table_open_cache is 400)" in found(opened(5), opened(1005))
+    assert found(opened(5), opened(55)) == ""
+
+
+def late(count, oldest=1000, **more):
+    return {"expired": {"container c": {"title": "container c", "plugin": "daemon_memcached", "keeper": "handlersocket", "schema": "s",
+                                        "table": "t", "count": count, "oldest": oldest, "may_not": "", **more}}}
+
+
+def test_expired_rows_that_stay():
+    text = found(late(500), late(500))
+    assert "the purge of expired rows of s.t (container c) stands still: 500 have expired" in text and "is disabled" in text
+    assert "1000 or more have expired" in found(late(1000), late(1000))
+    assert "lacks DELETE on s.t: GRANT DELETE ON s.t TO 'u'@'%'" in found(late(500), late(500, may_not="u@%"))
+    assert "handlersocket_purge_rows_per_second is 0" in found(
+        late(500), {**late(500), "limits": {"handlersocket": {"purge_rows_per_second": 0}}})
+    assert "daemon_memcached is not loaded" in found(late(500), late(500, keeper="daemon_memcached"))
+    assert found(late(500), late(400)) == "" and found(late(500), late(500, oldest=2000)) == "", "they go"
+    assert found(late(99), late(99)) == "", "some cannot go"
+    assert found(late(500), {**late(500), "replication": {"applies": True}}) == "", "the source removes them"
+
+
+def test_tokens_that_stay():
+    def tokens(oldest, newest):
+        return {"tokens_age_s": (oldest, newest), "limits": {"handlersocket": {"token_ttl": 100}}}
+    assert "rowsocket.tokens grows: its oldest row is 1000 s old" in found(tokens(990, 1), tokens(1000, 1))
+    assert found(tokens(990, 1), tokens(980, 1)) == "", "old ones go"
+    assert found(tokens(990, 190), tokens(1000, 200)) == "", "none comes"
+    assert found(tokens(140, 1), tokens(150, 1)) == ""
+
+
 def test_pages_that_are_not_in_memory():
     def reads(count, asked):
         return {"server": {"innodb_buffer_pool_reads": str(count), "innodb_buffer_pool_read_requests": str(asked)}}

@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import rates
+from rowsocket_observe import rates, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -31,6 +31,7 @@ PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
 READS_PER_SECOND = 1000  # of pages, from the disk
 READS_SHARE = 0.01  # of the pages that were asked for
 NEW_CONNECTIONS_PER_SECOND = 200
+REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
 
 # What to do about errors that requests get, by the name of their counter.
@@ -323,6 +324,14 @@ def the_redo_log_is_nearly_full(look):
                f"raise {name} (SET GLOBAL), and innodb_io_capacity where the disk can do more")
 
 
+def tables_are_opened_again(look):
+    overflows = look.server_moved("table_open_cache_overflows")
+    if overflows / look.seconds >= REOPENED_PER_SECOND:
+        yield (f"{overflows / look.seconds:.0f} tables a second are closed for others to be opened (table_open_cache is"
+               f" {look.now.server.get('table_open_cache', 'unknown')}): each thread of the library keeps those open that it uses",
+               "raise table_open_cache (SET GLOBAL) beyond the tables in use times the threads, and open_files_limit with it")
+
+
 def no_replica_acknowledges(look):
     """Semi-synchronous replication that has given up is asynchronous, without a word to clients."""
     for role in ("master", "source"):
@@ -447,6 +456,7 @@ RULES = (counter("commit_failures"), batches_stand_still, no_replica_acknowledge
          connections_are_near_their_limit, buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
+         tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          the_replica_has_stopped, the_replica_is_behind, requests_fail, most_requests_fail)
 

@@ -1,0 +1,119 @@
+"""What the library is to remove by itself, and whether it does: rows that have expired, and old tokens.
+
+The account needs SELECT on the mapping tables and on the tables that they name; what it may not see is left out. A table is
+looked at by an index that begins with its column of expiry, and not at all without one: a look must not be a scan.
+"""
+LATE_S = 60  # a row that expired so long ago should have gone
+LATE_ROWS = 100  # some stay for a reason: a foreign key refers to them, or their key has a NULL
+LOOKED_AT_MAX = 1000  # rows of a table
+TABLES_MAX = 100
+# It is refused; there is no such schema, column or table.
+NOT_TO_BE_SEEN = (1044, 1045, 1049, 1054, 1109, 1142, 1143, 1146, 1227)
+# Whose rows expire, with the plugin whose clients ask for them.
+MAPPED = (("daemon_memcached", "SELECT CONCAT('container ', name), db_schema, db_table, expire_time_column"
+           " FROM innodb_memcache.containers WHERE expire_time_column NOT IN ('', '0')"),
+          ("resp", "SELECT CONCAT('prefix ', CONVERT(prefix USING utf8mb4)), db_schema, db_table, expires"
+           " FROM rowsocket.keyspaces WHERE kind = 'row' AND expires IS NOT NULL"))
+INDEXED = """SELECT COUNT(*) FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c USING (table_schema, table_name,
+ column_name) WHERE s.table_schema = %s AND s.table_name = %s AND s.column_name = %s AND s.seq_in_index = 1
+ AND c.data_type IN ('int', 'bigint', 'decimal')"""
+MAY_DELETE = """SELECT COUNT(*) FROM (
+ SELECT grantee FROM information_schema.USER_PRIVILEGES WHERE privilege_type = 'DELETE' UNION ALL
+ SELECT grantee FROM information_schema.SCHEMA_PRIVILEGES WHERE privilege_type = 'DELETE' AND %s LIKE table_schema UNION ALL
+ SELECT grantee FROM information_schema.TABLE_PRIVILEGES WHERE privilege_type = 'DELETE' AND table_schema = %s AND table_name = %s
+) granted WHERE grantee = %s"""
+TOKENS = "SELECT UNIX_TIMESTAMP() - MIN(created), UNIX_TIMESTAMP() - MAX(created) FROM rowsocket.tokens"
+
+
+def _rows(cursor, query, arguments=()):
+    """None where the account, or the server, does not show them."""
+    try:
+        cursor.execute(query, arguments)
+        return cursor.fetchall()
+    except Exception as error:  # pylint: disable=broad-except # the driver's own classes
+        if error.args and error.args[0] in NOT_TO_BE_SEEN:
+            return None
+        raise
+
+
+def _name(text):
+    return "`" + text.replace("`", "``") + "`"
+
+
+def _late_rows(cursor, plugin, title, schema, table, column):
+    if not (_rows(cursor, INDEXED, (schema, table, column)) or ((0,),))[0][0]:
+        return None
+    late = _rows(cursor, f"SELECT COUNT(*), MIN(e) FROM (SELECT {_name(column)} AS e FROM {_name(schema)}.{_name(table)}"
+                 f" WHERE {_name(column)} <> 0 AND {_name(column)} <= UNIX_TIMESTAMP() - {LATE_S} ORDER BY {_name(column)}"
+                 f" LIMIT {LOOKED_AT_MAX}) late")
+    if not late:
+        return None
+    return {"title": title, "plugin": plugin, "schema": schema, "table": table, "count": int(late[0][0]), "oldest": late[0][1]}
+
+
+def _may_delete(cursor, account, schema, table):
+    """Whether the account of a port has the privilege itself; roles are not looked at."""
+    user, _, host = account.rpartition("@")
+    granted = _rows(cursor, MAY_DELETE, (schema, schema, table, f"'{user}'@'{host}'"))
+    return granted is None or bool(granted[0][0])
+
+
+def take(cursor, reading):
+    """Fills `expired` and `tokens_age_s` of a reading."""
+    for plugin, query in MAPPED:
+        for mapped in (_rows(cursor, query) or ())[:TABLES_MAX]:
+            late = _late_rows(cursor, plugin, *mapped)
+            if late is None:
+                continue
+            # daemon_memcached keeps house for RESP's prefixes, too.
+            late["keeper"] = "daemon_memcached" if "daemon_memcached" in reading.counters else plugin
+            account = reading.server.get(f"{plugin}_user", "")
+            late["may_not"] = account if account and late["count"] >= LATE_ROWS and not _may_delete(
+                cursor, account, late["schema"], late["table"]) else ""
+            reading.expired[late["title"]] = late
+    ages = _rows(cursor, TOKENS)
+    if ages and ages[0][0] is not None:
+        reading.tokens_age_s = tuple(int(age) for age in ages[0])
+
+
+def _why_they_stay(look, late):
+    keeper, table = late["keeper"], f"{late['schema']}.{late['table']}"
+    if keeper not in look.now.counters:
+        return f"{keeper} is not loaded, and nobody else removes them", "INSTALL SONAME 'rowsocket': INSTALL.md"
+    if look.now.limits.get(keeper, {}).get("purge_rows_per_second") == 0:
+        return (f"{keeper}_purge_rows_per_second is 0",
+                f"SET GLOBAL {keeper}_purge_rows_per_second = 1000, or remove them by an event of SQL")
+    if late["may_not"]:
+        user, _, host = late["may_not"].rpartition("@")
+        return (f"the port's account {late['may_not']} lacks DELETE on {table}", f"GRANT DELETE ON {table} TO '{user}'@'{host}'")
+    return (f"the {late['title']} is disabled, foreign keys refer to the rows, or they are locked",
+            "the error log says why a container is disabled, and `stats` of memcached, too: correct its row or its table")
+
+
+def expired_rows_stay(look):
+    """A rule of trouble.py."""
+    if look.now.replication:  # A replica waits for the changes of its source.
+        return
+    for title, late in look.now.expired.items():
+        before = look.before.expired.get(title)
+        if before is None or late["count"] < LATE_ROWS or late["count"] < before["count"] or late["oldest"] != before["oldest"]:
+            continue
+        why, mend = _why_they_stay(look, late)
+        more = " or more" if late["count"] == LOOKED_AT_MAX else ""
+        yield (f"the purge of expired rows of {late['schema']}.{late['table']} ({title}) stands still: {late['count']}{more} have"
+               f" expired more than {LATE_S} s ago; {why}", mend)
+
+
+def tokens_stay(look):
+    """A rule of trouble.py. A token goes when another one comes, so that a table into which nothing comes keeps its rows."""
+    limits = [one["token_ttl"] for one in look.now.limits.values() if "token_ttl" in one]
+    if not limits or look.now.tokens_age_s is None or look.before.tokens_age_s is None:
+        return
+    oldest, newest = look.now.tokens_age_s
+    ttl = max(limits)
+    still = oldest > look.before.tokens_age_s[0]  # The oldest is the same, and older.
+    if still and oldest > 2 * ttl + LATE_S and newest <= LATE_S:
+        yield (f"rowsocket.tokens grows: its oldest row is {oldest} s old, and tokens are kept for {ttl} s; new ones come, and old ones"
+               " do not go",
+               "is the index `created` there (rowsocket_tokens.sql), and nothing that locks the rows? DELETE FROM rowsocket.tokens WHERE"
+               f" created < UNIX_TIMESTAMP() - {ttl} LIMIT 10000 removes old ones meanwhile")

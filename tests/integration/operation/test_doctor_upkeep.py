@@ -1,0 +1,87 @@
+"""What the library is to remove by itself, and does not: the doctor says so, and why."""
+
+import pytest
+
+from accountserver import PORT_OPTIONS, start_with_accounts
+from doctor import NOTHING, busy, doctor, says
+from mc_tables import WHOLE, Container
+from server import wait_until
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+INDEX = ", INDEX e (e)"
+ROWS = 300
+
+
+def expire(container):
+    """Rows that expired an hour ago."""
+    container.sql.run(f"INSERT INTO {container.table} (k, v, e) VALUES " + ", ".join(
+        f"('k{number}', 'v', UNIX_TIMESTAMP() - 3600)" for number in range(ROWS)))
+
+
+def stands_still(server, container, *words):
+    says(server, f"the purge of expired rows of {container.table} (container {container.name}) stands still: {ROWS} have expired",
+         *words)
+
+
+@pytest.fixture
+def make(make_server):
+    def make(*options):
+        server = make_server(options=options)
+        server.sql().run("CREATE DATABASE more")
+        container = Container(server, "more", "kept", WHOLE + INDEX)
+        container.ready()
+        return server, container
+    return make
+
+
+def test_a_purge_that_is_switched_off(make):
+    server, container = make("--loose-daemon-memcached-purge-rows-per-second=0")
+    expire(container)
+    stands_still(server, container, "daemon_memcached_purge_rows_per_second is 0")
+
+
+def test_a_purge_without_the_right_to_delete(make_server):
+    server = start_with_accounts(make_server(options=PORT_OPTIONS, start=False))
+    server.sql().run("CREATE DATABASE more")
+    container = Container(server, "more", "kept", WHOLE + INDEX)
+    container.sql.run("GRANT SELECT, INSERT, UPDATE ON more.kept TO cache@localhost")
+    expire(container)
+    stands_still(server, container, "the port's account cache@localhost lacks DELETE on more.kept",
+                 "GRANT DELETE ON more.kept TO 'cache'@'localhost'")
+    container.sql.run("GRANT DELETE ON more.kept TO cache@localhost")
+    wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
+    assert doctor(server) == NOTHING
+
+
+def test_a_container_that_is_disabled(make):
+    server, container = make()
+    container.sql.run("ALTER TABLE kept MODIFY f VARCHAR(5)")
+    container.map(key_columns="k", value_columns="v,gone", flags="0", cas_column="0", expire_time_column="e",
+                  unique_idx_name_on_key="PRIMARY", db_schema="more", db_table="kept")
+    wait_until(lambda: "container kept is disabled" in server.log(), 10, "the log")
+    expire(container)
+    stands_still(server, container, "the container kept is disabled")
+
+
+def test_a_purge_that_works(make):
+    server, container = make()
+    expire(container)
+    wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
+    assert doctor(server) == NOTHING
+
+
+def test_a_cache_of_open_tables_that_is_too_small(make_server):
+    server = make_server(options=["--table-open-cache=20", "--table-open-cache-instances=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE d")
+    for number in range(60):
+        sql.run(f"CREATE TABLE d.t{number} (id INT PRIMARY KEY, x INT) ENGINE=InnoDB")
+    client = server.hs_rd()
+    indexes = [client.opened("d", f"t{number}", "", "x") for number in range(60)]
+
+    def ask():
+        for index in indexes:
+            index.find("=", [1])
+    with busy(ask):
+        says(server, "tables a second are closed for others to be opened (table_open_cache is 20)", "raise table_open_cache")

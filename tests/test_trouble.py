@@ -92,6 +92,23 @@ def test_tables_that_are_opened_again_and_again():
     assert found(opened(5), opened(55)) == ""
 
 
+def test_logins_that_fail_with_the_right_password():
+    limited = {"limited": ["app@% (MAX_QUERIES_PER_HOUR 5)"]}
+    counters = {"auths_failed": 100}
+
+    def denied(count):
+        return {"server": {"access_denied_errors": str(count)}}
+    text = found(denied(7), {**denied(17), **limited}, counters)
+    assert "has refused 100 logins in the last 10 s, and most not for a wrong password" in text
+    assert "accounts with limits: app@% (MAX_QUERIES_PER_HOUR 5)" in text
+    guessed = "has refused 100 logins in the last 10 s: the error log names accounts and addresses"
+    assert guessed in found(denied(7), {**denied(107), **limited}, counters) and guessed in found(counters=counters)
+    lines = ["a login of 'app' from '::1' was refused: Access denied for user", "a login of 'app' from '::1' was refused: the account has limits"]
+    assert "most not for a wrong password" in found(now={"refusals": lines[1:]}, counters=counters)
+    assert guessed in found(now={"refusals": [lines[0], lines[0], lines[1]]}, counters=counters)
+    assert found(denied(7), {**denied(17), **limited}, {"auths_failed": 3}) == ""
+
+
 def late(count, oldest=1000, **more):
     return {"expired": {"container c": {"title": "container c", "plugin": "daemon_memcached", "keeper": "handlersocket", "schema": "s",
                                         "table": "t", "count": count, "oldest": oldest, "may_not": "", **more}}}

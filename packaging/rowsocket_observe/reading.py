@@ -7,7 +7,7 @@ import dataclasses
 import json
 import time
 
-from rowsocket_observe import upkeep
+from rowsocket_observe import accounts, upkeep
 from rowsocket_observe.blockers import OUR_USERS
 
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
@@ -19,7 +19,7 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Innodb_checkpoint_age", "Innodb_checkpoint_max_age",  # MariaDB's
                  "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized",  # MySQL's
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status",
-                 "Table_open_cache_overflows")
+                 "Table_open_cache_overflows", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
                     "innodb_read_only", "daemon_memcached_user", "resp_user", "table_open_cache")
 HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
@@ -63,6 +63,8 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
     expired: dict = dataclasses.field(default_factory=dict)  # see upkeep: {what is mapped: rows that should have gone}
     tokens_age_s: tuple | None = None  # of the oldest token and of the newest
+    limited: list = dataclasses.field(default_factory=list)  # accounts with limits of their own, and these
+    refusals: list = dataclasses.field(default_factory=list)  # MySQL: lines of the error log about logins, of the last 30 s
     failed: dict = dataclasses.field(default_factory=dict)  # {part: the error for which it could not be read}
 
 
@@ -185,7 +187,7 @@ def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
              "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
              "usage": _take_usage, "threads": _take_threads}
     if server:
-        parts.update(server=_take_server, upkeep=upkeep.take)
+        parts.update(server=_take_server, upkeep=upkeep.take, limits=accounts.take)
     return {**parts, "replication": _take_replication}
 
 

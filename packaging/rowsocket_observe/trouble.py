@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import rates, upkeep
+from rowsocket_observe import accounts, rates, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -17,7 +17,7 @@ UNREAD_BYTES = 64 << 10
 STANDS_STILL_MS = 1000  # a batch
 FAILING_SHARE = 0.5
 FAILING_PER_SECOND = 1
-LOGINS_FAILED_PER_SECOND = 0.5
+TLS_FAILED_PER_SECOND = 0.5
 LAG_S = 10
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
 OLD_TRANSACTION_S = 60
@@ -69,11 +69,8 @@ COUNTED = {
     "connections_lost": (
         0, "{plugin} has closed {count} connections without an answer",
         "the error log says why; for memory, raise {plugin}_memory_max_bytes"),
-    "auths_failed": (
-        LOGINS_FAILED_PER_SECOND, "{plugin} has refused {count} logins",
-        "the error log names accounts and addresses: an application with an old password, or somebody guesses"),
     "tls_failed": (
-        LOGINS_FAILED_PER_SECOND, "{count} TLS handshakes with {plugin} have failed",
+        TLS_FAILED_PER_SECOND, "{count} TLS handshakes with {plugin} have failed",
         "the error log says why: as a rule a certificate that has expired, or another authority's"),
     "plain_refused": (
         0, "{plugin} has refused {count} connections without TLS",
@@ -453,7 +450,7 @@ def most_requests_fail(look):
 
 RULES = (counter("commit_failures"), batches_stand_still, no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
-         connections_are_near_their_limit, buffers_are_near_their_limit, counter("auths_failed"), counter("tls_failed"),
+         connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
          tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,

@@ -120,6 +120,19 @@ def test_logins_that_fail_are_named(make_server):
         says(server, "handlersocket has refused", "logins")
 
 
+def test_logins_that_an_accounts_limit_refuses_are_told_from_wrong_passwords(make_server):
+    server = make_server(options=logins.OPTIONS)
+    sql = logins.prepare(server)
+    sql.run("CREATE USER hourly@'127.%' IDENTIFIED BY 'p' WITH MAX_QUERIES_PER_HOUR 5")
+
+    def try_one():
+        client, answer = logins.log_in(server, "hourly", "p", source=logins.fresh_source())
+        assert answer != OK
+        client.close()
+    with busy(try_one):
+        says(server, "handlersocket has refused", "most not for a wrong password", "hourly@127.% (MAX_QUERIES_PER_HOUR 5)")
+
+
 def test_requests_that_fail_are_named_with_the_reason(table, server, hs_rd):
     def write():
         hs_rd.request(0, "+", 1, 5)

@@ -1,0 +1,64 @@
+"""Logins that are refused: because of a wrong password, or although the password is right."""
+
+LOGINS_FAILED_PER_SECOND = 0.5
+SHOWN = 3
+# The account may not see it; MariaDB and MySQL have columns that the other one has not.
+NOT_TO_BE_SEEN = (1044, 1045, 1054, 1142, 1143, 1146, 1227)
+# By the columns of mysql.user. The first three count SQL statements, of which the ports execute none: they let nobody in.
+LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_PER_HOUR", "max_statement_time": "MAX_STATEMENT_TIME",
+          "max_user_connections": "MAX_USER_CONNECTIONS", "max_connections": "MAX_CONNECTIONS_PER_HOUR"}
+WRONG_PASSWORD = "Access denied"
+# MySQL counts no refusals by their reason; its error log can be asked.
+MYSQL_REFUSALS = """SELECT data FROM performance_schema.error_log WHERE logged > NOW(6) - INTERVAL 30 SECOND
+ AND data LIKE '%rowsocket: a login of %' ORDER BY logged DESC LIMIT 1000"""
+
+
+def _rows(cursor, query):
+    try:
+        cursor.execute(query)
+        return cursor.fetchall()
+    except Exception as error:  # pylint: disable=broad-except # the driver's own classes
+        if error.args and error.args[0] in NOT_TO_BE_SEEN:
+            return ()
+        raise
+
+
+def take(cursor, reading):
+    """Fills `limited` and `refusals` of a reading."""
+    is_mariadb = "MariaDB" in reading.version
+    columns = [name for name in LIMITS if is_mariadb or name != "max_statement_time"]
+    for user, host, *limits in _rows(cursor, f"SELECT user, host, {', '.join(columns)} FROM mysql.user"
+                                     f" WHERE {' + '.join(columns)} > 0"):
+        has = [f"{LIMITS[name]} {float(limit):g}" for name, limit in zip(columns, limits) if float(limit) > 0]
+        reading.limited.append(f"{user}@{host} ({', '.join(has)})")
+    if not is_mariadb:
+        reading.refusals = [str(row[0]) for row in _rows(cursor, MYSQL_REFUSALS)]
+
+
+def _share_of_right_passwords(look, count):
+    """Of `count` logins that were refused; None: nobody knows."""
+    if "access_denied_errors" in look.now.server:
+        return 1 - min(count, look.server_moved("access_denied_errors")) / count
+    if look.now.refusals:
+        return sum(WRONG_PASSWORD not in line for line in look.now.refusals) / len(look.now.refusals)
+    return None
+
+
+def logins_fail(look):
+    """A rule of trouble.py."""
+    counts = {plugin: look.moved(plugin, "auths_failed") for plugin in look.now.counters}
+    total = sum(counts.values())
+    for plugin, count in counts.items():
+        if not count or count / look.seconds < LOGINS_FAILED_PER_SECOND:
+            continue
+        refused = f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s"
+        right = _share_of_right_passwords(look, total)
+        if right is not None and right >= 0.5:
+            limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
+            yield (f"{refused}, and most not for a wrong password, but for a limit or the state of their account{limited}",
+                   "the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME nobody"
+                   f" gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits requests);"
+                   " MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else the account is locked, or"
+                   " its password has expired")
+        else:
+            yield refused, "the error log names accounts and addresses: an application with an old password, or somebody guesses"

@@ -3,6 +3,8 @@
 // Threads: pure.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
 #include <string_view>
 
 namespace rowsocket::exec {
@@ -16,6 +18,15 @@ inline std::string_view HostOf(std::string_view address) {
     address = address.substr(1, address.size() - 2);
   }
   return address;
+}
+
+/// 0: it has none, as that of a UNIX socket.
+inline uint16_t PortOf(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  uint16_t port = 0;
+  if (colon != std::string_view::npos)
+    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  return port;
 }
 
 }  // namespace rowsocket::exec

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "exec/address_text.h"
 #include "net/peer.h"
 
 namespace rowsocket::exec {
@@ -28,8 +29,9 @@ ConnectionBook& ConnectionBook::Shared() {
 }
 
 uint64_t ConnectionBook::Enter(int fd, const char* plugin, const std::string& mode) {
+  std::string address = TextOf(net::PeerOf(fd));
   const base::MutexLock lock(mutex_);
-  entries_.emplace_hint(entries_.end(), last_id_ + 1, Entry{fd, plugin, mode});
+  entries_.emplace_hint(entries_.end(), last_id_ + 1, Entry{fd, plugin, mode, std::move(address)});
   return ++last_id_;
 }
 
@@ -59,7 +61,7 @@ bool ConnectionBook::End(const char* plugin, uint64_t id) {
 std::string ConnectionBook::AddressOf(uint64_t id) {
   const base::MutexLock lock(mutex_);
   const auto found = entries_.find(id);
-  return found == entries_.end() ? std::string() : TextOf(net::PeerOf(found->second.fd));
+  return found == entries_.end() ? std::string() : found->second.address;
 }
 
 std::string ConnectionBook::OwnAddressOf(uint64_t id) {
@@ -86,9 +88,8 @@ std::vector<ConnectionInfo> ConnectionBook::Others(const char* plugin,
     info.mode = entry.mode;
     info.state = kUnknownState;
     if (!has_addresses) continue;
-    const net::Peer peer = net::PeerOf(entry.fd);
-    info.address = net::AddressText(peer);
-    info.port = peer.port;
+    info.address = HostOf(entry.address);
+    info.port = PortOf(entry.address);
   }
   return others;
 }

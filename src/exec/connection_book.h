@@ -28,7 +28,9 @@ class ConnectionBook {
   /// Shuts the socket down: its worker sees the end, and closes the connection as if the client had
   /// gone. False: the plugin has no such connection.
   bool End(const char* plugin, uint64_t id);
-  /// "address:port", or "localhost" for a UNIX socket; empty: there is no such connection.
+  /// "address:port" of the client, or "localhost" for a UNIX socket, as it was when the connection
+  /// entered: a client that has reset the connection has an address still. Empty: there is no such
+  /// connection.
   std::string AddressOf(uint64_t id);
   /// The address and port of this server's end of the connection, as AddressOf gives the client's.
   std::string OwnAddressOf(uint64_t id);
@@ -41,6 +43,7 @@ class ConnectionBook {
     int fd;
     const char* plugin;
     std::string mode;
+    std::string address;  ///< As AddressOf gives it.
   };
   /// Null: the plugin has no such connection.
   const Entry* Find(const char* plugin, uint64_t id) REQUIRES(mutex_);

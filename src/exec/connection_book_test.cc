@@ -1,6 +1,7 @@
 #include "exec/connection_book.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,6 +54,37 @@ TEST_F(ConnectionBookTest, ANumberIsNeverUsedAgain) {
   EXPECT_FALSE(PeerHasEnded());
   EXPECT_EQ(book_.AddressOf(first), "");
   EXPECT_EQ(book_.AddressOf(second), "localhost");
+}
+
+// The kernel forgets the address of a client that resets its connection.
+TEST_F(ConnectionBookTest, TheAddressOutlivesTheClientsEnd) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, any, size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, any, &size), 0);
+  ASSERT_EQ(connect(client, any, size), 0);
+  ASSERT_EQ(getsockname(client, any, &size), 0);
+  const int served = accept(listener, nullptr, nullptr);
+  const uint64_t id = book_.Enter(served, "resp", "mode=rw");
+  const std::string shown = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  EXPECT_EQ(book_.AddressOf(id), shown);
+  const linger resets{1, 0};
+  setsockopt(client, SOL_SOCKET, SO_LINGER, &resets, sizeof(resets));
+  close(client);
+  char byte;
+  EXPECT_LT(recv(served, &byte, 1, 0), 0) << "the reset";
+  EXPECT_EQ(book_.AddressOf(id), shown);
+  const std::vector<ConnectionInfo> others = book_.Others("resp", {});
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].address, "127.0.0.1");
+  EXPECT_EQ(others[0].port, ntohs(address.sin_port));
+  close(served);
+  close(listener);
 }
 
 TEST_F(ConnectionBookTest, ThoseOfABusyWorkerAreListed) {

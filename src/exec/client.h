@@ -80,8 +80,8 @@ struct Client : net::IdleLink {
   bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
-  /// When the first byte of the input was received, or the last one, where a turn has left a part
-  /// of the input; when the last one was. By base::NowNs.
+  /// When the last byte was received that the first request of the input needs, or any byte, where
+  /// a turn has left requests in the input; when the last byte was. By base::NowNs.
   int64_t oldest_ns = 0, newest_ns = 0;
   uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
@@ -95,9 +95,11 @@ struct Client : net::IdleLink {
   HandshakeOwner* handshake_owner = nullptr;  ///< Who gets it back from the doorman.
   Client* next_in_queue = nullptr;            ///< ClientQueue's.
 
+  /// `was_empty`: the input had no byte. Where it had no complete request either, a client that
+  /// sends a request in pieces takes its own time, which is not the server's.
   void NoteReceived(int64_t now_ns, bool was_empty) {
     newest_ns = now_ns;
-    if (was_empty) oldest_ns = now_ns;
+    if (was_empty || !has_more) oldest_ns = now_ns;
   }
   /// The requests at the front of the input are answered, or somebody else has them.
   void Consume(size_t bytes) {

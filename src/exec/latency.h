@@ -3,7 +3,7 @@
 //
 // The clock is read once at each boundary between two phases of a turn, and the requests of the
 // turn share what it says. A request's time begins with the return of the worker's wait for events
-// in which its first byte was seen, and ends when the worker has handed the replies of its turn to
+// in which its last byte was seen, and ends when the worker has handed the replies of its turn to
 // their sockets.
 //
 //   whole     = | queue | execute | commit | held | and the sending of the turn's replies
@@ -36,12 +36,12 @@ struct TurnClient;
 struct TurnItem;
 
 enum class Phase : uint8_t {
-  kQueue,     ///< From the first byte to the beginning of the turn's execution.
+  kQueue,     ///< From the request's last byte to the beginning of the turn's execution.
   kLockWait,  ///< In the wait lane.
   kExecute,   ///< The execution of the turn, or batch, that the request was in.
   kCommit,    ///< The commit of that turn, where it wrote.
   kHeld,      ///< Executed, while the reply waited for the end of another worker's commit.
-  kWhole,     ///< From the first byte to the reply.
+  kWhole,     ///< From the request's last byte to the reply.
 };
 inline constexpr const char* kPhaseNames[] = {"queue",  "lock_wait", "execute",
                                               "commit", "held",      "whole"};

@@ -38,7 +38,7 @@ enum class Used : uint8_t {
   kErrors,
   kLockWaits,
   kLockNs,   ///< Time in which requests waited for locks.
-  kWholeNs,  ///< From a request's first byte until its turn's replies were sent.
+  kWholeNs,  ///< From a request's last byte until its turn's replies were sent.
   kCount
 };
 constexpr size_t kUsedCounts = static_cast<size_t>(Used::kCount);

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import hs
 import mc
 import resp
 from hs import counted, find_tokens
@@ -39,6 +40,18 @@ def wait_for(sql, count, *key, plugin="handlersocket"):
     """The latencies once `key` has counted so many: a worker counts a moment after it has answered."""
     wait_until(lambda: latencies(sql, plugin).get(key, {"count": 0})["count"] == count, what=f"{count} of {key}")
     return latencies(sql, plugin)
+
+
+def test_a_client_that_sends_slowly_is_no_slow_server(table, sql, rd, wr):
+    for index, line, mode, verb in ((rd("t", "", "x"), find_tokens(0, "=", [1]), "mode=rd", "find"),
+                                    (wr("t", "", "x"), find_tokens(0, "=", [2], 1, 0, mod=["U", 9]), "mode=wr", "update")):
+        line = hs.line(index.id, *line[1:])
+        for part in (line[:2], line[2:5], line[5:]):
+            time.sleep(0.3)
+            index.client.sock.sendall(part)
+        index.client.recv()
+        found = wait_for(sql, 1, mode, verb, "whole")
+        assert found[mode, verb, "whole"]["max"] < 250_000 and found[mode, verb, "queue"]["max"] < 250_000
 
 
 def test_each_request_is_counted_in_its_phases(table, sql, rd, wr):

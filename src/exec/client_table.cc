@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "net/peer.h"
+#include "exec/address_text.h"
 
 namespace rowsocket::exec {
 
@@ -162,9 +162,9 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
   if (const model::Account* const account = client.frontend->account(); account != nullptr)
     info.account = account->user() + "@" + account->host();
   if (has_address) {
-    const net::Peer peer = net::PeerOf(client.connection.fd());
-    info.address = net::AddressText(peer);
-    info.port = peer.port;
+    const std::string address = ConnectionBook::Shared().AddressOf(info.id);
+    info.address = HostOf(address);
+    info.port = PortOf(address);
   }
   if (const net::TlsStream* const tls = client.connection.tls(); tls != nullptr) {
     info.tls_version = tls->version();

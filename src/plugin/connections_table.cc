@@ -9,19 +9,24 @@ namespace rowsocket::plugin {
 
 namespace {
 
-constexpr uint kNameMax = 64;
-constexpr uint kTextMax = 512;
+// MariaDB keeps the rows of the statement in memory as long as their columns may be, by three bytes
+// a character: wide columns are slow to read.
+constexpr uint kWordMax = 16;     ///< Of plugins, ports, states and versions of TLS.
+constexpr uint kAddressMax = 45;  ///< An IPv6 address.
+constexpr uint kCipherMax = 40;
+constexpr uint kAccountMax = 128 + 1 + 255;  ///< user@host
+constexpr uint kTextMax = 256;  ///< A client's name has no more; a longer subject is cut.
 /// The places of these columns.
 constexpr uint kAddress = 3, kPort = 4;
 
 SchemaColumn columns[] = {
-    TextColumn("PLUGIN", kNameMax),
-    TextColumn("MODE", kNameMax),
-    TextOrNullColumn("ACCOUNT", kTextMax),
-    TextColumn("ADDRESS", kNameMax),
+    TextColumn("PLUGIN", kWordMax),
+    TextColumn("MODE", kWordMax),
+    TextOrNullColumn("ACCOUNT", kAccountMax),
+    TextColumn("ADDRESS", kAddressMax),
     NumberColumn("PORT", 5),
-    TextOrNullColumn("TLS_VERSION", kNameMax),
-    TextOrNullColumn("TLS_CIPHER", kNameMax),
+    TextOrNullColumn("TLS_VERSION", kWordMax),
+    TextOrNullColumn("TLS_CIPHER", kCipherMax),
     TextOrNullColumn("TLS_SUBJECT", kTextMax),
     NumberColumn("AGE_MS", 20),
     NumberColumn("IDLE_MS", 20),
@@ -30,7 +35,7 @@ SchemaColumn columns[] = {
     NumberColumn("BUFFERED_BYTES", 20),
     NumberColumn("ID", 20),
     TextOrNullColumn("NAME", kTextMax),
-    TextColumn("STATE", kNameMax),
+    TextColumn("STATE", kWordMax),
     EndOfColumns(),
 };
 

@@ -115,7 +115,9 @@ struct Client : net::IdleLink {
   /// REQUIRES: MayFollow(away(), next).
   void SetAway(Away next) {
     ROWSOCKET_REQUIRE(MayFollow(away_, next));
+    const bool waited = is_in_lane();
     away_ = next;
+    if (is_in_lane() != waited) frontend->ShowWaits(!waited);
   }
   bool is_away() const { return away_ != Away::kNo; }
   bool is_in_lane() const { return away_ == Away::kInLane || away_ == Away::kHeldInLane; }

@@ -129,6 +129,10 @@ class Frontend {
   /// The name that the client has given its connection, for operators; may be empty.
   virtual std::string name() const { return {}; }
 
+  /// Says that the connection's request begins or ends to wait for a lock, for what a protocol
+  /// tells of its clients. Called by the worker.
+  virtual void ShowWaits(bool /*waits*/) {}
+
   /// Gives the connection another account. Called while no item of the connection is under way.
   void SetAccount(std::shared_ptr<const model::Account> account) { account_ = std::move(account); }
 

@@ -36,6 +36,12 @@ std::string UnknownType(std::string_view text) {
   return "ERR Unknown client type '" + std::string(text.substr(0, 64)) + "'";
 }
 
+/// As Redis: x: between MULTI and EXEC, b: its request waits.
+std::string FlagsOf(const RespClient& client) {
+  const std::string flags = std::string(client.queued >= 0 ? "x" : "") + (client.waits ? "b" : "");
+  return flags.empty() ? "N" : flags;
+}
+
 /// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
 /// does not have any more.
 std::string LineOf(const RespClient& client) {
@@ -46,10 +52,11 @@ std::string LineOf(const RespClient& client) {
          " addr=" + ConnectionBook::Shared().AddressOf(client.id) +
          " laddr=" + ConnectionBook::Shared().OwnAddressOf(client.id) + " name=" + facts.name +
          " age=" + seconds_since(facts.since_ms) + " idle=" + seconds_since(client.active_ms) +
-         " flags=N db=" + facts.database +
-         " sub=0 psub=0 ssub=0 cmd=" + std::string(RespCommandName(client.verb)) +
-         " user=" + facts.user + " redir=-1 resp=" + std::to_string(facts.version) +
-         " lib-name=" + facts.library + " lib-ver=" + facts.library_version + "\n";
+         " flags=" + FlagsOf(client) + " db=" + facts.database +
+         " sub=0 psub=0 ssub=0 multi=" + std::to_string(client.queued) +
+         " cmd=" + std::string(RespCommandName(client.verb)) + " user=" + facts.user +
+         " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
+         " lib-ver=" + facts.library_version + "\n";
 }
 
 bool ParseId(std::string_view text, uint64_t* id) {
@@ -134,7 +141,8 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   const std::string_view what = arguments[1];
   const size_t count = arguments.size();
   const auto shown = [this] {
-    return RespClient{connection_id(), facts_, activity_.verb, activity_.since_ms};
+    return RespClient{connection_id(),    facts_,           activity_.verb,
+                      activity_.since_ms, activity_.queued, activity_.waits};
   };
   if (IsWord(what, "id") && count == 2) {
     resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);

@@ -5,6 +5,7 @@
 // Threads: any; what is listed are copies.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -26,10 +27,12 @@ struct RespFacts {
   int64_t since_ms = base::CoarseNowMs();
 };
 
-/// What a connection is doing. Threads: the connection's own writes it, any reads it.
+/// What a connection is doing. Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
   std::atomic<uint32_t> verb{0};                       ///< Of the last command (RespCommandName).
   std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
+  std::atomic<int64_t> queued{-1};  ///< Commands behind MULTI; -1: there is none.
+  std::atomic<bool> waits{false};   ///< Its request waits for a lock.
 };
 
 struct RespClient {
@@ -37,6 +40,8 @@ struct RespClient {
   RespFacts facts;
   uint32_t verb = 0;
   int64_t active_ms = 0;
+  int64_t queued = -1;
+  bool waits = false;
 };
 
 class RespClients {
@@ -56,9 +61,19 @@ class RespClients {
     std::vector<RespClient> all;
     for (const auto& [id, shown] : clients_) {
       all.push_back({id, shown.facts, shown.activity->verb.load(std::memory_order_relaxed),
-                     shown.activity->since_ms.load(std::memory_order_relaxed)});
+                     shown.activity->since_ms.load(std::memory_order_relaxed),
+                     shown.activity->queued.load(std::memory_order_relaxed),
+                     shown.activity->waits.load(std::memory_order_relaxed)});
     }
     return all;
+  }
+  /// How many have a request that waits for a lock.
+  size_t CountWaiting() const {
+    const base::MutexLock lock(mutex_);
+    return static_cast<size_t>(
+        std::count_if(clients_.begin(), clients_.end(), [](const auto& entry) {
+          return entry.second.activity->waits.load(std::memory_order_relaxed);
+        }));
   }
 
  private:

@@ -102,6 +102,8 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   is_later_ = skips_one_;
   if (is_later_) return {Parsed::kLater, 0};
   const Step step = ParseOne(input, behind_requests, arena, item);
+  activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
+                         std::memory_order_relaxed);
   is_opening_ = step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen;
   skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && WorkOf(*item).is_skipped;
   return step;

@@ -72,6 +72,7 @@ class Resp final : public exec::Frontend {
   Step ParseForLane(std::string_view input, base::Arena& arena, exec::Item* item) override;
   void Rewind() override;
   void Finished(const exec::Item& item, const model::Error& answer) override;
+  void ShowWaits(bool waits) override { activity_.waits.store(waits, std::memory_order_relaxed); }
   size_t input_bytes_max() const override;
   bool authenticated() const override { return is_logged_in_; }
   std::string name() const override { return facts_.name; }

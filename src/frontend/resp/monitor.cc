@@ -206,8 +206,11 @@ std::string Resp::InfoSection(std::string_view section, std::string_view keys) c
            "\r\nuptime_in_seconds:" + std::to_string(settings_.info->uptime_s()) +
            "\r\nredis_mode:standalone\r\narch_bits:64\r\n";
   }
-  if (section == "clients")
-    return "connected_clients:" + sum(exec::Stat::kConnections) + "blocked_clients:0\r\n";
+  if (section == "clients") {
+    const size_t waiting = settings_.clients != nullptr ? settings_.clients->CountWaiting() : 0;
+    return "connected_clients:" + sum(exec::Stat::kConnections) +
+           "blocked_clients:" + std::to_string(waiting) + "\r\n";
+  }
   if (section == "memory") {
     return "used_memory:" + std::to_string(ResidentBytes()) +
            "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";

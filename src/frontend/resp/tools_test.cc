@@ -100,6 +100,31 @@ TEST_F(RespTest, MgetPassesOverRows) {
             Ask("GET t:1"));
 }
 
+TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
+  settings_.clients = &clients_;
+  frontend_.emplace(settings_);
+  frontend_->SetConnectionId(7);
+  Resp other(settings_);
+  other.SetConnectionId(8);
+  Ask("MULTI");
+  Ask("GET a");
+  frontend_->ShowWaits(true);
+  base::Buffer out;
+  exec::Item item;
+  other.Parse("CLIENT LIST\r\n", false, arena_, &item);
+  other.Reply(item, out);
+  const std::string list(out.view());
+  EXPECT_NE(std::string::npos, list.find(" flags=xb db=0 sub=0 psub=0 ssub=0 multi=1 cmd=get "))
+      << list;
+  EXPECT_NE(std::string::npos, list.find(" flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=client "))
+      << list;
+  EXPECT_EQ(1u, clients_.CountWaiting());
+  Ask("DISCARD");
+  frontend_->ShowWaits(false);
+  EXPECT_NE(std::string::npos, Ask("INFO").find("blocked_clients:0"));
+  frontend_.reset();
+}
+
 TEST_F(RespTest, ClientListTellsTheLastCommand) {
   settings_.clients = &clients_;
   frontend_.emplace(settings_);

@@ -59,6 +59,7 @@ void LatencyRegistry::BeginAnew() const {
   } catch (const std::bad_alloc&) {  // The next look tries again.
     return;
   }
+  flushes_.fetch_add(1, std::memory_order_relaxed);
   __atomic_store_n(since_, static_cast<unsigned long>(time(nullptr)), __ATOMIC_RELAXED);
 }
 

@@ -82,6 +82,12 @@ class LatencyRegistry {
   /// The whole time of the requests of all ports and verbs.
   base::LatencyCounts Whole() const;
 
+  /// How often the registry has begun anew.
+  uint64_t flushes() const {
+    LookForFlush();
+    return flushes_.load(std::memory_order_relaxed);
+  }
+
   void LookForFlush() const {
     if (since_ == nullptr || __atomic_load_n(since_, __ATOMIC_RELAXED) != 0) [[likely]]
       return;
@@ -101,6 +107,7 @@ class LatencyRegistry {
 
   const uint32_t verbs_;
   unsigned long* const since_;
+  mutable std::atomic<uint64_t> flushes_{0};
   mutable base::Mutex mutex_;
   std::vector<const LatencyBlock*> blocks_ GUARDED_BY(mutex_);
   Counts retired_ GUARDED_BY(mutex_);          ///< Of blocks that are gone.

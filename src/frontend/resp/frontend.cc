@@ -30,6 +30,12 @@ bool ChangesState(Verb verb) {
          verb == Verb::kDiscard;
 }
 
+/// RespErrorOf the reply of an item, or 0; `replies` begin with those to what was queued before.
+uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
+  const size_t begin = work.queued.size();
+  return begin < replies.size() && replies[begin] == '-' ? RespErrorOf(replies.substr(begin)) : 0;
+}
+
 }  // namespace
 
 Resp::Resp(const RespSettings& settings) : settings_(settings), is_logged_in_(!settings.accounts) {
@@ -66,6 +72,7 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
     replies_ = Replies::kOn;
     skips_one_ = false;
   }
+  if (work.error != 0) settings_.info->AddError(work.error, item.verb, work.is_rejected, flushes());
   uncounted_ += {work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses};
   if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
@@ -178,8 +185,8 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
     state_.multi_failed = true;
-    AnswerError("ERR wrong number of arguments for '" + std::string(command.name) + "' command",
-                arena, item);
+    Reject("ERR wrong number of arguments for '" + std::string(command.name) + "' command", arena,
+           item);
     return taken;
   }
   const bool needs_login =
@@ -248,13 +255,26 @@ void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
   base::Buffer reply;
   resp::AppendError(text, &reply);
   if (item->error.ok()) item->error.code = ErrorCode::kCmd;
+  WorkOf(*item).error = RespErrorOf(text);
   Answer(reply.view(), arena, item);
+}
+
+void Resp::Reject(std::string_view text, base::Arena& arena, Item* item) {
+  WorkOf(*item).is_rejected = true;
+  AnswerError(text, arena, item);
+}
+
+void Resp::CountError(uint8_t error, bool is_rejected) const {
+  settings_.info->AddError(error, activity_.verb.load(std::memory_order_relaxed), is_rejected,
+                           flushes());
 }
 
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
   const size_t begin = out.size();
   const Outcome outcome = ExecuteAny(item, session, out);
-  if (WorkOf(item).is_silent) out.Truncate(begin);
+  RespWork& work = WorkOf(item);
+  work.error = ErrorIn(out.view().substr(begin), work);
+  if (work.is_silent) out.Truncate(begin);
   return outcome;
 }
 
@@ -392,11 +412,13 @@ void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
 }
 
 void Resp::Reply(const Item& item, base::Buffer& out) const {
-  const RespWork& work = WorkOf(item);
+  RespWork& work = WorkOf(item);
   if (work.is_silent) return;
+  const size_t begin = out.size();
   out.Append(work.queued);
   if (work.calls.empty() || item.error.ok()) return out.Append(work.reply);
   AppendFailure(work, item.unit, item.error, out);
+  work.error = ErrorIn(out.view().substr(begin), work);
 }
 
 void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
@@ -407,13 +429,18 @@ void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
 void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
-  if (WorkOf(item).is_silent) return;
-  out.Append(WorkOf(item).queued);
-  AppendFailure(WorkOf(item), item.unit, error, out);
+  RespWork& work = WorkOf(item);
+  if (work.is_silent) return;
+  const size_t begin = out.size();
+  out.Append(work.queued);
+  AppendFailure(work, item.unit, error, out);
+  work.error = ErrorIn(out.view().substr(begin), work);
 }
 
 void Resp::RefusePlain(std::string_view, base::Buffer& out) const {
-  resp::AppendError(RespErrorText({ErrorCode::kNeedtls}, RespWork()), &out);
+  const std::string text = RespErrorText({ErrorCode::kNeedtls}, RespWork());
+  CountError(RespErrorOf(text));
+  resp::AppendError(text, &out);
 }
 
 }  // namespace rowsocket::frontend

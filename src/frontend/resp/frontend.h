@@ -141,6 +141,14 @@ class Resp final : public exec::Frontend {
   std::string UnknownCommand(Arguments arguments);
   void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
+  /// As AnswerError, for what is refused before anything of it is tried.
+  void Reject(std::string_view text, base::Arena& arena, exec::Item* item);
+  /// Counts an error reply that is no item's.
+  void CountError(uint8_t error, bool is_rejected = false) const;
+  /// To be called where the latencies are asked for, so that both begin anew together.
+  uint64_t flushes() const {
+    return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
+  }
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
   bool EndMulti(base::Arena& arena, exec::Item* item);
   bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
@@ -264,7 +272,8 @@ class Resp final : public exec::Frontend {
                    exec::Item* item);
   engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,
                               base::Buffer& out) const;
-  std::string CommandLines(bool as_percentiles) const;
+  std::string CommandLines() const;
+  std::string PercentileLines() const;
 
   /// Connections add to the port's count of commands now and then: it is on one cache line.
   static constexpr uint64_t kCountEvery = 64;

@@ -1,7 +1,9 @@
 #include "frontend/resp/info.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 
@@ -19,7 +21,75 @@ std::string RandomHex(size_t digits) {
   return text;
 }
 
+/// First words of error replies. Those up to kLastRejection say that nothing was tried.
+constexpr std::string_view kErrorNames[] = {
+    "NOAUTH",   "NOPERM",     "NOTSERVED", "READONLY", "RATE",     "NEEDTLS",
+    "ERR",      "CONSTRAINT", "EXECABORT", "GUARD",    "NOFIELD",  "NOPROTO",
+    "NOROW",    "NOSCRIPT",   "NOSTORE",   "NOTABLE",  "NOTOKENS", "TOKENDIFFERS",
+    "TOOLARGE", "TRYAGAIN",   "WRONGPASS", "WRONGTYPE"};
+constexpr size_t kLastRejection = 5;
+constexpr std::string_view kOtherError = "OTHER";
+
+std::string_view ErrorName(size_t error) {
+  return error <= std::size(kErrorNames) ? kErrorNames[error - 1] : kOtherError;
+}
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
 }  // namespace
+
+uint8_t RespErrorOf(std::string_view reply) {
+  if (reply.starts_with('-')) reply.remove_prefix(1);
+  const std::string_view word = reply.substr(0, reply.find(' '));
+  const auto* const found = std::find(std::begin(kErrorNames), std::end(kErrorNames), word);
+  return static_cast<uint8_t>(found - std::begin(kErrorNames)) + 1;
+}
+
+void RespInfo::LookForFlush(uint64_t flushes) {
+  if (flushes_.load(std::memory_order_relaxed) == flushes) return;
+  if (flushes_.exchange(flushes, std::memory_order_relaxed) == flushes) return;
+  for (auto* const counters : {&rejected_, &failed_}) {
+    for (auto& counter : *counters) counter.store(0, std::memory_order_relaxed);
+  }
+  for (auto& counter : errors_) counter.store(0, std::memory_order_relaxed);
+}
+
+void RespInfo::AddError(uint8_t error, uint32_t number, bool is_rejected, uint64_t flushes) {
+  static_assert(std::size(kErrorNames) + 1 < kErrorsMax);
+  LookForFlush(flushes);
+  if (error < kErrorsMax) errors_[error].fetch_add(1, std::memory_order_relaxed);
+  if (number > kCommandsMax) return;
+  auto& counters = is_rejected || error <= kLastRejection + 1 ? rejected_ : failed_;
+  counters[number].fetch_add(1, std::memory_order_relaxed);
+}
+
+RespFailures RespInfo::failures(uint32_t number, uint64_t flushes) {
+  LookForFlush(flushes);
+  if (number > kCommandsMax) return {};
+  return {rejected_[number].load(std::memory_order_relaxed),
+          failed_[number].load(std::memory_order_relaxed)};
+}
+
+std::string RespInfo::ErrorLines(uint64_t flushes) {
+  LookForFlush(flushes);
+  std::string lines;
+  for (size_t error = 1; error <= std::size(kErrorNames) + 1; ++error) {
+    const uint64_t count = errors_[error].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    lines.append("errorstat_").append(ErrorName(error)).append(":count=");
+    lines.append(std::to_string(count)).append("\r\n");
+  }
+  return lines;
+}
+
+uint64_t RespInfo::errors(uint64_t flushes) {
+  LookForFlush(flushes);
+  uint64_t sum = 0;
+  for (const auto& counter : errors_) sum += counter.load(std::memory_order_relaxed);
+  return sum;
+}
 
 RespInfo::RespInfo() : run_id_(RandomHex(40)), started_ms_(base::CoarseNowMs()) {}
 
@@ -41,6 +111,12 @@ uint64_t ResidentBytes() {
   uint64_t all = 0, resident = 0;
   if (!(statm >> all >> resident)) return 0;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+CpuTimes ProcessCpuTimes() {
+  rusage used{};
+  if (getrusage(RUSAGE_SELF, &used) != 0) return {};
+  return {Seconds(used.ru_stime), Seconds(used.ru_utime)};
 }
 
 }  // namespace rowsocket::frontend

@@ -1,5 +1,8 @@
 // What INFO tells of a RESP port beside the counters that all ports have.
 //
+// Errors are counted by the first word of their replies, of which there is a list, so that the
+// number of counters is bounded. They begin anew with the latencies, at FLUSH STATUS.
+//
 // Threads: any. Lifetime: outlives the port's connections.
 #pragma once
 
@@ -30,6 +33,16 @@ struct RespCounts {
   }
 };
 
+/// The number of the first word of an error reply, with or without its '-'; 0: it is no error
+/// reply. Words that are in no list have a number together.
+uint8_t RespErrorOf(std::string_view reply);
+
+/// How often calls of a command have failed.
+struct RespFailures {
+  uint64_t rejected = 0;  ///< Before anything of the call was tried.
+  uint64_t failed = 0;
+};
+
 class RespInfo {
  public:
   RespInfo();
@@ -44,6 +57,14 @@ class RespInfo {
     const auto at = static_cast<size_t>(&command - RespCommands().data());
     if (at < refused_.size()) refused_[at].fetch_add(1, std::memory_order_relaxed);
   }
+
+  /// An error reply to a command. `number`: the command's (RespCommandName). `flushes`: of the
+  /// port's latencies (LatencyRegistry::flushes).
+  void AddError(uint8_t error, uint32_t number, bool is_rejected, uint64_t flushes);
+  RespFailures failures(uint32_t number, uint64_t flushes);
+  /// A line `errorstat_WORD:count=COUNT` for each word that there was an error with.
+  std::string ErrorLines(uint64_t flushes);
+  uint64_t errors(uint64_t flushes);
 
   RespCounts counts() const {
     return {commands_.load(std::memory_order_relaxed), hits_.load(std::memory_order_relaxed),
@@ -61,9 +82,22 @@ class RespInfo {
   const int64_t started_ms_;
   std::atomic<uint64_t> commands_{0}, hits_{0}, misses_{0};
   std::array<std::atomic<uint64_t>, kCommandsMax> refused_{};
+  /// Begins to count errors anew where the latencies have.
+  void LookForFlush(uint64_t flushes);
+  static constexpr size_t kErrorsMax = 32;
+  std::atomic<uint64_t> flushes_{0};
+  std::array<std::atomic<uint64_t>, kErrorsMax> errors_{};
+  std::array<std::atomic<uint64_t>, kCommandsMax + 1> rejected_{}, failed_{};
 };
 
 /// Bytes of memory that the server's process has; 0: unknown.
 uint64_t ResidentBytes();
+
+/// Time on processors that the server's process has used, in the kernel and outside of it.
+struct CpuTimes {
+  double system_s = 0;
+  double user_s = 0;
+};
+CpuTimes ProcessCpuTimes();
 
 }  // namespace rowsocket::frontend

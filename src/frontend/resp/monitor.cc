@@ -14,9 +14,9 @@ namespace rowsocket::frontend {
 namespace {
 
 /// In the order of the reply; "all" and "everything" ask for all of them.
-constexpr std::string_view kSections[] = {"server",       "clients",      "memory",  "persistence",
-                                          "stats",        "replication",  "cluster", "refused",
-                                          "commandstats", "latencystats", "keyspace"};
+constexpr std::string_view kSections[] = {
+    "server",  "clients", "memory",       "persistence",  "stats",      "replication", "cpu",
+    "cluster", "refused", "commandstats", "latencystats", "errorstats", "keyspace"};
 /// Those that INFO without an argument does not show, as in Redis.
 bool IsOnDemand(std::string_view section) {
   return section == "commandstats" || section == "latencystats";
@@ -59,6 +59,16 @@ void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, b
     resp::AppendInteger(bound, out);
     resp::AppendInteger(static_cast<int64_t>(count), out);
   }
+}
+
+std::string CpuLines() {
+  const CpuTimes used = ProcessCpuTimes();
+  char lines[256];
+  snprintf(lines, sizeof(lines),
+           "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\nused_cpu_sys_children:0.000000\r\n"
+           "used_cpu_user_children:0.000000\r\n",
+           used.system_s, used.user_s);
+  return lines;
 }
 
 }  // namespace
@@ -128,23 +138,37 @@ void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
   }
 }
 
-std::string Resp::CommandLines(bool as_percentiles) const {
+std::string Resp::PercentileLines() const {
   std::string lines;
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
-    const base::LatencyCounts& counts = row.counts;
-    const std::string name(RespCommandName(row.verb));
     char line[256];
-    if (as_percentiles) {
-      snprintf(line, sizeof(line), "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n",
-               name.c_str(), counts.QuantileUs(500), counts.QuantileUs(990),
-               counts.QuantileUs(999));
-    } else {
-      const uint64_t calls = counts.count();
-      const double us = static_cast<double>(counts.sum_ns) / 1000;
-      snprintf(line, sizeof(line), "cmdstat_%s:calls=%llu,usec=%.0f,usec_per_call=%.2f\r\n",
-               name.c_str(), static_cast<unsigned long long>(calls), us,
-               us / static_cast<double>(calls));
-    }
+    snprintf(line, sizeof(line), "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n",
+             std::string(RespCommandName(row.verb)).c_str(), row.counts.QuantileUs(500),
+             row.counts.QuantileUs(990), row.counts.QuantileUs(999));
+    lines += line;
+  }
+  return lines;
+}
+
+// The latencies have the calls that were rejected, too, which Redis does not count as calls.
+std::string Resp::CommandLines() const {
+  std::vector<base::LatencyCounts> answered(kRespCommandNumbers);
+  for (const exec::LatencyRow& row : Latencies(settings_.latency)) answered[row.verb] += row.counts;
+  std::string lines;
+  for (uint32_t verb = 1; verb < answered.size(); ++verb) {
+    const RespFailures failures = settings_.info->failures(verb, flushes());
+    const uint64_t answers = answered[verb].count();
+    if (answers + failures.rejected + failures.failed == 0) continue;
+    const uint64_t calls = answers - std::min(answers, failures.rejected);
+    const double us = static_cast<double>(answered[verb].sum_ns) / 1000;
+    char line[256];
+    snprintf(line, sizeof(line),
+             "cmdstat_%s:calls=%llu,usec=%.0f,usec_per_call=%.2f,rejected_calls=%llu,"
+             "failed_calls=%llu\r\n",
+             std::string(RespCommandName(verb)).c_str(), static_cast<unsigned long long>(calls), us,
+             calls == 0 ? 0 : us / static_cast<double>(calls),
+             static_cast<unsigned long long>(failures.rejected),
+             static_cast<unsigned long long>(failures.failed));
     lines += line;
   }
   return lines;
@@ -188,6 +212,7 @@ std::string Resp::Info(Arguments sections, std::string_view keys) const {
     if (!IsAsked(sections, section)) continue;
     std::string title(section);
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    if (section == "cpu") title = "CPU";
     text += (text.empty() ? "# " : "\r\n# ") + title + "\r\n" + InfoSection(section, keys);
   }
   return text;
@@ -225,15 +250,18 @@ std::string Resp::InfoSection(std::string_view section, std::string_view keys) c
            "\r\nkeyspace_misses:" + std::to_string(counts.misses) +
            "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived) +
            "total_net_output_bytes:" + sum(exec::Stat::kBytesSent) +
-           "rejected_connections:" + sum(exec::Stat::kConnectionsRefused);
+           "rejected_connections:" + sum(exec::Stat::kConnectionsRefused) +
+           "total_error_replies:" + std::to_string(settings_.info->errors(flushes())) + "\r\n";
   }
   if (section == "replication") {
     return "role:" + std::string(health.writes ? "master" : "slave") + "\r\nconnected_slaves:0\r\n";
   }
+  if (section == "cpu") return CpuLines();
+  if (section == "errorstats") return settings_.info->ErrorLines(flushes());
   if (section == "cluster") return "cluster_enabled:0\r\n";
   if (section == "keyspace") return std::string(keys);
   if (section == "refused") return settings_.info->RefusedLines();
-  return CommandLines(section == "latencystats");
+  return section == "latencystats" ? PercentileLines() : CommandLines();
 }
 
 }  // namespace rowsocket::frontend

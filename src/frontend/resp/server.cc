@@ -183,9 +183,12 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       break;
     default:
       settings_.info->AddRefused(command);
-      return AnswerError(command.refusal, arena, item);
+      return Reject(command.refusal, arena, item);
   }
-  if (out.view().starts_with('-')) item->error.code = ErrorCode::kCmd;
+  if (out.view().starts_with('-')) {
+    item->error.code = ErrorCode::kCmd;
+    WorkOf(*item).error = RespErrorOf(out.view());
+  }
   Answer(out.view(), arena, item);
 }
 
@@ -316,6 +319,7 @@ void Resp::AppendHello(base::Buffer& out) const {
 void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
   const size_t begin = out.size();
   AppendLoginEnd(answer, out);
+  if (!answer.ok()) CountError(RespErrorOf(out.view().substr(begin)));
   if (replies_ != Replies::kOn) out.Truncate(begin);
   if (replies_ == Replies::kSkip) replies_ = Replies::kOn;
   skips_one_ = false;

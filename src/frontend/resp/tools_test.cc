@@ -100,6 +100,54 @@ TEST_F(RespTest, MgetPassesOverRows) {
             Ask("GET t:1"));
 }
 
+std::string LineOf(const std::string& reply, const std::string& begin) {
+  const size_t at = reply.find(begin);
+  return at == std::string::npos ? "(none)" : reply.substr(at, reply.find("\r\n", at) - at);
+}
+
+TEST_F(RespTest, InfoCountsFailedAndRejectedCallsOfACommand) {
+  Ask("GET t:1");        // WRONGTYPE
+  Ask("GET");            // The number of arguments.
+  Ask("LPUSH l 1");      // Not served.
+  Ask("INCRBY a text");  // No number.
+  Ask("nothing of this name");
+  Ask("MULTI");
+  Ask("SCAN 0");  // Not between MULTI and EXEC.
+  Ask("EXEC");
+  const std::string info = Ask("INFO all");
+  const std::string nothing = ":calls=0,usec=0,usec_per_call=0.00,";
+  EXPECT_EQ("cmdstat_get" + nothing + "rejected_calls=1,failed_calls=1",
+            LineOf(info, "cmdstat_get:"));
+  EXPECT_EQ("cmdstat_lpush" + nothing + "rejected_calls=1,failed_calls=0",
+            LineOf(info, "cmdstat_lpush:"));
+  EXPECT_EQ("cmdstat_incrby" + nothing + "rejected_calls=0,failed_calls=1",
+            LineOf(info, "cmdstat_incrby:"));
+  EXPECT_EQ("cmdstat_scan" + nothing + "rejected_calls=1,failed_calls=0",
+            LineOf(info, "cmdstat_scan:"));
+  EXPECT_EQ("cmdstat_exec" + nothing + "rejected_calls=0,failed_calls=1",
+            LineOf(info, "cmdstat_exec:"));
+  EXPECT_EQ("errorstat_ERR:count=4", LineOf(info, "errorstat_ERR:"));
+  EXPECT_EQ("errorstat_WRONGTYPE:count=1", LineOf(info, "errorstat_WRONGTYPE:"));
+  EXPECT_EQ("errorstat_NOTSERVED:count=1", LineOf(info, "errorstat_NOTSERVED:"));
+  EXPECT_EQ("errorstat_EXECABORT:count=1", LineOf(info, "errorstat_EXECABORT:"));
+  EXPECT_EQ("total_error_replies:7", LineOf(info, "total_error_replies:"));
+}
+
+TEST_F(RespTest, ErrorsAreCountedByTheWordsOfAListAlone) {
+  EXPECT_EQ(RespErrorOf("-ERR syntax error"), RespErrorOf("ERR other"));
+  EXPECT_NE(RespErrorOf("ERR other"), RespErrorOf("OOM other"));
+  EXPECT_EQ(RespErrorOf("MOVED other"), RespErrorOf("OOM"));
+  info_.AddError(RespErrorOf("OOM"), 1, false, 0);
+  EXPECT_EQ("errorstat_OTHER:count=1\r\n", info_.ErrorLines(0));
+  EXPECT_EQ("", info_.ErrorLines(1)) << "a flush";
+}
+
+TEST_F(RespTest, InfoHasTheTimeOnProcessors) {
+  const std::string info = Ask("INFO");
+  EXPECT_NE(std::string::npos, info.find("# CPU\r\nused_cpu_sys:"));
+  EXPECT_GT(std::stod(LineOf(info, "used_cpu_user:").substr(14)), 0);
+}
+
 TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
   settings_.clients = &clients_;
   frontend_.emplace(settings_);

@@ -30,10 +30,10 @@ bool IsToken(std::string_view text) {
 void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
   const auto refuse = [&](std::string_view text) {
     state_.multi_failed = true;
-    AnswerError(text, arena, item);
+    Reject(text, arena, item);
   };
   if (command.verb == Verb::kWatch) {
-    return AnswerError("ERR WATCH inside MULTI is not allowed", arena, item);
+    return Reject("ERR WATCH inside MULTI is not allowed", arena, item);
   }
   if (command.verb == Verb::kRefused) {
     settings_.info->AddRefused(command);

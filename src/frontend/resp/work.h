@@ -104,7 +104,9 @@ struct RespWork : exec::ItemDetail {
   bool is_skipped = false;     ///< By CLIENT REPLY SKIP, which is over with it.
   bool changes_state = false;  ///< Resp::before_ has what was before it.
   bool ends_watch = false;
-  size_t commands = 1;  ///< Of a MULTI.
+  bool is_rejected = false;  ///< It was refused before anything of it was tried.
+  uint8_t error = 0;         ///< RespErrorOf its reply.
+  size_t commands = 1;       ///< Of a MULTI.
   /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
   std::string_view queued;
   std::string_view reply;         ///< Of a command that is answered without the engine.

@@ -228,6 +228,7 @@ def test_the_exporter_for_redis_reads_the_port(make_server):
     assert client.ask("SET", "a", "1") == client.ask("SET", "b", "1", "EX", 1000) == "OK"
     for _ in range(5):
         assert client.ask("HGET", "shop.product:7", "name") == b"Teapot"
+    assert client.ask("HGET", "shop.product:7").startswith("ERR wrong number")
     port = free_port()
     with subprocess.Popen([prometheus_env()["ROWSOCKET_REDIS_EXPORTER"], "-redis.addr",
                            f"redis://127.0.0.1:{server.resp_port}", "-web.listen-address", f"127.0.0.1:{port}"],
@@ -241,6 +242,10 @@ def test_the_exporter_for_redis_reads_the_port(make_server):
         finally:
             process.kill()
     values = {name: value for (name, _), value in found.items()}
+    hget = frozenset({("cmd", "hget")})
+    failures = {kind: found.get((f"redis_commands_{kind}_calls_total", hget)) for kind in ("rejected", "failed")}
+    assert failures == {"rejected": 1, "failed": 0}, sorted(name for name, _ in found if "commands" in name or "error" in name)
+    assert values["redis_blocked_clients"] == 0 and values["redis_cpu_user_seconds_total"] > 0
     assert values["redis_up"] == 1 and values["redis_exporter_last_scrape_error"] == 0
     assert values["redis_connected_clients"] >= 2 and values["redis_memory_used_bytes"] > 1 << 20
     assert found["redis_latency_percentiles_usec", frozenset({("cmd", "hget"), ("quantile", "99")})] > 0

@@ -1,5 +1,4 @@
-// Whether InnoDB takes no writes at all, which neither read_only nor super_read_only says. Each
-// family of servers has its own innodb_read_only.cc.
+// Whether InnoDB takes no writes at all, which neither read_only nor super_read_only says.
 #pragma once
 
 namespace rowsocket::engine::server {

@@ -18,6 +18,9 @@ ssl_st* NewServerSsl();
 /// can. A server that is starting may not know yet whether they can.
 std::string WhyNoTls();
 
+/// The text of a global variable; empty where the server has no such variable.
+std::string TextOfVariable(const char* name);
+
 /// Whether the server has been told which certificate authorities it trusts. Without these, all
 /// that the operating system trusts are trusted.
 bool HasOwnAuthorities();

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+// The server declares this function in a header that cannot be included here.
+extern sys_var* intern_find_sys_var(const char* name, size_t bytes);
+
 namespace rowsocket::engine::server {
 
 /// The table reference by which a table is opened and locked.
@@ -324,6 +327,21 @@ inline constexpr const char* kServerName = "MariaDB";
 inline bool OnlyMakesItsTables() { return opt_bootstrap; }
 /// How many tables the server may keep open.
 inline ulong OpenTablesMax() { return tc_size; }
+
+/// Gives `look` the place of a variable's value in memory, or null where the server has no such
+/// variable, as without InnoDB. The variable is not removed while `look` runs.
+template <typename Look>
+auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look) {
+  const LEX_CSTRING none = {nullptr, 0};
+  mysql_prlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(name.data(), name.size());
+  const auto seen = look(variable != nullptr ? variable->value_ptr(thd, type, &none) : nullptr);
+  mysql_prlock_unlock(&LOCK_system_variables_hash);
+  return seen;
+}
+/// The greatest innodb_force_recovery with which InnoDB still writes (high_level_read_only in
+/// srv0start.cc).
+inline constexpr ulong kRecoveryThatWrites = 4;
 
 inline timespec InNanoseconds(ulonglong wait_ns) {
   timespec until;

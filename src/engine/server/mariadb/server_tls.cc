@@ -5,28 +5,7 @@
 
 #include "api.h"
 
-// The server declares this function in a header that api.h cannot include.
-extern sys_var* intern_find_sys_var(const char* name, size_t bytes);
-
 namespace rowsocket::engine::server {
-
-namespace {
-
-/// The text of the server's variable of that name, which no statement can change.
-std::string FixedVariable(std::string_view name) {
-  sys_var* const variable = intern_find_sys_var(name.data(), name.size());
-  if (variable == nullptr) return {};
-  mysql_mutex_lock(&LOCK_global_system_variables);
-  const LEX_CSTRING none = {nullptr, 0};
-  const uchar* const place = variable->value_ptr(current_thd, OPT_GLOBAL, &none);
-  const char* const text =
-      place != nullptr ? *reinterpret_cast<const char* const*>(place) : nullptr;
-  const std::string value = text != nullptr ? text : "";
-  mysql_mutex_unlock(&LOCK_global_system_variables);
-  return value;
-}
-
-}  // namespace
 
 ssl_st* NewServerSsl() {
   mysql_rwlock_rdlock(&LOCK_ssl_refresh);
@@ -39,7 +18,7 @@ ssl_st* NewServerSsl() {
 // shared library of OpenSSL. A server can be built with another TLS library inside it.
 std::string WhyNoTls() {
   const std::string ours = OpenSSL_version(OPENSSL_VERSION);
-  const std::string servers = FixedVariable("version_ssl_library");
+  const std::string servers = TextOfVariable("version_ssl_library");
   if (ours != servers) {
     return "this rowsocket.so uses " + ours + ", and the server " + servers +
            " (version_ssl_library): TLS needs one library for both";

@@ -361,6 +361,19 @@ inline bool OnlyMakesItsTables() { return opt_initialize; }
 /// How many tables the server may keep open.
 inline ulong OpenTablesMax() { return table_cache_size; }
 
+/// Gives `look` the place of a variable's value in memory, or null where the server has no such
+/// variable. The variable is not removed while `look` runs.
+template <typename Look>
+auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look) {
+  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(name.data(), name.size());
+  const auto seen = look(variable != nullptr ? variable->value_ptr(thd, thd, type, {}) : nullptr);
+  mysql_rwlock_unlock(&LOCK_system_variables_hash);
+  return seen;
+}
+/// The greatest innodb_force_recovery with which InnoDB still writes, by MySQL's manual.
+inline constexpr ulong kRecoveryThatWrites = 3;
+
 inline timespec InNanoseconds(ulonglong wait_ns) {
   timespec until;
   set_timespec_nsec(&until, wait_ns);

@@ -30,12 +30,8 @@ void Committer::LetBackupsGo() {
 // Shutdown ends the wait, KILL does not.
 bool Committer::WasCutOff() const {
   if (!thd_.must_end() || !ServerStopping()) return false;
-  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
-  sys_var* const enabled = intern_find_sys_var("rpl_semi_sync_source_enabled", 0);
-  const bool waits = enabled != nullptr && *reinterpret_cast<const bool*>(enabled->value_ptr(
-                                               thd_.get(), thd_.get(), OPT_GLOBAL, {}));
-  mysql_rwlock_unlock(&LOCK_system_variables_hash);
-  return waits;
+  return LookAtVariable(thd_.get(), "rpl_semi_sync_source_enabled", OPT_GLOBAL,
+                        [](const uchar* place) { return place != nullptr && *place != 0; });
 }
 
 // InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something

@@ -15,21 +15,6 @@ namespace {
 
 constexpr char kNoTls[] = "the server has no TLS: set ssl_cert and ssl_key";
 
-/// Whether the server's variable of that name, a text, is set.
-bool IsSet(const char* name) {
-  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
-  sys_var* const variable = intern_find_sys_var(name, 0);
-  mysql_mutex_lock(&LOCK_global_system_variables);
-  const uchar* const place =
-      variable != nullptr ? variable->value_ptr(current_thd, current_thd, OPT_GLOBAL, {}) : nullptr;
-  const char* const text =
-      place != nullptr ? *reinterpret_cast<const char* const*>(place) : nullptr;
-  const bool is_set = text != nullptr && *text != '\0';
-  mysql_mutex_unlock(&LOCK_global_system_variables);
-  mysql_rwlock_unlock(&LOCK_system_variables_hash);
-  return is_set;
-}
-
 }  // namespace
 
 // The server makes its context when it has loaded its plugins. No reader waits for the lock of the
@@ -51,6 +36,8 @@ std::string WhyNoTls() {
 }
 
 // Authorities that the server finds in its data directory by itself are not known when it starts.
-bool HasOwnAuthorities() { return IsSet("ssl_ca") || IsSet("ssl_capath"); }
+bool HasOwnAuthorities() {
+  return !TextOfVariable("ssl_ca").empty() || !TextOfVariable("ssl_capath").empty();
+}
 
 }  // namespace rowsocket::engine::server

@@ -27,17 +27,6 @@ bool LayoutMatches(THD* thd) {
   return matches;
 }
 
-/// The place of a variable of InnoDB in memory: the session's own, or the global one. Null where
-/// the server has no such variable.
-ulong* PlaceOf(THD* thd, const char* name, enum_var_type type) {
-  mysql_rwlock_rdlock(&LOCK_system_variables_hash);
-  sys_var* const variable = intern_find_sys_var(name, 0);
-  const uchar* const place =
-      variable == nullptr ? nullptr : variable->value_ptr(thd, thd, type, {});
-  mysql_rwlock_unlock(&LOCK_system_variables_hash);
-  return reinterpret_cast<ulong*>(const_cast<uchar*>(place));
-}
-
 void BecomeUser(THD* thd, const char* user) {
   Security_context* const context = thd->security_context();
   context->assign_user(user, strlen(user));
@@ -141,9 +130,12 @@ void WorkerThd::Destroy() {
 // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
 // GLOBAL would never be seen.
 void WorkerThd::FollowRowLockWait() {
-  const ulong* const global = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_GLOBAL);
-  ulong* const mine = PlaceOf(thd_, "innodb_lock_wait_timeout", OPT_SESSION);
-  if (global != nullptr && mine != nullptr) *mine = *global;
+  constexpr const char* kName = "innodb_lock_wait_timeout";
+  const auto place_of = [](const uchar* place) { return place; };
+  const uchar* const global = LookAtVariable(thd_, kName, OPT_GLOBAL, place_of);
+  const uchar* const mine = LookAtVariable(thd_, kName, OPT_SESSION, place_of);
+  if (global == nullptr || mine == nullptr) return;
+  *reinterpret_cast<ulong*>(const_cast<uchar*>(mine)) = *reinterpret_cast<const ulong*>(global);
 }
 
 bool WorkerThd::RefreshVariables() {

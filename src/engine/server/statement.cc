@@ -1,6 +1,7 @@
 #include "engine/server/statement.h"
 
 #include "api.h"
+#include "engine/server/cluster.h"
 #include "engine/server/engine_error.h"
 
 namespace rowsocket::engine::server {
@@ -30,6 +31,81 @@ Outcome Statement::Failure(int handler_error) {
   if (error.ok()) error = {ErrorCode::kInternal};
   if (thd_.killed()) error = {ErrorCode::kKilled};
   return Outcome::Of(error);
+}
+
+Outcome Statement::Begin(OpenTable& open, int sql_command) {
+  thd_.StartStatement(sql_command);
+  THD* thd = thd_.get();
+  Outcome outcome = tables_.Lock(open);
+  if (outcome.ok()) {
+    thd->lock = open.lock;
+    if (!Announce(open)) outcome = ServerFailure();
+  }
+  if (!outcome.ok()) {
+    thd_.ClearStatement();
+    return outcome;
+  }
+  had_changed_rows_ = tables_.has_changed_rows();
+  for (TABLE* each : open.tables) {
+    each->query_id = thd->query_id;
+    // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
+    if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
+    BeginStatementOfIndexBeside(thd, each);
+  }
+  PrepareForRows(open);
+  return {};
+}
+
+int Statement::WriteRow(TABLE* table) {
+  const int refused = CheckForeignKeys(table, SQLCOM_INSERT);
+  if (refused != 0) return refused;
+  return Wrote(*table, table->file->ha_write_row(table->record[0]));
+}
+
+int Statement::UpdateRow(TABLE* table) {
+  const int refused = CheckForeignKeys(table, SQLCOM_UPDATE);
+  if (refused != 0) return refused;
+  return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+}
+
+int Statement::DeleteRow(TABLE* table) {
+  const int refused = CheckForeignKeys(table, SQLCOM_DELETE);
+  if (refused != 0) return refused;
+  return Wrote(*table, table->file->ha_delete_row(table->record[0]));
+}
+
+void Statement::End(OpenTable& open, Outcome* outcome) {
+  THD* thd = thd_.get();
+  TABLE* table = open.table;
+  table->file->ha_index_or_rnd_end();
+  table->file->ha_release_auto_increment();
+  table->next_number_field = nullptr;
+  SetGivesAutoIncrement(*table, false);
+  FlushRowEvents(open, outcome);
+  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
+    *outcome = Cluster::HasRefused(thd)
+                   ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
+                   : ServerFailure();
+  }
+  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
+  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
+  if (thd->transaction_rollback_request && outcome->ok()) {
+    *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
+  }
+  outcome->transaction_lost = thd->transaction_rollback_request ||
+                              outcome->result == Outcome::Result::kConflict ||
+                              outcome->result == Outcome::Result::kTooLarge;
+  // A unit is taken back as a whole, by its own end.
+  if (!outcome->ok() && !tables_.in_unit()) {
+    trans_rollback_stmt(thd);
+    // SQL does the same between statements. Otherwise a handler that has marked the transaction as
+    // one that writes would not mark it again, and the commit would leave out its two phases.
+    for (TABLE* each : open.tables) each->file->ha_reset();
+    tables_.SetChangedRows(had_changed_rows_);
+  }
+  open.changed = true;
+  Close(open, outcome);
+  thd_.ClearStatement();
 }
 
 void Statement::SetCommand(int sql_command) {

@@ -49,8 +49,22 @@ class Statement {
   Outcome ServerFailure() { return Failure(kReported); }
 
  private:
+  // Each family's own steps.
+
+  /// Tells the log and the cluster of the statement, whose tables are locked. False with an error
+  /// on the THD.
+  bool Announce(OpenTable& open);
+  /// Prepares the tables, whose engines know of the statement, for its rows.
+  void PrepareForRows(const OpenTable& open);
+  /// Has the server check the foreign keys that its engine does not. As WriteRow.
+  int CheckForeignKeys(TABLE* table, int sql_command);
+  /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
   int Wrote(const TABLE& table, int error);
+  /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
+  /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
+  /// Undoes what has been prepared. The statement has been committed or taken back.
+  void Close(OpenTable& open, Outcome* outcome);
 
   WorkerThd& thd_;
   Tables& tables_;

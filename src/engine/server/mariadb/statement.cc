@@ -18,46 +18,25 @@ Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
   return {};
 }
 
-Outcome Statement::Begin(OpenTable& open, int sql_command) {
-  thd_.StartStatement(sql_command);
+bool Statement::Announce(OpenTable& open) {
   THD* thd = thd_.get();
-  Outcome outcome = tables_.Lock(open);
-  if (outcome.ok() && !Cluster::AppendChildren(thd, open)) outcome = ServerFailure();
-  if (!outcome.ok()) {
-    thd_.ClearStatement();
-    return outcome;
-  }
-  TABLE* table = open.table;
-  had_changed_rows_ = tables_.has_changed_rows();
-  thd->lock = open.lock;
+  if (!Cluster::AppendChildren(thd, open)) return false;
   // With this mark, an event that cannot be written becomes an incident in the log, not half an
   // event.
   if (!open.rolls_back) thd->lex->set_stmt_accessed_table(LEX::STMT_WRITES_NON_TRANS_TABLE);
-  for (TABLE* each : open.tables) {
-    each->query_id = thd->query_id;
-    // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
-    if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
-    BeginStatementOfIndexBeside(thd, each);
-  }
-  if (!tables_.in_unit()) Cluster::MarkBegin(thd);
+  return true;
+}
+
+void Statement::PrepareForRows(const OpenTable& open) {
+  if (!tables_.in_unit()) Cluster::MarkBegin(thd_.get());
+  TABLE* table = open.table;
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   table->reset_default_fields();
   table->file->prepare_for_row_logging();
-  return {};
 }
 
-int Statement::WriteRow(TABLE* table) {
-  return Wrote(*table, table->file->ha_write_row(table->record[0]));
-}
-
-int Statement::UpdateRow(TABLE* table) {
-  return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
-}
-
-int Statement::DeleteRow(TABLE* table) {
-  return Wrote(*table, table->file->ha_delete_row(table->record[0]));
-}
+int Statement::CheckForeignKeys(TABLE*, int) { return 0; }
 
 int Statement::Wrote(const TABLE& table, int error) {
   if (error != 0) return error;
@@ -70,8 +49,6 @@ int Statement::Wrote(const TABLE& table, int error) {
   return 0;
 }
 
-// Writes the events of this statement out of the pending buffer, with the mark that ends a
-// statement.
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
   const bool collects = mysql_bin_log.is_open() || Cluster::CollectsRowEvents(thd);
@@ -82,38 +59,13 @@ void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   if (error > 0 && outcome->ok()) *outcome = ServerFailure();
 }
 
-void Statement::End(OpenTable& open, Outcome* outcome) {
-  THD* thd = thd_.get();
-  TABLE* table = open.table;
-  table->file->ha_index_or_rnd_end();
-  table->file->ha_release_auto_increment();
-  table->next_number_field = nullptr;
-  table->auto_increment_field_not_null = false;
-  FlushRowEvents(open, outcome);
-  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) *outcome = ServerFailure();
-  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
-  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
-  if (thd->transaction_rollback_request && outcome->ok()) {
-    *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
-  }
-  outcome->transaction_lost =
-      thd->transaction_rollback_request || outcome->result == Outcome::Result::kTooLarge;
-  // A unit is taken back as a whole, by its own end.
-  if (!outcome->ok() && !tables_.in_unit()) {
-    trans_rollback_stmt(thd);
-    // SQL does the same between statements. Otherwise a handler that has marked the transaction as
-    // one that writes would not mark it again, and the commit would leave out its two phases.
-    for (TABLE* each : open.tables) each->file->ha_reset();
-    tables_.SetChangedRows(had_changed_rows_);
-  }
-  table->file->row_logging = table->file->row_logging_init = false;
-  open.changed = true;
-  if (!open.rolls_back) {
-    outcome->permanent = true;
-    tables_.Unlock(open);
-    thd->lex->reset_query_tables_list(/*init=*/false);  // Takes back the mark of Begin.
-  }
-  thd_.ClearStatement();
+void Statement::Close(OpenTable& open, Outcome* outcome) {
+  handler* const file = open.table->file;
+  file->row_logging = file->row_logging_init = false;
+  if (open.rolls_back) return;
+  outcome->permanent = true;
+  tables_.Unlock(open);
+  thd_.get()->lex->reset_query_tables_list(/*init=*/false);  // Takes back the mark of Announce.
 }
 
 }  // namespace rowsocket::engine::server

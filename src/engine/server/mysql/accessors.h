@@ -288,6 +288,7 @@ inline bool HasSequences(const TABLE&) { return false; }
 inline bool HasServersUniqueKeys(const TABLE&) { return false; }
 /// Whether the server keeps an index of the table in a table of its own beside it.
 inline bool HasIndexBeside(const TABLE&) { return false; }
+inline void BeginStatementOfIndexBeside(THD*, TABLE*) {}
 inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullptr; }
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
 /// Whether the server, and not the engine, looks after the table's foreign keys.

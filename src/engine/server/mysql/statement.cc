@@ -73,58 +73,31 @@ Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
   return has_triggers ? Outcome::Fail(ErrorCode::kTrigger) : Outcome();
 }
 
-Outcome Statement::Begin(OpenTable& open, int sql_command) {
-  thd_.StartStatement(sql_command);
+bool Statement::Announce(OpenTable& open) {
   THD* thd = thd_.get();
-  Outcome outcome = tables_.Lock(open);
-  thd->lock = open.lock;
-  if (outcome.ok() && (thd->decide_logging_format(&open.list.front()) != 0 ||
-                       !RunHookBefore(thd, open, &thd_.own().nexts))) {
-    outcome = ServerFailure();
-  }
-  if (!outcome.ok()) {
-    thd_.ClearStatement();
-    return outcome;
-  }
-  had_changed_rows_ = tables_.has_changed_rows();
+  return thd->decide_logging_format(&open.list.front()) == 0 &&
+         RunHookBefore(thd, open, &thd_.own().nexts);
+}
+
+void Statement::PrepareForRows(const OpenTable& open) {
   for (TABLE* each : open.tables) {
-    each->query_id = thd->query_id;
-    // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
-    each->file->start_stmt(thd, each->reginfo.lock_type);
     each->default_column_bitmaps();
     each->clear_column_bitmaps();
   }
   ShowForeignKeyTables(open, true);
-  return {};
 }
 
 // The order is that of the server's own statements: the other tables of foreign keys first.
-int Statement::WriteRow(TABLE* table) {
+int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
+  if (!ServerChecksForeignKeys(*table)) return 0;
   THD* thd = thd_.get();
-  if (ServerChecksForeignKeys(*table) &&
-      check_all_parent_fk_ref(thd, table, enum_fk_dml_type::FK_INSERT)) {
-    return ForeignKeyError(thd, *table);
-  }
-  return Wrote(*table, table->file->ha_write_row(table->record[0]));
-}
-
-int Statement::UpdateRow(TABLE* table) {
-  THD* thd = thd_.get();
-  if (ServerChecksForeignKeys(*table) &&
-      (check_all_child_fk_ref(thd, table, enum_fk_dml_type::FK_UPDATE) ||
-       check_all_parent_fk_ref(thd, table, enum_fk_dml_type::FK_UPDATE))) {
-    return ForeignKeyError(thd, *table);
-  }
-  return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
-}
-
-int Statement::DeleteRow(TABLE* table) {
-  THD* thd = thd_.get();
-  if (ServerChecksForeignKeys(*table) &&
-      check_all_child_fk_ref(thd, table, enum_fk_dml_type::FK_DELETE)) {
-    return ForeignKeyError(thd, *table);
-  }
-  return Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  const enum_fk_dml_type type = sql_command == SQLCOM_INSERT   ? enum_fk_dml_type::FK_INSERT
+                                : sql_command == SQLCOM_UPDATE ? enum_fk_dml_type::FK_UPDATE
+                                                               : enum_fk_dml_type::FK_DELETE;
+  const bool is_refused =
+      (sql_command != SQLCOM_INSERT && check_all_child_fk_ref(thd, table, type)) ||
+      (sql_command != SQLCOM_DELETE && check_all_parent_fk_ref(thd, table, type));
+  return is_refused ? ForeignKeyError(thd, *table) : 0;
 }
 
 int Statement::Wrote(const TABLE&, int error) {
@@ -132,48 +105,17 @@ int Statement::Wrote(const TABLE&, int error) {
   return error;
 }
 
-// Writes the events of this statement out of the pending buffer, with the mark that ends a
-// statement. When the log has no room for them, a replica would lack rows.
-void Statement::FlushRowEvents(OpenTable&, Outcome* outcome) {
+// When the log has no room for the events, a replica would lack rows.
+void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
+  ShowForeignKeyTables(open, false);
   if (!outcome->ok()) return;
   if (thd_.get()->binlog_flush_pending_rows_event(/*stmt_end=*/true, /*is_transactional=*/true)) {
     *outcome = ServerFailure();
   }
 }
 
-void Statement::End(OpenTable& open, Outcome* outcome) {
-  THD* thd = thd_.get();
-  TABLE* table = open.table;
-  ShowForeignKeyTables(open, false);
-  table->file->ha_index_or_rnd_end();
-  table->file->ha_release_auto_increment();
-  table->next_number_field = nullptr;
-  SetGivesAutoIncrement(*table, false);
-  FlushRowEvents(open, outcome);
-  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
-    *outcome = Cluster::HasRefused(thd)
-                   ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
-                   : ServerFailure();
-  }
-  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
-  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
-  if (thd->transaction_rollback_request && outcome->ok()) {
-    *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
-  }
-  outcome->transaction_lost = thd->transaction_rollback_request ||
-                              outcome->result == Outcome::Result::kConflict ||
-                              outcome->result == Outcome::Result::kTooLarge;
-  // A unit is taken back as a whole, by its own end.
-  if (!outcome->ok() && !tables_.in_unit()) {
-    trans_rollback_stmt(thd);
-    // SQL does the same between statements. Otherwise a handler that has marked the transaction as
-    // one that writes would not mark it again, and the commit would leave out its two phases.
-    for (TABLE* each : open.tables) each->file->ha_reset();
-    tables_.SetChangedRows(had_changed_rows_);
-  }
+void Statement::Close(OpenTable& open, Outcome*) {
   for (TABLE* each : open.tables) each->cleanup_value_generator_items();
-  open.changed = true;
-  thd_.ClearStatement();
 }
 
 }  // namespace rowsocket::engine::server

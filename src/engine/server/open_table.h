@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api.h"
@@ -46,6 +47,10 @@ struct OpenTable {
   /// without a lock of the parent (CREATE TABLE of a child).
   std::vector<References> references;
 
+  /// A copy of the text, which stays where it is while the table is open.
+  const char* Keep(std::string_view text) {
+    return names.emplace_back(std::make_unique<std::string>(text))->c_str();
+  }
   /// Ends the initialization of the handler.
   void EndScan();
 };

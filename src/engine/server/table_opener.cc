@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/server/innodb_read_only.h"
+#include "engine/server/table_locks.h"
 
 namespace rowsocket::engine::server {
 
@@ -50,6 +51,34 @@ Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& n
   open->stays_locked = open->is_innodb && open->access == Access::kRead && !HasGenerated(table) &&
                        !(kReadOnlyNeedsLocks && InnodbIsReadOnly());
   opening.Keep();
+  return {};
+}
+
+Outcome OpenOne(WorkerThd& worker, OpenTable* open, std::string_view db, std::string_view name,
+                thr_lock_type lock, const char* foreign_key, TABLE** table) {
+  THD* thd = worker.get();
+  TableReference& list = Refer(open, db, name, lock, foreign_key);
+  if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
+    return LockFailure(worker);
+  }
+  // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
+  // each turn that writes, not for as long as the table is open.
+  Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
+  if (open_table(thd, &list, &context)) {
+    if (foreign_key == nullptr || !MayBeMissing(ErrorNumberOf(*thd))) {
+      return FailureToOpen(worker, &context);
+    }
+    open->list.pop_back();
+    worker.ClearStatement();
+    return {};
+  }
+  TABLE* const opened = list.table;
+  if (opened == nullptr) return Outcome::Fail(ErrorCode::kView);
+  opened->reginfo.lock_type = lock;
+  const Outcome served = CheckServed(*opened, open->access);
+  if (!served.ok()) return served;
+  open->tables.push_back(opened);
+  *table = opened;
   return {};
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "api.h"
 #include "engine/server/open_table.h"
@@ -40,11 +41,26 @@ class Opening {
   bool kept_ = false;
 };
 
-/// Each family's own: opens the table into open->table, and the tables of its foreign keys into
-/// open->tables. A failure may leave something open.
-Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
-                            OpenTable* open);
+/// Opens one table into open->tables and `*table`. `foreign_key`: the name of the key for whose
+/// sake it is opened; null for the table that the client named. `*table` stays null where a table
+/// of a foreign key may be missing, and is. A failure may leave something open.
+Outcome OpenOne(WorkerThd& thd, OpenTable* open, std::string_view db, std::string_view name,
+                thr_lock_type lock, const char* foreign_key, TABLE** table);
 /// Why the server's open_table has failed. Afterwards the THD can go on.
 Outcome FailureToOpen(WorkerThd& thd, Open_table_context* context);
+
+// Each family's own.
+
+/// Opens the table into open->table, and the tables of its foreign keys into open->tables. A
+/// failure may leave something open.
+Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
+                            OpenTable* open);
+/// Prepares the reference by which a table is opened, in open->list. As OpenOne.
+TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
+                      thr_lock_type lock, const char* foreign_key);
+/// Whether the error's number says that a table of a foreign key is missing, and may be.
+bool MayBeMissing(unsigned number);
+/// Prepares a table that has just been opened, or says why this library does not serve it.
+Outcome CheckServed(TABLE& table, Access access);
 
 }  // namespace rowsocket::engine::server

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/server/table_locks.h"
 #include "references.h"
 
 namespace rowsocket::engine::server {
@@ -16,71 +15,6 @@ namespace {
 constexpr unsigned kCascadeDepthMax = 16;
 
 std::string_view ViewOf(const LEX_CSTRING& text) { return {text.str, text.length}; }
-
-/// Prepares the reference by which the table is opened.
-TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
-                      thr_lock_type lock, bool for_foreign_key) {
-  TableReference& list = open->list.emplace_back();
-  open->names.push_back(std::make_unique<std::string>(db));
-  const LEX_CSTRING db_name{open->names.back()->c_str(), db.size()};
-  open->names.push_back(std::make_unique<std::string>(name));
-  const LEX_CSTRING table_name{open->names.back()->c_str(), name.size()};
-  list.init_one_table(&db_name, &table_name, &table_name, lock);
-  // A view is refused while its definition is read: opening one here would crash the server.
-  list.i_s_requested_object = OPEN_TABLE_ONLY;
-  // A cascade that must compute a virtual column looks for the child by this mark
-  // (find_fk_open_table).
-  if (for_foreign_key) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
-  MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
-                   lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
-  return list;
-}
-
-Outcome CheckServed(const TABLE& table) {
-  if (table.s->table_type == TABLE_TYPE_SEQUENCE || table.s->sequence != nullptr) {
-    return Outcome::Fail(ErrorCode::kSequence);
-  }
-  if (table.s->table_category != TABLE_CATEGORY_USER) {
-    return Outcome::Fail(ErrorCode::kSystemTable);
-  }
-  // SQL's HANDLER refuses these engines as well: for one, the children of a MERGE table are not
-  // open.
-  if ((table.file->ha_table_flags() & HA_CAN_SQL_HANDLER) == 0) {
-    return Outcome::Fail(ErrorCode::kTableEngine);
-  }
-  return {};
-}
-
-/// `*table` stays null where a child was dropped or renamed since the foreign keys were listed, as
-/// happens to SQL: Tables::TakeLock looks whether another child refers to the parent by now.
-Outcome OpenOne(WorkerThd& worker, OpenTable* open, std::string_view db, std::string_view name,
-                thr_lock_type lock, bool for_foreign_key, TABLE** table) {
-  THD* thd = worker.get();
-  TableReference& list = Refer(open, db, name, lock, for_foreign_key);
-  if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
-    return LockFailure(worker);
-  }
-  // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
-  // each turn that writes, not for as long as the table is open.
-  Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
-  if (open_table(thd, &list, &context)) {
-    const uint number = ErrorNumberOf(*thd);
-    const bool is_gone = number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE;
-    if (!for_foreign_key || !is_gone) return FailureToOpen(worker, &context);
-    open->list.pop_back();
-    worker.ClearStatement();
-    return {};
-  }
-  TABLE* const opened = list.table;
-  if (opened == nullptr) return Outcome::Fail(ErrorCode::kView);
-  opened->reginfo.lock_type = lock;
-  opened->grant.privilege = ALL_KNOWN_ACL;
-  const Outcome served = CheckServed(*opened);
-  if (!served.ok()) return served;
-  open->tables.push_back(opened);
-  *table = opened;
-  return {};
-}
 
 /// Whether the child is open for this key. A cascade does not find the table that the client named,
 /// so that a cascade which leads back to it has another instance.
@@ -114,7 +48,7 @@ Outcome OpenChildren(WorkerThd& worker, OpenTable* open, TABLE* parent, unsigned
     // in another session's way.
     Opening opening(worker.get());
     Outcome outcome = OpenOne(worker, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
-                              cascades ? TL_FIRST_WRITE : TL_READ, true, &child);
+                              cascades ? TL_FIRST_WRITE : TL_READ, key->foreign_id->str, &child);
     if (!outcome.ok()) return outcome;
     if (child == nullptr) continue;
     opening.Keep();
@@ -127,11 +61,49 @@ Outcome OpenChildren(WorkerThd& worker, OpenTable* open, TABLE* parent, unsigned
 
 }  // namespace
 
+TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
+                      thr_lock_type lock, const char* foreign_key) {
+  TableReference& list = open->list.emplace_back();
+  const LEX_CSTRING db_name{open->Keep(db), db.size()};
+  const LEX_CSTRING table_name{open->Keep(name), name.size()};
+  list.init_one_table(&db_name, &table_name, &table_name, lock);
+  // A view is refused while its definition is read: opening one here would crash the server.
+  list.i_s_requested_object = OPEN_TABLE_ONLY;
+  // A cascade that must compute a virtual column looks for the child by this mark
+  // (find_fk_open_table).
+  if (foreign_key != nullptr) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
+  MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
+                   lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
+  return list;
+}
+
+// A child may have been dropped or renamed since the foreign keys were listed, as happens to SQL:
+// Tables::TakeLock looks whether another child refers to the parent by now.
+bool MayBeMissing(unsigned number) {
+  return number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE;
+}
+
+Outcome CheckServed(TABLE& table, Access) {
+  table.grant.privilege = ALL_KNOWN_ACL;
+  if (table.s->table_type == TABLE_TYPE_SEQUENCE || table.s->sequence != nullptr) {
+    return Outcome::Fail(ErrorCode::kSequence);
+  }
+  if (table.s->table_category != TABLE_CATEGORY_USER) {
+    return Outcome::Fail(ErrorCode::kSystemTable);
+  }
+  // SQL's HANDLER refuses these engines as well: for one, the children of a MERGE table are not
+  // open.
+  if ((table.file->ha_table_flags() & HA_CAN_SQL_HANDLER) == 0) {
+    return Outcome::Fail(ErrorCode::kTableEngine);
+  }
+  return {};
+}
+
 Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
   const Outcome outcome =
-      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, false, &open->table);
+      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
   return outcome.ok() && writes ? OpenChildren(thd, open, open->table, 0) : outcome;
 }
 

@@ -3,69 +3,12 @@
 #include <algorithm>
 
 #include "cascades.h"
-#include "engine/server/table_locks.h"
 
 namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
 namespace {
-
-/// What cannot be right in this table yet, for finds or for writes.
-Outcome CheckServed(const TABLE& table, Access access) {
-  if (!IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
-  if (access == Access::kRead) return {};
-  // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
-  const bool is_native = !is_sql_fk_checks_enabled(table.in_use);
-  return is_native && ServerChecksForeignKeys(table) ? Outcome::Fail(ErrorCode::kUnserved)
-                                                     : Outcome();
-}
-
-/// Prepares the reference by which the table is opened. `foreign_key`: the key for whose sake it is
-/// opened; empty for the instance itself.
-TableReference& Refer(OpenTable* open, const std::string& db, const std::string& name,
-                      thr_lock_type lock, const std::string& foreign_key) {
-  open->names.push_back(std::make_unique<std::string>(db));
-  const char* const db_name = open->names.back()->c_str();
-  open->names.push_back(std::make_unique<std::string>(name));
-  const char* const table_name = open->names.back()->c_str();
-  TableReference& list =
-      open->list.emplace_back(db_name, db.size(), table_name, name.size(), table_name, lock);
-  list.open_type = OT_BASE_ONLY;
-  if (!foreign_key.empty()) {
-    open->names.push_back(std::make_unique<std::string>(foreign_key));
-    list.open_for_fk_name = open->names.back()->c_str();
-    list.prelocking_placeholder = true;
-  }
-  // A view is refused while its definition is read.
-  list.required_type = dd::enum_table_type::BASE_TABLE;
-  return list;
-}
-
-Outcome OpenOne(WorkerThd& worker, OpenTable* open, const std::string& db, const std::string& name,
-                thr_lock_type lock, const std::string& foreign_key, TABLE** table) {
-  THD* thd = worker.get();
-  TableReference& list = Refer(open, db, name, lock, foreign_key);
-  if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
-    return LockFailure(worker);
-  }
-  // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
-  // each turn that writes, not for as long as the table is open.
-  Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
-  if (open_table(thd, &list, &context)) return FailureToOpen(worker, &context);
-  TABLE* const opened = list.table;
-  if (opened == nullptr) return Outcome::Fail(ErrorCode::kView);
-  opened->reginfo.lock_type = lock;
-  opened->open_for_fk_name = nullptr;  // Until a statement has it locked (Statement::Begin).
-  if (opened->s->table_category != TABLE_CATEGORY_USER) {
-    return Outcome::Fail(ErrorCode::kSystemTable);
-  }
-  const Outcome served = CheckServed(*opened, open->access);
-  if (!served.ok()) return served;
-  open->tables.push_back(opened);
-  *table = opened;
-  return {};
-}
 
 Outcome OpenForeignKeyTables(WorkerThd& worker, OpenTable* open, const TABLE* table,
                              const char* but);
@@ -117,11 +60,42 @@ Outcome OpenForeignKeyTables(WorkerThd& worker, OpenTable* open, const TABLE* ta
 
 }  // namespace
 
+TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
+                      thr_lock_type lock, const char* foreign_key) {
+  const char* const db_name = open->Keep(db);
+  const char* const table_name = open->Keep(name);
+  TableReference& list =
+      open->list.emplace_back(db_name, db.size(), table_name, name.size(), table_name, lock);
+  list.open_type = OT_BASE_ONLY;
+  if (foreign_key != nullptr) {
+    list.open_for_fk_name = open->Keep(foreign_key);
+    list.prelocking_placeholder = true;
+  }
+  // A view is refused while its definition is read.
+  list.required_type = dd::enum_table_type::BASE_TABLE;
+  return list;
+}
+
+bool MayBeMissing(unsigned) { return false; }
+
+Outcome CheckServed(TABLE& table, Access access) {
+  table.open_for_fk_name = nullptr;  // Until a statement has it locked (Statement::Begin).
+  if (table.s->table_category != TABLE_CATEGORY_USER) {
+    return Outcome::Fail(ErrorCode::kSystemTable);
+  }
+  if (!IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
+  if (access == Access::kRead) return {};
+  // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
+  const bool is_native = !is_sql_fk_checks_enabled(table.in_use);
+  return is_native && ServerChecksForeignKeys(table) ? Outcome::Fail(ErrorCode::kUnserved)
+                                                     : Outcome();
+}
+
 Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
   const Outcome outcome =
-      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, {}, &open->table);
+      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
   return outcome.ok() && writes ? OpenForeignKeyTables(thd, open, open->table, nullptr) : outcome;
 }
 

@@ -1,8 +1,78 @@
 #include "engine/server/worker_thd.h"
 
 #include "engine/server/engine_error.h"
+#include "engine/server/server_log.h"
 
 namespace rowsocket::engine::server {
+
+void LogOtherLayout() {
+  LogError(
+      "the server was built with other options than rowsocket.so, which would misread its data: "
+      "build rowsocket.so with the server's own source and options");
+}
+
+void WorkerThd::SetThd(THD* thd) {
+  const base::MutexLock lock(mutex_);
+  thd_ = thd;
+}
+
+void WorkerThd::SetLogging(THD* thd) {
+  thd->variables.option_bits |= OPTION_BIN_LOG;
+  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
+  thd->variables.option_bits &=
+      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  thd->set_current_stmt_binlog_format_row();
+}
+
+bool WorkerThd::RefreshVariables() {
+  const auto& global = global_system_variables;
+  auto& mine = thd_->variables;
+  sql_mode_t mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
+  Time_zone* const time_zone = global.time_zone;
+  bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
+                 mine.lc_time_names != global.lc_time_names ||
+                 mine.default_week_format != global.default_week_format ||
+                 ((mine.option_bits ^ global.option_bits) & kCheckOptions) != 0;
+  mine.sql_mode = mode;
+  mine.time_zone = time_zone;
+  mine.lc_time_names = global.lc_time_names;
+  mine.default_week_format = global.default_week_format;
+  mine.option_bits = (mine.option_bits & ~kCheckOptions) | (global.option_bits & kCheckOptions);
+  mine.auto_increment_increment = global.auto_increment_increment;
+  mine.auto_increment_offset = global.auto_increment_offset;
+  mine.binlog_row_image = global.binlog_row_image;
+  changed |= FollowOwnVariables(*thd_);
+  RestoreLockWait();
+  if (timeouts_.waits_for_rows) FollowRowLockWait();
+  return changed;
+}
+
+void WorkerThd::RefuseWaits(bool refuse) {
+  if (!timeouts_.waits_for_rows) return;
+  WaitForTables(!refuse);
+  RefuseRowWaits(refuse);
+}
+
+void WorkerThd::ClearStatement() {
+  SetStrict(false);
+  Diagnostics_area* const area = thd_->get_stmt_da();
+  if (area->is_set()) area->reset_diagnostics_area();
+  ForgetConditions(*thd_);
+  // The server asks for a rollback also when a table could not be opened beside others; a session
+  // that has really lost its transaction has been told by now.
+  thd_->transaction_rollback_request = false;
+  thd_->is_fatal_sub_stmt_error = false;
+  own_.ShowAgain(thd_);
+}
+
+unsigned long long WorkerThd::id() const { return thd_get_thread_id(thd_); }
+
+void WorkerThd::Interrupt() {
+  const base::MutexLock lock(mutex_);
+  if (thd_ != nullptr) KillQuery(*thd_);
+}
 
 void WorkerThd::WaitForTables(bool waits) {
   thd_->variables.lock_wait_timeout = waits ? timeouts_.table_lock_s : 0;

@@ -101,8 +101,16 @@ class WorkerThd {
 
  private:
   void WaitForTables(bool waits);
+  /// Sets thd_, which a thread that calls Interrupt may be looking at.
+  void SetThd(THD* thd);
+  /// Has all that a new THD does logged as rows, in the transactions that Committer begins.
+  static void SetLogging(THD* thd);
+
+  // Each family's own.
+
   /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now.
   void FollowRowLockWait();
+  void RefuseRowWaits(bool refuse);
 
   const WaitTimeouts timeouts_;
   const SessionUser user_;
@@ -111,6 +119,11 @@ class WorkerThd {
   base::ShownText description_;
   WorkerThdOwn own_;
 };
+
+// For the families' files.
+
+/// Says in the log that members of a THD are not where this library's headers say.
+void LogOtherLayout();
 
 /// Whether the server is shutting down, or this library is being unloaded.
 bool ServerStopping();

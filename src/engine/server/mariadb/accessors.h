@@ -309,6 +309,32 @@ inline void ExpectRegularDurability(THD*) {}
 /// For mysql.transaction_registry.
 inline void NoteTransactionStart(THD* thd) { thd->transaction->start_time.reset(thd); }
 
+/// Forgets what statements have reported, besides the diagnostics area itself.
+inline void ForgetConditions(THD& thd) {
+  Diagnostics_area* const area = thd.get_stmt_da();
+  if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd.query_id);
+  thd.is_fatal_error = false;
+}
+/// Options of a session by which rows are checked: foreign_key_checks, check_constraint_checks.
+inline constexpr ulonglong kCheckOptions =
+    OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
+/// Takes over the global variables that this family alone has. Whether one has changed that the
+/// expressions of open tables were prepared with.
+inline bool FollowOwnVariables(THD& thd) {
+  const system_variables& global = global_system_variables;
+  system_variables& mine = thd.variables;
+  const bool changed = mine.default_regex_flags != global.default_regex_flags ||
+                       mine.old_behavior != global.old_behavior;
+  mine.default_regex_flags = global.default_regex_flags;
+  mine.old_behavior = global.old_behavior;
+  mine.server_id = global.server_id;
+  mine.gtid_domain_id = global.gtid_domain_id;
+  thd.userstat_running = opt_userstat_running;
+  return changed;
+}
+
+/// As KILL QUERY. Threads: any that keeps the THD from ending.
+inline void KillQuery(THD& thd) { thd.awake(KILL_QUERY); }
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;

@@ -3,14 +3,10 @@
 #include <atomic>
 
 #include "engine/server/cluster.h"
-#include "engine/server/server_log.h"
 
 namespace rowsocket::engine::server {
 
 namespace {
-
-/// foreign_key_checks and check_constraint_checks.
-constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
 
 /// Whether members of a THD are where this library's headers say, at the front and far behind in
 /// the class: the server's own functions would read other members otherwise.
@@ -78,9 +74,7 @@ bool WorkerThd::Create() {
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->store_globals();
   if (!LayoutMatches(thd)) {
-    LogError(
-        "the server was built with other options than rowsocket.so, which would "
-        "misread its data: build rowsocket.so with the server's own source and options");
+    LogOtherLayout();
     delete thd;
     set_current_thd(nullptr);
     return false;
@@ -97,24 +91,16 @@ bool WorkerThd::Create() {
   strmake_buf(thd->security_ctx->priv_host, my_localhost);
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
-  thd->variables.option_bits |= OPTION_BIN_LOG;
-  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
-  thd->variables.option_bits &=
-      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
-  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  SetLogging(thd);
   thd->variables.tx_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
   // tx_read_only is a default of SQL sessions. The server refuses writes of such a transaction when
   // it opens a table, which this library does differently: InnoDB would have no rollback segment to
   // write to.
   thd->variables.tx_read_only = thd->tx_read_only = false;
-  thd->set_current_stmt_binlog_format_row();
   lex_start(thd);
   thd->lex->sql_command = SQLCOM_SELECT;
-  {
-    const base::MutexLock lock(mutex_);
-    thd_ = thd;
-  }
+  SetThd(thd);
   server_threads.insert(thd);
   EnterPerformanceSchema(thd);
   own_.FindFlushAtCommit(thd);
@@ -130,10 +116,7 @@ bool WorkerThd::Create() {
 void WorkerThd::Destroy() {
   THD* thd = thd_;
   if (thd == nullptr) return;
-  {
-    const base::MutexLock lock(mutex_);
-    thd_ = nullptr;
-  }
+  SetThd(nullptr);
   thd->proc_info = nullptr;
   Cluster::Leave(thd);
   thd->cleanup();
@@ -145,44 +128,9 @@ void WorkerThd::Destroy() {
   PSI_CALL_delete_current_thread();
 }
 
-bool WorkerThd::RefreshVariables() {
-  sql_mode_t mode =
-      global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
-  Time_zone* const time_zone = global_system_variables.time_zone;
-  system_variables& mine = thd_->variables;
-  const system_variables& global = global_system_variables;
-  const bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
-                       mine.lc_time_names != global.lc_time_names ||
-                       mine.default_week_format != global.default_week_format ||
-                       mine.default_regex_flags != global.default_regex_flags ||
-                       mine.old_behavior != global.old_behavior ||
-                       ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
-  mine.sql_mode = mode;
-  mine.time_zone = time_zone;
-  mine.lc_time_names = global.lc_time_names;
-  mine.default_week_format = global.default_week_format;
-  mine.default_regex_flags = global.default_regex_flags;
-  mine.old_behavior = global.old_behavior;
-  mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
-  thd_->variables.server_id = global_system_variables.server_id;
-  thd_->variables.gtid_domain_id = global_system_variables.gtid_domain_id;
-  thd_->variables.auto_increment_increment = global_system_variables.auto_increment_increment;
-  thd_->variables.auto_increment_offset = global_system_variables.auto_increment_offset;
-  thd_->variables.binlog_row_image = global_system_variables.binlog_row_image;
-  thd_->userstat_running = opt_userstat_running;
-  RestoreLockWait();
-  if (timeouts_.waits_for_rows) FollowRowLockWait();
-  return changed;
-}
-
 void WorkerThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
 
-void WorkerThd::RefuseWaits(bool refuse) {
-  if (!timeouts_.waits_for_rows) return;
-  SetRowLockWait(thd_, !refuse);
-  WaitForTables(!refuse);
-}
+void WorkerThd::RefuseRowWaits(bool refuse) { SetRowLockWait(thd_, !refuse); }
 
 void WorkerThd::StartStatement(int sql_command) {
   thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
@@ -199,18 +147,6 @@ void WorkerThd::SetStrict(bool strict) {
   thd_->count_cuted_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
 }
 
-void WorkerThd::ClearStatement() {
-  SetStrict(false);
-  Diagnostics_area* area = thd_->get_stmt_da();
-  if (area->is_set()) area->reset_diagnostics_area();
-  if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd_->query_id);
-  thd_->is_fatal_error = false;
-  // The server asks for a rollback also when a table could not be opened beside others; a session
-  // that has really lost its transaction has been told by now.
-  thd_->transaction_rollback_request = false;
-  thd_->is_fatal_sub_stmt_error = false;
-}
-
 void WorkerThd::FreeStatementMemory() {
   thd_->free_items();
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
@@ -221,8 +157,6 @@ void WorkerThd::ReleaseAuditPlugins() {
 }
 
 bool WorkerThd::TakeBusy() { return false; }
-
-unsigned long long WorkerThd::id() const { return thd_->thread_id; }
 
 bool WorkerThd::must_end() const {
   const killed_state state = thd_->killed;
@@ -236,11 +170,6 @@ void WorkerThd::ForgetKillQuery() {
 
 void WorkerThd::Describe(std::string_view text) {
   std::atomic_ref(thd_->proc_info).store(description_.Set(text), std::memory_order_release);
-}
-
-void WorkerThd::Interrupt() {
-  const base::MutexLock lock(mutex_);
-  if (thd_ != nullptr) thd_->awake(KILL_QUERY);
 }
 
 }  // namespace rowsocket::engine::server

@@ -343,6 +343,27 @@ inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_RE
 /// For MariaDB's mysql.transaction_registry alone.
 inline void NoteTransactionStart(THD*) {}
 
+/// Forgets what statements have reported, besides the diagnostics area itself.
+inline void ForgetConditions(THD& thd) {
+  Diagnostics_area* const area = thd.get_stmt_da();
+  if (area->current_statement_cond_count() != 0) area->reset_condition_info(&thd);
+  thd.clear_error();
+}
+/// The option of a session by which rows are checked: foreign_key_checks.
+inline constexpr ulonglong kCheckOptions = OPTION_NO_FOREIGN_KEY_CHECKS;
+/// Takes over the global variables that this family alone has. Whether one has changed that the
+/// expressions of open tables were prepared with.
+inline bool FollowOwnVariables(THD& thd) {
+  thd.variables.binlog_trx_compression = global_system_variables.binlog_trx_compression;
+  return false;
+}
+
+/// As KILL QUERY. Threads: any that keeps the THD from ending.
+inline void KillQuery(THD& thd) {
+  mysql_mutex_lock(&thd.LOCK_thd_data);
+  thd.awake(THD::KILL_QUERY);
+  mysql_mutex_unlock(&thd.LOCK_thd_data);
+}
 inline bool IsKilled(const THD& thd) { return thd.killed != THD::NOT_KILLED; }
 /// The handler's error of a request that KILL ends.
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;

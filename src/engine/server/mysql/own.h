@@ -14,6 +14,11 @@ struct WorkerThdOwn {
   bool is_strict = false;
   const char* shown = nullptr;  ///< The text of the last Describe.
   std::vector<TABLE*> nexts;    ///< Space for Statement::Begin.
+
+  /// Functions of the server have shown steps of their own in the place of the text.
+  void ShowAgain(THD* thd) const {
+    if (thd->proc_info() != shown) thd->set_proc_info(shown);
+  }
 };
 
 struct CommitterOwn {

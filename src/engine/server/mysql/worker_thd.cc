@@ -3,15 +3,12 @@
 #include <atomic>
 #include <mutex>
 
-#include "engine/server/server_log.h"
 #include "lock_waits.h"
 #include "sql/protocol_classic.h"
 
 namespace rowsocket::engine::server {
 
 namespace {
-
-constexpr ulonglong kChecks = OPTION_NO_FOREIGN_KEY_CHECKS;
 
 /// Whether members of a THD are where this library's headers say: the server's own functions would
 /// read other members otherwise.
@@ -61,9 +58,7 @@ bool WorkerThd::Create() {
   thd->set_new_thread_id();
   thd->store_globals();
   if (!LayoutMatches(thd)) {
-    LogError(
-        "the server was built with other options than rowsocket.so, which would misread its data: "
-        "build rowsocket.so with the server's own source and options");
+    LogOtherLayout();
     thd->release_resources();
     delete thd;
     return false;
@@ -80,16 +75,11 @@ bool WorkerThd::Create() {
   // statement that waits for them.
   thd->mdl_context.set_force_dml_deadlock_weight(true);
   thd->set_command(COM_QUERY);  // KILL does not find a thread that is a daemon.
-  thd->variables.option_bits |= OPTION_BIN_LOG;
-  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
-  thd->variables.option_bits &=
-      ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
-  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+  SetLogging(thd);
   thd->variables.transaction_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
   // transaction_read_only is a default of SQL sessions. Ports decide what may be written here.
   thd->variables.transaction_read_only = thd->tx_read_only = false;
-  thd->set_current_stmt_binlog_format_row();
   thd->set_time();
   Global_THD_manager::get_instance()->add_thd(thd);
   MEM_ROOT* const of_statements = thd->mem_root;
@@ -97,10 +87,7 @@ bool WorkerThd::Create() {
   lex_start(thd);
   thd->mem_root = of_statements;
   thd->lex->sql_command = SQLCOM_SELECT;
-  {
-    const base::MutexLock lock(mutex_);
-    thd_ = thd;
-  }
+  SetThd(thd);
   if (!timeouts_.waits_for_rows) LockWaits::RefuseWaits(thd);
   RefreshVariables();
   ClearStatement();
@@ -113,10 +100,7 @@ void WorkerThd::Destroy() {
   if (thd == nullptr) return;
   SetStrict(false);
   LockWaits::AllowWaits();
-  {
-    const base::MutexLock lock(mutex_);
-    thd_ = nullptr;
-  }
+  SetThd(nullptr);
   thd->set_proc_info(nullptr);
   PSI_thread* const psi = thd->get_psi();
   thd->release_resources();
@@ -138,33 +122,7 @@ void WorkerThd::FollowRowLockWait() {
   *reinterpret_cast<ulong*>(const_cast<uchar*>(mine)) = *reinterpret_cast<const ulong*>(global);
 }
 
-bool WorkerThd::RefreshVariables() {
-  sql_mode_t mode =
-      global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  if (!user_.shows_padding) mode &= ~MODE_PAD_CHAR_TO_FULL_LENGTH;
-  System_variables& mine = thd_->variables;
-  const System_variables& global = global_system_variables;
-  const bool changed = mine.sql_mode != mode || mine.time_zone != global.time_zone ||
-                       mine.lc_time_names != global.lc_time_names ||
-                       mine.default_week_format != global.default_week_format ||
-                       ((mine.option_bits ^ global.option_bits) & kChecks) != 0;
-  mine.sql_mode = mode;
-  mine.time_zone = global.time_zone;
-  mine.lc_time_names = global.lc_time_names;
-  mine.default_week_format = global.default_week_format;
-  mine.option_bits = (mine.option_bits & ~kChecks) | (global.option_bits & kChecks);
-  mine.auto_increment_increment = global.auto_increment_increment;
-  mine.auto_increment_offset = global.auto_increment_offset;
-  mine.binlog_row_image = global.binlog_row_image;
-  mine.binlog_trx_compression = global.binlog_trx_compression;
-  RestoreLockWait();
-  if (timeouts_.waits_for_rows) FollowRowLockWait();
-  return changed;
-}
-
-void WorkerThd::RefuseWaits(bool refuse) {
-  if (!timeouts_.waits_for_rows) return;
-  WaitForTables(!refuse);
+void WorkerThd::RefuseRowWaits(bool refuse) {
   if (refuse)
     LockWaits::RefuseWaits(thd_);
   else
@@ -191,19 +149,6 @@ void WorkerThd::SetStrict(bool strict) {
     thd_->pop_internal_handler();
 }
 
-void WorkerThd::ClearStatement() {
-  SetStrict(false);
-  Diagnostics_area* const area = thd_->get_stmt_da();
-  if (area->is_set()) area->reset_diagnostics_area();
-  if (area->current_statement_cond_count() != 0) area->reset_condition_info(thd_);
-  thd_->clear_error();
-  // The server asks for a rollback also when a table could not be opened beside others; a session
-  // that has really lost its transaction has been told by now.
-  thd_->transaction_rollback_request = false;
-  thd_->is_fatal_sub_stmt_error = false;
-  if (thd_->proc_info() != own_.shown) thd_->set_proc_info(own_.shown);
-}
-
 void WorkerThd::FreeStatementMemory() {
   thd_->cleanup_after_query();
   thd_->mem_root->ClearForReuse();
@@ -217,8 +162,6 @@ bool WorkerThd::TakeBusy() {
   return true;
 }
 
-unsigned long long WorkerThd::id() const { return thd_->thread_id(); }
-
 bool WorkerThd::must_end() const { return thd_->killed == THD::KILL_CONNECTION; }
 
 void WorkerThd::ForgetKillQuery() {
@@ -227,19 +170,9 @@ void WorkerThd::ForgetKillQuery() {
   }
 }
 
-// Functions of the server show steps of their own in the same place: ClearStatement puts this text
-// back.
 void WorkerThd::Describe(std::string_view text) {
   own_.shown = description_.Set(text);
   thd_->set_proc_info(own_.shown);
-}
-
-void WorkerThd::Interrupt() {
-  const base::MutexLock lock(mutex_);
-  if (thd_ == nullptr) return;
-  mysql_mutex_lock(&thd_->LOCK_thd_data);
-  thd_->awake(THD::KILL_QUERY);
-  mysql_mutex_unlock(&thd_->LOCK_thd_data);
 }
 
 }  // namespace rowsocket::engine::server

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engine/login.h"
-#include "login_vio.h"
+#include "engine/server/login_vio.h"
 
 class THD;
 

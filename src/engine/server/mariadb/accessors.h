@@ -17,6 +17,9 @@ using TableReference = TABLE_LIST;
 
 using TriggerEvent = trg_event_type;
 
+/// The server's end of a connection.
+using ServerVio = st_vio;
+
 // --- Columns ---
 
 inline const char* NameText(const Field& field) { return field.field_name.str; }

@@ -1,4 +1,4 @@
-#include "login_vio.h"
+#include "engine/server/login_vio.h"
 
 #include "login_api.h"
 
@@ -9,14 +9,18 @@ namespace {
 constexpr size_t kNonceBytes = 32;
 constexpr size_t kSignatureBytes = 64;
 
-}  // namespace
-
-struct LoginVio::Vio : st_vio {
-  explicit Vio(LoginVio& given) : st_vio(), owner(given) {}
+struct OwnedVio : st_vio {
+  explicit OwnedVio(LoginVio& given) : st_vio(), owner(given) {}
   LoginVio& owner;
 };
 
-LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new Vio(*this)) {
+}  // namespace
+
+// Answers: mysql_native_password, client_ed25519; dialog and mysql_clear_password get the password
+// as it is, because the plugin behind them wants that (PAM); any other plugin gets an empty packet,
+// which is what unix_socket wants.
+
+LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new OwnedVio(*this)) {
   st_vio& vio = *vio_;
   vio.mysql_socket.fd = attempt.fd;
   vio.localhost = attempt.is_unix;
@@ -30,10 +34,10 @@ LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new Vi
   vio.viodelete = [](st_vio*) {};
   vio.vioerrno = [](st_vio*) { return 0; };
   vio.read = [](st_vio* vio, uchar* to, size_t size) {
-    return static_cast<Vio*>(vio)->owner.Read(to, size);
+    return static_cast<OwnedVio*>(vio)->owner.Read(to, size);
   };
   vio.write = [](st_vio* vio, const uchar* from, size_t size) {
-    return static_cast<Vio*>(vio)->owner.Write(from, size);
+    return static_cast<OwnedVio*>(vio)->owner.Write(from, size);
   };
   vio.timeout = [](st_vio*, uint, my_bool) { return 0; };
   vio.vioblocking = [](st_vio*, my_bool, my_bool*) { return 0; };
@@ -52,9 +56,7 @@ LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new Vi
   vio.connect = [](st_vio*, sockaddr*, socklen_t, int) -> my_bool { return 1; };
 }
 
-LoginVio::~LoginVio() { delete vio_; }
-
-st_vio* LoginVio::vio() { return vio_; }
+LoginVio::~LoginVio() { delete static_cast<OwnedVio*>(vio_); }
 
 bool LoginVio::Answer(std::string_view plugin, bool, std::string_view data, std::string* answer) {
   const std::string_view password = attempt_.password.view();

@@ -17,6 +17,9 @@ using TableReference = Table_ref;
 
 using TriggerEvent = enum_trigger_event_type;
 
+/// The server's end of a connection.
+using ServerVio = Vio;
+
 // --- Columns ---
 
 inline const char* NameText(const Field& field) { return field.field_name; }

@@ -1,4 +1,4 @@
-#include "login_vio.h"
+#include "engine/server/login_vio.h"
 
 #include "api.h"
 #include "violite.h"
@@ -21,7 +21,18 @@ constexpr char kFullAuthentication = '\x04';
 /// A Vio has no place for its owner. All calls come on the thread of the login.
 thread_local LoginVio* of_this_thread = nullptr;
 
+/// The server takes the password itself over a secure transport alone. Memory is one.
+void BecomeSecure(Vio* vio) {
+  if (vio->type == VIO_TYPE_TCPIP) vio->type = VIO_TYPE_SOCKET;
+}
+
 }  // namespace
+
+// Answers: caching_sha2_password, which asks for the password itself over a secure transport alone:
+// the connection counts as one from then on (login.cc looks at the client's own transport).
+// sha256_password, mysql_clear_password and dialog get the password as it is; the first takes it
+// where the client's connection has TLS. Any other plugin gets an empty packet; a second factor is
+// not answered.
 
 LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(internal_vio_create(0)) {
   of_this_thread = this;
@@ -83,16 +94,12 @@ bool LoginVio::Answer(std::string_view plugin, bool is_switch, std::string_view 
                                      SCRAMBLE_LENGTH);
   }
   if (caches && (data.empty() || data.front() != kFullAuthentication)) return false;
-  if (caches) BecomeSecure();
+  if (caches) BecomeSecure(vio_);
   if (caches || plugin == "sha256_password" || plugin == "mysql_clear_password" ||
       plugin == "dialog") {
     GivePassword(password, answer);
   }
   return true;
-}
-
-void LoginVio::BecomeSecure() {
-  if (vio_->type == VIO_TYPE_TCPIP) vio_->type = VIO_TYPE_SOCKET;
 }
 
 }  // namespace rowsocket::engine::server

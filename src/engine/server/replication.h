@@ -4,6 +4,7 @@
 // Threads: any. No function waits for a lock that a statement may hold for long.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -41,6 +42,11 @@ inline constexpr uint32_t kUnknownLag = std::numeric_limits<uint32_t>::max();
 struct Sources {
   SourceState state = SourceState::kNone;
   uint32_t lag_s = 0;
+
+  void Add(SourceState state_of_one, uint32_t lag_of_one_s) {
+    state = std::max(state, state_of_one);
+    lag_s = std::max(lag_s, lag_of_one_s);
+  }
 };
 
 /// What replication.cc asks of each family: the sources as of now, or none where a statement (STOP

@@ -1,7 +1,5 @@
 #include "engine/server/replication.h"
 
-#include <algorithm>
-
 #include "api.h"
 
 namespace rowsocket::engine::server {
@@ -36,9 +34,8 @@ Sources ReadSources(const Sources& last) {
     auto* source = reinterpret_cast<Master_info*>(my_hash_element(const_cast<HASH*>(&hash), i));
     if (source->host[0] == '\0') continue;
     const SourceState state = StateOf(*source);
-    all.state = std::max(all.state, state);
     const bool runs = state == SourceState::kRunning;
-    all.lag_s = std::max(all.lag_s, runs ? LagOf(*source, last.lag_s) : kUnknownLag);
+    all.Add(state, runs ? LagOf(*source, last.lag_s) : kUnknownLag);
   }
   return all;
 }

@@ -1,6 +1,5 @@
 #include "engine/server/replication.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -46,9 +45,8 @@ std::optional<Sources> TryReadSources(const Sources& last) {
     Master_info* const source = each->second;
     if (source == nullptr || source->host[0] == '\0') continue;
     const SourceState state = StateOf(*source);
-    all.state = std::max(all.state, state);
     const bool runs = state == SourceState::kRunning;
-    all.lag_s = std::max(all.lag_s, runs ? LagOf(*source, last.lag_s) : kUnknownLag);
+    all.Add(state, runs ? LagOf(*source, last.lag_s) : kUnknownLag);
   }
   channel_map.unlock();
   return all;

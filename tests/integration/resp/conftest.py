@@ -19,3 +19,19 @@ def resp_server(request):
 @pytest.fixture(scope="module")
 def server(resp_server):
     return resp_server
+
+
+@pytest.fixture
+def shop(server, request):
+    """A SQL session in the schema shop. At its end the table that the module names as SCRATCH is dropped."""
+    sql = server.sql("shop")
+    yield sql
+    sql.run(f"DROP TABLE IF EXISTS {request.module.SCRATCH}")
+    sql.close()
+
+
+@pytest.fixture
+def client(server, shop):  # pylint: disable=unused-argument # shop's end drops a table, behind the client's
+    client = resp.Client(server.resp_port)
+    yield client
+    client.close()

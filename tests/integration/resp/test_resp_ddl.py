@@ -7,6 +7,7 @@ from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
+SCRATCH = "dd"
 KNOWN_S = 10  # a connection believes what it has found for a second
 
 
@@ -17,20 +18,10 @@ def server(resp_server):
 
 
 @pytest.fixture
-def sql(server):
-    sql = server.sql("shop")
-    sql.run("CREATE TABLE dd (id INT DEFAULT 0 PRIMARY KEY, a INT, b INT)")
-    sql.run("INSERT INTO dd VALUES (1, 5, 2)")
-    yield sql
-    sql.run("DROP TABLE IF EXISTS dd")
-    sql.close()
-
-
-@pytest.fixture
-def client(server, sql):  # pylint: disable=unused-argument # its end drops the table
-    client = Client(server.resp_port)
-    yield client
-    client.close()
+def sql(shop):
+    shop.run(f"CREATE TABLE {SCRATCH} (id INT DEFAULT 0 PRIMARY KEY, a INT, b INT)")
+    shop.run(f"INSERT INTO {SCRATCH} VALUES (1, 5, 2)")
+    return shop
 
 
 def behind_a_get(client, *commands):

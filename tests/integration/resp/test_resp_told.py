@@ -7,22 +7,13 @@ from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
+SCRATCH = "told"
 REFUSED = ("CONSTRAINT", "ERR")
 
 
 @pytest.fixture
-def sql(server):
-    sql = server.sql("shop")
-    yield sql
-    sql.run("DROP TABLE IF EXISTS told")
-    sql.close()
-
-
-@pytest.fixture
-def client(server, sql):  # pylint: disable=unused-argument # its end drops the table
-    client = Client(server.resp_port)
-    yield client
-    client.close()
+def sql(shop):
+    return shop
 
 
 @pytest.mark.parametrize("kind, before, command, by", [

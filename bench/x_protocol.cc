@@ -1,5 +1,6 @@
 #include "bench/x_protocol.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>

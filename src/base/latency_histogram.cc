@@ -1,5 +1,7 @@
 #include "base/latency_histogram.h"
 
+#include <algorithm>
+
 namespace rowsocket::base {
 
 namespace {

@@ -1,5 +1,6 @@
 #include "exec/slow_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <utility>

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/fake/session.h"
 
 namespace rowsocket::keyspace {

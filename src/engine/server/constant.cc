@@ -1,5 +1,6 @@
 #include "engine/server/constant.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>

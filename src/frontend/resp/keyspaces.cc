@@ -1,5 +1,6 @@
 // Which row a key means: a keyspace has the keys that begin with its prefix, the longest one first;
 // then tables; then the store.
+#include <algorithm>
 #include <string>
 
 #include "frontend/resp/fields.h"

@@ -1,5 +1,6 @@
 #include "plugin/memcached/options.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rowsocket::plugin {

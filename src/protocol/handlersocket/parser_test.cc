@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/test_guarded_bytes.h"
 #include "protocol/handlersocket/command_check.h"
 #include "protocol/handlersocket/dump.h"

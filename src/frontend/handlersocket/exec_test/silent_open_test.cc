@@ -1,5 +1,7 @@
 // A protocol without an open of its own: its frontend asks for the index when the first request
 // needs it, and one item may be several requests.
+#include <algorithm>
+
 #include "frontend/handlersocket/exec_test/test_service.h"
 
 namespace rowsocket::exec {

@@ -1,4 +1,5 @@
 // What a worker does where accounts have limits.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>

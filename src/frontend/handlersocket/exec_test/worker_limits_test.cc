@@ -1,5 +1,6 @@
 // What a worker does about clients that are too slow, too many, too large or not authenticated, and
 // how a worker ends.
+#include <algorithm>
 #include <atomic>
 
 #include "base/clock.h"

@@ -236,7 +236,14 @@ class Resp final : public exec::Frontend {
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
   void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
-  bool Select(std::string_view text, base::Arena& arena, exec::Item* item);
+  /// Commands that change what the connection is in. False: the command is none of these.
+  bool AnswerOfState(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
+  /// Commands that tell what clients and tools want to know. False: the command is none of these.
+  bool AnswerOfServer(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
+  void Reset(exec::Item* item);
+  /// Empty, or the text of an error.
+  std::string_view Select(std::string_view text);
+  void Auth(Arguments arguments, base::Arena& arena, exec::Item* item);
   void AuthWithoutAccounts(Arguments arguments, base::Arena& arena, exec::Item* item);
   static void AppendTime(base::Buffer& out);
   void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
@@ -244,6 +251,7 @@ class Resp final : public exec::Frontend {
   void AppendLoginEnd(const model::Error& answer, base::Buffer& out);
   void AppendHello(base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
+  void AppendAcl(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
   // The commands that are served (describe.cc).

@@ -51,67 +51,108 @@ std::string WrongCount(std::string_view command, std::string_view subcommand) {
          "' command";
 }
 
+void AppendPing(std::span<const std::string_view> arguments, base::Buffer* out) {
+  if (arguments.size() > 2) {
+    resp::AppendError("ERR wrong number of arguments for 'ping' command", out);
+  } else if (arguments.size() == 2) {
+    resp::AppendBulk(arguments[1], out);
+  } else {
+    resp::AppendSimple("PONG", out);
+  }
+}
+
+/// There are no functions, so that there is nothing to list or to flush.
+void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* out) {
+  if (IsWord(arguments[1], "flush")) {
+    resp::AppendSimple("OK", out);
+  } else if (IsWord(arguments[1], "list")) {
+    resp::AppendArray(0, out);
+  } else {
+    resp::AppendError(kRespNoScripts, out);
+  }
+}
+
+/// Why the command about the server's settings is not served; empty: it is.
+std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
+  if (!IsWord(arguments[1], "get")) {
+    return "NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL";
+  }
+  if (arguments.size() < 3) return "ERR wrong number of arguments for 'config|get' command";
+  const bool is_long = std::any_of(
+      arguments.begin() + 2, arguments.end(),
+      [](std::string_view pattern) { return pattern.size() > model::kRespPatternBytesMax; });
+  return is_long ? kRespLongPattern : std::string_view();
+}
+
 }  // namespace
 
 void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                         Item* item) {
+  if (command.verb == Verb::kHello) return Hello(arguments, arena, item);
+  if (command.verb == Verb::kAuth) return Auth(arguments, arena, item);
   base::Buffer out;
-  switch (command.verb) {
-    case Verb::kHello:
-      return Hello(arguments, arena, item);
-    case Verb::kAuth:
-      if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
-      if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
-      return LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena,
-                   item);
-    case Verb::kPing:
-      if (arguments.size() > 2) {
-        return AnswerError("ERR wrong number of arguments for 'ping' command", arena, item);
-      }
-      if (arguments.size() == 2)
-        resp::AppendBulk(arguments[1], &out);
-      else
-        resp::AppendSimple("PONG", &out);
-      break;
-    case Verb::kEcho:
-      resp::AppendBulk(arguments[1], &out);
-      break;
+  if (!AnswerOfState(command.verb, arguments, out, item) &&
+      !AnswerOfServer(command.verb, arguments, out, item)) {
+    settings_.info->AddRefused(command);
+    return Reject(command.refusal, arena, item);
+  }
+  if (out.view().starts_with('-')) {
+    item->error.code = ErrorCode::kCmd;
+    WorkOf(*item).error = RespErrorOf(out.view());
+  }
+  Answer(out.view(), arena, item);
+}
+
+bool Resp::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+  std::string_view error;
+  switch (verb) {
     case Verb::kQuit:
       item->closes = true;
-      resp::AppendSimple("OK", &out);
       break;
     case Verb::kReset:
-      state_ = {};
-      replies_ = Replies::kOn;
-      WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
-      EndWatch(*item);
-      facts_.name.clear();
-      is_logged_in_ = !settings_.accounts;
-      if (settings_.accounts) SetAccount(settings_.account);
-      ShowFacts();
+      Reset(item);
       resp::AppendSimple("RESET", &out);
-      break;
+      return true;
     case Verb::kSelect:
-      // A row is the same in every database; a string belongs to one.
-      if (!Select(arguments[1], arena, item)) return;
-      resp::AppendSimple("OK", &out);
+      error = Select(arguments[1]);
       break;
     case Verb::kMulti:
-      if (state_.in_multi) return AnswerError("ERR MULTI calls can not be nested", arena, item);
+      if (state_.in_multi) {
+        error = "ERR MULTI calls can not be nested";
+        break;
+      }
       EndMultiState();
       state_.in_multi = true;
       state_.queued = std::make_shared<std::vector<Queued>>();
-      resp::AppendSimple("OK", &out);
       break;
     case Verb::kDiscard:
-      if (!state_.in_multi) return AnswerError("ERR DISCARD without MULTI", arena, item);
+      if (!state_.in_multi) {
+        error = "ERR DISCARD without MULTI";
+        break;
+      }
       EndMultiState();
       EndWatch(*item);
-      resp::AppendSimple("OK", &out);
       break;
     case Verb::kUnwatch:
       EndWatch(*item);
-      resp::AppendSimple("OK", &out);
+      break;
+    default:
+      return false;
+  }
+  if (error.empty())
+    resp::AppendSimple("OK", &out);
+  else
+    resp::AppendError(error, &out);
+  return true;
+}
+
+bool Resp::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+  switch (verb) {
+    case Verb::kPing:
+      AppendPing(arguments, &out);
+      break;
+    case Verb::kEcho:
+      resp::AppendBulk(arguments[1], &out);
       break;
     case Verb::kPublish:
       resp::AppendInteger(0, &out);
@@ -126,40 +167,16 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       resp::AppendVerbatim(Info(arguments.subspan(1)), state_.version, &out);
       break;
     case Verb::kConfig:
-      if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
-        resp::AppendSimple("OK", &out);
-        break;
-      }
-      if (IsWord(arguments[1], "get") && arguments.size() < 3) {
-        return AnswerError("ERR wrong number of arguments for 'config|get' command", arena, item);
-      }
-      if (!IsWord(arguments[1], "get")) {
-        return AnswerError("NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL", arena,
-                           item);
-      }
-      if (std::any_of(arguments.begin() + 2, arguments.end(), [](std::string_view pattern) {
-            return pattern.size() > model::kRespPatternBytesMax;
-          })) {
-        return AnswerError(kRespLongPattern, arena, item);
-      }
       AppendConfig(arguments, out);
       break;
     case Verb::kCluster:
-      return AnswerError("ERR This instance has cluster support disabled", arena, item);
+      resp::AppendError("ERR This instance has cluster support disabled", &out);
+      break;
     case Verb::kAcl:
-      if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
-        return AnswerError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", arena, item);
-      }
-      resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
+      AppendAcl(arguments, out);
       break;
     case Verb::kFunction:
-      // There are none, so that there is nothing to list or to flush.
-      if (IsWord(arguments[1], "flush"))
-        resp::AppendSimple("OK", &out);
-      else if (IsWord(arguments[1], "list"))
-        resp::AppendArray(0, &out);
-      else
-        return AnswerError(kRespNoScripts, arena, item);
+      AppendFunction(arguments, &out);
       break;
     case Verb::kScript:
       AppendScript(arguments, out);
@@ -182,30 +199,39 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
       AppendCommand(arguments, out);
       break;
     default:
-      settings_.info->AddRefused(command);
-      return Reject(command.refusal, arena, item);
+      return false;
   }
-  if (out.view().starts_with('-')) {
-    item->error.code = ErrorCode::kCmd;
-    WorkOf(*item).error = RespErrorOf(out.view());
-  }
-  Answer(out.view(), arena, item);
+  return true;
+}
+
+void Resp::Reset(Item* item) {
+  state_ = {};
+  replies_ = Replies::kOn;
+  WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
+  EndWatch(*item);
+  facts_.name.clear();
+  is_logged_in_ = !settings_.accounts;
+  if (settings_.accounts) SetAccount(settings_.account);
+  ShowFacts();
 }
 
 // A row is the same in every database; a string belongs to one.
-bool Resp::Select(std::string_view text, base::Arena& arena, Item* item) {
+std::string_view Resp::Select(std::string_view text) {
   int64_t number = 0;
-  if (!ParsePlainInteger(text, &number)) {
-    AnswerError(kNoInteger, arena, item);
-    return false;
-  }
+  if (!ParsePlainInteger(text, &number)) return kNoInteger;
   if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
-    AnswerError("ERR DB index is out of range", arena, item);
-    return false;
+    return "ERR DB index is out of range";
   }
   state_.database = kDatabases[static_cast<size_t>(number)];
   ShowFacts();
-  return true;
+  return {};
+}
+
+void Resp::AppendAcl(Arguments arguments, base::Buffer& out) const {
+  if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
+    return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
+  }
+  resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
 }
 
 void Resp::AppendTime(base::Buffer& out) {
@@ -214,6 +240,12 @@ void Resp::AppendTime(base::Buffer& out) {
   resp::AppendArray(2, &out);
   resp::AppendBulk(std::to_string(us / 1'000'000), &out);
   resp::AppendBulk(std::to_string(us % 1'000'000), &out);
+}
+
+void Resp::Auth(Arguments arguments, base::Arena& arena, Item* item) {
+  if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
+  if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
+  LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena, item);
 }
 
 // Where nobody logs in, the default user has no password, and any will do, as in Redis.
@@ -349,6 +381,11 @@ void Resp::AccountEnded(base::Buffer& out) {
 }
 
 void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
+  if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
+    return resp::AppendSimple("OK", &out);
+  }
+  const std::string_view refusal = RefusalOfConfig(arguments);
+  if (!refusal.empty()) return resp::AppendError(refusal, &out);
   const auto is_asked = [&](std::string_view name) {
     return std::any_of(arguments.begin() + 2, arguments.end(), [&](std::string_view pattern) {
       return MatchesPattern(Lower(pattern), name);

@@ -310,24 +310,41 @@ bool ReadsString(Verb verb) {
          verb == Verb::kWatched;
 }
 
-std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
+namespace {
+
+std::string_view PrepareRead(RespCall& call, base::Arena& arena) {
+  call.request.find.key = call.key.parts;
+  call.request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
+  if (call.verb != Verb::kGetRange) return {};
+  call.stored = &arena.Allocate<RespStored>(1)[0];
+  const bool is_right = ParsePlainInteger(call.arguments[2], &call.stored->from) &&
+                        ParsePlainInteger(call.arguments[3], &call.stored->to);
+  return is_right ? std::string_view() : kNoInteger;
+}
+
+std::string_view PrepareSetRange(const RespCall& call) {
+  const std::string_view value = call.arguments[3];
+  int64_t& from = call.stored->from;
+  if (!ParsePlainInteger(call.arguments[2], &from)) return kNoInteger;
+  if (from < 0) return "ERR offset is out of range";
+  const bool is_long = !value.empty() && from > static_cast<int64_t>(model::kRespStringBytesMax) -
+                                                    static_cast<int64_t>(value.size());
+  return is_long ? kRespTooLong : std::string_view();
+}
+
+std::string_view PrepareIncrBy(const RespCall& call) {
+  const bool is_down = (call.arguments[0].front() | 0x20) == 'd';
+  int64_t& by = call.stored->by;
+  by = 1;
+  if (call.arguments.size() == 3 && !ParsePlainInteger(call.arguments[2], &by)) return kNoInteger;
+  const bool overflows = is_down && __builtin_sub_overflow(int64_t{0}, by, &by);
+  return overflows ? "ERR decrement would overflow" : std::string_view();
+}
+
+/// Reads the words of a command that changes its string.
+std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
-  model::Request& request = call.request;
-  request.relaxed = call.container != nullptr && call.container->relaxed;
-  if (ReadsString(call.verb)) {
-    request.find.key = call.key.parts;
-    request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
-    if (call.verb != Verb::kGetRange) return {};
-    call.stored = &arena.Allocate<RespStored>(1)[0];
-    const bool is_right = ParsePlainInteger(arguments[2], &call.stored->from) &&
-                          ParsePlainInteger(arguments[3], &call.stored->to);
-    return is_right ? std::string_view() : kNoInteger;
-  }
-  RespStored& stored = arena.Allocate<RespStored>(1)[0];
-  call.stored = &stored;
-  request.verb = model::Request::Verb::kEdit;
-  request.edit.key = call.key.parts;
-  TellRights(call, arena, &request.edit);
+  RespStored& stored = *call.stored;
   stored.expires = RespStored::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:
@@ -355,27 +372,14 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
     case Verb::kIncrByFloat:
       return ParseFloat(arguments[2], &stored.by_float) ? std::string_view() : kNoFloat;
     case Verb::kSetRange:
-      if (!ParsePlainInteger(arguments[2], &stored.from)) return kNoInteger;
-      if (stored.from < 0) return "ERR offset is out of range";
-      if (!arguments[3].empty() && stored.from > static_cast<int64_t>(model::kRespStringBytesMax) -
-                                                     static_cast<int64_t>(arguments[3].size())) {
-        return kRespTooLong;
-      }
-      return {};
+      return PrepareSetRange(call);
     case Verb::kGetEx:
       stored.expires = RespStored::Expires::kKeep;
       return TakeOptions(call, 2, arena);
     case Verb::kExpire:
       return TakeCondition(call, arena);
-    case Verb::kIncrBy: {
-      const bool is_down = (arguments[0].front() | 0x20) == 'd';
-      stored.by = 1;
-      if (arguments.size() == 3 && !ParsePlainInteger(arguments[2], &stored.by)) return kNoInteger;
-      if (is_down && __builtin_sub_overflow(int64_t{0}, stored.by, &stored.by)) {
-        return "ERR decrement would overflow";
-      }
-      return {};
-    }
+    case Verb::kIncrBy:
+      return PrepareIncrBy(call);
     case Verb::kAppend:
     case Verb::kDel:
     case Verb::kGetDel:
@@ -387,6 +391,19 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
       ROWSOCKET_REQUIRE(!"a command that changes a string has no arguments");
       return {};
   }
+}
+
+}  // namespace
+
+std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
+  model::Request& request = call.request;
+  request.relaxed = call.container != nullptr && call.container->relaxed;
+  if (ReadsString(call.verb)) return PrepareRead(call, arena);
+  call.stored = &arena.Allocate<RespStored>(1)[0];
+  request.verb = model::Request::Verb::kEdit;
+  request.edit.key = call.key.parts;
+  TellRights(call, arena, &request.edit);
+  return PrepareChange(call, arena);
 }
 
 Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,

@@ -23,8 +23,6 @@ constexpr int64_t kDescribeMs = 500;
 constexpr std::chrono::milliseconds kStopPatience{500};
 /// The count of an order to give all connections away.
 constexpr uint32_t kAll = UINT32_MAX;
-/// The bytes that tell how a client has begun: a header of memcached's binary dialect.
-constexpr size_t kFirstBytesMax = 24;
 
 }  // namespace
 
@@ -238,7 +236,7 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
 // has to, or its first byte has yet to come. This worker goes on counting a client that is with the
 // doorman, so that the limit of connections holds meanwhile.
 bool Worker::Admit(Client& client) {
-  std::array<char, kFirstBytesMax> room;
+  std::array<char, model::kFirstBytesMax> room;
   bool has_ended = false;
   const std::string_view begin = client.connection.Peek(room, &has_ended);
   if (begin.empty()) return has_ended;

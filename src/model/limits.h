@@ -152,6 +152,8 @@ constexpr size_t OpenColumnsMax(const Limits& limits) {
   return columns > kOpenColumnsMin ? columns : kOpenColumnsMin;
 }
 
+/// Bytes by which a protocol tells how to refuse a client: a header of memcached's binary dialect.
+inline constexpr size_t kFirstBytesMax = 24;
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;
 /// Bytes that a memcached client may send without a line feed, except in get and gets.
@@ -175,9 +177,9 @@ inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Rows that flush_all deletes at a time; rows that a purge looks at, where there is no index.
 inline constexpr uint64_t kFlushChunkRows = 10'000;
 inline constexpr uint64_t kPurgeScanRows = 1000;
-/// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
 /// Expired rows of a container that are removed in a second, where no variable says otherwise.
 inline constexpr unsigned kPurgeRowsPerSecond = 1000;
+/// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
 inline constexpr int64_t kPurgeTickMs = 100;
 inline constexpr int64_t kPurgeIdleMs = 500;
 /// Milliseconds until a flush that failed is tried again.
@@ -191,14 +193,18 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
 /// Bytes of the pattern of KEYS, SCAN, HSCAN and CONFIG GET, which is gone through for each name.
 inline constexpr size_t kRespPatternBytesMax = 1024;
-/// Rows that one SCAN or KEYS of RESP looks at, and positions of SCANs that a port remembers: each
-/// has a key of up to 3 KiB.
+/// Calls that are made for one command of RESP, with those that are made again, and calls for which
+/// a connection keeps memory.
+inline constexpr size_t kRespCallsMadeMax = 1'000'000;
+inline constexpr size_t kRespCallsKept = 64;
+/// Rows that one SCAN or KEYS of RESP looks at.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
 /// Keys of one database that INFO of RESP counts one by one.
 inline constexpr uint64_t kRespInfoKeysMax = 2'000;
 /// Keys of which RANDOMKEY of RESP chooses one: of a small database, and of a part of a larger one.
 inline constexpr uint64_t kRespRandomKeys = 1'000;
 inline constexpr uint64_t kRespRandomRows = 100;
+/// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Bytes of a script of RESP that may be one of those that are served, and different texts of these
 /// that a port remembers.

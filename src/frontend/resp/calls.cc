@@ -22,9 +22,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// For how many calls a connection keeps memory.
-constexpr size_t kCallsKept = 64;
-
 // MEMORY USAGE and OBJECT ENCODING; other subcommands ask for what a table does not have.
 std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
@@ -133,7 +130,7 @@ std::optional<std::span<RespCall>> Resp::TakeCalls(const RespCommand& command, A
   calls_.clear();
   if (!MakeCalls(command, arguments, arena, &calls_, error)) return std::nullopt;
   const std::span<RespCall> kept = KeepCalls(calls_, arena);
-  if (calls_.capacity() > kCallsKept) std::vector<RespCall>().swap(calls_);
+  if (calls_.capacity() > model::kRespCallsKept) std::vector<RespCall>().swap(calls_);
   return kept;
 }
 

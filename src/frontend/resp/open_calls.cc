@@ -17,8 +17,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// How many calls are made for one command, with those that are made again.
-constexpr size_t kCallsMadeMax = 1'000'000;
 /// How long a connection believes what it has found of a table.
 constexpr int64_t kShapeKnownMs = 1000;
 
@@ -173,7 +171,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item, 
     if (found == Found::kYes) continue;
     if (wrong != nullptr) *wrong = &call;
     // Each index that is opened has all calls made anew.
-    if (found == Found::kNo && ++indexes_asked_ * calls.size() > kCallsMadeMax) {
+    if (found == Found::kNo && ++indexes_asked_ * calls.size() > model::kRespCallsMadeMax) {
       *error = "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
       return true;
     }

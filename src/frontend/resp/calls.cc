@@ -227,7 +227,7 @@ void Resp::HideRow(RespCall& call, base::Arena& arena) {
 }
 
 void Resp::PutInStore(RespCall& call, base::Arena& arena) {
-  call.in_store = true;
+  call.is_string = true;
   call.key =
       IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
 }

@@ -127,7 +127,8 @@ constexpr bool IsOfMove(RespVerb verb) { return verb >= RespVerb::kMoveTake; }
 constexpr bool IsOfManyKeys(RespVerb verb) {
   return verb >= RespVerb::kScan && verb <= RespVerb::kFlush;
 }
-constexpr bool IsOfAnyKey(RespVerb verb) {
+/// Whether the command is for keys of any type, as those that Redis calls generic.
+constexpr bool IsGeneric(RespVerb verb) {
   return verb == RespVerb::kExpire || (verb >= RespVerb::kDel && verb <= RespVerb::kWatched);
 }
 

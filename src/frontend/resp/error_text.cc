@@ -54,7 +54,7 @@ std::string Blame(size_t number) {
 }
 
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
-  const bool is_of_store = call.in_store && call.container == nullptr;
+  const bool is_of_store = call.is_string && call.container == nullptr;
   const std::string_view db = is_of_store ? "rowsocket" : call.key.db;
   const std::string_view table = is_of_store ? "store" : call.key.table;
   return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call.verb)) + " ON " +

@@ -307,7 +307,7 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
       call != nullptr && (call->verb == Verb::kWatch || call->verb == Verb::kWatched);
   if (is_watch && error.code == ErrorCode::kFld)
     return "TRYAGAIN not done: the table's columns have changed since the command before";
-  const bool is_of_store = call != nullptr && call->in_store && call->container == nullptr;
+  const bool is_of_store = call != nullptr && call->is_string && call->container == nullptr;
   if (is_of_store && error.code == ErrorCode::kOpenTable && work.wrong.empty())
     return std::string(kRespNoStore);
   const bool is_of_prefix = call != nullptr && call->prefix != nullptr && work.wrong.empty();

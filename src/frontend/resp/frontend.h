@@ -338,7 +338,7 @@ class Resp final : public exec::Frontend {
   std::string shape_;
   std::string wanted_;                                ///< The shape that is being opened.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
-  bool wanted_may_be_stored_ = false;  ///< Where there is no such table, the key is the store's.
+  bool wanted_may_be_string_ = false;  ///< Where there is no such table, the key is the store's.
   bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.
   model::Error wanted_error_;          ///< Why it could not be opened.
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.

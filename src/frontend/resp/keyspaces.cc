@@ -36,13 +36,13 @@ std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options
 
 bool Resp::PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const {
   const std::string_view key = call->arguments[call->at];
-  call->may_be_stored = IsOfString(call->verb) || IsOfAnyKey(call->verb);
+  call->may_be_string = IsOfString(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
     if (keyspace != nullptr) return PlaceInKeyspace(*keyspace, writes, arena, call, error);
   }
   if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
-  if (call->may_be_stored) {
+  if (call->may_be_string) {
     PutInStore(*call, arena);
     return true;
   }
@@ -77,7 +77,7 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
     return true;
   }
   if (IsOfString(call->verb)) return IsWrong(kRespWrongType, error);
-  call->may_be_stored = false;
+  call->may_be_string = false;
   call->prefix = &prefix;
   call->key = {prefix.db, prefix.table, prefix.index, ParseRespParts(key, arena)};
   if (!prefix.expires.empty()) {
@@ -92,7 +92,7 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
 
 bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
                             base::Arena& arena, RespCall* call, std::string* error) const {
-  if (!call->may_be_stored) return IsWrong(kRespWrongType, error);
+  if (!call->may_be_string) return IsWrong(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.prefix->container + "'";
   if (container == nullptr) {
@@ -107,7 +107,7 @@ bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool
   }
   const std::string_view refusal = RefusalByPolicy(call->verb, writes, snapshot_->config.options);
   if (!refusal.empty()) return IsWrong("NOPERM " + std::string(refusal), error);
-  call->in_store = true;
+  call->is_string = true;
   call->container = container;
   call->keyspaces = settings_.keyspaces;
   call->cannot_be = !keyspace::ParseRowKey(key, *container, arena, &call->row_key);

@@ -30,11 +30,11 @@ void AppendSized(std::string_view text, std::string* shape) {
 /// command, and takes no memory once `*shape` has some.
 void WriteShape(const RespCall& call, std::string* shape) {
   shape->clear();
-  const bool is_of_store = call.in_store && call.scan == nullptr;
+  const bool is_of_store = call.is_string && call.scan == nullptr;
   shape->push_back(is_of_store ? '\xff' : static_cast<char>(call.verb));
   if (is_of_store) return;
   shape->push_back(call.skips_unknown ? '?' : '.');
-  shape->push_back(call.in_store ? 's' : '.');
+  shape->push_back(call.is_string ? 's' : '.');
   for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
     AppendSized(text, shape);
   }
@@ -61,14 +61,14 @@ bool IsRepeated(const RespCommand& command) {
 
 /// Whether the shape of the call is that of its command alone, and of its key's table.
 bool IsPlain(const RespCall& call) {
-  return !call.in_store && call.prefix == nullptr && call.expiry == nullptr && !call.skips_unknown;
+  return !call.is_string && call.prefix == nullptr && call.expiry == nullptr && !call.skips_unknown;
 }
 
 /// Whether a field that the table has no column for is just absent: a name that reads, or that is
 /// to go.
 bool MayLackFields(const RespCall& call) {
   const Verb verb = call.verb;
-  return !call.in_store && !call.skips_unknown &&
+  return !call.is_string && !call.skips_unknown &&
          (verb == Verb::kHGet || verb == Verb::kHMGet || verb == Verb::kHExists ||
           verb == Verb::kHStrLen || verb == Verb::kHDel);
 }
@@ -104,7 +104,7 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
         known != nullptr && !believes_all_ && command_ms_ - known->opened_ms > kShapeKnownMs;
     if (known == nullptr || is_old) return Found::kNo;
     call.index = known->index.get();
-    if (call.may_be_stored && !call.in_store) {
+    if (call.may_be_string && !call.is_string) {
       if (call.index == nullptr) {
         PutInStore(call, arena);
         return Found::kAgain;
@@ -152,7 +152,7 @@ bool Resp::AskForIndex(const RespCall& call, Item* item, std::string* error) {
   if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
   wanted_ = shape_;
   wanted_error_ = {};
-  wanted_may_be_stored_ = call.may_be_stored && !call.in_store;
+  wanted_may_be_string_ = call.may_be_string && !call.is_string;
   wanted_may_lack_ = MayLackFields(call);
   wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
   opens_tokens_ = false;
@@ -185,7 +185,7 @@ void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> 
   wanted_error_ = outcome.error;
   const bool is_no_table =
       outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
-  if (is_no_table && wanted_may_be_stored_) {
+  if (is_no_table && wanted_may_be_string_) {
     wanted_error_ = {};
     shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
     return;

@@ -335,7 +335,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.scan != nullptr) return NameScanned(call, names);
-  if (call.in_store) return NameStore(names);
+  if (call.is_string) return NameStore(names);
   NameFields(call, names);
   // Where all columns are listed it is one of them.
   const bool adds = call.expiry != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
@@ -348,7 +348,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   model::Request& request = call.request;
   request.account = account;
   if (call.scan != nullptr) return PrepareScan(call, arena);
-  if (call.in_store) return PrepareStored(call, arena);
+  if (call.is_string) return PrepareStored(call, arena);
   if (call.verb == Verb::kExpire && call.expiry == nullptr) {
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";
@@ -416,10 +416,10 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    const bool may_be_there = call.in_store ? !call.cannot_be : !HasOtherNumber(call, session);
+    const bool may_be_there = call.is_string ? !call.cannot_be : !HasOtherNumber(call, session);
     return ExecuteWatch(call, may_be_there, session, out);
   }
-  if (call.in_store) return ExecuteStored(work, call, session, out);
+  if (call.is_string) return ExecuteStored(work, call, session, out);
   if (HasOtherNumber(call, session)) {
     if (ChangesFields(call.verb)) {
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";

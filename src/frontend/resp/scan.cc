@@ -114,7 +114,7 @@ std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Ro
 std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& row) {
   if (HasExpired(call, row)) return std::nullopt;
   if (call.container != nullptr) return KeyOfItem(call, row);
-  if (call.in_store) {
+  if (call.is_string) {
     if (row[kScannedExpires] && IsExpired(Value(std::string_view(*row[kScannedExpires]))))
       return std::nullopt;
     return row[kScannedKey];
@@ -135,7 +135,7 @@ std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& r
 RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t begin = KeyBegin(call);
-  const size_t end = call.container == nullptr && call.in_store ? kScannedKey + 1 : row.size();
+  const size_t end = call.container == nullptr && call.is_string ? kScannedKey + 1 : row.size();
   // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
   for (size_t i = begin; i < end; ++i) position.key.push_back(row[i]);
   return position;
@@ -145,7 +145,7 @@ RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& r
 /// cannot say where a scan goes on.
 bool HasInexact(const RespCall& call, engine::Session& session) {
   engine::IndexFacts facts;
-  const bool is_of_store = call.in_store && call.container == nullptr;
+  const bool is_of_store = call.is_string && call.container == nullptr;
   if (is_of_store || !session.Inspect(*call.index, &facts).ok()) return false;
   return std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
     return column.kind == engine::ColumnFacts::Kind::kFloat ||
@@ -273,9 +273,9 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
   if (keyspace != nullptr) {
     const keyspace::Prefix& prefix = *keyspace->prefix;
     scan.prefix = prefix.prefix;
-    call->in_store = prefix.kind == keyspace::Prefix::Kind::kValue;
-    call->may_be_stored = false;
-    if (!call->in_store) {
+    call->is_string = prefix.kind == keyspace::Prefix::Kind::kValue;
+    call->may_be_string = false;
+    if (!call->is_string) {
       call->key = {prefix.db, prefix.table, prefix.index, {}};
       if (prefix.expires.empty()) return {};
       call->expiry = keyspace->container;
@@ -295,7 +295,7 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
     const std::string_view prefix = front.substr(0, colon + 1);
     if (!ParseRespKey(prefix, schema, arena, &call->key)) return {};
     scan.prefix = prefix;
-    call->in_store = false;
+    call->is_string = false;
   }
   return {};
 }
@@ -329,12 +329,12 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     if (!knows) return kSyntax;
     if (IsWord(arguments[0], "flushall")) scan.database = {};
   }
-  call->may_be_stored = call->in_store = true;
+  call->may_be_string = call->is_string = true;
   return lists ? PlaceScan(schema, keyspaces, arena, call) : std::string_view();
 }
 
 void NameScanned(const RespCall& call, engine::IndexNames* names) {
-  if (!call.in_store) {
+  if (!call.is_string) {
     names->db = call.key.db;
     names->table = call.key.table;
     names->index = call.key.index;
@@ -355,13 +355,13 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
     find.modification = model::Modification::kDelete;
     find.wants_pre_images = true;
   }
-  const bool is_of_store = call.in_store && call.container == nullptr;
+  const bool is_of_store = call.is_string && call.container == nullptr;
   if (is_of_store) PrepareStoreScan(scan, arena, &find);
   std::string space(is_of_store ? scan.database : call.key.db);
   space.append("/").append(call.key.table).append("/").append(call.key.index);
   scan.space = Keep(space, arena);
   const bool is_other_type =
-      !scan.type.empty() && !IsWord(scan.type, call.in_store ? "string" : "hash");
+      !scan.type.empty() && !IsWord(scan.type, call.is_string ? "string" : "hash");
   scan.lists_nothing = is_other_type;
   if (scan.cursor != 0) {
     RespCursors::Position position;

@@ -97,7 +97,7 @@ bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::str
     call.number = 0;
     call.image = image;
     call.database = database;
-    if (call.in_store && call.container == nullptr) PutInStore(call, arena);
+    if (call.is_string && call.container == nullptr) PutInStore(call, arena);
     return true;
   };
   for (size_t i = 0; !watch_is_over_ && i < watched_.size(); ++i) {

@@ -21,7 +21,7 @@ namespace {
 class RowText final : public model::RowSink {
  public:
   explicit RowText(const RespCall& call) : call_(call), expiry_at_(PlaceOfExpiry(call)) {
-    if (call.in_store) string_.emplace(call, value_);
+    if (call.is_string) string_.emplace(call, value_);
   }
   bool Cell(std::string_view text) override {
     if (at_++ == expiry_at_) is_expired_ = IsExpired(call_, model::Value(text));
@@ -48,7 +48,7 @@ class RowText final : public model::RowSink {
 };
 
 bool SameKey(const RespCall& a, const RespCall& b) {
-  return a.in_store == b.in_store && a.key.db == b.key.db && a.key.table == b.key.table &&
+  return a.is_string == b.is_string && a.key.db == b.key.db && a.key.table == b.key.table &&
          a.key.index == b.key.index &&
          std::equal(
              a.key.parts.begin(), a.key.parts.end(), b.key.parts.begin(), b.key.parts.end(),

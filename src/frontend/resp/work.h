@@ -64,8 +64,8 @@ struct RespCall {
   std::span<const std::string_view> arguments;     ///< With the command's name.
   size_t at = 1;                                   ///< The argument that is its key.
   RespKey key;                                     ///< The row's, or in the store.
-  bool may_be_stored = false;                      ///< The command is for strings, or for any key.
-  bool in_store = false;                           ///< The key is a string: of the store, or
+  bool may_be_string = false;                      ///< The command is for strings, or for any key.
+  bool is_string = false;                          ///< The key is a string: of the store, or
   const keyspace::Container* container = nullptr;  ///< of this container.
   const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container or `expiry` is one of.
   keyspace::RowKey row_key;                        ///< In the container.
@@ -78,7 +78,7 @@ struct RespCall {
   bool has_count = false;       ///< HRANDFIELD.
   int64_t count = 0;
   RespScript script = RespScript::kNone;
-  RespStored* stored = nullptr;  ///< in_store.
+  RespStored* stored = nullptr;  ///< is_string.
   RespMove* move = nullptr;      ///< Of RENAME or COPY.
   RespScan* scan = nullptr;      ///< Of a command on many keys.
   RespImage* image = nullptr;    ///< WATCH: of the key.

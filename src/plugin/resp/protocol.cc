@@ -5,6 +5,7 @@
 #include "api.h"
 #include "engine/server/replication.h"
 #include "engine/server/server_log.h"
+#include "model/version.h"
 #include "plugin/addresses.h"
 #include "plugin/port_account.h"
 
@@ -32,7 +33,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.accounts = variables_.accounts;
   shared_.tokens.ttl_s = variables_.token_ttl_s;
   shared_.schema = variables_.schema;
-  shared_.version = "0.1.0";
+  shared_.version = model::kVersion;
   shared_.health = engine::server::ReadHealth;
   shared_.stats = &counted.stats;
   shared_.latency = &counted.latency;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api.h"
+#include "model/version.h"
 
 namespace rowsocket::plugin {
 
@@ -60,7 +61,7 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
       0x0100,
       status,
       Plugin::descriptor().variables,
-      "0.1.0",
+      model::kVersion,
       MariaDB_PLUGIN_MATURITY_GAMMA,
   };
 }

@@ -58,7 +58,7 @@ inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* n
       0x0100,
       nullptr,
       nullptr,
-      "0.1.0",
+      model::kVersion,
       MariaDB_PLUGIN_MATURITY_GAMMA,
   };
 }

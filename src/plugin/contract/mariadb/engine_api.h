@@ -19,7 +19,7 @@ inline PluginDeclaration DeclareEngine(const char* name, const char* description
       0x0100,
       /*status_vars=*/nullptr,
       /*system_vars=*/nullptr,
-      "0.1.0",
+      model::kVersion,
       MariaDB_PLUGIN_MATURITY_GAMMA,
   };
 }

@@ -46,6 +46,7 @@ enum class Phase : uint8_t {
 inline constexpr const char* kPhaseNames[] = {"queue",  "lock_wait", "execute",
                                               "commit", "held",      "whole"};
 inline constexpr size_t kPhases = std::size(kPhaseNames);
+static_assert(kPhases == static_cast<size_t>(Phase::kWhole) + 1);
 inline constexpr size_t kLatencyHistogramBytes = sizeof(base::LatencyHistogram);
 
 /// The boundaries of a turn's phases, in nanoseconds of base::NowNs.

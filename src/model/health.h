@@ -47,6 +47,7 @@ struct Health {
 
 constexpr std::string_view Name(Health::Role role) {
   constexpr std::string_view kNames[] = {"primary", "replica", "galera"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Health::Role::kGalera) + 1);
   return kNames[static_cast<size_t>(role)];
 }
 

@@ -7,6 +7,7 @@
 // holds, so that the engine can refuse a count without anybody having materialized it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,8 +17,10 @@
 namespace rowsocket::model {
 
 enum class CompareOp : uint8_t { kEq, kGt, kGe, kLt, kLe, kNe };
+inline constexpr size_t kCompareOps = static_cast<size_t>(CompareOp::kNe) + 1;
 
 enum class Modification : uint8_t { kNone, kUpdate, kDelete, kIncrement, kDecrement };
+inline constexpr size_t kModifications = static_cast<size_t>(Modification::kDecrement) + 1;
 
 /// One condition on a column of the index's filter columns.
 struct Filter {

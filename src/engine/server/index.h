@@ -113,7 +113,7 @@ class ServerIndex {
   SimpleKey simple_key_;
   uint whole_key_parts_ = 0;
   bool merges_partitions_ = false;
-  bool answers_[2][6] = {};  ///< By whether the whole key is given, and CompareOp.
+  bool answers_[2][model::kCompareOps] = {};  ///< By whether the whole key is given, and CompareOp.
   // The columns that a find reads: opened columns and filter columns; in the second set key parts
   // as well.
   MY_BITMAP read_sets_[2] = {};

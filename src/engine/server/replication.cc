@@ -34,6 +34,7 @@ bool HasReplicationSource() { return LookAtSources().state != SourceState::kNone
 
 model::Health ReadHealth() {
   constexpr std::string_view kStates[] = {"running", "running", "connecting", "stopped"};
+  static_assert(std::size(kStates) == static_cast<size_t>(SourceState::kStopped) + 1);
   model::Health health;
   health.version = server_version;
   health.reads = mysqld_server_started && !IsOffline();

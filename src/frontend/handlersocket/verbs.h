@@ -25,6 +25,8 @@ enum class HandlerSocketVerb : uint8_t {
 /// By HandlerSocketVerb.
 inline constexpr std::string_view kHandlerSocketVerbNames[] = {
     "other", "find", "insert", "update", "delete", "increment", "group", "open", "auth"};
+static_assert(std::size(kHandlerSocketVerbNames) ==
+              static_cast<size_t>(HandlerSocketVerb::kAuth) + 1);
 
 constexpr HandlerSocketVerb VerbOf(const model::Request& request) {
   using Verb = HandlerSocketVerb;

@@ -26,6 +26,7 @@ inline constexpr base::CounterInfo kMemcachedStatInfo[] = {
   {name, base::CounterType::type, plugins, stats},
 #include "frontend/memcached/counters.inc"
 };
+static_assert(std::size(kMemcachedStatInfo) == static_cast<size_t>(MemcachedStat::kCount));
 
 class MemcachedCounters {
  public:

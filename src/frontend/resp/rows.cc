@@ -32,6 +32,7 @@ bool ParseOp(std::string_view text, model::CompareOp* op) {
   constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
       {"=", model::CompareOp::kEq},  {"!=", model::CompareOp::kNe}, {">", model::CompareOp::kGt},
       {">=", model::CompareOp::kGe}, {"<", model::CompareOp::kLt},  {"<=", model::CompareOp::kLe}};
+  static_assert(std::size(kOps) == model::kCompareOps);
   for (const auto& [name, known] : kOps) {
     if (name != text) continue;
     *op = known;

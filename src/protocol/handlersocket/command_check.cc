@@ -129,7 +129,9 @@ void AppendNames(std::span<const std::string_view> names, std::string* line) {
 }
 
 constexpr std::string_view kSigns[] = {"=", ">", ">=", "<", "<=", "!="};
-constexpr std::string_view kModifications[] = {"", "U", "D", "+", "-"};
+static_assert(std::size(kSigns) == model::kCompareOps);
+constexpr std::string_view kModificationSigns[] = {"", "U", "D", "+", "-"};
+static_assert(std::size(kModificationSigns) == model::kModifications);
 
 std::string FindToLine(const Find& find) {
   std::string line;
@@ -151,7 +153,7 @@ std::string FindToLine(const Find& find) {
     AppendValue(filter.value, &line);
   }
   if (find.modification != model::Modification::kNone) {
-    AppendToken(kModifications[static_cast<size_t>(find.modification)], &line);
+    AppendToken(kModificationSigns[static_cast<size_t>(find.modification)], &line);
     if (find.wants_pre_images) line += '?';
     AppendValues(find.modifications, &line);
   }

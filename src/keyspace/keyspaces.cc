@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace rowsocket::keyspace {
 
 namespace {
@@ -29,6 +31,7 @@ uint64_t Keyspaces::NextToken(uint64_t old, uint64_t largest) const {
 }
 
 uint64_t Keyspaces::LargestToken(const Container& container) const {
+  ROWSOCKET_REQUIRE(container.token != TokenKind::kHash);
   if (!container.token_max_is_utc) return container.token_max;
   UtcOffsetMs();  // Brings the offset at the end of TIMESTAMP up to date as well.
   const int64_t ahead_us = utc_offset_at_max_s_.load(std::memory_order_relaxed) * 1'000'000;

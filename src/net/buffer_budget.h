@@ -8,12 +8,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/require.h"
+
 namespace rowsocket::net {
 
 class BufferBudget {
  public:
   /// REQUIRES: there is no connection yet.
-  void SetMax(size_t bytes_max) { bytes_max_ = bytes_max; }
+  void SetMax(size_t bytes_max) {
+    ROWSOCKET_REQUIRE(held_bytes() == 0);
+    bytes_max_ = bytes_max;
+  }
 
   /// Notes that a connection that held `before` bytes holds `now`. False: all connections together
   /// hold more than they may.

@@ -36,6 +36,7 @@
 #include <utility>
 
 #include "base/buffer.h"
+#include "base/require.h"
 #include "net/buffer_budget.h"
 #include "net/buffer_pool.h"
 #include "net/event_loop.h"
@@ -161,7 +162,11 @@ class Connection {
   bool UpdateInterest(EventLoop& loop, void* tag);
   /// Makes this a connection of another worker of the same port, whose context is `context`.
   /// REQUIRES: suspended.
-  void MoveTo(ConnectionContext& context) { context_ = &context; }
+  void MoveTo(ConnectionContext& context) {
+    ROWSOCKET_REQUIRE(is_suspended());
+    context_ = &context;
+  }
+  bool is_suspended() const { return !added_; }
   /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
   /// Suspends the connection only if the loop would report its events again and again

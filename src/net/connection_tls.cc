@@ -27,7 +27,7 @@ std::string_view Connection::Peek(std::span<char> room, bool* ended) const {
 }
 
 void Connection::StartTls(std::unique_ptr<TlsStream> tls) {
-  ROWSOCKET_REQUIRE(tls_ == nullptr && tls != nullptr);
+  ROWSOCKET_REQUIRE(tls_ == nullptr && tls != nullptr && out_.empty());
   tls_ = std::move(tls);
   std::swap(in_, tls_->received());
 }

@@ -3,13 +3,15 @@
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute | row | unit }* ( [ PrepareCommit ] Commit | Rollback )
+//   turn    := BeginTurn { Execute | row | MakeWay* unit }* end
 //   row     := BeginRow { RowTakes Execute }* EndRow
 //   unit    := BeginUnit { Execute }* EndUnit
+//   end     := [ CloseRows ] [ PrepareCommit ] Commit | Rollback
 // OpenIndex may also be called within a turn, before its first Execute. A row is a group of
 // requests for one row that are executed on a copy in memory, which is written once. A row is open
 // only when BeginRow says so; Rollback ends it as well. A unit is a group of requests with one
-// outcome.
+// outcome. A request that shares its row (Request::shares_row) may open the row by itself: such a
+// row stays open while other statements and units run, until CloseRows at the latest.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
@@ -40,10 +42,15 @@
 //       is kDenied and has changed nothing. MayOpen opens nothing, and tells nothing about a table
 //       that the account may not see.
 //   S11 What EndUnit(false) takes back, and what an EndUnit that fails was to keep, is gone from
-//   the
-//       tables and from the binary log; the earlier statements of the turn stand. Locks stay.
+//       the tables and from the binary log; the earlier statements of the turn stand. Locks stay.
 //   S12 In a unit, a find by every part of a unique key locks its row and reads the newest version.
 //       A write to a table whose engine cannot take it back is kGroup and has changed nothing.
+//   S13 Requests on a row that stays open have the answers and the effects that they have one by
+//       one. Whatever reaches the row by another way (another text of its key, another index, a
+//       range, a foreign key) finds it as the requests before have left it: the row is written
+//       before. A unit that is taken back leaves the row as the units before have left it. Where
+//       that cannot be kept, or where the row cannot be written, the outcome is kRowLost: the
+//       answers of the row's requests are not true.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
 // Errors: model::Error in the outcome; no exceptions.
@@ -86,6 +93,9 @@ struct Outcome {
     /// Another node's change of the same rows came first in the order of the cluster, which has
     /// taken this turn back; the turn may well succeed when it runs again.
     kConflict,
+    /// A row that stayed open is lost, and the turn with it (S13): the turn may well succeed when
+    /// it runs again without a request that shares its row.
+    kRowLost,
     kTooLarge,  ///< Too much for one transaction; the requests may well succeed in transactions of
                 ///< their own.
     /// The result of a Commit whose changes are there, and may be gone after a failover. No client
@@ -102,6 +112,7 @@ struct Outcome {
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
+  bool on_open_row = false;    ///< The request was executed on a row that stays open (S13).
   uint64_t rows_passed = 0;    ///< Rows that were read behind another row, sent or not.
 
   bool ok() const { return result == Result::kDone; }
@@ -148,6 +159,23 @@ struct RowOpening {
     opening.reason = reason;
     return opening;
   }
+};
+
+/// Why a row that requests of the turn share was written before the turn's end.
+enum class ClosedBy : uint8_t {
+  kFind,        ///< A find reads the table.
+  kWrite,       ///< A write to the table is not for one row by a unique key, or may not be merged.
+  kSameRow,     ///< A request names the row by another name.
+  kForeignKey,  ///< A write to another table may reach the row.
+  kLimit,       ///< Too many rows were open.
+  kCount
+};
+
+/// What became of the rows of a turn that stayed open.
+struct OpenRowTally {
+  uint64_t rows = 0;      ///< That several requests were executed on.
+  uint64_t requests = 0;  ///< That were executed on such a row.
+  uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows that were closed early.
 };
 
 class Session {
@@ -203,6 +231,15 @@ class Session {
 
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
+
+  /// Closes the open rows that the request of a unit will reach otherwise than by their names, so
+  /// that they are not written within the unit. May lock the request's row; fails only where the
+  /// transaction is lost. REQUIRES: a turn that writes is open, and no unit.
+  virtual Outcome MakeWay(Index& index, const model::Request& request) = 0;
+
+  /// Writes the rows that are open because requests share them, and closes them; adds to `*tally`
+  /// what became of the turn's open rows. REQUIRED before the commit of a turn with such requests.
+  virtual Outcome CloseRows(OpenRowTally* tally) = 0;
 
   /// Begins a unit. When it fails the unit has not begun. REQUIRES: a turn that writes is open, and
   /// neither a row nor a unit is open.

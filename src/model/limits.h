@@ -120,6 +120,8 @@ inline constexpr size_t kUnitKeysMax = 10'000;
 inline constexpr size_t kRespCommandsMax = 10'000;
 inline constexpr uint64_t kUnitRowsMax = 10'000;
 inline constexpr size_t kUnitWaitsMax = 8;
+/// Rows that a turn keeps open at once: twice as many as a unit of HandlerSocket can name.
+inline constexpr size_t kOpenRowsMax = 128;
 /// Bytes of an idempotency token.
 inline constexpr size_t kTokenBytesMax = 64;
 /// Bytes of an answer that is kept with its token.

@@ -139,6 +139,9 @@ struct Request {
   /// A write whose commit need not be on disk when Commit returns, if the engine can save something
   /// by that.
   bool relaxed = false;
+  /// Other requests of the turn name the row, too: they may be executed on one copy of it
+  /// (engine/session.h, S13).
+  bool shares_row = false;
 
   bool is_write() const { return verb != Verb::kFind || find.modification != Modification::kNone; }
   /// The key by which the rows are found; none for an insert.

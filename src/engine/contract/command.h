@@ -81,6 +81,12 @@ struct Command {
     return command;
   }
 
+  /// The command of which other requests of the turn share the row.
+  Command Sharing() && {
+    request.shares_row = true;
+    return std::move(*this);
+  }
+
   const model::Request& Get() {
     values.clear();
     new_values.clear();

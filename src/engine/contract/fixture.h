@@ -69,6 +69,13 @@ class User {
   Outcome EndRow() {
     return thread_.Run([&] { return session_->EndRow(); });
   }
+  Outcome MakeWay(Command command) {
+    return thread_.Run([&] { return session_->MakeWay(*index_, command.Get()); });
+  }
+  Outcome CloseRows() {
+    OpenRowTally tally;
+    return thread_.Run([&] { return session_->CloseRows(&tally); });
+  }
   Outcome BeginUnit() {
     return thread_.Run([&] { return session_->BeginUnit(); });
   }

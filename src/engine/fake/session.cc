@@ -123,7 +123,7 @@ void Session::BeginTurn(bool writes) {
   store_.Ask({Call::Kind::kBeginTurn, lock_wait_, 0, nullptr, nullptr, writes});
   state_ = State::kInTurn;
   writes_ = writes;
-  refuses_waits_ = holds_rows_ = false;
+  refuses_waits_ = holds_rows_ = shares_rows_ = false;
   snapshot_ = store_.TakeSnapshot();
 }
 
@@ -131,6 +131,7 @@ Outcome Session::Execute(engine::Index& index, const model::Request& request,
                          model::RowSink& sink) {
   ROWSOCKET_REQUIRE(state_ == State::kInTurn || state_ == State::kInRow);
   ROWSOCKET_REQUIRE(writes_ || !request.is_write());
+  shares_rows_ = shares_rows_ || request.shares_row;
   Outcome outcome = MayExecute(index, request);
   if (outcome.ok()) {
     outcome = store_.Ask({Call::Kind::kExecute, lock_wait_, 0, &index.names(), &request});
@@ -345,6 +346,15 @@ Outcome Session::ExecuteOnRow(const model::Request& request, model::RowSink& sin
     outcome = FindOnRow(resolved, request.find, sink, &changed);
   }
   if (outcome.ok()) row_->now = std::move(changed);
+  return outcome;
+}
+
+Outcome Session::CloseRows(OpenRowTally* tally) {
+  ROWSOCKET_REQUIRE(state_ == State::kInTurn && writes_ && !before_unit_);
+  Outcome outcome;
+  if (shares_rows_) outcome = store_.Ask({Call::Kind::kCloseRows, lock_wait_});
+  *tally = {};
+  if (outcome.transaction_lost) EndTurn(State::kLost);
   return outcome;
 }
 

@@ -14,6 +14,7 @@
 //   S9  Only rows by the primary key are merged, and no change of the key itself.
 //   S11 A unit keeps a copy of the turn's changes, to which EndUnit goes back.
 //   S12 In a unit, a find by the primary key takes the path of a change.
+//   S13 No row stays open: requests that share one are executed one by one.
 //   S10 A hook judges (Call::Kind::kJudge); without one, every account may do everything.
 // `permanent` tables are as those of engines without transactions: statements on them stand at
 // once, whatever happens to the turn. Reads take no row locks; writes look at the latest committed
@@ -49,6 +50,8 @@ class Session final : public engine::Session {
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;
+  Outcome MakeWay(engine::Index&, const model::Request&) override { return {}; }
+  Outcome CloseRows(OpenRowTally* tally) override;
   Outcome BeginUnit() override;
   Outcome EndUnit(bool keep) override;
   void RefuseWaits(bool refuse) override { refuses_waits_ = refuse; }
@@ -115,6 +118,7 @@ class Session final : public engine::Session {
   std::map<std::shared_ptr<Table>, Changes> changes_;
   bool refuses_waits_ = false;
   bool holds_rows_ = false;
+  bool shares_rows_ = false;  ///< Requests of the turn share rows.
   /// The turn's changes before the unit that is open.
   std::optional<std::map<std::shared_ptr<Table>, Changes>> before_unit_;
   std::optional<OpenRow> row_;  ///< Has a value in the state kInRow.

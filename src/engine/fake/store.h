@@ -34,6 +34,7 @@ struct Call {
     kExecute,
     kBeginRow,
     kEndRow,
+    kCloseRows,  ///< Of a turn in which requests share rows.
     kCommit,
     kEndSession,
     kInterrupt,  ///< On the interrupting thread, after the interrupt.

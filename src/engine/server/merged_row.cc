@@ -222,6 +222,70 @@ Outcome MergedRow::End() {
   return Close(error == 0 ? Outcome() : statement_.Failure(error));
 }
 
+Outcome MergedRow::PutAside(OpenRow* row) {
+  TABLE* table = open_->table;
+  if (exists_) {
+    row->open = open_;
+    row->index = index_;
+    finder_.StorePosition();
+    row->position.assign(table->file->ref, table->file->ref + table->file->ref_length);
+    row->read = read_;
+    row->now = {true, false, read_};
+  }
+  return Close({});
+}
+
+void MergedRow::TakeUp(const OpenRow& row) {
+  open_ = row.open;
+  index_ = row.index;
+  existed_ = true;
+  exists_ = row.now.exists;
+  inserted_ = row.now.inserted;
+  MarkColumns();
+}
+
+Outcome MergedRow::ExecuteOn(OpenRow& row, const Request& request, model::RowSink& sink) {
+  uchar* const record = row.open->table->record[0];
+  thd_.StartStatement(SQLCOM_UPDATE);
+  thd_.SetStrict(false);
+  // Also where memory runs out: there is no statement that Abandon could end.
+  struct Ending {
+    ~Ending() { open = nullptr; }
+    OpenTable*& open;
+  };
+  const Ending ending{open_};
+  TakeUp(row);
+  memcpy(record, row.now.bytes.data(), row.now.bytes.size());
+  const Outcome outcome = Execute(request, sink);
+  row.now.exists = exists_;
+  row.now.inserted = inserted_;
+  memcpy(row.now.bytes.data(), record, row.now.bytes.size());
+  return outcome;
+}
+
+Outcome MergedRow::WriteBack(OpenRow& row) {
+  if (!row.IsChanged(row.now)) return {};
+  const Outcome outcome = statement_.Begin(*row.open, SQLCOM_UPDATE);
+  if (!outcome.ok()) return outcome;
+  TakeUp(row);
+  int error = FindAgain(row);
+  if (error == 0) {
+    read_ = row.read;
+    memcpy(row.open->table->record[0], row.now.bytes.data(), row.now.bytes.size());
+    thd_.SetStrict(true);
+    error = Write();
+  }
+  return Close(error == 0 ? Outcome() : statement_.Failure(error));
+}
+
+int MergedRow::FindAgain(const OpenRow& row) {
+  TABLE* table = row.open->table;
+  if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return Statement::kReported;
+  const int error = table->file->ha_rnd_init(false);
+  if (error != 0) return error;
+  return table->file->ha_rnd_pos(table->record[0], const_cast<uchar*>(row.position.data()));
+}
+
 void MergedRow::Abandon() {
   if (is_open()) Close(Outcome::Fail(ErrorCode::kKilled));
 }

@@ -2,8 +2,13 @@
 //
 // Flow: Begin { Takes Execute }* End, or Abandon at any time. All of it is one statement of the
 // turn's transaction. The row as the requests before left it stands in record[0]; what Begin read
-// is kept aside, for End to write the change from there. Threads: the session's. Limits: two copies
-// of each BLOB value that requests have set.
+// is kept aside, for End to write the change from there.
+//
+// A row that stays open while other statements run: Begin PutAside { ExecuteOn }* WriteBack. Its
+// image lies outside of the table's record buffers, so that several rows of a table may be open; it
+// is found again by its position to be written.
+//
+// Threads: the session's. Limits: two copies of each BLOB value that requests have set.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +23,27 @@
 
 namespace rowsocket::engine::server {
 
+/// A row that stays open while other statements run.
+struct OpenRow {
+  /// The row as requests have left it.
+  struct Image {
+    bool exists = true;
+    bool inserted = false;  ///< It is one that an edit has inserted.
+    std::vector<uchar> bytes;
+  };
+  OpenTable* open = nullptr;
+  ServerIndex* index = nullptr;
+  std::vector<std::string> key;  ///< As texts.
+  std::vector<uchar> position;
+  std::vector<uchar> read;  ///< The row as it was read.
+  Image now;
+  Image before_unit;  ///< Valid where `unit` is the unit that is open.
+  uint64_t unit = 0;  ///< The last unit that was executed on the row.
+  uint64_t requests = 0;
+
+  bool IsChanged(const Image& image) const { return !image.exists || image.bytes != read; }
+};
+
 class MergedRow {
  public:
   MergedRow(WorkerThd& thd, Tables& tables)
@@ -29,6 +55,14 @@ class MergedRow {
   NotMergeable Takes(const model::Request& request) const;
   Outcome Execute(const model::Request& request, model::RowSink& sink);
   Outcome End();
+
+  /// Ends the statement; the row stays open in `*row`, where it is there. REQUIRES: is_open().
+  Outcome PutAside(OpenRow* row);
+  /// REQUIRES: no statement of the session is open.
+  Outcome ExecuteOn(OpenRow& row, const model::Request& request, model::RowSink& sink);
+  /// Writes the row, if it has changed. REQUIRES: no statement of the session is open.
+  Outcome WriteBack(OpenRow& row);
+
   /// Closes the row where the turn is rolled back.
   void Abandon();
 
@@ -49,6 +83,8 @@ class MergedRow {
   /// Whether the row is there and meets the filters.
   Outcome Matches(const model::Find& find, bool* found);
   void MarkColumns();
+  void TakeUp(const OpenRow& row);
+  int FindAgain(const OpenRow& row);
   void KeepBlobs();
   int Write();
   int WriteInserted();

@@ -214,13 +214,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
   } else {
-    bool locks = request.is_write();
-    if (!locks) outcome = LocksItsRow(server_index, request, &locks);
-    if (outcome.ok()) {
-      holds_rows_ = holds_rows_ || locks;
-      outcome = locks ? writer_.Execute(server_index, request, sink)
-                      : Read(server_index, request.find, sink);
-    }
+    outcome = ExecuteOnTable(server_index, request, sink);
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Finish(&outcome);
@@ -253,31 +247,9 @@ uint64_t ServerSession::RowsPassed() const {
   return counts.ha_read_next_count + counts.ha_read_prev_count;
 }
 
-RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
-  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
-  RowOpening opening;
-  opening.outcome = cluster_.refusal(/*is_write=*/true);
-  if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
-  if (opening.outcome.ok()) opening.outcome = writer_.Seal();
-  if (opening.outcome.ok()) opening = row_.Begin(StateOf(index), request);
-  if (row_.is_open()) stage_ = Stage::kInRow;
-  holds_rows_ = true;
-  judge_.HoldLocks();
-  Finish(&opening.outcome);
-  return opening;
-}
-
-Outcome ServerSession::EndRow() {
-  ROWSOCKET_REQUIRE(stage_ == Stage::kInRow);
-  stage_ = Stage::kInTurn;
-  Outcome outcome = row_.End();
-  Finish(&outcome);
-  return outcome;
-}
-
 void ServerSession::Finish(Outcome* outcome) {
   using Result = Outcome::Result;
-  if (outcome->ok()) return;
+  if (outcome->ok() || outcome->result == Outcome::Result::kRowLost) return;
   const Cluster::Loss loss = cluster_.LossOf(tables_.has_changed_rows());
   if (loss != Cluster::Loss::kNone) return cluster_.TellLoss(loss, outcome);
   Result& result = outcome->result;
@@ -334,7 +306,7 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
 }
 
 bool ServerSession::PrepareCommit() {
-  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_ && open_rows_.empty());
   stage_ = Stage::kSealed;
   seal_ = writer_.Seal();
   if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
@@ -349,6 +321,7 @@ Outcome ServerSession::Commit() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kSealed);
   const bool in_cluster = cluster_.is_active();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
+  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
   tables_.EndScans();
   Cluster::Loss loss = Cluster::Loss::kNone;
   if (in_cluster) [[unlikely]]
@@ -410,6 +383,7 @@ Cluster::End ServerSession::EndInCluster() {
 
 void ServerSession::Rollback() {
   row_.Abandon();
+  open_rows_.Abandon();
   writer_.Abandon();
   tables_.LetGo();
   tables_.EndScans();
@@ -422,7 +396,7 @@ void ServerSession::Rollback() {
 }
 
 void ServerSession::EndTurn() {
-  ROWSOCKET_REQUIRE(!writer_.has_statement() && !row_.is_open());
+  ROWSOCKET_REQUIRE(!writer_.has_statement() && !row_.is_open() && open_rows_.empty());
   stage_ = Stage::kIdle;
   thd_.RestoreLockWait();
   thd_.ClearStatement();

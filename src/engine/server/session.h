@@ -11,6 +11,7 @@
 #include "engine/server/commit.h"
 #include "engine/server/judge.h"
 #include "engine/server/merged_row.h"
+#include "engine/server/open_rows.h"
 #include "engine/server/slow_log.h"
 #include "engine/server/table_audit.h"
 #include "engine/server/writer.h"
@@ -39,6 +40,8 @@ class ServerSession final : public Session {
     return row_.Takes(request);
   }
   Outcome EndRow() override;
+  Outcome MakeWay(Index& index, const model::Request& request) override;
+  Outcome CloseRows(OpenRowTally* tally) override;
   Outcome BeginUnit() override;
   Outcome EndUnit(bool keep) override;
   void RefuseWaits(bool refuse) override;
@@ -64,7 +67,11 @@ class ServerSession final : public Session {
   /// The state of an index in this session.
   ServerIndex& StateOf(const Index& index);
   Outcome ListColumns(IndexNames* names);
-  Outcome LocksItsRow(ServerIndex& index, const model::Request& request, bool* locks);
+  Outcome LocksItsRow(ServerIndex& index, const model::Request& request, bool in_unit, bool* locks);
+  Outcome ExecuteOnTable(ServerIndex& index, const model::Request& request, model::RowSink& sink);
+  /// Executes the request on the row that it shares, where it does: `*is_done`.
+  Outcome ExecuteOnOpenRow(ServerIndex& index, const model::Request& request, bool locks,
+                           model::RowSink& sink, bool* is_done);
   bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
@@ -99,6 +106,7 @@ class ServerSession final : public Session {
   Cluster cluster_;
   Writer writer_;
   MergedRow row_;
+  OpenRows open_rows_{tables_, row_};
   RowFinder finder_;
   CellBuffers cells_;
   bool writes_ = false;

@@ -8,8 +8,9 @@ using model::ErrorCode;
 
 // In a unit that writes, what a request decides by must not change before the unit is committed:
 // where the row cannot be locked, the request fails.
-Outcome ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request, bool* locks) {
-  if (!tables_.in_unit() || !request.names_one_row()) return {};
+Outcome ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request, bool in_unit,
+                                   bool* locks) {
+  if (!in_unit || !request.names_one_row()) return {};
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
@@ -20,6 +21,7 @@ Outcome ServerSession::LocksItsRow(ServerIndex& index, const model::Request& req
 Outcome ServerSession::BeginUnit() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   Outcome outcome = writer_.Seal();
+  if (outcome.ok()) outcome = open_rows_.BeginUnit();
   if (outcome.ok()) {
     stage_ = Stage::kInUnit;
     tables_.BeginUnit();
@@ -49,6 +51,11 @@ Outcome ServerSession::EndUnit(bool keep) {
   }
   thd_.ClearStatement();
   Finish(&outcome);
+  const bool is_row_lost = !open_rows_.EndUnit(keep && outcome.ok());
+  if (is_row_lost && !outcome.transaction_lost) {
+    outcome = Outcome::Make(Outcome::Result::kRowLost, {ErrorCode::kInternal});
+    outcome.transaction_lost = true;
+  }
   return outcome;
 }
 

@@ -1,0 +1,195 @@
+// S13: rows that stay open while other statements and units run.
+#include "engine/contract/fixture.h"
+#include "engine/contract/outcomes.h"
+
+namespace rowsocket::engine::contract {
+namespace {
+
+/// The columns of a user of these tests, so that an increment is one of v.
+const std::vector<std::string> kColumns = {"v", "id"};
+
+Command Add(std::string id, std::string by) {
+  return Command::Increment(std::move(id), std::move(by)).Sharing();
+}
+
+class OpenRowContract : public EngineContract {
+ protected:
+  OpenRowContract() : user_(*harness_, LockWait::kNever, kColumns) {
+    EXPECT_TRUE(user_.Open({kDatabase, kTable, "by_v", kColumns, {}}, &by_v_).ok());
+    user_.BeginTurn(true);
+  }
+  ~OpenRowContract() override { by_v_.reset(); }
+
+  /// A unit that adds to a shared row and inserts a row.
+  void Unit(const std::string& id, const std::string& inserted, bool keep) {
+    ASSERT_TRUE(user_.MakeWay(Add(id, "1")).ok());
+    ASSERT_TRUE(user_.MakeWay(Command::Insert({"0", inserted})).ok());
+    ASSERT_TRUE(user_.BeginUnit().ok());
+    EXPECT_TRUE(user_.Do(Add(id, "1")).ok());
+    EXPECT_TRUE(user_.Do(Command::Insert({"0", inserted})).ok());
+    ASSERT_TRUE(user_.EndUnit(keep).ok());
+  }
+  void Take(const std::string& id, bool keep) {
+    ASSERT_TRUE(user_.MakeWay(Add(id, "1")).ok());
+    ASSERT_TRUE(user_.BeginUnit().ok());
+    EXPECT_TRUE(user_.Do(Add(id, "1")).ok());
+    ASSERT_TRUE(user_.EndUnit(keep).ok());
+  }
+  /// Executes the command through the index by_v.
+  Outcome DoByV(Command command) {
+    const std::shared_ptr<Index> by_id = user_.index();
+    user_.set_index(by_v_);
+    const Outcome outcome = user_.Do(std::move(command));
+    user_.set_index(by_id);
+    return outcome;
+  }
+  std::string End() {
+    EXPECT_TRUE(user_.CloseRows().ok());
+    EXPECT_TRUE(user_.Commit().ok());
+    return harness_->Dump();
+  }
+
+  User user_;
+  std::shared_ptr<Index> by_v_;
+};
+
+TEST_F(OpenRowContract, S13UnitsThatShareARowChangeItOnce) {
+  const uint64_t written = harness_->RowsWritten();
+  for (int i = 0; i < 20; ++i) Take("1", true);
+  EXPECT_EQ("1,30,a;2,20,b;10,5,NULL;", End());
+  EXPECT_EQ(written + 1, harness_->RowsWritten());
+}
+
+TEST_F(OpenRowContract, S13AUnitThatIsTakenBackLeavesTheRowAsTheUnitsBefore) {
+  for (int i = 0; i < 9; ++i) Take("1", i % 3 != 0);
+  EXPECT_EQ("1,16,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13TheFirstUnitOfARowIsTakenBack) {
+  Take("1", false);
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13UnitsThatReachTheTableOtherwise) {
+  for (int i = 0; i < 6; ++i) Unit("1", std::to_string(100 + i), i % 2 == 0);
+  EXPECT_EQ(0u, End().find("1,13,a;2,20,b;10,5,NULL;100,0,NULL;102,0,NULL;104,0,NULL;"));
+}
+
+TEST_F(OpenRowContract, S13SeveralRowsOfATableAreOpen) {
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(user_.BeginUnit().ok());
+    EXPECT_TRUE(user_.Do(Add("1", "1")).ok());
+    EXPECT_TRUE(user_.Do(Add("2", "2")).ok());
+    EXPECT_TRUE(user_.Do(Add("1", "10")).ok());
+    ASSERT_TRUE(user_.EndUnit(i % 4 == 0).ok());
+  }
+  EXPECT_EQ("1,43,a;2,26,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARangeSeesTheRow) {
+  Take("1", true);
+  EXPECT_EQ("11,1,20,2,5,10,", user_.SeeAll());
+  Take("1", true);
+  EXPECT_EQ(
+      3u, user_.Do(Command::Modify(Modification::kIncrement, "0", "100", CompareOp::kGe, 9)).rows);
+  Take("1", true);
+  EXPECT_EQ("1,113,a;2,120,b;10,105,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13AFindWithoutLockSeesTheRow) {
+  Take("1", true);
+  EXPECT_EQ("11,1,", user_.SeeRow("1"));
+  Take("1", true);
+  EXPECT_EQ("12,1,", user_.SeeRow("1"));
+  EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13AnotherIndexReachesTheRow) {
+  Take("1", true);
+  EXPECT_EQ(0u, DoByV(Command::Modify(Modification::kIncrement, "10", "100")).rows);
+  EXPECT_EQ(1u, DoByV(Command::Modify(Modification::kIncrement, "11", "100")).rows);
+  Take("1", true);
+  EXPECT_EQ(1u, DoByV(Command::Modify(Modification::kDelete, "112", "")).rows);
+  EXPECT_EQ("2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARequestThatDoesNotShareTheRowIsExecutedInOrder) {
+  Take("1", true);
+  EXPECT_TRUE(user_.Do(Command::Increment("1", "39")).ok());
+  Take("1", true);
+  EXPECT_EQ("1,51,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARowIsDeletedAndInsertedAnew) {
+  Take("1", true);
+  EXPECT_EQ(1u, user_.Do(Command::Delete("1").Sharing()).rows);
+  EXPECT_EQ(0u, user_.Do(Add("1", "1")).rows);
+  EXPECT_EQ("20,2,5,10,", user_.SeeAll());
+  EXPECT_TRUE(user_.Do(Command::Insert({"7", "1"})).ok());
+  Take("1", true);
+  EXPECT_EQ("1,8,NULL;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARowThatIsClosedInAUnitIsNotLostInSilence) {
+  Take("1", true);
+  ASSERT_TRUE(user_.BeginUnit().ok());
+  EXPECT_TRUE(user_.Do(Add("1", "5")).ok());
+  EXPECT_EQ("16,1,20,2,5,10,", user_.SeeAll());
+  const Outcome ended = user_.EndUnit(false);
+  if (ended.ok()) {
+    EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", End());
+    return;
+  }
+  EXPECT_EQ(Outcome::Result::kRowLost, ended.result);
+  EXPECT_TRUE(ended.transaction_lost);
+  user_.Rollback();
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
+TEST_F(OpenRowContract, S13WayIsMadeForAUnitThatReachesTheTableOtherwise) {
+  Take("1", true);
+  const Command range = Command::Modify(Modification::kIncrement, "0", "100", CompareOp::kGe, 9);
+  ASSERT_TRUE(user_.MakeWay(Add("1", "5")).ok());
+  ASSERT_TRUE(user_.MakeWay(range).ok());
+  ASSERT_TRUE(user_.BeginUnit().ok());
+  EXPECT_TRUE(user_.Do(Add("1", "5")).ok());
+  EXPECT_EQ(3u, user_.Do(range).rows);
+  ASSERT_TRUE(user_.EndUnit(false).ok());
+  Take("1", true);
+  EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARequestThatFailsLeavesTheRow) {
+  Take("1", true);
+  EXPECT_FALSE(user_.Do(Add("1", "9223372036854775807")).ok());
+  Take("1", true);
+  EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13TheRowIsLocked) {
+  Take("1", true);
+  EXPECT_FALSE(harness_->CanLockRow("1"));
+  EXPECT_TRUE(harness_->CanLockRow("2"));
+  EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ALockedRowIsBusy) {
+  const auto held = harness_->LockRow("1");
+  ASSERT_TRUE(user_.BeginUnit().ok());
+  EXPECT_TRUE(user_.Do(Add("2", "1")).ok());
+  EXPECT_TRUE(IsBusy(user_.Do(Add("1", "1"))));
+  ASSERT_TRUE(user_.EndUnit(false).ok());
+  EXPECT_TRUE(user_.Do(Add("2", "1")).ok());
+  EXPECT_EQ("1,10,a;2,21,b;10,5,NULL;", End());
+}
+
+TEST_F(OpenRowContract, S13ARollbackForgetsTheRow) {
+  Take("1", true);
+  user_.Rollback();
+  user_.BeginTurn(true);
+  Take("1", true);
+  EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", End());
+}
+
+}  // namespace
+}  // namespace rowsocket::engine::contract

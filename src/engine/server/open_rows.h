@@ -1,0 +1,69 @@
+// The rows of a turn that stay open while other statements and units run (S13): each is locked and
+// read once, changed in memory by the requests that name it, and written once, when something else
+// needs its table or at the turn's end.
+//
+// Two names may mean one row: a row is opened only when no open row has its position. What reaches
+// a table otherwise has the table's open rows closed first (MakeWay), and so has a write that may
+// reach the table by a foreign key: one of the tables that the server opens for that write.
+//
+// A unit that is taken back puts the images of its rows back. A row that earlier units have changed
+// and that had to be written within the unit is lost with it, and the turn has to run again;
+// callers make way before the unit begins, so that this does not happen.
+//
+// Threads: the session's. Lifetime: rows are open within a turn. Limits: kOpenRowsMax rows.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/server/merged_row.h"
+
+namespace rowsocket::engine::server {
+
+class OpenRows {
+ public:
+  OpenRows(Tables& tables, MergedRow& row) : tables_(tables), row_(row) {}
+
+  bool empty() const { return count_ == 0; }
+
+  /// The open row that the request names and can be executed on; null: none.
+  OpenRow* Find(const ServerIndex& index, const model::Request& request);
+  /// Closes the open rows that the request reaches otherwise. `locks`: the request is executed on
+  /// the newest rows, which it locks. REQUIRES: no statement is open.
+  Outcome MakeWay(ServerIndex& index, const model::Request& request, bool locks);
+  /// Opens the row that the request names, where requests can be merged on it: `*row` stays null
+  /// where they cannot, or where there is no such row. REQUIRES: MakeWay; no statement is open.
+  Outcome Open(ServerIndex& index, const model::Request& request, OpenRow** row);
+  Outcome Execute(OpenRow& row, const model::Request& request, model::RowSink& sink);
+  /// Writes and closes all rows.
+  Outcome CloseAll(ClosedBy reason);
+  /// Closes all rows where the turn is rolled back.
+  void Abandon();
+
+  Outcome BeginUnit();
+  /// False: a row is lost with the unit that is taken back.
+  bool EndUnit(bool keep);
+
+  /// Whether a row of the index's table is open.
+  bool HasRowOf(const ServerIndex& index) const;
+  /// What became of the rows since the last call.
+  OpenRowTally TakeTally();
+
+ private:
+  bool MayStay(ServerIndex& index, const model::Request& request, OpenTable** open);
+  Outcome Close(size_t at, ClosedBy reason);
+  void Drop(size_t at);
+  size_t At(const std::vector<uchar>& position, const OpenTable* open) const;
+
+  Tables& tables_;
+  MergedRow& row_;
+  /// The first count_ are open, the others are kept for their memory.
+  std::vector<std::unique_ptr<OpenRow>> rows_;
+  size_t count_ = 0;
+  bool in_unit_ = false;
+  uint64_t unit_ = 0;     ///< The number of the last unit.
+  bool is_lost_ = false;  ///< The unit cannot be taken back alone.
+  OpenRowTally tally_;
+};
+
+}  // namespace rowsocket::engine::server

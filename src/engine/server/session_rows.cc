@@ -1,0 +1,98 @@
+// How a session executes requests on rows in memory, and closes these rows before anything else
+// needs their tables (S7 to S9, S13).
+#include "base/require.h"
+#include "engine/server/session.h"
+
+namespace rowsocket::engine::server {
+
+RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
+  ServerIndex& server_index = StateOf(index);
+  RowOpening opening;
+  opening.outcome = cluster_.refusal(/*is_write=*/true);
+  if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
+  if (opening.outcome.ok()) opening.outcome = writer_.Seal();
+  // A row that is open here could be the one that `request` names by another name.
+  if (opening.outcome.ok() && open_rows_.HasRowOf(server_index)) [[unlikely]]
+    opening.outcome = open_rows_.CloseAll(ClosedBy::kWrite);
+  if (opening.outcome.ok() && !open_rows_.empty()) [[unlikely]]
+    opening.outcome = open_rows_.MakeWay(server_index, request, /*locks=*/true);
+  if (opening.outcome.ok()) opening = row_.Begin(server_index, request);
+  if (row_.is_open()) stage_ = Stage::kInRow;
+  holds_rows_ = true;
+  judge_.HoldLocks();
+  Finish(&opening.outcome);
+  return opening;
+}
+
+Outcome ServerSession::EndRow() {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInRow);
+  stage_ = Stage::kInTurn;
+  Outcome outcome = row_.End();
+  Finish(&outcome);
+  return outcome;
+}
+
+Outcome ServerSession::ExecuteOnTable(ServerIndex& index, const model::Request& request,
+                                      model::RowSink& sink) {
+  bool locks = request.is_write();
+  Outcome outcome;
+  if (!locks) outcome = LocksItsRow(index, request, tables_.in_unit(), &locks);
+  if (!outcome.ok()) return outcome;
+  holds_rows_ = holds_rows_ || locks;
+  if (request.shares_row || !open_rows_.empty()) {
+    bool is_done = false;
+    outcome = ExecuteOnOpenRow(index, request, locks, sink, &is_done);
+    if (is_done || !outcome.ok()) return outcome;
+  }
+  return locks ? writer_.Execute(index, request, sink) : Read(index, request.find, sink);
+}
+
+// A row of a table that has an open row is opened as well, though it may be shared by no other
+// request: to close the others first would cost as much.
+Outcome ServerSession::ExecuteOnOpenRow(ServerIndex& index, const model::Request& request,
+                                        bool locks, model::RowSink& sink, bool* is_done) {
+  Outcome outcome = writer_.Seal();
+  if (!outcome.ok()) return outcome;
+  locks = locks || request.shares_row;
+  OpenRow* row = locks ? open_rows_.Find(index, request) : nullptr;
+  locks = locks && (row != nullptr || request.is_write() || tables_.in_unit());
+  outcome = open_rows_.MakeWay(index, request, locks);
+  const bool opens = row == nullptr && locks && (request.shares_row || open_rows_.HasRowOf(index));
+  if (outcome.ok() && opens) outcome = open_rows_.Open(index, request, &row);
+  if (!outcome.ok() || row == nullptr) return outcome;
+  *is_done = true;
+  return open_rows_.Execute(*row, request, sink);
+}
+
+Outcome ServerSession::MakeWay(Index& index, const model::Request& request) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
+  if (open_rows_.empty()) return {};
+  ServerIndex& server_index = StateOf(index);
+  Outcome outcome = writer_.Seal();
+  bool locks = request.is_write();
+  if (outcome.ok() && !locks) LocksItsRow(server_index, request, /*in_unit=*/true, &locks);
+  if (outcome.ok()) outcome = open_rows_.MakeWay(server_index, request, locks);
+  // Another name of an open row shows only when its row is opened. Where that fails, the request
+  // fails in the same way.
+  OpenRow* row = nullptr;
+  if (outcome.ok() && locks && open_rows_.HasRowOf(server_index) &&
+      open_rows_.Find(server_index, request) == nullptr) {
+    outcome = open_rows_.Open(server_index, request, &row);
+    holds_rows_ = true;
+    judge_.HoldLocks();
+  }
+  Finish(&outcome);
+  return outcome.transaction_lost ? outcome : Outcome();
+}
+
+Outcome ServerSession::CloseRows(OpenRowTally* tally) {
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
+  Outcome outcome = open_rows_.empty() ? Outcome() : writer_.Seal();
+  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
+  *tally = open_rows_.TakeTally();
+  Finish(&outcome);
+  return outcome;
+}
+
+}  // namespace rowsocket::engine::server

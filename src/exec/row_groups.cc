@@ -1,9 +1,11 @@
 #include "exec/row_groups.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "exec/row_name.h"
 #include "exec/turn.h"
+#include "exec/unit.h"
 
 namespace rowsocket::exec {
 
@@ -15,17 +17,40 @@ bool MayJoin(const TurnItem& item) {
          item.item.row().is_row() && (item.is_write() || item.item.detail == nullptr);
 }
 
+bool IsWritingUnit(const TurnItem& item) {
+  return item.item.kind == Item::Kind::kRequest && item.item.unit != nullptr &&
+         item.item.unit->writes;
+}
+
 }  // namespace
+
+void KeepRowsApart(std::span<TurnItem> items) {
+  for (TurnItem& item : items) {
+    item.item.request.shares_row = false;
+    if (item.item.unit == nullptr) continue;
+    for (UnitRequest& one : item.item.unit->requests) one.request.shares_row = false;
+  }
+}
 
 bool RowGroups::Link(std::span<TurnItem> items) {
   bool any_shared = false;
+  bool any_unit = false;
   rows_.clear();
-  Grow(items.size());
+  KeepRowsApart(items);
+  size_t names = items.size();
+  for (const TurnItem& item : items) {
+    if (item.item.unit != nullptr) names += item.item.unit->requests.size();
+  }
+  Grow(names);
   const TurnItem* previous = nullptr;
   for (TurnItem& item : items) {
     item.row = RowGroup::kNone;
     item.next_in_row = nullptr;
     if (item.is_write_alone()) item.ran_alone = RanAlone::kToken;
+    if (IsWritingUnit(item)) {
+      CountUnit(*item.item.unit);
+      any_unit = true;
+    }
     if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->row != RowGroup::kNone &&
@@ -33,32 +58,70 @@ bool RowGroups::Link(std::span<TurnItem> items) {
       if (is_behind)
         item.row = previous->row;
       else if (item.item.request.is_write())
-        item.row = FindOrAdd(item);
+        item.row = FindOrAdd(item.item.row());
     }
     previous = &item;
     if (item.row == RowGroup::kNone) continue;
     RowGroup& row = rows_[item.row];
-    if (row.first != &item) row.last->next_in_row = &item;
+    if (row.first == nullptr)
+      row.first = &item;
+    else
+      row.last->next_in_row = &item;
     row.last = &item;
     row.writes += item.is_write();
     any_shared = any_shared || row.writes > 1;
   }
-  return any_shared;
+  const bool any_open = any_unit && ShareRows(items);
+  return any_shared || any_open;
 }
 
-uint32_t RowGroups::FindOrAdd(TurnItem& item) {
-  const RowName name = item.item.row();
+void RowGroups::CountUnit(const Unit& unit) {
+  for (const UnitRequest& one : unit.requests) {
+    const RowName name(*one.index, one.request);
+    if (!one.request.is_write() || !name.is_row()) continue;
+    RowGroup& row = rows_[FindOrAdd(name)];
+    row.units += row.last_unit != &unit;
+    row.last_unit = &unit;
+  }
+}
+
+bool RowGroups::ShareRows(std::span<TurnItem> items) {
+  if (std::ranges::none_of(rows_, &RowGroup::stays_open)) return false;
+  for (TurnItem& item : items) {
+    if (item.row != RowGroup::kNone) item.item.request.shares_row = rows_[item.row].stays_open();
+    if (!IsWritingUnit(item)) continue;
+    for (UnitRequest& one : item.item.unit->requests) {
+      const RowName name(*one.index, one.request);
+      const RowGroup* const row = name.is_row() ? Find(name) : nullptr;
+      one.request.shares_row = row != nullptr && row->stays_open();
+    }
+  }
+  return true;
+}
+
+const RowGroup* RowGroups::Find(const RowName& name) const {
+  const uint64_t hash = name.Hash();
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    const Slot& slot = slots_[i];
+    if (slot.mark != mark_) return nullptr;
+    const RowGroup& row = rows_[slot.row];
+    if (row.hash == hash && row.name == name) return &row;
+  }
+}
+
+uint32_t RowGroups::FindOrAdd(const RowName& name) {
   const uint64_t hash = name.Hash();
   const size_t mask = slots_.size() - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     Slot& slot = slots_[i];
     if (slot.mark != mark_) {
       slot = {mark_, static_cast<uint32_t>(rows_.size())};
-      rows_.push_back({&item, &item, hash});
+      rows_.push_back({name, hash});
       return slot.row;
     }
     const RowGroup& row = rows_[slot.row];
-    if (row.hash == hash && row.first->item.row() == name) return slot.row;
+    if (row.hash == hash && row.name == name) return slot.row;
   }
 }
 

@@ -6,6 +6,9 @@
 // its own connection that belongs to it: elsewhere a find is a read like any other, which locks
 // nothing.
 //
+// A row that units write to is no group: whatever names it runs at its own place in the turn, and
+// shares the row by Request::shares_row, which Link sets.
+//
 // Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
 // Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
 // Limits: memory for as many rows as a batch has ever had; none is allocated in steady state.
@@ -17,21 +20,34 @@
 #include <vector>
 
 #include "engine/session.h"
+#include "exec/row_name.h"
 
 namespace rowsocket::exec {
 
 struct TurnItem;
+struct Unit;
 
 struct RowGroup {
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  RowName name;
+  uint64_t hash = 0;
   TurnItem* first = nullptr;
   TurnItem* last = nullptr;
-  uint64_t hash = 0;
-  uint32_t writes = 0;
+  uint32_t writes = 0;  ///< Items that are one request.
+  uint32_t units = 0;   ///< Units that write to the row.
+  const Unit* last_unit = nullptr;
   /// Why no request of this row can be merged.
   engine::NotMergeable reason = engine::NotMergeable::kNone;
+
+  /// Whether the row stays open while other statements run, because units share it.
+  bool stays_open() const { return units != 0 && units + writes > 1; }
+  /// Whether the requests are executed side by side, as one statement.
+  bool is_group() const { return writes > 1 && units == 0; }
 };
+
+/// Has no request share its row.
+void KeepRowsApart(std::span<TurnItem> items);
 
 class RowGroups {
  public:
@@ -42,7 +58,11 @@ class RowGroups {
   const RowGroup& at(uint32_t row) const { return rows_[row]; }
 
  private:
-  uint32_t FindOrAdd(TurnItem& item);
+  void CountUnit(const Unit& unit);
+  /// False when no row stays open.
+  bool ShareRows(std::span<TurnItem> items);
+  uint32_t FindOrAdd(const RowName& name);
+  const RowGroup* Find(const RowName& name) const;
   void Grow(size_t items);
 
   std::vector<RowGroup> rows_;

@@ -44,8 +44,21 @@ void CountUnit(const Unit& unit, const model::Error& answer, StatBlock& stats) {
   stats.Add(Stat::kGroups);
   if (!answer.ok()) return stats.Add(Stat::kGroupsFailed);
   if (unit.end == Unit::End::kStopped) return stats.Add(Stat::kGroupsStopped);
+  if (unit.is_merged) stats.Add(Stat::kGroupsMerged);
   for (const UnitRequest& one : unit.requests) stats.Add(VerbStat(one.request));
   stats.Add(unit.writes ? Stat::kRowsWritten : Stat::kRowsRead, unit.rows);
+}
+
+void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
+  using engine::ClosedBy;
+  stats.Add(Stat::kMergedRows, rows.rows);
+  stats.Add(Stat::kMergedRequests, rows.requests);
+  const auto closed = [&rows](ClosedBy reason) { return rows.closed[static_cast<size_t>(reason)]; };
+  stats.Add(Stat::kRowsClosedFind, closed(ClosedBy::kFind));
+  stats.Add(Stat::kRowsClosedWrite, closed(ClosedBy::kWrite));
+  stats.Add(Stat::kRowsClosedSameRow, closed(ClosedBy::kSameRow));
+  stats.Add(Stat::kRowsClosedForeignKey, closed(ClosedBy::kForeignKey));
+  stats.Add(Stat::kRowsClosedLimit, closed(ClosedBy::kLimit));
 }
 
 /// Invariant I1: items of a connection that stand side by side are in the order of its input.
@@ -196,6 +209,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
     stats_.Add(Stat::kMergedRequests, merged_requests_);
+    CountOpenRows(open_rows_, stats_);
   } else {
     stats_.Add(Stat::kCommitFailures);
     Drop(items);
@@ -233,6 +247,7 @@ engine::Outcome Turn::EndReads(engine::Session& session) {
 
 bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   merged_rows_ = merged_requests_ = 0;
+  open_rows_ = {};
   if (!merges_) {
     for (TurnItem& item : items) {
       if (!item.client->stopped() && !ExecuteItem(session, item, items.size() == 1)) return false;
@@ -241,6 +256,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   }
   for (TurnItem& item : items) {
     item.progress = TurnItem::Progress::kToDo;
+    item.is_merged = false;
     if (!item.is_write_alone()) item.ran_alone = RanAlone::kNot;
   }
   for (TurnItem& item : items) {
@@ -250,7 +266,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
     if (!goes_on) return false;
     item.progress = TurnItem::Progress::kExecuted;
   }
-  return true;
+  return CloseRows(session);
 }
 
 bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
@@ -291,6 +307,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     OnLost(item, outcome, alone);
     return false;
   }
+  item.is_merged = item.item.unit != nullptr ? item.item.unit->is_merged : outcome.on_open_row;
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
     item.wait = outcome.own_wait ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
@@ -337,6 +354,7 @@ void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
 // KILL, would only repeat: such an item gets its answer now, and the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
+  if (outcome.result == Result::kRowLost) return StopMerging();
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
     item.wait = TurnItem::Wait::kForItsRow;
   } else if (outcome.result == Result::kTooLarge && !alone) {

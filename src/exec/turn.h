@@ -97,6 +97,7 @@ struct TurnItem {
   Stands stands = Stands::kNothing;
   Progress progress = Progress::kToDo;
   bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
+  bool is_merged = false;  ///< It was executed on a row that it shares with units.
   bool is_told = false;    ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
   std::string kept_reply;          ///< With kChange: the reply of the statement.
@@ -178,8 +179,8 @@ class Turn {
 
   /// Whether the item has shared one change of its row with others.
   bool IsMerged(const TurnItem& item) const {
-    return merges_ && item.row != RowGroup::kNone && item.is_executed() &&
-           rows_.at(item.row).writes > 1;
+    if (!merges_ || !item.is_executed()) return false;
+    return item.is_merged || (item.row != RowGroup::kNone && rows_.at(item.row).is_group());
   }
 
   /// When the phases of the last run began and ended.
@@ -215,6 +216,7 @@ class Turn {
   bool ExecuteOnRow(engine::Session& session, TurnItem& first);
   void StopRow(TurnItem& first, model::Error error);
   bool IsNext(const TurnItem& item) const;
+  bool CloseRows(engine::Session& session);
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   /// Gives the items behind this one the same answer, if the answer says that their common wait has
@@ -244,7 +246,8 @@ class Turn {
   bool merges_ = false;       ///< Some items share a row, and rows can be written as a whole.
   uint64_t merged_rows_ = 0;  ///< In this attempt.
   uint64_t merged_requests_ = 0;
-  bool too_large_ = false;  ///< The batch does not fit into one transaction.
+  engine::OpenRowTally open_rows_;  ///< In this attempt.
+  bool too_large_ = false;          ///< The batch does not fit into one transaction.
   bool has_permanent_ = false;
   static constexpr int64_t kFirstPauseUs = 250;
   bool was_conflict_ = false;  ///< The last attempt was lost to another node of the cluster.

@@ -21,7 +21,7 @@ bool ConcernsTable(NotMergeable reason) {
 // its answer already or waits, which is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
   if (item.row == RowGroup::kNone || item.is_fixed() || item.waits()) return false;
-  return rows_.at(item.row).writes > 1 && item.is_write() && HasRoomFor(*item.client);
+  return rows_.at(item.row).is_group() && item.is_write() && HasRoomFor(*item.client);
 }
 
 // Whether all items before this one on its connection have been executed.
@@ -93,10 +93,22 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   return true;
 }
 
+// Writes the rows that stay open. Where one cannot be written, the batch runs again, unless it does
+// so anyway.
+bool Turn::CloseRows(engine::Session& session) {
+  const engine::Outcome outcome = session.CloseRows(&open_rows_);
+  if (outcome.ok()) return true;
+  was_conflict_ = outcome.result == Result::kConflict;
+  too_large_ = outcome.result == Result::kTooLarge;
+  if (outcome.result != Result::kDeadlock && !was_conflict_) StopMerging();
+  return false;
+}
+
 // Lets the batch run again, one by one.
 void Turn::StopMerging() {
   if (!merges_) return;
   merges_ = false;
+  KeepRowsApart(items_);
   for (TurnItem& item : items_) {
     if (item.row == RowGroup::kNone || !item.is_write() || item.is_fixed()) continue;
     if (rows_.at(item.row).writes > 1) item.ran_alone = RanAlone::kRerun;

@@ -49,9 +49,22 @@ Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& exe
   return {};
 }
 
+Outcome MakeWay(const Unit& unit, engine::Session& session) {
+  const bool refuses = session.WaitsForLocks();
+  if (refuses) session.RefuseWaits(true);
+  Outcome outcome;
+  for (size_t i = 0; i < unit.requests.size() && outcome.ok(); ++i) {
+    outcome = session.MakeWay(*unit.requests[i].index, unit.requests[i].request);
+  }
+  if (refuses) session.RefuseWaits(false);
+  return outcome;
+}
+
 Outcome RunOnce(Unit& unit, engine::Session& session,
                 const std::function<engine::Outcome()>& body) {
-  Outcome outcome = session.BeginUnit();
+  Outcome outcome = MakeWay(unit, session);
+  if (!outcome.ok()) return outcome;
+  outcome = session.BeginUnit();
   if (!outcome.ok()) return outcome;
   outcome = body();
   if (outcome.transaction_lost) return outcome;
@@ -80,6 +93,7 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   unit.end = Unit::End::kFailed;
   unit.position = 0;
   unit.rows = 0;
+  unit.is_merged = false;
   Outcome outcome = Judge(unit, session);
   if (!outcome.ok()) return outcome;
   if (!unit.writes) return body();
@@ -95,6 +109,7 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
 Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   unit.end = Unit::End::kFailed;
   unit.rows = 0;
+  unit.is_merged = false;
   const bool refuses = unit.writes && session.WaitsForLocks();
   if (refuses) session.RefuseWaits(true);
   Outcome outcome;
@@ -104,6 +119,7 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
     if (outcome.result == Result::kBusy) unit.NoteWait(i);
     if (!outcome.ok()) break;
     unit.rows += outcome.rows;
+    unit.is_merged = unit.is_merged || outcome.on_open_row;
     unit.requests[i].rows = outcome.rows;
     if (unit.requests[i].is_required && outcome.rows == 0) {
       unit.end = Unit::End::kStopped;

@@ -43,8 +43,9 @@ struct Unit {
   uint32_t named = 0;  ///< The request that the item shows as its own: the first that writes.
   bool writes = false;
   End end = End::kNotRun;
-  uint32_t position = 0;  ///< From 1; 0: none.
-  uint64_t rows = 0;      ///< Rows that its requests have sent or changed.
+  uint32_t position = 0;   ///< From 1; 0: none.
+  uint64_t rows = 0;       ///< Rows that its requests have sent or changed.
+  bool is_merged = false;  ///< A request was executed on a row that it shares with others.
   std::array<uint16_t, model::kUnitWaitsMax> waits{};  ///< Requests that have met others' locks.
   uint32_t waits_count = 0;
 

@@ -321,7 +321,10 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
   RespWork& work = WorkOf(item);
   Unit& unit = *item.unit;
   // What a WATCH has not seen is not looked at, so that it needs no rights.
-  for (const RespCall& call : work.calls) {
+  for (RespCall& call : work.calls) {
+    if (call.fixed.empty()) {
+      call.request.shares_row = unit.requests[call.unit_request].request.shares_row;
+    }
     if (call.verb != Verb::kWatched) continue;
     unit.requests[call.unit_request].request.account =
         call.image->is_known ? call.request.account : nullptr;

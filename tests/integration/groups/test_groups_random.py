@@ -39,7 +39,7 @@ class Random:
     def insert(self, name, columns, values, generates=False):
         def run(cursor):
             marks = ", ".join(["%s"] * len(values))
-            cursor.execute(f"INSERT INTO {name}2 ({columns}) VALUES ({marks})", values)
+            cursor.execute(f"INSERT INTO {name[-1]}2 ({columns}) VALUES ({marks})", values)
             return (hs.reply(0, 1, cursor.lastrowid) if generates else hs.OK), 1
         return [self.opened[name].id, "+", len(values), *values], run
 

@@ -81,8 +81,68 @@ TEST_F(TurnGroupTest, ManyRequestsForARowAndAGroupBetweenThemAreInOrder) {
   Run();
   EXPECT_EQ("0\t1\t1\n0\t1\t1\n", one.TakeReplies());
   EXPECT_EQ("0\t1\t1\n0\t2\t1\t0\n0\t1\t1\n", other.TakeReplies());
-  // All three sums are one change of the row, before or behind the group as a whole.
-  EXPECT_EQ("1,50;2,20;3,30;", store_.Dump(kTable));
+  // On a row that a group shares each request runs at its own place in the turn.
+  EXPECT_EQ("1,51;2,20;3,30;", store_.Dump(kTable));
+}
+
+using Call = engine::fake::Call;
+
+/// Whether the requests that the engine executes share their row.
+struct Shares {
+  explicit Shares(engine::fake::Store& store) {
+    store.SetHook([this](const Call& call) {
+      if (call.kind == Call::Kind::kExecute)
+        text += call.request->shares_row ? "shared " : "alone ";
+      if (call.kind == Call::Kind::kCloseRows) text += "close ";
+      return engine::Outcome();
+    });
+  }
+  std::string text;
+};
+
+TEST_F(TurnGroupTest, GroupsThatChangeARowShareItWithSingleRequests) {
+  Peer& one = Connect();
+  Peer& other = Connect();
+  const Shares shares(store_);
+  Send(one, kTakeAndAdd);
+  Send(other, "1\t=\t1\t1\t1\t0\t+\t1\nG\t1\nR\t1\t=\t1\t1\t1\t0\t+\t10\n");
+  Send(other, "1\t=\t1\t2\t1\t0\t+\t1\n1\t=\t1\t1\t1\t0\n");
+  Run();
+  EXPECT_EQ("shared alone shared shared alone alone close ", shares.text);
+  EXPECT_EQ("1,22;2,21;3,30;5,50;", store_.Dump(kTable));
+}
+
+TEST_F(TurnGroupTest, AGroupAloneSharesNoRow) {
+  Peer& peer = Connect();
+  const Shares shares(store_);
+  Send(peer, "G\t2\nR\t1\t=\t1\t1\t1\t0\t+\t1\nR\t1\t=\t1\t1\t1\t0\t+\t1\n");
+  Run();
+  EXPECT_EQ("alone alone ", shares.text);
+}
+
+TEST_F(TurnGroupTest, GroupsRunAgainWithoutSharingWhereTheRowIsLost) {
+  for (const Call::Kind lost : {Call::Kind::kCloseRows, Call::Kind::kExecute}) {
+    Peer& peer = Connect();
+    bool has_lost = false;
+    std::string shared;
+    store_.SetHook([&](const Call& call) {
+      if (call.kind == Call::Kind::kExecute) shared += call.request->shares_row ? "s" : "a";
+      engine::Outcome outcome;
+      if (call.kind != lost || has_lost) return outcome;
+      has_lost = true;
+      outcome =
+          engine::Outcome::Make(engine::Outcome::Result::kRowLost, {model::ErrorCode::kInternal});
+      outcome.transaction_lost = true;
+      return outcome;
+    });
+    for (int i = 0; i < 3; ++i) Send(peer, "G\t1\nR\t1\t=\t1\t1\t1\t0\t+\t1\n");
+    Run();
+    EXPECT_EQ("0\t2\t1\t0\n0\t1\t1\n0\t2\t1\t0\n0\t1\t1\n0\t2\t1\t0\n0\t1\t1\n",
+              peer.TakeReplies());
+    EXPECT_EQ(lost == Call::Kind::kExecute ? "saaa" : "sssaaa", shared);
+    NextTurn();
+  }
+  EXPECT_EQ("1,16;2,20;3,30;", store_.Dump(kTable));
 }
 
 }  // namespace

@@ -403,7 +403,7 @@ void ServerSession::EndTurn() {
   tables_.EndTurn();
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
-  thd_.ReleaseAuditPlugins();
+  thd_.ReleaseOldAuditPlugins();
   judge_.BeginTurn();
   if (lost_events_) Renew();
 }

@@ -51,7 +51,8 @@ class ServerSession final : public Session {
   void Rollback() override;
   void ReleaseTables() override;
   bool HoldsTables() const override {
-    return !tables_.empty() || thd_.killed() || audit_.holds_plugins();
+    return !tables_.empty() || thd_.killed() || audit_.holds_plugins() ||
+           thd_.holds_audit_plugins();
   }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   int64_t slow_us() const override { return LongQueryUs(); }

@@ -72,9 +72,13 @@ class WorkerThd {
   void ClearStatement();
   /// Frees the memory of statements. REQUIRES: no table is locked.
   void FreeStatementMemory();
-  /// An audit plugin that is uninstalled would stay loaded until this thread ends otherwise. In
-  /// MySQL nothing: it locks the plugins of an audit event for that event alone.
+  /// Unlocks the audit plugins that have heard of this thread, which stay loaded until then though
+  /// they are uninstalled. In MySQL nothing: it locks the plugins of an event for that event alone.
   void ReleaseAuditPlugins();
+  /// As ReleaseAuditPlugins, if plugins have come or gone since: to lock them anew for each turn
+  /// would cost time.
+  void ReleaseOldAuditPlugins();
+  bool holds_audit_plugins() const;
 
   /// Whether a call has met a lock of another session since the last statement began, which a
   /// session that does not wait gives up on. Afterwards the THD can go on. In MariaDB false:

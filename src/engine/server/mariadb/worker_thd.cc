@@ -152,9 +152,13 @@ void WorkerThd::FreeStatementMemory() {
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
 }
 
-void WorkerThd::ReleaseAuditPlugins() {
-  if (mysql_audit_release_required(thd_)) mysql_audit_release(thd_);
+void WorkerThd::ReleaseAuditPlugins() { mysql_audit_release(thd_); }
+
+void WorkerThd::ReleaseOldAuditPlugins() {
+  if (mysql_audit_release_required(thd_)) ReleaseAuditPlugins();
 }
+
+bool WorkerThd::holds_audit_plugins() const { return thd_->audit_class_plugins.elements != 0; }
 
 bool WorkerThd::TakeBusy() { return false; }
 

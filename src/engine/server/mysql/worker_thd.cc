@@ -155,6 +155,8 @@ void WorkerThd::FreeStatementMemory() {
 }
 
 void WorkerThd::ReleaseAuditPlugins() {}
+void WorkerThd::ReleaseOldAuditPlugins() {}
+bool WorkerThd::holds_audit_plugins() const { return false; }
 
 bool WorkerThd::TakeBusy() {
   if (!LockWaits::TakeMetLock()) return false;

@@ -33,6 +33,8 @@ struct TableKind {
   NotMergeable not_mergeable = NotMergeable::kNone;
   /// A row of 800 bytes in w cannot be written, and the engine notices only when it writes the row.
   bool is_narrow = false;
+  /// A row has all of its bytes in its record: w is no BLOB.
+  bool is_compact = false;
 
   friend bool operator==(const TableKind&, const TableKind&) = default;
 };

@@ -158,8 +158,9 @@ class ServerHarness final : public Harness {
         "CREATE TABLE contract.parent (v BIGINT PRIMARY KEY) ENGINE=InnoDB STATS_AUTO_RECALC=0");
     sql_.Run("INSERT INTO contract.parent VALUES (5), (10), (11), (20)");
     sql_.Run(std::string("CREATE TABLE ") + kTableName +
-             " (id BIGINT AUTO_INCREMENT PRIMARY KEY, v BIGINT, w TEXT, INDEX by_v (v)" +
-             definition.more + (kind.is_narrow ? Fillers() : "") + ") " +
+             " (id BIGINT AUTO_INCREMENT PRIMARY KEY, v BIGINT, w " +
+             (kind.is_compact ? "VARCHAR(255)" : "TEXT") + ", INDEX by_v (v)" + definition.more +
+             (kind.is_narrow ? Fillers() : "") + ") " +
              (definition.options.empty() ? "ENGINE=InnoDB ROW_FORMAT=COMPACT CHARACTER SET latin1"
                                          : definition.options));
     Fill(rows);

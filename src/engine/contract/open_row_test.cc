@@ -187,6 +187,16 @@ TEST_F(OpenRowContract, S13WayIsMadeForAUnitThatReachesTheTableOtherwise) {
   EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", End());
 }
 
+TEST_F(OpenRowContract, S13ARowThatAUnitHasWrittenAndReadIsForgottenWithTheUnit) {
+  ASSERT_TRUE(user_.BeginUnit().ok());
+  EXPECT_EQ(
+      3u, user_.Do(Command::Modify(Modification::kIncrement, "0", "100", CompareOp::kGe, 9)).rows);
+  EXPECT_TRUE(DoAdd("1", "5").ok());
+  ASSERT_TRUE(user_.EndUnit(false).ok());
+  Take("1", true);
+  EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", End());
+}
+
 TEST_F(OpenRowContract, S13ARequestThatFailsLeavesTheRow) {
   Take("1", true);
   EXPECT_FALSE(DoAdd("1", "9223372036854775807").ok());

@@ -37,8 +37,9 @@ struct OpenRow {
   std::vector<uchar> position;
   std::vector<uchar> read;  ///< The row as it was read.
   Image now;
-  Image before_unit;  ///< Valid where `unit` is the unit that is open.
-  uint64_t unit = 0;  ///< The last unit that was executed on the row.
+  Image before_unit;       ///< Valid where `unit` is the unit that is open.
+  uint64_t unit = 0;       ///< The last unit that was executed on the row.
+  uint64_t opened_in = 0;  ///< The unit within which the row was read; 0: none.
   uint64_t requests = 0;
 
   bool IsChanged(const Image& image) const { return !image.exists || image.bytes != read; }

@@ -131,6 +131,7 @@ Outcome OpenRows::Open(ServerIndex& index, const Request& request, OpenRow** row
   opened.key.clear();
   for (const model::Value& value : request.key()) opened.key.emplace_back(value.text());
   opened.unit = 0;
+  opened.opened_in = in_unit_ ? unit_ : 0;
   opened.requests = 0;
   ++count_;
   *row = &opened;
@@ -201,8 +202,15 @@ Outcome OpenRows::BeginUnit() {
 bool OpenRows::EndUnit(bool keep) {
   in_unit_ = false;
   if (keep) return true;
-  for (size_t i = 0; i < count_; ++i) {
-    if (rows_[i]->unit == unit_) std::swap(rows_[i]->now, rows_[i]->before_unit);
+  for (size_t i = 0; i < count_;) {
+    OpenRow& row = *rows_[i];
+    if (row.opened_in == unit_) {
+      // What was read within the unit may be what the unit has written.
+      Drop(i);
+      continue;
+    }
+    if (row.unit == unit_) std::swap(row.now, row.before_unit);
+    ++i;
   }
   return !std::exchange(is_lost_, false);
 }

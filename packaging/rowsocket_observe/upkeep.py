@@ -9,7 +9,7 @@ LOOKED_AT_MAX = 1000  # rows of a table
 TABLES_MAX = 100
 # It is refused; there is no such schema, column or table.
 NOT_TO_BE_SEEN = (1044, 1045, 1049, 1054, 1109, 1142, 1143, 1146, 1227)
-# Whose rows expire, with the plugin whose clients ask for them.
+# The plugins that have rows which expire, each with its clients' plugin.
 MAPPED = (("daemon_memcached", "SELECT CONCAT('container ', name), db_schema, db_table, expire_time_column"
            " FROM innodb_memcache.containers WHERE expire_time_column NOT IN ('', '0')"),
           ("resp", "SELECT CONCAT('prefix ', CONVERT(prefix USING utf8mb4)), db_schema, db_table, expires"

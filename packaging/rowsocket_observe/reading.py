@@ -19,7 +19,7 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Innodb_checkpoint_age", "Innodb_checkpoint_max_age",  # MariaDB's
                  "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized",  # MySQL's
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status",
-                 "Table_open_cache_overflows", "Access_denied_errors")
+                 "Table_open_cache_overflows", "Open_tables", "Opened_tables", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
                     "innodb_read_only", "daemon_memcached_user", "resp_user", "table_open_cache")
 HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
@@ -140,6 +140,9 @@ def _take_server(cursor, reading):
     for what, names in (("STATUS", SERVER_STATUS), ("VARIABLES", SERVER_VARIABLES)):
         cursor.execute(f"SHOW GLOBAL {what} WHERE Variable_name IN ({', '.join(['%s'] * len(names))})", names)
         reading.server.update({name.lower(): value for name, value in cursor.fetchall()})
+    # A reading opens tables itself, which says nothing of the server.
+    cursor.execute("SHOW SESSION STATUS LIKE 'Opened\\_tables'")
+    reading.server["opened_tables"] = int(reading.server["opened_tables"]) - int(cursor.fetchone()[1])
     try:
         if "innodb_history_list_length" not in reading.server:
             cursor.execute(MYSQL_HISTORY)

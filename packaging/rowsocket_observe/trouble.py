@@ -322,10 +322,14 @@ def the_redo_log_is_nearly_full(look):
 
 
 def tables_are_opened_again(look):
-    overflows = look.server_moved("table_open_cache_overflows")
-    if overflows / look.seconds >= REOPENED_PER_SECOND:
-        yield (f"{overflows / look.seconds:.0f} tables a second are closed for others to be opened (table_open_cache is"
-               f" {look.now.server.get('table_open_cache', 'unknown')}): each thread of the library keeps those open that it uses",
+    """Where the tables in use fill the cache, each statement opens others anew, and no overflow is counted in MariaDB."""
+    server = look.now.server
+    limit = int(server.get("table_open_cache") or 0)
+    is_full = limit > 0 and int(server.get("open_tables") or 0) >= limit
+    opened = max(look.server_moved("table_open_cache_overflows"), look.server_moved("opened_tables") if is_full else 0)
+    if opened / look.seconds >= REOPENED_PER_SECOND:
+        yield (f"{opened / look.seconds:.0f} tables a second are opened because the cache of open ones is full (table_open_cache is"
+               f" {limit}): each thread of the library keeps those open that it uses",
                "raise table_open_cache (SET GLOBAL) beyond the tables in use times the threads, and open_files_limit with it")
 
 

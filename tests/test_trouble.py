@@ -30,6 +30,15 @@ def test_nothing_is_wrong():
     assert found(counters={"batch_retries": 10, "errors_engine": 1000, "connections_timed_out": 2}) == ""
 
 
+def test_parts_that_cannot_be_read():
+    text = found(now={"failed": {"latencies": "No space left on device", "upkeep": "Lock wait timeout exceeded"}})
+    assert "latencies of what the server shows cannot be read" in text and "df -h on tmpdir" in text
+    assert "rowsocket.tokens, cannot be read" in text and "LOCK TABLES" in text
+    # Of an account without PROCESS nothing else is known.
+    assert not reading.sees_all(reading.Reading(at=0, counters={"resp": {"connections": 1}}))
+    assert reading.sees_all(reading.Reading(at=0, counters={"resp": {"connections": 1}}, failed={"latencies": "No space"}))
+
+
 def test_deadlocks_with_sql():
     assert "100 batches over handlersocket ran again" in found(counters={"batch_retries": 100})
 

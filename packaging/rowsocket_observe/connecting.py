@@ -9,6 +9,11 @@ except ImportError:
     pymysql = None
 
 OPTION_FILE_GROUP = "client"
+READ_TIMEOUT_S = 30
+# A program that looks is not to wait for a table that somebody has locked, and no statement is to run on behind a client that
+# has given up waiting. Each comment is a statement for one family of servers.
+LIMITS = ("SET SESSION lock_wait_timeout = 1 /*M!100100 , max_statement_time = {seconds} */"
+          " /*!50708 , max_execution_time = {seconds}000 */")
 
 
 def add_options(parser):
@@ -34,7 +39,8 @@ def connect(options, **kwargs):
         _check_option_file(options.defaults_file)
         where["read_default_file"] = options.defaults_file
         where["read_default_group"] = OPTION_FILE_GROUP
-    settings = {"autocommit": True, "charset": "utf8mb4", "connect_timeout": 5, "read_timeout": 30, **where, **kwargs}
+    settings = {"autocommit": True, "charset": "utf8mb4", "connect_timeout": 5, "read_timeout": READ_TIMEOUT_S, **where, **kwargs}
+    settings["init_command"] = LIMITS.format(seconds=settings["read_timeout"] - 1)
     try:
         return pymysql.connect(**settings)
     except configparser.Error as error:

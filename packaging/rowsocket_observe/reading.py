@@ -198,7 +198,8 @@ def sees_all(reading):
     """Whether the account sees the ports' connections. Without PROCESS the library's tables are empty for it."""
     connections = sum(counters.get("connections", 0) for counters in reading.counters.values())
     # The last client may have left between the two.
-    return connections == 0 or bool(reading.connections) or bool(reading.latencies)
+    return (connections == 0 or bool(reading.connections) or bool(reading.latencies)
+            or not reading.failed.keys().isdisjoint(("connections", "latencies")))
 
 
 def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, in_parts=False):

@@ -1,10 +1,12 @@
 """Further troubles of the runbook (docs/OPERATIONS.md): each is made, and looked for in what the doctor says."""
 
+import argparse
 import contextlib
 import errno
 import itertools
 import socket
 import ssl
+import sys
 import threading
 
 import pytest
@@ -14,8 +16,12 @@ from doctor import NOTHING, busy, doctor, says
 from hs import find_tokens, line
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS as SLOW_DISK
-from server import is_mysql, wait_until
+from server import REPOSITORY, is_mysql, wait_until
 from tls import TLS_ON
+
+sys.path.insert(0, str(REPOSITORY / "packaging"))
+# pylint: disable=wrong-import-position
+from rowsocket_observe import connecting
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -194,3 +200,28 @@ def test_one_client_among_many(make_server):
     other = others[0].opened("d", "t", "", "x")
     with busy(lambda: index.client.pipeline_deep(requests, 100)), busy(lambda: other.find("=", [1])):
         says(server, "one of 13 connections asks for", " import 127.0.0.1:", "_kill_connection = ")
+
+
+def test_a_table_that_the_doctor_reads_is_locked(make_server):
+    """It waits for nobody, and says what it knows."""
+    server = make_server()
+    make_table(server)
+    owner, blocker, index = server.sql("d"), server.sql(), writer(server)
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 1 WHERE id = 3")
+    blocker.run("LOCK TABLES innodb_memcache.containers WRITE, mysql.user WRITE")
+    send_update(index, 3)
+    says(server, "1 connections wait for rows", "expired rows, or rowsocket.tokens, cannot be read", "Lock wait timeout",
+         "limits of accounts, in mysql.user, cannot be read")
+    owner.run("COMMIT")
+    index.client.recv()
+    blocker.run("UNLOCK TABLES")
+    assert doctor(server) == NOTHING
+
+
+def test_the_server_ends_a_statement_before_its_reader_goes(make_server):
+    server = make_server()
+    options = argparse.Namespace(host=None, port=0, socket=server.env["SQL_SOCKET"], user="root", defaults_file=None)
+    with connecting.connect(options, read_timeout=5) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT @@lock_wait_timeout, {'@@max_execution_time / 1000' if is_mysql() else '@@max_statement_time'}")
+        assert [float(value) for value in cursor.fetchone()] == [1, 4]

@@ -6,9 +6,11 @@ import errno
 import itertools
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 
+import pymysql
 import pytest
 
 import hs
@@ -225,3 +227,13 @@ def test_the_server_ends_a_statement_before_its_reader_goes(make_server):
     with connecting.connect(options, read_timeout=5) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT @@lock_wait_timeout, {'@@max_execution_time / 1000' if is_mysql() else '@@max_statement_time'}")
         assert [float(value) for value in cursor.fetchone()] == [1, 4]
+
+
+def test_a_server_with_no_connection_left(make_server):
+    server = make_server(options=["--max-connections=10"])
+    with contextlib.suppress(pymysql.MySQLError):
+        for _ in range(20):
+            server.sql()
+    done = subprocess.run([sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--socket", server.env["SQL_SOCKET"],
+                           "--user", "root"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Too many connections: max_connections keeps SQL out" in done.stderr, done

@@ -143,6 +143,7 @@ def test_tokens_that_stay():
     assert found(tokens(990, 1), tokens(980, 1)) == "", "old ones go"
     assert found(tokens(990, 190), tokens(1000, 200)) == "", "none comes"
     assert found(tokens(140, 1), tokens(150, 1)) == ""
+    assert "no index that begins with `created`" in found(now={"tokens_unindexed": True})
 
 
 def test_pages_that_are_not_in_memory():

@@ -63,6 +63,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
     expired: dict = dataclasses.field(default_factory=dict)  # see upkeep: {what is mapped: rows that should have gone}
     tokens_age_s: tuple | None = None  # of the oldest token and of the newest
+    tokens_unindexed: bool = False  # there are tokens, and their index by age is gone
     limited: list = dataclasses.field(default_factory=list)  # accounts with limits of their own, and these
     refusals: list = dataclasses.field(default_factory=list)  # MySQL: lines of the error log about logins, of the last 30 s
     failed: dict = dataclasses.field(default_factory=dict)  # {part: the error for which it could not be read}

@@ -24,6 +24,7 @@ MAY_DELETE = """SELECT COUNT(*) FROM (
  SELECT grantee FROM information_schema.TABLE_PRIVILEGES WHERE privilege_type = 'DELETE' AND table_schema = %s AND table_name = %s
 ) granted WHERE grantee = %s"""
 TOKENS = "SELECT UNIX_TIMESTAMP() - MIN(created), UNIX_TIMESTAMP() - MAX(created) FROM rowsocket.tokens"
+TOKENS_COLUMN = ("rowsocket", "tokens", "created")
 
 
 def _rows(cursor, query, arguments=()):
@@ -41,8 +42,13 @@ def _name(text):
     return "`" + text.replace("`", "``") + "`"
 
 
+def _is_indexed(cursor, *column):
+    """A column of a number, by its schema, table and name; not where there is none such."""
+    return bool((_rows(cursor, INDEXED, 2 * column) or ((0,),))[0][0])
+
+
 def _late_rows(cursor, plugin, title, schema, table, column):
-    if not (_rows(cursor, INDEXED, 2 * (schema, table, column)) or ((0,),))[0][0]:
+    if not _is_indexed(cursor, schema, table, column):
         return None
     late = _rows(cursor, f"SELECT COUNT(*), MIN(e) FROM (SELECT {_name(column)} AS e FROM {_name(schema)}.{_name(table)}"
                  f" WHERE {_name(column)} <> 0 AND {_name(column)} <= UNIX_TIMESTAMP() - {LATE_S} ORDER BY {_name(column)}"
@@ -72,6 +78,9 @@ def take(cursor, reading):
             late["may_not"] = account if account and late["count"] >= LATE_ROWS and not _may_delete(
                 cursor, account, late["schema"], late["table"]) else ""
             reading.expired[late["title"]] = late
+    if not _is_indexed(cursor, *TOKENS_COLUMN):
+        reading.tokens_unindexed = bool(_rows(cursor, "SELECT 1 FROM rowsocket.tokens LIMIT 1"))
+        return
     ages = _rows(cursor, TOKENS)
     if ages and ages[0][0] is not None:
         reading.tokens_age_s = tuple(int(age) for age in ages[0])
@@ -108,6 +117,9 @@ def expired_rows_stay(look):
 def tokens_stay(look):
     """A rule of trouble.py. A token goes when another one comes, so that a table into which nothing comes keeps its rows."""
     limits = [one["token_ttl"] for one in look.now.limits.values() if "token_ttl" in one]
+    if look.now.tokens_unindexed:
+        yield ("rowsocket.tokens has rows, and no index that begins with `created`, by which old ones are found and removed: it grows",
+               "ALTER TABLE rowsocket.tokens ADD KEY created (created)")
     if not limits or look.now.tokens_age_s is None or look.before.tokens_age_s is None:
         return
     oldest, newest = look.now.tokens_age_s

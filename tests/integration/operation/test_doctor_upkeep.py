@@ -5,7 +5,7 @@ import pytest
 from accountserver import PORT_OPTIONS, start_with_accounts
 from doctor import NOTHING, busy, doctor, says
 from mc_tables import WHOLE, Container
-from server import wait_until
+from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -90,3 +90,17 @@ def test_a_cache_of_open_tables_that_is_too_small(make_server, tables_kept):
     with busy(ask):
         says(server, "tables a second are opened because the cache of open ones is full (table_open_cache is 20)",
              "raise table_open_cache")
+
+
+def test_tokens_without_their_index(make_server):
+    """The doctor's look would be a scan of all of them, with what they answered."""
+    server = make_server()
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    assert doctor(server) == NOTHING
+    sql.run("ALTER TABLE rowsocket.tokens DROP KEY created")
+    assert doctor(server) == NOTHING, "it is empty"
+    sql.run("INSERT INTO rowsocket.tokens VALUES ('t', 'r', 'a', 1)")
+    says(server, "rowsocket.tokens has rows, and no index that begins with `created`", "ALTER TABLE rowsocket.tokens ADD KEY created")
+    sql.run("ALTER TABLE rowsocket.tokens ADD KEY created (created)")
+    assert doctor(server) == NOTHING

@@ -9,7 +9,7 @@ from server import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "packaging"))
 # pylint: disable=wrong-import-position
-from rowsocket_observe import reading, trouble
+from rowsocket_observe import reading, trouble, upkeep
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -134,6 +134,20 @@ def test_expired_rows_that_stay():
     assert found(late(500), late(400)) == "" and found(late(500), late(500, oldest=2000)) == "", "they go"
     assert found(late(99), late(99)) == "", "some cannot go"
     assert found(late(500), {**late(500), "replication": {"applies": True}}) == "", "the source removes them"
+
+
+def test_strings_of_resp_that_stay():
+    def stays(turns):
+        both = {"expired": {upkeep.STORE: {"title": upkeep.STORE, "plugin": "resp", "keeper": "resp", "schema": "rowsocket",
+                                           "table": "store", "count": 500, "oldest": 1, "may_not": ""}}}
+        one = look(both, both)
+        for reading_, count in ((one.before, 0), (one.now, turns)):
+            reading_.counters["resp"] = {"turns": count}
+        return trouble.what_is_wrong(one)
+    [(wrong, mend)] = stays(5)
+    assert "the purge of expired rows of rowsocket.store (strings of RESP) stands still: 500 have expired" in wrong
+    assert "a transaction of SQL holds one of them" in wrong and "INNODB_TRX" in mend
+    assert not stays(0), "nobody uses the port"
 
 
 def test_tokens_that_stay():

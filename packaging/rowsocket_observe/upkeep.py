@@ -9,11 +9,14 @@ LOOKED_AT_MAX = 1000  # rows of a table
 TABLES_MAX = 100
 # It is refused; there is no such schema, column or table.
 NOT_TO_BE_SEEN = (1044, 1045, 1049, 1054, 1109, 1142, 1143, 1146, 1227)
+STORE = "strings of RESP"
 # The plugins that have rows which expire, each with its clients' plugin.
 MAPPED = (("daemon_memcached", "SELECT CONCAT('container ', name), db_schema, db_table, expire_time_column"
            " FROM innodb_memcache.containers WHERE expire_time_column NOT IN ('', '0')"),
           ("resp", "SELECT CONCAT('prefix ', CONVERT(prefix USING utf8mb4)), db_schema, db_table, expires"
-           " FROM rowsocket.keyspaces WHERE kind = 'row' AND expires IS NOT NULL"))
+           " FROM rowsocket.keyspaces WHERE kind = 'row' AND expires IS NOT NULL"),
+          ("resp", f"SELECT '{STORE}', 'rowsocket', 'store', 'expires'"))
+PER_SECOND = {STORE: 1000}  # of the column's units
 # The names stand for both tables: MariaDB opens every table of the server for one that has them from a join alone.
 INDEXED = """SELECT COUNT(*) FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
  WHERE s.table_schema = %s AND s.table_name = %s AND s.column_name = %s AND s.seq_in_index = 1
@@ -51,7 +54,7 @@ def _late_rows(cursor, plugin, title, schema, table, column):
     if not _is_indexed(cursor, schema, table, column):
         return None
     late = _rows(cursor, f"SELECT COUNT(*), MIN(e) FROM (SELECT {_name(column)} AS e FROM {_name(schema)}.{_name(table)}"
-                 f" WHERE {_name(column)} <> 0 AND {_name(column)} <= UNIX_TIMESTAMP() - {LATE_S} ORDER BY {_name(column)}"
+                 f" WHERE {_name(column)} <> 0 AND {_name(column)} <= (UNIX_TIMESTAMP() - {LATE_S}) * {PER_SECOND.get(title, 1)} ORDER BY {_name(column)}"
                  f" LIMIT {LOOKED_AT_MAX}) late")
     if not late:
         return None
@@ -68,14 +71,15 @@ def _may_delete(cursor, account, schema, table):
 def take(cursor, reading):
     """Fills `expired` and `tokens_age_s` of a reading."""
     for plugin, query in MAPPED:
-        for mapped in (_rows(cursor, query) or ())[:TABLES_MAX]:
-            late = _late_rows(cursor, plugin, *mapped)
+        for title, *mapped in (_rows(cursor, query) or ())[:TABLES_MAX]:
+            late = _late_rows(cursor, plugin, title, *mapped)
             if late is None:
                 continue
-            # daemon_memcached keeps house for RESP's prefixes, too.
-            late["keeper"] = "daemon_memcached" if "daemon_memcached" in reading.counters else plugin
+            # daemon_memcached keeps house for RESP's prefixes, too, but not for its strings.
+            is_own = title == STORE or "daemon_memcached" not in reading.counters
+            late["keeper"] = plugin if is_own else "daemon_memcached"
             account = reading.server.get(f"{plugin}_user", "")
-            late["may_not"] = account if account and late["count"] >= LATE_ROWS and not _may_delete(
+            late["may_not"] = account if title != STORE and account and late["count"] >= LATE_ROWS and not _may_delete(
                 cursor, account, late["schema"], late["table"]) else ""
             reading.expired[late["title"]] = late
     if not _is_indexed(cursor, *TOKENS_COLUMN):
@@ -88,6 +92,10 @@ def take(cursor, reading):
 
 def _why_they_stay(look, late):
     keeper, table = late["keeper"], f"{late['schema']}.{late['table']}"
+    if late["title"] == STORE:
+        return ("a transaction of SQL holds one of them, or the server is read only",
+                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: end the oldest, if it has to do with the table; SELECT"
+                " @@read_only")
     if keeper not in look.now.counters:
         return f"{keeper} is not loaded, and nobody else removes them", "INSTALL SONAME 'rowsocket': INSTALL.md"
     if look.now.limits.get(keeper, {}).get("purge_rows_per_second") == 0:
@@ -105,6 +113,8 @@ def expired_rows_stay(look):
     if look.now.replication:  # A replica waits for the changes of its source.
         return
     for title, late in look.now.expired.items():
+        if title == STORE and not look.moved("resp", "turns"):  # They are removed while the port is used.
+            continue
         before = look.before.expired.get(title)
         if before is None or late["count"] < LATE_ROWS or late["count"] < before["count"] or late["oldest"] != before["oldest"]:
             continue

@@ -60,7 +60,8 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 }  // namespace
 
 // The statement that a request may join. Only statements are shared whose engine takes back a
-// failed change of one row as a whole.
+// failed change of one row as a whole. Statements that may change a row twice are shared only where
+// replicas carry that out.
 Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
@@ -77,6 +78,7 @@ Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Req
   // A statement that changes rows does not read generated columns.
   if (!request.is_write() && HasGenerated(table)) return Kind::kAlone;
   const bool deletes = request.find.modification == Modification::kDelete;
+  if (!deletes && ReplicasLookUpRowsTogether(table)) return Kind::kAlone;
   if ((request.verb == Request::Verb::kEdit || !deletes) &&
       MaySetAutoIncrement(table, index, request)) {
     return Kind::kAlone;

@@ -257,6 +257,9 @@ inline bool HasSequences(const TABLE& table) { return table.internal_tables != n
 inline bool HasServersUniqueKeys(const TABLE& table) {
   return table.s->long_unique_table || table.s->period.unique_keys != 0;
 }
+/// Whether replicas find the rows of an event all at once, so that an event must not have one
+/// twice.
+inline bool ReplicasLookUpRowsTogether(const TABLE&) { return false; }
 inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullptr; }
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
 /// Whether the server, and not the engine, looks after the table's foreign keys.

@@ -292,6 +292,11 @@ inline bool HasServersUniqueKeys(const TABLE&) { return false; }
 /// Whether the server keeps an index of the table in a table of its own beside it.
 inline bool HasIndexBeside(const TABLE&) { return false; }
 inline void BeginStatementOfIndexBeside(THD*, TABLE*) {}
+/// Whether replicas find the rows of an event all at once, by what the rows hold: they do not find
+/// a row that the event changes twice. So it is where no unique key without NULL tells rows apart.
+inline bool ReplicasLookUpRowsTogether(const TABLE& table) {
+  return table.s->primary_key == MAX_KEY;
+}
 inline bool IsPartitioned(const TABLE& table) { return table.part_info != nullptr; }
 inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_TYPE_INNODB; }
 /// Whether the server, and not the engine, looks after the table's foreign keys.

@@ -94,9 +94,13 @@ bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
 }
 
 // Writes the rows that stay open. Where one cannot be written, the batch runs again, unless it does
-// so anyway.
+// so anyway. A lock in the way is not waited for here: units wait before they begin, and would wait
+// a second time when they run again.
 bool Turn::CloseRows(engine::Session& session) {
+  const bool refuses = session.WaitsForLocks();
+  if (refuses) session.RefuseWaits(true);
   const engine::Outcome outcome = session.CloseRows(&open_rows_);
+  if (refuses) session.RefuseWaits(false);
   if (outcome.ok()) return true;
   was_conflict_ = outcome.result == Result::kConflict;
   too_large_ = outcome.result == Result::kTooLarge;

@@ -1,6 +1,9 @@
 """Groups of one batch that change the same row share its lock and its one write: the same answers and the same rows as
 one by one, and as the same in transactions of SQL; and the same rows on a replica."""
 
+import select
+import time
+
 import pymysql
 import pytest
 
@@ -15,6 +18,7 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-
 
 BATCHES = 80
 GROUPS_OF_A_BATCH = 30
+WAIT_S = 2
 TABLES = {
     "d": "id INT PRIMARY KEY, code INT NOT NULL, n INT UNSIGNED NOT NULL, UNIQUE KEY (code), KEY (n)",
     "p": "id INT PRIMARY KEY, n INT UNSIGNED NOT NULL",
@@ -303,6 +307,33 @@ def test_single_requests_share_the_row_with_groups(shop, sql):
     assert answers[3::4] == [counted(1)] * 10
     assert left(sql) == [80, 100]
     assert_shared(counters, 10)
+
+
+def test_groups_that_share_a_row_wait_once_for_an_index(sql, db, server):
+    """The row is free, and its place in an index is not, which shows when the row is written."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, KEY n (n)) ENGINE=InnoDB")
+    sql.run("INSERT INTO t VALUES (1, 50), (2, 90), (3, 97)")
+    before = sql.value("SELECT @@GLOBAL.innodb_lock_wait_timeout").decode()
+    sql.run(f"SET GLOBAL innodb_lock_wait_timeout = {WAIT_S}")
+    clients = [server.hs_wr(timeout_s=60) for _ in range(6)]
+    rows = [client.opened(db, "t", "", "n", "n") for client in clients]
+    locker = server.sql(db)
+    locker.run("BEGIN")
+    locker.rows("SELECT * FROM t FORCE INDEX (n) WHERE n BETWEEN 80 AND 95 FOR UPDATE")
+    for client, row in zip(clients, rows, strict=True):
+        client.send_raw(hs.line("G", 1) + hs.line(*required(row, "=", 1, 1, 1, 0, "+", 1)))
+    waits_s, last = [], time.monotonic()
+    while clients:
+        assert select.select([client.sock for client in clients], [], [], 60)[0]
+        for client in [one for one in clients if one.readable(0)]:
+            assert client.recv()[2] == b"146"
+            assert client.recv() == NOT_DONE
+            clients.remove(client)
+        waits_s.append(time.monotonic() - last)
+        last = time.monotonic()
+    locker.run("ROLLBACK")
+    sql.run(f"SET GLOBAL innodb_lock_wait_timeout = {before}")
+    assert max(waits_s) < 1.7 * WAIT_S, waits_s
 
 
 def test_a_cascade_reaches_the_open_row(sql, db, server):

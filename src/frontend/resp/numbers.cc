@@ -1,6 +1,7 @@
 #include "frontend/resp/numbers.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -70,6 +71,11 @@ bool ParsePlainInteger(std::string_view text, int64_t* number) {
   return ParseInteger(text, number);
 }
 
+bool ParseCursor(std::string_view text, uint64_t* cursor) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *cursor);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
 bool ParseFloat(std::string_view text, long double* number) {
   constexpr std::string_view kBlanks = " \t\n\v\f\r";
   const bool may_be_one =
@@ -90,6 +96,15 @@ std::string FormatFloat(long double number) {
   text.pop_back();
   DropZeros(&text);
   return text;
+}
+
+std::string FormatDouble(double number) {
+  // The smallest double has 1,074 digits behind the point, the largest 309 before it.
+  std::array<char, 2048> text;
+  const double unsigned_zero = number == 0 ? 0 : number;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), unsigned_zero,
+                                 std::chars_format::fixed);
+  return {text.data(), end.ptr};
 }
 
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum) {

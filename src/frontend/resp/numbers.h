@@ -13,10 +13,14 @@ namespace rowsocket::frontend {
 bool ParseInteger(std::string_view text, int64_t* number);
 /// A signed integer of 64 bits as Redis takes it from a value, so that `007` and `-0` are none.
 bool ParsePlainInteger(std::string_view text, int64_t* number);
+/// A cursor of SCAN and its kin: an unsigned integer of 64 bits, whole text.
+bool ParseCursor(std::string_view text, uint64_t* cursor);
 /// A number with a fraction or an exponent, or an infinity; not NaN.
 bool ParseFloat(std::string_view text, long double* number);
 /// The shortest decimal with at most 17 digits behind the point, without an exponent.
 std::string FormatFloat(long double number);
+/// The shortest decimal without an exponent that a reader takes for this number, which is finite.
+std::string FormatDouble(double number);
 /// The exact sum of two decimals without exponents, of at most 38 digits; false: they are none.
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum);
 /// Digits behind the point of a decimal.

@@ -200,7 +200,7 @@ void RowChange::IncrementFloat(std::span<const Value> row) {
       AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
   if (!is_exact) {
     const long double sum = number + by;
-    made_ = FormatFloat(column.kind == Kind::kFloat ? static_cast<double>(sum) : sum);
+    made_ = column.kind == Kind::kFloat ? FormatDouble(static_cast<double>(sum)) : FormatFloat(sum);
   } else if (!is_sum || DecimalsOf(made_) > column.decimals) {
     wrong_ = "CONSTRAINT the column has not as many digits as the sum";
     return;

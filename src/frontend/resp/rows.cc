@@ -173,8 +173,8 @@ void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
 }
 
 std::string_view TakeFieldScan(RespCall& call) {
-  int64_t number = 0;
-  if (!ParseInteger(call.arguments[2], &number) || number < 0) return "ERR invalid cursor";
+  uint64_t cursor = 0;
+  if (!ParseCursor(call.arguments[2], &cursor)) return "ERR invalid cursor";
   call.pattern = "*";
   for (size_t i = 3; i < call.arguments.size(); ++i) {
     const bool has_next = i + 1 < call.arguments.size();
@@ -184,10 +184,11 @@ std::string_view TakeFieldScan(RespCall& call) {
       call.pattern = call.arguments[++i];
       if (call.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
     } else if (IsWord(call.arguments[i], "count") && has_next) {
-      if (!ParsePlainInteger(call.arguments[++i], &number)) {
+      int64_t count = 0;
+      if (!ParsePlainInteger(call.arguments[++i], &count)) {
         return "ERR value is not an integer or out of range";
       }
-      if (number < 1) return "ERR syntax error";
+      if (count < 1) return "ERR syntax error";
     } else {
       return "ERR syntax error";
     }

@@ -1,7 +1,6 @@
 #include "frontend/resp/scan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -24,10 +23,6 @@ namespace {
 constexpr uint64_t kCountWithoutOption = 10;
 constexpr std::string_view kSyntax = "ERR syntax error";
 constexpr std::string_view kNoCursor = "ERR invalid cursor";
-bool ParseNumber(std::string_view text, uint64_t* number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
 
 /// How many rows a command without COUNT looks at; one more than it needs tells that there are
 /// more.
@@ -38,7 +33,7 @@ uint64_t RowsOf(Verb verb) {
 
 std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
   const auto& arguments = call.arguments;
-  if (!ParseNumber(arguments[1], &scan->cursor)) return kNoCursor;
+  if (!ParseCursor(arguments[1], &scan->cursor)) return kNoCursor;
   for (size_t i = 2; i < arguments.size(); i += 2) {
     if (i + 1 == arguments.size()) return kSyntax;
     const std::string_view value = arguments[i + 1];

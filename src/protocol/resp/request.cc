@@ -19,13 +19,15 @@ RequestStep FailAt(char got, base::Arena& arena) {
   constexpr std::string_view kFront = "expected '$', got '";
   char* const text = arena.AllocateBytes(kFront.size() + 2);
   kFront.copy(text, kFront.size());
-  text[kFront.size()] = got < ' ' ? '.' : got;
+  text[kFront.size()] = got == '\r' || got == '\n' ? ' ' : got < ' ' ? '.' : got;
   text[kFront.size() + 1] = '\'';
   return Fail({text, kFront.size() + 2});
 }
 
 /// The number of a line `*3` or `$5`, without its first byte.
 enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
+/// As Redis: a number has one form, without zeros in front.
+bool IsPadded(std::string_view digits) { return digits.size() > 1 && digits.front() == '0'; }
 Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   // The lines that clients send: few digits, and all of it there.
   constexpr size_t kDigitsMax = 9;
@@ -39,7 +41,7 @@ Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   if (digits != 0 && digits + 2 <= input.size() && input[digits] == '\r') {
     *number = value;
     *size = digits + 2;
-    return Read::kNumber;
+    return IsPadded(input.substr(0, digits)) ? Read::kWrong : Read::kNumber;
   }
   const size_t end = input.find('\r');
   if (end == std::string_view::npos) {
@@ -48,8 +50,9 @@ Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   if (input.size() < end + 2) return Read::kNeedMore;
   const auto parsed = std::from_chars(input.data(), input.data() + end, *number);
   *size = end + 2;
-  return parsed.ec == std::errc() && parsed.ptr == input.data() + end ? Read::kNumber
-                                                                      : Read::kWrong;
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == input.data() + end &&
+                         !IsPadded(input.substr(0, end));
+  return is_number ? Read::kNumber : Read::kWrong;
 }
 
 int HexOf(char byte) {
@@ -96,6 +99,14 @@ bool TakeInline(std::string_view* line, std::string* text) {
   return quote == '\0';
 }
 
+/// `word`: in lower case.
+bool BeginsWith(std::string_view line, std::string_view word) {
+  return line.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), line.begin(), [](char small, char byte) {
+           return small == (byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
+         });
+}
+
 RequestStep NextInline(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
   const size_t end = input.find('\n');
   if (end == std::string_view::npos) {
@@ -104,7 +115,7 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
   if (end > kInlineBytesMax) return Fail("too big inline request");
   std::string_view line = input.substr(0, end);
   // A browser can be told by any page to send a POST here.
-  if (line.starts_with("POST ") || line.starts_with("Host:")) {
+  if (BeginsWith(line, "post ") || BeginsWith(line, "host:")) {
     return {Outcome::kHttp, input.size(), {}, {}};
   }
   std::vector<std::string_view> taken;

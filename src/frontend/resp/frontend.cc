@@ -162,7 +162,8 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
   const RespCommand* const command = CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   activity_.verb.store(item->verb, std::memory_order_relaxed);
-  if (command != nullptr && command->verb == Verb::kMulti) {
+  if (command != nullptr && command->verb == Verb::kMulti &&
+      TakesArguments(*command, arguments.size())) {
     may_drop_ = !behind_requests && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
@@ -184,9 +185,15 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
+    const std::string text =
+        "wrong number of arguments for '" + std::string(command.name) + "' command";
+    if (verb == Verb::kExec) {
+      Reject("EXECABORT Transaction discarded because of: " + text, arena, item);
+      DropMulti(*item);
+      return taken;
+    }
     state_.multi_failed = true;
-    Reject("ERR wrong number of arguments for '" + std::string(command.name) + "' command", arena,
-           item);
+    Reject("ERR " + text, arena, item);
     return taken;
   }
   const bool needs_login =

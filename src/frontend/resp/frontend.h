@@ -157,6 +157,7 @@ class Resp final : public exec::Frontend {
   void NoteState(exec::Item& item);
   void TakeBackState();
   void EndMultiState();
+  void DropMulti(exec::Item& item);
   void NoteWatching(const exec::Item& item);
   size_t CountWatched() const;
   void EndWatch(exec::Item& item);

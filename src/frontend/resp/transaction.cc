@@ -75,10 +75,16 @@ bool Resp::EndMulti(base::Arena& arena, Item* item) {
   if (state_.multi_failed) {
     AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
   }
-  if (is_behind_ || item->kind == Item::Kind::kRequest) NoteState(*item);
-  EndMultiState();
-  EndWatch(*item);
+  DropMulti(*item);
   return true;
+}
+
+/// The item ends the transaction, if there is one.
+void Resp::DropMulti(Item& item) {
+  if (!state_.in_multi) return;
+  if (is_behind_ || item.kind == Item::Kind::kRequest) NoteState(item);
+  EndMultiState();
+  EndWatch(item);
 }
 
 // What a WATCH of the same turn sees is not known yet: its call will have the image.

@@ -157,6 +157,7 @@ inline constexpr std::string_view kRespManyKeys = "TOOLARGE at most 10000 keys a
 inline constexpr std::string_view kRespTooLong =
     "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";
+inline constexpr std::string_view kRespNoCluster = "ERR This instance has cluster support disabled";
 inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
     "use MULTI with ROW.REQUIRE or WATCH";

@@ -244,12 +244,17 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
 // The text has the bytes that the client sent; those that would end the line are replaced.
 std::string Resp::UnknownCommand(Arguments arguments) {
   constexpr size_t kShownMax = 128;
-  std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, kShownMax)) +
+  // Redis takes the argument for a text of C.
+  const auto front = [](std::string_view argument, size_t size) {
+    return argument.substr(0, std::min(size, argument.find('\0')));
+  };
+  std::string text = "ERR unknown command '" + std::string(front(arguments[0], kShownMax)) +
                      "', with args beginning with: ";
   std::string shown;
   for (const std::string_view argument : arguments.subspan(1)) {
     if (shown.size() >= kShownMax) break;
-    shown.append("'").append(argument.substr(0, kShownMax - shown.size())).append("' ");
+    const size_t left = kShownMax - shown.size();
+    shown.append("'").append(front(argument, left)).append("' ");
   }
   return text + shown;
 }

@@ -233,15 +233,15 @@ void Resp::ListClients(Arguments options, base::Buffer& out) const {
     if (!has_type && !(IsWord(options[0], "id") && options.size() > 1))
       return resp::AppendError("ERR syntax error", &out);
     if (has_type && !IsType(options[1])) return resp::AppendError(UnknownType(options[1]), &out);
-    std::vector<uint64_t> ids;
+    std::vector<int64_t> ids;
     for (const std::string_view text : options.subspan(has_type ? 2 : 1)) {
-      uint64_t id = 0;
-      if (!ParseId(text, &id)) return resp::AppendError("ERR Invalid client ID", &out);
-      ids.push_back(id);
+      if (!ParsePlainInteger(text, &ids.emplace_back()))
+        return resp::AppendError("ERR Invalid client ID", &out);
     }
     std::erase_if(clients, [&](const RespClient& client) {
-      return has_type ? !IsWord(options[1], "normal")
-                      : std::find(ids.begin(), ids.end(), client.id) == ids.end();
+      return has_type
+                 ? !IsWord(options[1], "normal")
+                 : std::find(ids.begin(), ids.end(), static_cast<int64_t>(client.id)) == ids.end();
     });
   }
   std::string lines;

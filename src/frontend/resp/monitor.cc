@@ -76,6 +76,9 @@ std::string CpuLines() {
 void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
+  if (IsWord(what, "latest") && arguments.size() > 2) {
+    return resp::AppendError("ERR wrong number of arguments for 'latency|latest' command", &out);
+  }
   if (IsWord(what, "latest")) return resp::AppendArray(0, &out);
   if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), out);
   AppendHelp(arguments, &out);
@@ -97,6 +100,10 @@ void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
     return resp::AppendSimple("OK", &out);
   }
   if (!IsWord(what, "get")) return AppendHelp(arguments, &out);
+  if (arguments.size() > 3) {
+    return resp::AppendError(
+        "ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP.", &out);
+  }
   constexpr int64_t kUsualCount = 10;
   int64_t count = kUsualCount;
   if (arguments.size() > 2 && (!ParsePlainInteger(arguments[2], &count) || count < -1)) {

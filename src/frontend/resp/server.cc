@@ -31,7 +31,8 @@ constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"maxmemory", "0"},
     {"save", ""},
     {"maxmemory-policy", "noeviction"},
-    {"replica-read-only", "yes"}};
+    {"replica-read-only", "yes"},
+    {"slave-read-only", "yes"}};
 
 /// CONFIG SET of how Redis keeps small values in memory, which nobody can see here.
 bool SetsOnlyEncodings(std::span<const std::string_view> arguments) {
@@ -61,15 +62,52 @@ void AppendPing(std::span<const std::string_view> arguments, base::Buffer* out) 
   }
 }
 
+/// What is wrong with the options of FUNCTION LIST; empty: nothing.
+std::string WrongOfFunctionList(std::span<const std::string_view> options) {
+  bool has_code = false, has_name = false;
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (!has_code && IsWord(options[i], "withcode")) {
+      has_code = true;
+    } else if (!has_name && IsWord(options[i], "libraryname")) {
+      if (++i == options.size()) return "ERR library name argument was not given";
+      has_name = true;
+    } else {
+      return "ERR Unknown argument " + std::string(options[i].substr(0, 64));
+    }
+  }
+  return {};
+}
+
+std::string WrongOfFunctionFlush(std::span<const std::string_view> options) {
+  if (options.size() > 1) {
+    return "ERR unknown subcommand or wrong number of arguments for 'FLUSH'. Try FUNCTION HELP.";
+  }
+  const bool is_right =
+      options.empty() || IsWord(options[0], "sync") || IsWord(options[0], "async");
+  return is_right ? "" : "ERR FUNCTION FLUSH only supports SYNC|ASYNC option";
+}
+
 /// There are no functions, so that there is nothing to list or to flush.
 void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* out) {
-  if (IsWord(arguments[1], "flush")) {
+  const bool flushes = IsWord(arguments[1], "flush");
+  if (!flushes && !IsWord(arguments[1], "list")) return resp::AppendError(kRespNoScripts, out);
+  const auto options = arguments.subspan(2);
+  const std::string wrong = flushes ? WrongOfFunctionFlush(options) : WrongOfFunctionList(options);
+  if (!wrong.empty()) return resp::AppendError(wrong, out);
+  if (flushes)
     resp::AppendSimple("OK", out);
-  } else if (IsWord(arguments[1], "list")) {
+  else
     resp::AppendArray(0, out);
-  } else {
-    resp::AppendError(kRespNoScripts, out);
+}
+
+/// The name of a setting as the reply has it: as a client has spelt it, or the setting's own where
+/// a pattern matches; empty: it is not asked for.
+std::string_view AskedName(std::span<const std::string_view> patterns, std::string_view name) {
+  for (const std::string_view pattern : patterns) {
+    if (IsWord(pattern, name)) return pattern;
+    if (MatchesPattern(Lower(pattern), name)) return name;
   }
+  return {};
 }
 
 /// Why the command about the server's settings is not served; empty: it is.
@@ -170,7 +208,7 @@ bool Resp::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Ite
       AppendConfig(arguments, out);
       break;
     case Verb::kCluster:
-      resp::AppendError("ERR This instance has cluster support disabled", &out);
+      resp::AppendError(kRespNoCluster, &out);
       break;
     case Verb::kAcl:
       AppendAcl(arguments, out);
@@ -386,22 +424,16 @@ void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   }
   const std::string_view refusal = RefusalOfConfig(arguments);
   if (!refusal.empty()) return resp::AppendError(refusal, &out);
-  const auto is_asked = [&](std::string_view name) {
-    return std::any_of(arguments.begin() + 2, arguments.end(), [&](std::string_view pattern) {
-      return MatchesPattern(Lower(pattern), name);
-    });
-  };
   std::vector<std::pair<std::string_view, std::string>> asked;
-  for (const auto& [name, value] : kConfig) {
-    if (is_asked(name)) asked.emplace_back(name, value);
-  }
-  // By these clients choose databases, and keep a connection alive.
-  if (is_asked("databases")) {
-    asked.emplace_back("databases", std::to_string(std::size(kDatabases)));
-  }
-  if (is_asked("timeout")) {
-    asked.emplace_back("timeout", std::to_string(settings_.limits.idle_timeout_s));
-  }
+  const auto add = [&](std::string_view name, const auto& value) {
+    const std::string_view shown = AskedName(arguments.subspan(2), name);
+    if (!shown.empty()) asked.emplace_back(shown, value);
+  };
+  for (const auto& [name, value] : kConfig) add(name, value);
+  // By these clients choose databases, keep a connection alive, and cut what they send.
+  add("databases", std::to_string(std::size(kDatabases)));
+  add("timeout", std::to_string(settings_.limits.idle_timeout_s));
+  add("proto-max-bulk-len", std::to_string(settings_.limits.line_bytes_max));
   resp::AppendMap(asked.size(), state_.version, &out);
   for (const auto& [name, value] : asked) {
     resp::AppendBulk(name, &out);

@@ -156,10 +156,7 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
     *error = kRespManyKeys;
     return false;
   }
-  const bool is_short = HasOneArgument(script);
-  if (arguments[2] != "1" || arguments.size() < (is_short                        ? 5
-                                                 : script == RespScript::kExtend ? 7
-                                                                                 : 6)) {
+  if (arguments[2] != "1" || arguments.size() < 4 + ArgumentsMin(script)) {
     *error = "ERR the script has one key, and more arguments";
     return false;
   }

@@ -46,6 +46,19 @@ constexpr KnownScript kScripts[] = {
     {"b8dfde8c861025bd12fb6398edfed6323c49d945", RespScript::kAdd, "Laravel LuaScripts::add"},
     {"a6e77505036c4602581d513d5c792ed5de468f68", RespScript::kAddForMs,
      "godruoyi's snowflake for PHP, of several frameworks"},
+    {"e16f7c44afa75fbb95a41921267d0e13df09bad5", RespScript::kObtain, "bsm/redislock: luaObtain"},
+    {"0346cd486b0a21da6d24adcd2e2905865b5df13d", RespScript::kTimeLeft, "bsm/redislock: luaPTTL"},
+    {"66994095fd9939d4aa13122796c45ae85cb7b4ee", RespScript::kSwap, "aiocache: CAS_SCRIPT"},
+    {"628530cce93e824e98529d185787f13e23a6c25e", RespScript::kHit, "rate-limit-redis 6: increment"},
+    {"09c136830362a2d2a424f934f894d18400c43784", RespScript::kHits, "rate-limit-redis 6: get"},
+    {"731e931c4db90e496436746a313d6ef8090c2358", RespScript::kConsume,
+     "rate-limiter-flexible: incrTtlLuaScript"},
+    {"ad9d3af8f2c6470a7fdd6833660c6c3c4f8cbc01", RespScript::kIncrAndExpire,
+     "limits for Python: incr_expire"},
+    {"9c3a455e708879fedd31f9be93c7f57a228dd6b6", RespScript::kRelease,
+     "redis-semaphore: delIfEqualLua of a mutex"},
+    {"91e12f6ebb7ea534f5ad5273c84a2181b727f30a", RespScript::kReacquire,
+     "redis-semaphore: expireIfEqualLua of a mutex"},
 };
 
 bool IsOfName(char byte) {

@@ -32,12 +32,52 @@ enum class RespScript : uint8_t {
   kHold,            ///< kReacquire, and kTake where there is none.
   kIncrIfThere,     ///< Adds to a number, where there is one.
   kIncr,
+  kObtain,    ///< Sets a token for the third argument's milliseconds, where there is none, or one
+              ///< that begins with as many bytes as the second argument says; `OK` or nil.
+  kTimeLeft,  ///< As PTTL where the key holds the token, else -3.
+  kSwap,      ///< Sets the value, with SET's EX or PX, where the key holds the second argument.
+  kHit,       ///< Counts one more, from one on where nothing expires, for the first argument's
+              ///< milliseconds; answers the number and the time that is left.
+  kHits,      ///< Both without counting.
+  kConsume,   ///< As kHit: adds the first argument, for the second one's seconds.
+  kIncrAndExpire,  ///< Adds the second argument; the first addition expires in the first one's
+                   ///< seconds.
 };
 
-/// Whether the script needs nothing but a key and one argument.
-constexpr bool HasOneArgument(RespScript script) {
-  return script == RespScript::kRelease || script == RespScript::kReleaseIfThere ||
-         script == RespScript::kIncrIfThere || script == RespScript::kIncr;
+/// How many arguments a script needs behind its key.
+constexpr size_t ArgumentsMin(RespScript script) {
+  switch (script) {
+    case RespScript::kHits:
+      return 0;
+    case RespScript::kRelease:
+    case RespScript::kReleaseIfThere:
+    case RespScript::kIncrIfThere:
+    case RespScript::kIncr:
+    case RespScript::kTimeLeft:
+    case RespScript::kHit:
+      return 1;
+    case RespScript::kExtend:
+    case RespScript::kObtain:
+      return 3;
+    default:
+      return 2;
+  }
+}
+/// Whether the script counts in a number that expires.
+constexpr bool Limits(RespScript script) {
+  return script == RespScript::kHit || script == RespScript::kHits ||
+         script == RespScript::kConsume || script == RespScript::kIncrAndExpire;
+}
+/// Whether the script changes no key that is not there, and deletes none.
+constexpr bool OnlyUpdates(RespScript script) {
+  return script == RespScript::kIncrIfThere || script == RespScript::kTimeLeft ||
+         script == RespScript::kSwap || script == RespScript::kHits;
+}
+/// Whether an expiry in the past is an error, as SET's is, and no DEL.
+constexpr bool ExpiresLater(RespScript script) {
+  return script == RespScript::kAdd || script == RespScript::kAddForMs ||
+         script == RespScript::kTake || script == RespScript::kObtain ||
+         script == RespScript::kSwap || Limits(script);
 }
 constexpr bool Adds(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||

@@ -33,7 +33,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
   int64_t value = 0;
   if (!ParsePlainInteger(number, &value)) return kNoInteger;
   const bool may_be_past =
-      call.verb == Verb::kExpire || (call.verb == Verb::kEval && !Adds(call.script));
+      call.verb == Verb::kExpire || (call.verb == Verb::kEval && !ExpiresLater(call.script));
   const bool fits =
       (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
@@ -82,15 +82,58 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   return {};
 }
 
+/// Of the scripts that rate limiters send: what is added, and for how long a number is kept.
+std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
+  RespStored& stored = *call.stored;
+  const auto& arguments = call.arguments;
+  stored.by = 1;
+  if (call.script == RespScript::kHits) return {};
+  if (call.script == RespScript::kHit) {
+    ParsePlainInteger(arguments[4], &stored.window_ms);
+    return TakeExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
+  }
+  const bool is_first = call.script == RespScript::kConsume;
+  if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &stored.by)) return kNoInteger;
+  const std::string_view seconds = arguments[is_first ? 5 : 4];
+  const std::string_view wrong =
+      TakeExpiry(call, seconds, /*is_seconds=*/true, /*is_moment=*/false, arena);
+  if (!wrong.empty()) return wrong;
+  ParsePlainInteger(seconds, &stored.window_ms);
+  stored.window_ms *= 1000;
+  return {};
+}
+
+/// Of the scripts that compare the string with a text, and set another one.
+std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
+  RespStored& stored = *call.stored;
+  const auto& arguments = call.arguments;
+  stored.value = arguments[4];
+  if (call.script == RespScript::kObtain) {
+    stored.token = arguments[4];
+    if (!ParsePlainInteger(arguments[5], &stored.to) || stored.to < 1) return kNoInteger;
+    return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+  }
+  stored.token = arguments[5];
+  stored.expires = RespStored::Expires::kNever;
+  if (arguments.size() != 8) return {};
+  const bool is_seconds = IsWord(arguments[6], "ex");
+  if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
+  return TakeExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
+}
+
 std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   RespStored& stored = *call.stored;
   const auto& arguments = call.arguments;
   stored.script = call.script;
+  if (Limits(call.script)) return TakeLimit(call, arena);
+  if (call.script == RespScript::kObtain || call.script == RespScript::kSwap) {
+    return TakeSwap(call, arena);
+  }
   if (Increments(call.script))
     return ParsePlainInteger(arguments[4], &stored.by) ? std::string_view() : kNoInteger;
   (Adds(call.script) ? stored.value : stored.token) = arguments[4];
   stored.only_if_absent = Adds(call.script);
-  if (HasOneArgument(call.script)) return {};
+  if (ArgumentsMin(call.script) == 1) return {};
   stored.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
   const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
   return TakeExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
@@ -150,7 +193,7 @@ void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
                        call.script == RespScript::kHold;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
   edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx &&
-                      call.script != RespScript::kIncrIfThere) ||
+                      !OnlyUpdates(call.script)) ||
                      call.script == RespScript::kHold;
   if (!only_deletes) edit->may_update = StoredColumns(call, arena);
 }
@@ -218,18 +261,6 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
   }
 }
 
-/// Of all scripts but those that set a value.
-void AppendOfScript(const RespWork& work, const RespCall& call, const StoredChange& change,
-                    base::Buffer& out) {
-  const bool is_nil = call.script == RespScript::kIncrIfThere && !change.is_there();
-  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
-  if (is_nil) return resp::AppendNil(work.version, &out);
-  resp::AppendInteger(is_gone                   ? -1
-                      : Increments(call.script) ? change.number()
-                                                : change.done(),
-                      &out);
-}
-
 void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& change,
                    base::Buffer& out) {
   switch (call.verb) {
@@ -251,7 +282,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
       return resp::AppendInteger(change.done(), &out);
     case Verb::kEval:
       if (call.script != RespScript::kAdd && call.script != RespScript::kAddForMs)
-        return AppendOfScript(work, call, change, out);
+        return AppendOfScript(work.version, call, change, out);
       break;
     case Verb::kMSet:
       if (call.is_last) resp::AppendSimple("OK", &out);

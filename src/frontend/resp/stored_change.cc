@@ -83,6 +83,7 @@ Decision StoredChange::Make() {
         const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
         return is_kept ? Decision::kKeep : Increment();
       }
+      if (Limits(call_.script)) return CountInTime();
       if (!Adds(call_.script)) return ChangeLock();
       break;
     case Verb::kIncrBy:
@@ -141,8 +142,38 @@ Decision StoredChange::SetRange() {
   return Store(new_);
 }
 
+// A number without an expiry is counted anew by kHit, and gets one by kConsume.
+Decision StoredChange::CountInTime() {
+  const RespScript script = call_.script;
+  left_ms_ = TimeLeftMs();
+  if (script == RespScript::kHits) return Decision::kKeep;
+  const bool begins = script == RespScript::kHit && left_ms_ <= 0;
+  int64_t now = 0;
+  if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
+  if (__builtin_add_overflow(now, stored().by, &number_)) {
+    return Decline("ERR increment or decrement would overflow");
+  }
+  new_ = std::to_string(number_);
+  keeps_flags_ = !begins;
+  const bool expires_anew =
+      script == RespScript::kIncrAndExpire ? number_ == stored().by : left_ms_ < 0 || begins;
+  if (!expires_anew) return Change(new_, Expires::kKeep);
+  left_ms_ = stored().window_ms;
+  return Change(new_, Expires::kAt);
+}
+
+int64_t StoredChange::TimeLeftMs() const {
+  if (!is_there_) return -2;
+  return expires() ? row_.expires_ms() - NowMs(call_) : -1;
+}
+
 /// What the scripts of locks do where the string is the token.
 Decision StoredChange::ChangeLock() {
+  if (call_.script == RespScript::kObtain) {
+    const auto size = static_cast<size_t>(stored().to);
+    done_ = !is_there_ || old_.substr(0, size) == stored().token.substr(0, size);
+    return done_ ? Change(stored().value, Expires::kAt) : Decision::kKeep;
+  }
   if (call_.script == RespScript::kHold && !is_there_) {
     if (at_ms_ <= NowMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
@@ -150,6 +181,11 @@ Decision StoredChange::ChangeLock() {
   }
   done_ = is_there_ && old_ == stored().token;
   if (!done_) return Decision::kKeep;
+  if (call_.script == RespScript::kSwap) return Change(stored().value, stored().expires);
+  if (call_.script == RespScript::kTimeLeft) {
+    left_ms_ = TimeLeftMs();
+    return Decision::kKeep;
+  }
   const bool releases =
       call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
   if (releases) return Decision::kDelete;
@@ -274,6 +310,39 @@ void StoredChange::PutTold(uint32_t column, const Value& value) {
 void StoredChange::Put(uint32_t column, const Value& value, bool keeps) {
   if (column == Layout::kNone) return;
   changes_[count_++] = {column, value, keeps};
+}
+
+void AppendOfScript(resp::Version version, const RespCall& call, const StoredChange& change,
+                    base::Buffer& out) {
+  switch (call.script) {
+    case RespScript::kHit:
+    case RespScript::kConsume:
+      resp::AppendArray(2, &out);
+      resp::AppendInteger(change.number(), &out);
+      return resp::AppendInteger(change.left_ms(), &out);
+    case RespScript::kHits:
+      resp::AppendArray(2, &out);
+      change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
+      return resp::AppendInteger(change.left_ms(), &out);
+    case RespScript::kTimeLeft:
+      return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
+    case RespScript::kIncrAndExpire:
+      return resp::AppendInteger(change.number(), &out);
+    case RespScript::kObtain:
+    case RespScript::kSwap:
+      if (change.done()) return resp::AppendSimple("OK", &out);
+      return call.script == RespScript::kSwap ? resp::AppendInteger(0, &out)
+                                              : resp::AppendNil(version, &out);
+    default:
+      break;
+  }
+  const bool is_nil = call.script == RespScript::kIncrIfThere && !change.is_there();
+  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
+  if (is_nil) return resp::AppendNil(version, &out);
+  resp::AppendInteger(is_gone                   ? -1
+                      : Increments(call.script) ? change.number()
+                                                : change.done(),
+                      &out);
 }
 
 }  // namespace rowsocket::frontend

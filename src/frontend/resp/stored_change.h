@@ -34,6 +34,8 @@ class StoredChange final : public model::RowEditor {
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
+  /// Of the scripts of rate limiters and kTimeLeft: as PTTL says it, behind the change.
+  int64_t left_ms() const { return left_ms_; }
 
  private:
   using Expires = RespStored::Expires;
@@ -45,6 +47,8 @@ class StoredChange final : public model::RowEditor {
   model::Decision Set();
   model::Decision SetRange();
   model::Decision ChangeLock();
+  model::Decision CountInTime();
+  int64_t TimeLeftMs() const;
   model::Decision Increment();
   model::Decision IncrementFloat();
   model::Decision Expire();
@@ -73,9 +77,14 @@ class StoredChange final : public model::RowEditor {
   bool done_ = false;
   bool keeps_flags_ = false;
   int64_t number_ = 0;
+  int64_t left_ms_ = 0;
   int64_t at_ms_ = 0;
   std::string old_, new_;
   std::string_view wrong_;
 };
+
+/// The reply to a script, of all but those that set a value as SET does.
+void AppendOfScript(resp::Version version, const RespCall& call, const StoredChange& change,
+                    base::Buffer& out);
 
 }  // namespace rowsocket::frontend

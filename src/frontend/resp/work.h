@@ -33,7 +33,8 @@ struct RespStored {
   int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
   int64_t by = 0;     ///< Of an increment.
   long double by_float = 0;
-  int64_t from = 0, to = 0;  ///< Of a range.
+  int64_t from = 0, to = 0;  ///< Of a range; script: `to` bytes of the token are compared.
+  int64_t window_ms = 0;     ///< script: for how long a number is kept.
   bool gets = false;
   RespScript script = RespScript::kNone;
   std::string_view token;           ///< script: what the string must hold.

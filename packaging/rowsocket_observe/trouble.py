@@ -418,6 +418,16 @@ def requests_fail(look):
                        ERRORS.get(name, OTHER_ERROR))
 
 
+def engines_fail(look):
+    for plugin in look.now.counters:
+        count = look.moved(plugin, "engine_failures")
+        if count:
+            yield (f"{count} requests over {plugin} failed in the last {look.seconds:.0f} s whatever their row"
+                   f" was{_table_of_most_errors(look, plugin)}: the table or the disk is full, AUTO_INCREMENT is used up, or a table is"
+                   " damaged", "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
+                   " STATUS has Auto_increment: ALTER TABLE ... MODIFY makes the column wider; CHECK TABLE")
+
+
 def _table_of_most_errors(look, plugin):
     """For a sentence; empty where the requests name no table that is there."""
     counts = {}
@@ -463,7 +473,7 @@ def not_all_can_be_read(look):
         yield f"{what} cannot be read, so that nothing is known of them: {error}", mend
 
 
-RULES = (counter("commit_failures"), batches_stand_still, no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
+RULES = (counter("commit_failures"), engines_fail, batches_stand_still, no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
          connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/require.h"
 #include "exec/unit.h"
+#include "model/error_number.h"
 
 namespace rowsocket::exec {
 
@@ -84,7 +85,12 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
 }  // namespace
 
 void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
-  if (!answer.ok()) stats.Add(ErrorStat(answer.code));
+  if (!answer.ok()) {
+    stats.Add(ErrorStat(answer.code));
+    const bool is_failure =
+        answer.code == model::ErrorCode::kEngine && model::IsForAdministrators(answer.number);
+    if (is_failure) stats.Add(Stat::kEngineFailures);
+  }
   if (item.unit != nullptr) {
     CountUnit(*item.unit, answer, stats);
   } else if (item.kind == Item::Kind::kRequest) {

@@ -84,4 +84,10 @@ constexpr bool IsOfServer(int number) {
   }
 }
 
+/// Whether the number is a failure that an administrator has to end: one of the server, or an
+/// AUTO_INCREMENT column that is used up.
+constexpr bool IsForAdministrators(int number) {
+  return number == 167 || (!IsOfReadOnly(number) && IsOfServer(number));
+}
+
 }  // namespace rowsocket::model

@@ -190,6 +190,19 @@ def test_a_column_that_is_gone(make_server):
         says(server, "were answered fld", "the table has been changed")
 
 
+def test_a_counter_of_rows_that_is_used_up(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("CREATE TABLE d.small (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, x INT) ENGINE=InnoDB")
+    sql.run("INSERT INTO d.small VALUES (254, 1)")
+    index, writes = server.hs_wr().opened("d", "small", "", "x"), writer(server)
+    keys = server.hs_wr().opened("d", "t", "", "id")
+    with busy(lambda: keys.insert([1])):  # a row that is there, as any application meets it
+        assert doctor(server) == NOTHING
+    with busy(lambda: index.insert([7])), busy(lambda: writes.update("=", [1], [2])):
+        says(server, "requests over handlersocket failed in the last", "at d.small: ", "AUTO_INCREMENT is used up")
+
+
 def test_one_client_among_many(make_server):
     server = make_server()
     make_table(server)

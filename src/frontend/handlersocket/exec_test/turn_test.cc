@@ -98,6 +98,7 @@ TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   EXPECT_EQ("0\t1\n1\t1\t121\n", one.TakeReplies());
   EXPECT_EQ("0\t1\n", two.TakeReplies());
   EXPECT_EQ("1,10;2,20;3,30;4,40;5,55;", store_.Dump(kTable));
+  EXPECT_EQ(0u, Stat(Stat::kEngineFailures)) << "another row would have been taken";
 }
 
 // The hook looks at every output at each statement and at the commit, clients that only read
@@ -128,6 +129,7 @@ TEST_F(TurnTest, FailedCommitAnswersEveryRequestWithItsError) {
   EXPECT_EQ(0u, Stat(Stat::kCommits));
   EXPECT_EQ(0u, Stat(Stat::kRowsWritten));
   EXPECT_EQ(3u, Errors(model::ErrorCode::kEngine));
+  EXPECT_EQ(3u, Stat(Stat::kEngineFailures));
   NextTurn();
   Send(one, "0\t+\t2\t4\t40\n");
   Run();

@@ -108,11 +108,8 @@ class Frontend {
   const model::Account* account() const { return account_.get(); }
   /// Counts an answer. An item may be answered on any thread, one item of a connection at a time.
   void CountAnswer(bool is_error) {
-    const auto add = [](std::atomic<uint64_t>& counter, uint64_t count) {
-      counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
-    };
-    add(answers_, 1);
-    if (is_error) add(errors_, 1);
+    Add(answers_, 1);
+    if (is_error) Add(errors_, 1);
   }
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
@@ -190,7 +187,16 @@ class Frontend {
   /// The answer of an item is final. Called once for each item, for frontends that count answers.
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 
+ protected:
+  /// Counts an answer of a command that its protocol has refused and for which the engine has no
+  /// error. Call it from Finished.
+  void CountRefusal() { Add(errors_, 1); }
+
  private:
+  static void Add(std::atomic<uint64_t>& counter, uint64_t count) {
+    counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
+
   std::shared_ptr<const model::Account> account_;
   uint64_t connection_id_ = 0;
   uint64_t server_thread_id_ = 0;

@@ -74,7 +74,9 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   MemcachedCounters& counters = shared_.counters;
   const Command& command = work.command;
   const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
-  counters.Add(Stat::kErrors, !answer.ok() || tally.failed || is_refused);
+  const bool is_refusal = answer.ok() && (tally.failed || is_refused);
+  if (is_refusal) CountRefusal();
+  counters.Add(Stat::kErrors, !answer.ok() || is_refusal);
   if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kMetaCommands);
   counters.Add(Stat::kExpired, IsGet(command.verb) ? tally.expired : 0);
   if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);

@@ -263,7 +263,9 @@ TEST_F(MemcachedTest, AContainerThatCannotBeUsedSaysWhy) {
   EXPECT_EQ("SERVER_ERROR there is no container gone\r\n", Ask("get @@gone.k\r\n"));
   EXPECT_EQ("SERVER_ERROR container broken is disabled: test.demo has no column nothing\r\n",
             Ask("get @@broken.k\r\n"));
+  EXPECT_EQ(2u, frontend_->errors());
   EXPECT_EQ("STORED\r\n", Set("k", "v", "0"));
+  EXPECT_EQ(2u, frontend_->errors());
 }
 
 // A reply that needs no engine is written at the end of the turn, and an unknown name makes the

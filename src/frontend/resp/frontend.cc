@@ -72,6 +72,7 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
     replies_ = Replies::kOn;
     skips_one_ = false;
   }
+  if (work.error != 0 && answer.ok()) CountRefusal();
   if (work.error != 0) settings_.info->AddError(work.error, item.verb, work.is_rejected, flushes());
   uncounted_ += {work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses};
   if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));

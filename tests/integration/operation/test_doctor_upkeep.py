@@ -2,6 +2,7 @@
 
 import pytest
 
+import mc
 import resp
 from accountserver import PORT_OPTIONS, start_with_accounts
 from doctor import NOTHING, busy, doctor, says
@@ -63,6 +64,9 @@ def test_a_container_that_is_disabled(make):
     wait_until(lambda: "container kept is disabled" in server.log(), 10, "the log")
     expire(container)
     stands_still(server, container, "the container kept is disabled")
+    client = mc.connect(server)
+    with busy(lambda: client.command("mg @@kept.k v")):
+        says(server, "requests over daemon_memcached were answered with an error", "most by daemon_memcached ")
 
 
 def test_a_purge_that_works(make):

@@ -107,7 +107,7 @@ void Usage::Leave(const UsageBlock* block) {
   }
 }
 
-UsageBlock::UsageBlock(Usage* usage) : usage_(usage) {
+UsageBlock::UsageBlock(Usage* usage, std::string mode) : usage_(usage), mode_(std::move(mode)) {
   if (usage_ != nullptr) usage_->Enter(this);
 }
 
@@ -129,8 +129,8 @@ void UsageBlock::Add(const engine::Index& index, const model::Account* account,
     accounts_
         .Find(account == nullptr ? 0 : account->id(),
               [&] {
-                return account == nullptr ? UsedAccount()
-                                          : UsedAccount{account->user(), account->host()};
+                return account == nullptr ? UsedAccount{mode_, "", ""}
+                                          : UsedAccount{mode_, account->user(), account->host()};
               })
         .Add(counts);
   } catch (const std::bad_alloc&) {  // The requests are not counted.

@@ -50,9 +50,9 @@ struct UsedIndex {
   auto operator<=>(const UsedIndex&) const = default;
 };
 
-/// Empty: clients without an account.
+/// Of a port, by its name. Without user and host: clients without an account.
 struct UsedAccount {
-  std::string user, host;
+  std::string mode, user, host;
   auto operator<=>(const UsedAccount&) const = default;
 };
 
@@ -107,8 +107,8 @@ class Usage {
 
 class UsageBlock {
  public:
-  /// Null `usage`: nothing is counted.
-  explicit UsageBlock(Usage* usage);
+  /// Null `usage`: nothing is counted. `mode`: the port's name.
+  UsageBlock(Usage* usage, std::string mode);
   ~UsageBlock();
   UsageBlock(const UsageBlock&) = delete;
   UsageBlock& operator=(const UsageBlock&) = delete;
@@ -129,6 +129,7 @@ class UsageBlock {
   void AddUnit(const Item& item, const model::Account* account, UsageCounts counts);
 
   Usage* const usage_;
+  const std::string mode_;
   UsagePart<UsedIndex> indexes_;
   UsagePart<UsedAccount> accounts_;
 };

@@ -60,7 +60,7 @@ class UsageTest : public testing::Test {
   CommitBoard commits_;
   Turn turn_{stats_, commits_};
   Usage usage_;
-  UsageBlock block_{&usage_};
+  UsageBlock block_{&usage_, "wr"};
 };
 
 TEST_F(UsageTest, RequestsCountForTheirIndexAndAccount) {
@@ -80,9 +80,9 @@ TEST_F(UsageTest, RequestsCountForTheirIndexAndAccount) {
   EXPECT_EQ(Of(indexes.at({"shop", "orders", "by_user"}), Used::kErrors), 1u);
   const Usage::Accounts accounts = usage_.accounts();
   ASSERT_EQ(accounts.size(), 2u);
-  EXPECT_EQ(Of(accounts.at({}), Used::kRequests), 2u);
-  EXPECT_EQ(Of(accounts.at({"ann", "%"}), Used::kRequests), 2u);
-  EXPECT_EQ(Of(accounts.at({"ann", "%"}), Used::kErrors), 1u);
+  EXPECT_EQ(Of(accounts.at({"wr", "", ""}), Used::kRequests), 2u);
+  EXPECT_EQ(Of(accounts.at({"wr", "ann", "%"}), Used::kRequests), 2u);
+  EXPECT_EQ(Of(accounts.at({"wr", "ann", "%"}), Used::kErrors), 1u);
 }
 
 TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
@@ -110,7 +110,7 @@ TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
   EXPECT_EQ(Of(orders, Used::kRequests), 4u);
   EXPECT_EQ(Of(orders, Used::kRowsRead), 5u);
   EXPECT_EQ(Of(orders, Used::kErrors), 1u);
-  EXPECT_EQ(Of(usage_.accounts().at({"ann", "%"}), Used::kRequests), 7u);
+  EXPECT_EQ(Of(usage_.accounts().at({"wr", "ann", "%"}), Used::kRequests), 7u);
 }
 
 TEST_F(UsageTest, AWaitForALockCounts) {
@@ -125,11 +125,12 @@ TEST_F(UsageTest, AWaitForALockCounts) {
 
 TEST_F(UsageTest, CountsOutliveTheirWorker) {
   {
-    UsageBlock gone(&usage_);
+    UsageBlock gone(&usage_, "rd");
     gone.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
   }
   block_.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
   EXPECT_EQ(Of(usage_.indexes().at({"shop", "stock", "PRIMARY"}), Used::kRequests), 2u);
+  EXPECT_EQ(Of(usage_.accounts().at({"rd", "", ""}), Used::kRequests), 1u) << "each port's own";
 }
 
 TEST_F(UsageTest, NamesAreLimited) {

@@ -81,7 +81,7 @@ struct WorkerCore {
         stats(*context.stats),
         latency(context.latency, context.name),
         hot_rows(context.hot_rows),
-        usage(context.usage) {}
+        usage(context.usage, context.name) {}
 
   const WorkerContext context;
   net::EventLoop loop;

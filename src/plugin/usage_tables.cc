@@ -21,19 +21,13 @@ SchemaColumn index_columns[] = {
 };
 
 SchemaColumn account_columns[] = {
-    TextColumn("PLUGIN", kNameMax),
-    TextColumn("USER", kUserMax),
-    TextColumn("HOST", kHostMax),
-    NumberColumn("REQUESTS", 20),
-    NumberColumn("WRITES", 20),
-    NumberColumn("ROWS_READ", 20),
-    NumberColumn("ROWS_CHANGED", 20),
-    NumberColumn("MERGED", 20),
-    NumberColumn("ERRORS", 20),
-    NumberColumn("LOCK_WAITS", 20),
-    FractionColumn("LOCK_TIME_US"),
-    FractionColumn("TIME_US"),
-    EndOfColumns(),
+    TextColumn("PLUGIN", kNameMax), TextColumn("MODE", kNameMax),
+    TextColumn("USER", kUserMax),   TextColumn("HOST", kHostMax),
+    NumberColumn("REQUESTS", 20),   NumberColumn("WRITES", 20),
+    NumberColumn("ROWS_READ", 20),  NumberColumn("ROWS_CHANGED", 20),
+    NumberColumn("MERGED", 20),     NumberColumn("ERRORS", 20),
+    NumberColumn("LOCK_WAITS", 20), FractionColumn("LOCK_TIME_US"),
+    FractionColumn("TIME_US"),      EndOfColumns(),
 };
 
 /// The columns behind the names, in the order of exec::Used.
@@ -64,6 +58,7 @@ bool StoreAccounts(THD* thd, TABLE* table, Daemon& daemon) {
   for (const auto& [name, counts] : daemon.UsageOfAccounts()) {
     SchemaRow row(table);
     row.Text(daemon.descriptor().name);
+    row.Text(name.mode);
     row.Text(name.user);
     row.Text(name.host);
     if (StoreCounts(thd, table, counts, row)) return true;

@@ -105,10 +105,12 @@ def test_what_is_exported_is_what_the_server_says(server, sql, work):
         assert found[f"rowsocket_{metric}_total", plugin] == sql.status(f"Handlersocket_{name}")
     assert found["rowsocket_errors_total", plugin | {("error", "op")}] == sql.status("Handlersocket_errors_op")
     assert found["rowsocket_connections", plugin] == sql.status("Handlersocket_connections")
-    executed = sql.row("SELECT SUM(requests), SUM(errors) FROM information_schema.ROWSOCKET_USER_STATISTICS"
-                       " WHERE plugin = 'handlersocket'")
-    names = ("rowsocket_executed_requests_total", "rowsocket_executed_requests_failed_total")
-    assert [found[name, plugin] for name in names] == [int(count) for count in executed] and int(executed[0]) >= 50
+    for mode in ("mode=rd", "mode=wr"):
+        executed = sql.row("SELECT SUM(requests), SUM(errors) FROM information_schema.ROWSOCKET_USER_STATISTICS"
+                           " WHERE plugin = 'handlersocket' AND mode = %s", mode)
+        names = ("rowsocket_executed_requests_total", "rowsocket_executed_requests_failed_total")
+        assert [found[name, plugin | {("mode", mode)}] for name in names] == [int(count) for count in executed]
+        assert int(executed[0]) >= 25
     requests, sum_us = sql.row(count)
     assert found["rowsocket_request_duration_seconds_count", frozenset(key.items())] == int(requests)
     assert abs(found["rowsocket_request_duration_seconds_sum", frozenset(key.items())] * 1e6 - float(sum_us)) < 1

@@ -111,7 +111,7 @@ void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& s
                         now_ns - job.since_ns, now_ns - client.turn.since_ns);
   if (core_.context.slow_log != nullptr) {
     core_.context.slow_log->AddWaited(job.item, client.turn, now_ns - job.since_ns, now_ns,
-                                      job.outcome.rows, session, core_.stats);
+                                      job.outcome, session, core_.stats);
   }
   if (!client.is_held())
     return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);

@@ -45,22 +45,23 @@ void SlowLog::NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, 
     const int64_t whole_us = (answered_ns - item.client->since_ns) / 1000;
     stats.Add(Stat::kSlowRequests);
     if (++count > model::kSlowOfTurnMax) continue;
-    Note(item.item, *item.client->frontend, {whole_us, 0}, item.rows, noted);
+    Note(item.item, *item.client->frontend, {whole_us, 0}, {item.rows, item.rows_passed}, noted);
   }
 }
 
 void SlowLog::AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns,
-                        int64_t sent_ns, uint64_t rows, engine::Session& session,
+                        int64_t sent_ns, const engine::Outcome& outcome, engine::Session& session,
                         StatBlock& stats) {
   const int64_t whole_us = (sent_ns - client.since_ns) / 1000;
   if (item.kind != Item::Kind::kRequest || whole_us < session.slow_us()) return;
   stats.Add(Stat::kSlowRequests);
   std::vector<Noted> noted;
-  Note(item, *client.frontend, {whole_us, lock_ns / 1000}, rows, &noted);
+  Note(item, *client.frontend, {whole_us, lock_ns / 1000}, {outcome.rows, outcome.rows_passed},
+       &noted);
   Write(&noted, session);
 }
 
-void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
+void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
                    std::vector<Noted>* noted) const {
   try {
     Noted one;
@@ -78,7 +79,9 @@ void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& time
     if (frontend.account() != nullptr) one.user = frontend.account()->user();
     one.schema = item.index->names().db;
     one.lock_us = static_cast<uint64_t>(times.lock_us);
-    one.rows = rows;
+    one.rows = rows.done;
+    // The first row of a scan is read behind none.
+    one.examined = rows.passed == 0 ? rows.done : std::max(rows.done, rows.passed + 1);
     one.writes = item.unit != nullptr ? item.unit->writes : item.request.is_write();
     noted->push_back(std::move(one));
   } catch (const std::bad_alloc&) {  // The request is counted, and not shown.
@@ -96,6 +99,7 @@ void SlowLog::Write(std::vector<Noted>* noted, engine::Session& session) {
     request.whole_us = one.entry.whole_us;
     request.lock_us = one.lock_us;
     request.rows = one.rows;
+    request.examined = one.examined;
     request.writes = one.writes;
     try {
       session.LogSlow(request);

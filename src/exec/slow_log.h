@@ -39,7 +39,7 @@ class SlowLog {
   struct Noted {
     SlowEntry entry;
     std::string text, user, schema;  ///< For the server's log.
-    uint64_t lock_us = 0, rows = 0;
+    uint64_t lock_us = 0, rows = 0, examined = 0;
     bool writes = false;
   };
 
@@ -51,7 +51,7 @@ class SlowLog {
   void Write(std::vector<Noted>* noted, engine::Session& session);
   /// A request that waited for a lock: notes it if it was slow, and writes it.
   void AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns, int64_t sent_ns,
-                 uint64_t rows, engine::Session& session, StatBlock& stats);
+                 const engine::Outcome& outcome, engine::Session& session, StatBlock& stats);
 
   /// From the last one; at most `count`.
   std::vector<SlowEntry> Last(size_t count) const;
@@ -63,8 +63,12 @@ class SlowLog {
     int64_t whole_us = 0;
     int64_t lock_us = 0;
   };
+  struct Rows {
+    uint64_t done = 0;    ///< Sent or changed.
+    uint64_t passed = 0;  ///< Read behind another row.
+  };
 
-  void Note(const Item& item, const Frontend& frontend, const Times& times, uint64_t rows,
+  void Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
             std::vector<Noted>* noted) const;
   void Keep(SlowEntry entry);
 

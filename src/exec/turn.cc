@@ -323,6 +323,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   if (is_busy) client.frontend->ReplyError(item.item, outcome.error, out);
   item.answer = outcome.error;
   item.rows = outcome.rows;
+  item.rows_passed = outcome.rows_passed;
   item.gives_way = outcome.result == Result::kGivesWay;
   NoteReply(out.size() - reply_begin);
   NoteTime(item, outcome);

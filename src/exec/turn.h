@@ -103,6 +103,7 @@ struct TurnItem {
   std::string kept_reply;          ///< With kChange: the reply of the statement.
   model::Error answer;             ///< Of a kRequest that was executed.
   uint64_t rows = 0;               ///< Rows that it sent or changed.
+  uint64_t rows_passed = 0;        ///< Rows that it read behind another row.
   uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
   TurnItem* next_in_row = nullptr;
 

@@ -124,6 +124,19 @@ def test_a_wait_for_a_lock_is_the_requests_lock_time(logged):
     assert 0.4 < float(head["lock"]) <= float(head["time"]) < 10
 
 
+def test_rows_that_a_scan_has_looked_at(logged):
+    client, sql = logged.server.hs_rd(), logged.server.sql()
+    sql.run("CREATE TABLE shop.many (id INT PRIMARY KEY, x INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.many VALUES " + ", ".join(f"({number}, 0)" for number in range(300)))
+    index = client.opened("shop", "many", "PRIMARY", "id", "x")
+    everything_is_slow(logged)
+    assert index.rows(">=", [0], 10, filters=[("F", "=", 0, 1)]) == [] and index.rows("=", [7]) == [(b"7",)]
+    for part, examined in (("FROM `shop`.`many` WHERE KEY `PRIMARY` >= ('0')", (300, 301)),
+                           ("FROM `shop`.`many` WHERE KEY `PRIMARY` = ('7')", (1, 2))):
+        found = int(re.search(r"Rows_examined: (\d+)", logged.entry(part))[1])
+        assert found in examined, (part, found)
+
+
 def test_workers_that_wait_for_the_logs_table_lose_no_line(logged):
     server, count = logged.server, 300
     handlersocket = server.hs_wr()

@@ -58,7 +58,7 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->variables.sql_log_slow = true;  // The session is older than a SET GLOBAL.
   thd->affected_rows = request.writes ? request.rows : 0;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
-  SetExaminedRows(thd, request.rows);
+  SetExaminedRows(thd, request.examined);
   const auto size = static_cast<uint>(request.text.size());
   slow_log_print(thd, request.text.data(), size, now);
   thd->affected_rows = 0;

@@ -31,7 +31,7 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->enable_slow_log = true;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
   // The count has no function that sets it: the difference may wrap, and the sum is the number.
-  thd->inc_examined_row_count(request.rows - thd->get_examined_row_count());
+  thd->inc_examined_row_count(request.examined - thd->get_examined_row_count());
   // The log's table is locked by one writer at a time. A wait for it must not be canceled as one
   // for a row is: the line would be lost, and the next request of this worker would end as one
   // killed.

@@ -61,24 +61,46 @@ void SlowLog::AddWaited(const Item& item, const TurnClient& client, int64_t lock
   Write(&noted, session);
 }
 
+// Those that were slow before they were held are noted already.
+void SlowLog::NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,
+                       std::vector<Noted>* noted) const {
+  const int64_t whole_us = (sent_ns - client.since_ns) / 1000;
+  const int64_t before_us = (client.held_from_ns - client.since_ns) / 1000;
+  if (client.held_items == 0 || whole_us < slow_us || before_us >= slow_us) [[likely]]
+    return;
+  stats.Add(Stat::kSlowRequests, client.held_items);
+  try {
+    const std::string text = "SELECT '" + std::to_string(client.held_items) +
+                             " replies held for commits of other connections'";
+    noted->push_back(About(client.held_verb, *client.frontend, {whole_us, 0}, text));
+  } catch (const std::bad_alloc&) {  // They are counted, and not shown.
+  }
+}
+
+SlowLog::Noted SlowLog::About(uint32_t verb, const Frontend& frontend, const Times& times,
+                              std::string text) const {
+  Noted one;
+  SlowEntry& entry = one.entry;
+  entry.began_s = UnixSeconds() - times.whole_us / 1'000'000;
+  entry.whole_us = static_cast<uint64_t>(times.whole_us);
+  entry.verb = verb_name_(verb);
+  entry.text = std::move(text);
+  entry.address = ConnectionBook::Shared().AddressOf(frontend.connection_id());
+  entry.name = frontend.name();
+  std::string comment = " /* " + plugin_ + " " + entry.verb + ", connection " +
+                        std::to_string(frontend.connection_id());
+  if (!entry.name.empty()) comment += ", " + Printable(entry.name);
+  one.text = entry.text + comment + " */";
+  if (frontend.account() != nullptr) one.user = frontend.account()->user();
+  one.lock_us = static_cast<uint64_t>(times.lock_us);
+  return one;
+}
+
 void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
                    std::vector<Noted>* noted) const {
   try {
-    Noted one;
-    SlowEntry& entry = one.entry;
-    entry.began_s = UnixSeconds() - times.whole_us / 1'000'000;
-    entry.whole_us = static_cast<uint64_t>(times.whole_us);
-    entry.verb = verb_name_(item.verb);
-    entry.text = TextOf(item, frontend, shows_values_());
-    entry.address = ConnectionBook::Shared().AddressOf(frontend.connection_id());
-    entry.name = frontend.name();
-    std::string comment = " /* " + plugin_ + " " + entry.verb + ", connection " +
-                          std::to_string(frontend.connection_id());
-    if (!entry.name.empty()) comment += ", " + Printable(entry.name);
-    one.text = entry.text + comment + " */";
-    if (frontend.account() != nullptr) one.user = frontend.account()->user();
+    Noted one = About(item.verb, frontend, times, TextOf(item, frontend, shows_values_()));
     one.schema = item.index->names().db;
-    one.lock_us = static_cast<uint64_t>(times.lock_us);
     one.rows = rows.done;
     // The first row of a scan is read behind none.
     one.examined = rows.passed == 0 ? rows.done : std::max(rows.done, rows.passed + 1);

@@ -47,6 +47,10 @@ class SlowLog {
   /// are still valid.
   void NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, int64_t slow_us,
                 StatBlock& stats, std::vector<Noted>* noted) const;
+  /// The held replies of a client have left, see HeldReplies: where the wait has made its requests
+  /// slow, adds one entry for all, without their keys, which are gone by now.
+  void NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,
+                std::vector<Noted>* noted) const;
   /// Writes what was noted, and forgets it. REQUIRES: no turn is open in the session.
   void Write(std::vector<Noted>* noted, engine::Session& session);
   /// A request that waited for a lock: notes it if it was slow, and writes it.
@@ -68,6 +72,7 @@ class SlowLog {
     uint64_t passed = 0;  ///< Read behind another row.
   };
 
+  Noted About(uint32_t verb, const Frontend& frontend, const Times& times, std::string text) const;
   void Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
             std::vector<Noted>* noted) const;
   void Keep(SlowEntry entry);

@@ -106,7 +106,7 @@ void Worker::Main(engine::Session* session) {
     acceptor_.StopListening();
   }
   if (batches_ != nullptr) batches_->Stop();
-  TakeHeld();
+  TakeHeld(nullptr);
   held_.Close();
   clients_.CloseAll();
 }
@@ -128,7 +128,7 @@ void Worker::Loop(engine::Session& session) {
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
     if (batches_ != nullptr) batches_->TakeDone(&session);
-    TakeHeld();
+    TakeHeld(&session);
     logins_.EndAccounts();
     if (!clients_.ready().empty()) {
       if (linger_.is_on()) EndLinger(true);
@@ -309,11 +309,14 @@ void Worker::AddTo(ConnectionList& list) const {
   list.Add(std::move(rows));
 }
 
-void Worker::TakeHeld() {
+void Worker::TakeHeld(engine::Session* session) {
   while (Client* const client = held_.Next()) {
     clients_.ComeBack(*client);
-    core_.latency.AddHeld(client->turn, base::NowNs());
+    const int64_t sent_ns = base::NowNs();
+    core_.NoteHeld(client->turn, sent_ns, session);
+    core_.latency.AddHeld(client->turn, sent_ns);
   }
+  core_.WriteSlow(session);
 }
 
 void Worker::DescribeTo(engine::Session& session) {

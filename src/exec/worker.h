@@ -93,7 +93,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void BeginLinger();
   bool Lingers();
   void EndLinger(bool found);
-  void TakeHeld();
+  /// `session` null: the worker ends, and nothing is logged.
+  void TakeHeld(engine::Session* session);
   void AddTo(ConnectionList& list) const;
   void ReleaseIdleTables(engine::Session& session);
   void DescribeTo(engine::Session& session);

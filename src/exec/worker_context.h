@@ -104,6 +104,10 @@ struct WorkerCore {
     if (session != nullptr && context.slow_log != nullptr)
       context.slow_log->NoteTurn(items, answered_ns, session->slow_us(), stats, &slow_);
   }
+  void NoteHeld(const TurnClient& client, int64_t sent_ns, engine::Session* session) {
+    if (session != nullptr && context.slow_log != nullptr)
+      context.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);
+  }
   /// Writes the slow requests of the turns that were noted, when their replies have been sent.
   void WriteSlow(engine::Session* session) {
     if (!slow_.empty() && session != nullptr) [[unlikely]]

@@ -77,6 +77,32 @@ TEST_F(SlowLogTest, ASlowRequestIsInTheServersLogAndKept) {
   EXPECT_EQ(0u, slow_.size());
 }
 
+/// Their keys are gone when the replies leave.
+TEST_F(SlowLogTest, RepliesThatWereHeldForLongAreOneEntry) {
+  StatRegistry registry;
+  StatBlock stats(registry);
+  LineClient client = test_.ConnectAndOpen();
+  const std::unique_ptr<Frontend> frontend = test_.make_frontend();
+  TurnClient turn;
+  turn.frontend = frontend.get();
+  turn.since_ns = 1'000'000;
+  turn.held_from_ns = 2'000'000;
+  std::vector<SlowLog::Noted> noted;
+  const auto note = [&](uint32_t items, int64_t slow_us) {
+    turn.held_items = items;
+    slow_.NoteHeld(turn, /*sent_ns=*/500'000'000, slow_us, stats, &noted);
+    return noted.size();
+  };
+  EXPECT_EQ(0u, note(3, 600'000));
+  EXPECT_EQ(0u, note(3, 500)) << "it was slow before, and is noted already";
+  EXPECT_EQ(0u, note(0, 100'000));
+  EXPECT_EQ(1u, note(3, 100'000));
+  EXPECT_TRUE(noted[0].text.starts_with(
+      "SELECT '3 replies held for commits of other connections' /* handlersocket verb, connection"))
+      << noted[0].text;
+  EXPECT_EQ(499'000u, noted[0].entry.whole_us);
+}
+
 TEST_F(SlowLogTest, ValuesCanBeLeftOutAndAreCut) {
   LineClient client = test_.ConnectAndOpen();
   test_.store.SetSlow(0);

@@ -39,6 +39,13 @@ def test_parts_that_cannot_be_read():
     assert reading.sees_all(reading.Reading(at=0, counters={"resp": {"connections": 1}}, failed={"latencies": "No space"}))
 
 
+def test_a_plugin_that_did_not_start():
+    for installed, missing in (([], ["daemon_memcached", "resp"]), (["handlersocket", "resp"], ["resp"]), (["handlersocket"], [])):
+        text = found(now={"installed": installed})
+        assert [plugin for plugin in reading.PLUGINS if f"{plugin} is not loaded" in text] == missing, installed
+    assert found(now={"installed": None}) == "", "the account may not see it"
+
+
 def test_deadlocks_with_sql():
     assert "100 batches over handlersocket ran again" in found(counters={"batch_retries": 100})
 

@@ -66,6 +66,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     tokens_unindexed: bool = False  # there are tokens, and their index by age is gone
     limited: list = dataclasses.field(default_factory=list)  # accounts with limits of their own, and these
     refusals: list = dataclasses.field(default_factory=list)  # MySQL: lines of the error log about logins, of the last 30 s
+    installed: list | None = None  # plugins of the library that INSTALL has noted; None: it cannot be seen
     failed: dict = dataclasses.field(default_factory=dict)  # {part: the error for which it could not be read}
 
 
@@ -155,6 +156,16 @@ def _take_server(cursor, reading):
         raise
 
 
+def _take_installed(cursor, reading):
+    try:
+        cursor.execute("SELECT name FROM mysql.plugin WHERE dl LIKE 'rowsocket%'")
+    except Exception as error:  # pylint: disable=broad-except
+        if error.args and error.args[0] in NO_PRIVILEGE:
+            return
+        raise
+    reading.installed = [str(name).lower() for name, in cursor.fetchall()]
+
+
 def _take_latencies(cursor, reading):
     reading.latencies = _named_rows(
         cursor, "SELECT plugin, mode, verb, phase, count, sum_us, p50_us, p99_us, max_us, buckets"
@@ -191,7 +202,7 @@ def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
              "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
              "usage": _take_usage, "threads": _take_threads}
     if server:
-        parts.update(server=_take_server, upkeep=upkeep.take, limits=accounts.take)
+        parts.update(server=_take_server, upkeep=upkeep.take, limits=accounts.take, installed=_take_installed)
     return {**parts, "replication": _take_replication}
 
 

@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, rates, upkeep
+from rowsocket_observe import accounts, rates, unseen, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -51,10 +51,6 @@ ERRORS = {
     "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
     "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
 }
-MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
-LET_GO = "where it is locked, SHOW FULL PROCESSLIST shows whose connection has LOCK TABLES, or an ALTER under way, for long"
-# By the parts of a reading: what cannot be read, and what to do.
-UNREAD = {"upkeep": ("expired rows, or rowsocket.tokens,", LET_GO), "limits": ("limits of accounts, in mysql.user,", LET_GO)}
 WHO_HOLDS = "MariaDB tells who holds the lock behind INSTALL SONAME 'metadata_lock_info'"
 # What any application meets that does its work: a key that is there already, a guard that does not hold.
 USUAL_ERRORS = ("errors_engine",)
@@ -466,22 +462,15 @@ def most_requests_fail(look):
                     "the answer itself says what is wrong: ask as this client does"))
 
 
-def not_all_can_be_read(look):
-    """What the doctor cannot read it says nothing about."""
-    for part, error in look.now.failed.items():
-        what, mend = UNREAD.get(part, (f"{part} of what the server shows", MAKE_ROOM))
-        yield f"{what} cannot be read, so that nothing is known of them: {error}", mend
-
-
-RULES = (counter("commit_failures"), engines_fail, batches_stand_still, no_replica_acknowledges, the_node_is_alone, counter("connections_refused"),
-         counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
-         connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
+RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, no_replica_acknowledges,
+         the_node_is_alone, counter("connections_refused"), counter("connections_lost"), tables_are_waited_for, rows_are_waited_for,
+         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
          tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          the_replica_has_stopped, the_replica_is_behind, requests_fail, most_requests_fail,
-         not_all_can_be_read)
+         unseen.not_all_can_be_read)
 
 
 def what_is_wrong(look):

@@ -242,6 +242,16 @@ def test_the_server_ends_a_statement_before_its_reader_goes(make_server):
         assert [float(value) for value in cursor.fetchone()] == [1, 4]
 
 
+def test_a_port_that_is_taken(make_server):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = make_server(options=[f"--loose-resp-port={port}"])
+        says(server, "resp is not loaded, although other plugins of the library are", "INSTALL PLUGIN resp SONAME")
+    sql = server.sql()
+    sql.run("INSTALL PLUGIN resp SONAME 'rowsocket.so'")
+    assert doctor(server) == NOTHING
+
+
 def test_a_server_with_no_connection_left(make_server):
     server = make_server(options=["--max-connections=10"])
     with contextlib.suppress(pymysql.MySQLError):

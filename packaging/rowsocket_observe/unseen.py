@@ -1,0 +1,24 @@
+"""What is not there to be looked at: plugins that did not start, and parts of a reading that failed."""
+from rowsocket_observe.reading import PLUGINS
+
+MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
+LET_GO = "where it is locked, SHOW FULL PROCESSLIST shows whose connection has LOCK TABLES, or an ALTER under way, for long"
+# By the parts of a reading: what cannot be read, and what to do.
+UNREAD = {"upkeep": ("expired rows, or rowsocket.tokens,", LET_GO), "limits": ("limits of accounts, in mysql.user,", LET_GO)}
+
+
+def a_plugin_is_missing(look):
+    """Of a library that an option file loads all plugins are expected, else those that INSTALL has noted."""
+    installed = look.now.installed
+    for plugin in () if installed is None or not look.now.counters else PLUGINS:
+        if plugin not in look.now.counters and (not installed or plugin in installed):
+            yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port when the"
+                   " server started, or one of its variables has a value that it cannot take",
+                   f"the error log says why, at the server's start; then INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'")
+
+
+def not_all_can_be_read(look):
+    """What the doctor cannot read it says nothing about."""
+    for part, error in look.now.failed.items():
+        what, mend = UNREAD.get(part, (f"{part} of what the server shows", MAKE_ROOM))
+        yield f"{what} cannot be read, so that nothing is known of them: {error}", mend

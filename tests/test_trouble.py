@@ -187,6 +187,9 @@ def test_a_hot_row_that_is_not_merged():
     text = found(now=asked, counters={"unmerged_trigger": 4000, "unmerged_token": 10})
     assert "4000 writes were done alone, most often for handlersocket_unmerged_trigger" in text
     assert "these are reads: let the application keep the row" in found(now=asked, counters={"unmerged_trigger": 0})
+    asked["latencies"] = whole(100_000)
+    assert found(now=asked) == "", "others ask for ranges"
+    assert found({"hot_rows": [{**hot, "requests": 4000}]}, {**asked, "latencies": whole(6000)}) == "", "it was hot before"
 
 
 def test_a_replica():

@@ -12,6 +12,7 @@ SLOW_EXECUTE_US = 20_000
 SLOW_HELD_US = 10_000
 HOT_SHARE = 0.5
 HOT_REQUESTS_PER_SECOND = 100
+HOT_WINDOW_MAX_S = 20
 NEAR = 0.9
 UNREAD_BYTES = 64 << 10
 STANDS_STILL_MS = 1000  # a batch
@@ -361,6 +362,13 @@ def _why_unmerged(look, plugin):
             " reads, let the application keep the row for a moment")
 
 
+def _asked_lately(look, row):
+    """How often between the readings, at least; the counts are those of the last 10 to 20 s."""
+    names = ("plugin", "table_schema", "table_name", "index_name", "key_text")
+    before = [int(one["requests"]) for one in look.before.hot_rows if all(one[name] == row[name] for name in names)]
+    return max(int(row["requests"]) - sum(before), int(row["requests"]) * look.seconds / HOT_WINDOW_MAX_S)
+
+
 def a_row_is_hot(look):
     for plugin in look.now.counters:
         asked = rates.requests_between(look.before, look.now, plugin)
@@ -369,7 +377,8 @@ def a_row_is_hot(look):
             continue
         hottest = max(rows, key=lambda row: int(row["requests"]))
         share = int(hottest["requests"]) / max(1, sum(int(row["requests"]) for row in rows))
-        if share >= HOT_SHARE:
+        # Scans ask for no row.
+        if share >= HOT_SHARE and _asked_lately(look, hottest) >= HOT_SHARE * asked:
             merged = int(hottest["merged"]) / max(1, int(hottest["requests"]))
             yield (f"{share:.0%} of what is asked of the hot rows over {plugin} is for one: {hottest['table_schema']}."
                    f"{hottest['table_name']} {hottest['index_name']} {hottest['key_text']}; {merged:.0%} of it is merged",

@@ -310,10 +310,19 @@ def test_requests_over_resp_that_fail():
     assert both(40) == "" and both(0) == ""
 
 
-def test_a_prepared_transaction_without_a_session():
-    waits = {"connections": [{**waiting("lock wait"), "count": 1}]}
+def held_by(**holder):
     before = reading.Reading(at=100.0, counters={"handlersocket": {}})
-    now = reading.Reading(at=110.0, counters={"handlersocket": {}}, **waits)
-    holder = {"thread": 0, "seconds": 90, "waits": 1, "query": None, "user": None}
-    text = " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(trouble.Look(before, now, [holder])))
+    now = reading.Reading(at=110.0, counters={"handlersocket": {}}, connections=[{**waiting("lock wait"), "count": 1}])
+    holder = {"thread": 7, "seconds": 90, "waits": 1, "query": None, "user": None, **holder}
+    return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(trouble.Look(before, now, [holder])))
+
+
+def test_transactions_that_hold_a_row():
+    assert "or KILL 7" in held_by(seconds=2)
+    text = held_by(seconds=0)
+    assert "KILL" not in text and "short transactions of SQL take turns at these rows" in text
+
+
+def test_a_prepared_transaction_without_a_session():
+    text = held_by(thread=0)
     assert "XA has prepared holds rows for which 1 wait, since 90 s" in text and "XA RECOVER" in text and "KILL" not in text

@@ -20,6 +20,7 @@ FAILING_SHARE = 0.5
 FAILING_PER_SECOND = 1
 TLS_FAILED_PER_SECOND = 0.5
 LAG_S = 10
+LONG_S = 2  # a transaction of SQL that others wait for
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
 OLD_TRANSACTION_S = 60
 RUN_AGAIN_PER_SECOND = 5
@@ -158,7 +159,9 @@ def rows_are_waited_for(look):
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
         yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
                f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
-               f"let the application commit sooner, or KILL {one['thread']}")
+               f"let the application commit sooner, or KILL {one['thread']}" if int(one["seconds"] or 0) >= LONG_S else
+               "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
+               " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
 
 
 def tables_are_waited_for(look):

@@ -288,6 +288,14 @@ def test_writes_that_stand_still(states, why):
     assert "somebody scans" not in text, "the cause is another one"
 
 
+def test_a_worker_that_commits_itself_and_stands_still():
+    busy = {"connections": [{**waiting("worker busy", idle_ms=0), "count": 3}], "stalls": ["Waiting for semi-sync ACK from slave"]}
+    text = found(now={**busy, "stalled_s": {"handlersocket": 7}})
+    assert "writes over handlersocket stand still: 3 connections wait for a batch, the longest for 7 s; commits wait for a replica" in text
+    assert "somebody scans" not in text
+    assert "somebody scans" in found(now={**busy, "stalled_s": {"handlersocket": 0}}), "a moment of each commit"
+
+
 def test_writes_that_go_on():
     assert found(now={"connections": [waiting(idle_ms=5)], "stalls": ["Commit"]}) == ""
     assert found(now={"connections": [waiting()]}, counters={"commits": 10}) == "", "a client has sent much at once"

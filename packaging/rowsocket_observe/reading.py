@@ -60,6 +60,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     lag_s: float | None = None
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
+    stalled_s: dict = dataclasses.field(default_factory=dict)  # {plugin: since when the oldest of these threads' turns runs}
     stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
     expired: dict = dataclasses.field(default_factory=dict)  # see upkeep: {what is mapped: rows that should have gone}
     tokens_age_s: tuple | None = None  # of the oldest token and of the newest
@@ -132,6 +133,8 @@ def _take_threads(cursor, reading):
             reading.lanes[plugin] = reading.lanes.get(plugin, 0) + 1
         elif user in OUR_USERS and state.lower().startswith(COMMIT_STATES):
             reading.stalls.append(state)
+            plugin = PLUGIN_OF_USER[user]
+            reading.stalled_s[plugin] = max(reading.stalled_s.get(plugin, 0), int(row[5] or 0))
         # MySQL also waits "for handler commit", at each commit.
         elif user in OUR_USERS and state.lower().startswith("waiting for ") and state.endswith("lock"):
             what = state[len("waiting for "):]

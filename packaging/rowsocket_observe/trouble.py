@@ -258,10 +258,14 @@ def batches_stand_still(look):
             continue
         rows = [row for row in look.now.connections
                 if row["plugin"] == plugin and row["state"] in ("batch", "held") and int(row["idle_ms"] or 0) >= STANDS_STILL_MS]
+        # A worker through which nobody reads runs its batches itself, and says nothing of its connections meanwhile.
+        stalled_ms = 1000 * look.now.stalled_s.get(plugin, 0)
+        if stalled_ms >= STANDS_STILL_MS:
+            rows += [row for row in look.now.connections if row["plugin"] == plugin and row["state"] == "worker busy"]
         if rows:
             why, mend = _why_still(look)
             yield (f"writes over {plugin} stand still: {sum(int(row['count']) for row in rows)} connections wait for a batch, the"
-                   f" longest for {max(int(row['idle_ms']) for row in rows) / 1000:.0f} s; {why}", mend)
+                   f" longest for {max(stalled_ms, *(int(row['idle_ms'] or 0) for row in rows)) / 1000:.0f} s; {why}", mend)
 
 
 def turns_are_long(look):

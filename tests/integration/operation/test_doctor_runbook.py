@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import errno
 import itertools
+import re
 import socket
 import ssl
 import subprocess
@@ -65,6 +66,25 @@ def test_a_disk_that_takes_no_more(make_server, cache):
     with busy(lambda: index.update("=", [1], [next(values)])):
         says(server, "commits over handlersocket have failed", "the error log says why")
     cache.accept()
+
+
+@pytest.mark.mariadb("MySQL's semi-synchronous replication is a plugin that has to be installed")
+def test_a_worker_alone_that_waits_for_a_replica(make_server):
+    """Where nobody reads, the worker itself commits."""
+    server = make_server(options=BINLOG_OPTIONS)
+    sql = make_table(server)
+    index = writer(server)
+    index.update("=", [1], [1])
+    for name, value in (("timeout", "600000"), ("wait_no_slave", "ON"), ("enabled", "ON")):
+        sql.run(f"SET GLOBAL rpl_semi_sync_master_{name} = {value}")
+    send_update(index, 1)
+    says(server, "writes over handlersocket stand still: 1 connections wait", "commits wait for a replica's acknowledgement")
+    done = subprocess.run([sys.executable, REPOSITORY / "packaging/rowsocket-exporter", "--once", "--socket", server.env["SQL_SOCKET"],
+                           "--user", "root"], capture_output=True, text=True, check=False)
+    waits = re.findall(r'rowsocket_batch_wait_seconds{mode="",plugin="handlersocket",state="commit"} ([\d.]+)', done.stdout)
+    assert waits and float(waits[0]) >= 1, done
+    sql.run("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+    index.client.recv()
 
 
 def test_more_locked_rows_than_lock_wait_threads(make_server):

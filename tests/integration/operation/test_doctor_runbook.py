@@ -24,7 +24,7 @@ from tls import TLS_ON
 
 sys.path.insert(0, str(REPOSITORY / "packaging"))
 # pylint: disable=wrong-import-position
-from rowsocket_observe import connecting
+from rowsocket_observe import blockers, connecting
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -280,3 +280,31 @@ def test_a_server_with_no_connection_left(make_server):
     done = subprocess.run([sys.executable, REPOSITORY / "packaging/rowsocket-doctor", "--live", "--socket", server.env["SQL_SOCKET"],
                            "--user", "root"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "Too many connections: max_connections keeps SQL out" in done.stderr, done
+
+
+@pytest.mark.mysql("MariaDB's metadata_lock_info knows no waits")
+def test_a_look_at_many_locks_of_tables_is_short(make_server):
+    server = make_server()
+    sql = make_table(server)
+    for number in range(20):
+        sql.run(f"CREATE TABLE d.t{number} (id INT PRIMARY KEY) ENGINE=InnoDB")
+    sql.run("SET GLOBAL max_connections = 1000")
+    readers = [server.sql("d") for _ in range(400)]
+    for session in readers:
+        session.run("BEGIN")
+        for number in range(20):
+            session.rows(f"SELECT * FROM t{number}")
+    waits = "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE lock_status = 'PENDING'"
+    altering = [threading.Thread(target=server.sql("d").run, args=(f"ALTER TABLE t{number % 20} ADD COLUMN x{number} INT",))
+                for number in range(40)]
+    for one in altering:
+        one.start()
+    wait_until(lambda: int(sql.value(waits)) == 40, what="waits for each table")
+    options = argparse.Namespace(host=None, port=0, socket=server.env["SQL_SOCKET"], user="root", defaults_file=None)
+    with connecting.connect(options, read_timeout=3) as connection:  # The server ends the statement behind 2 s.
+        holders = blockers.of_tables(connection, "9.7", ["table metadata lock"])
+    assert len(holders) == blockers.SHOWN and {holder["holds"] for holder in holders} <= {"SHARED_READ", "SHARED_UPGRADABLE"}, holders
+    for session in readers:
+        session.run("COMMIT")
+    for one in altering:
+        one.join()

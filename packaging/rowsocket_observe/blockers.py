@@ -44,11 +44,13 @@ ORDER BY seconds DESC"""
 # The plugin metadata_lock_info knows the holders; it is not loaded as installed. It does not know who waits for what, so
 # that all holders of the kind of lock that is waited for are named.
 MARIADB_TABLES = """
-SELECT m.thread_id AS thread, MAX(CONCAT(p.user, '@', p.host)) AS user, MAX(p.info) AS query, MAX(p.time) AS seconds,
-       MAX(m.lock_mode) AS holds, MAX(CONCAT_WS('.', NULLIF(m.table_schema, ''), NULLIF(m.table_name, ''))) AS what
-FROM information_schema.METADATA_LOCK_INFO m JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
-WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') AND m.lock_mode <> 'MDL_INTENTION_EXCLUSIVE'
- AND LOWER(m.lock_type) IN ({waits}) GROUP BY thread ORDER BY seconds DESC"""
+SELECT m.thread_id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds, m.holds, m.what
+FROM (SELECT thread_id, MAX(lock_mode) AS holds,
+             MAX(CONCAT_WS('.', NULLIF(table_schema, ''), NULLIF(table_name, ''))) AS what
+      FROM information_schema.METADATA_LOCK_INFO
+      WHERE lock_mode <> 'MDL_INTENTION_EXCLUSIVE' AND LOWER(lock_type) IN ({waits}) GROUP BY thread_id) m
+JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
+WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY seconds DESC"""
 # Where nobody says who holds a lock of a table: who may, because a transaction keeps those of its statements.
 OPEN_TRANSACTIONS = """
 SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_query AS query,

@@ -122,6 +122,8 @@ class Look:
 
     def server_moved(self, name):
         """The same of a number that the server tells of itself."""
+        if "server" in self.before.failed:
+            return 0
         return max(0, int(self.now.server.get(name) or 0) - int(self.before.server.get(name) or 0))
 
     def phases(self):

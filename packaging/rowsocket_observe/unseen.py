@@ -3,8 +3,8 @@ from rowsocket_observe.reading import PLUGINS
 
 MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
 LET_GO = "where it is locked, SHOW FULL PROCESSLIST shows whose connection has LOCK TABLES, or an ALTER under way, for long"
-# By the parts of a reading: what cannot be read, and what to do.
-UNREAD = {"upkeep": ("expired rows, or rowsocket.tokens,", LET_GO), "limits": ("limits of accounts, in mysql.user,", LET_GO)}
+# By the parts of a reading that are in tables.
+UNREAD = {"upkeep": "expired rows, or rowsocket.tokens,", "limits": "limits of accounts, in mysql.user,"}
 
 
 def a_plugin_is_missing(look):
@@ -20,5 +20,6 @@ def a_plugin_is_missing(look):
 def not_all_can_be_read(look):
     """What the doctor cannot read it says nothing about."""
     for part, error in look.now.failed.items():
-        what, mend = UNREAD.get(part, (f"{part} of what the server shows", MAKE_ROOM))
-        yield f"{what} cannot be read, so that nothing is known of them: {error}", mend
+        what = UNREAD.get(part, f"{part} of what the server shows")
+        yield (f"{what} cannot be read, so that nothing is known of them: {error}",
+               f"{MAKE_ROOM}; {LET_GO}" if part in UNREAD else MAKE_ROOM)

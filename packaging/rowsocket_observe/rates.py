@@ -123,6 +123,7 @@ def summary(before, after):
     hot = sorted(after.hot_rows, key=lambda row: -int(row["requests"]))
     return {
         "version": after.version,
+        "failed": {**before.failed, **after.failed},  # {what cannot be read: the error}
         "seconds": after.at - before.at,
         "plugins": plugins_between(before, after),
         "verbs": verbs_between(before, after),

@@ -170,6 +170,8 @@ def test_a_server_without_room_for_temporary_tables_is_up(make_server):
         if not is_mysql():  # MySQL's temporary tables are in memory until they are large.
             assert found["rowsocket_collector_success", frozenset({("collector", "latencies")})] == 0
             assert "rowsocket-exporter: latencies cannot be read: " in done.stderr
+            done = run("rowsocket-top", server, "--once", "--interval", "0.1")
+            assert done.returncode == 0 and "latencies cannot be read: " in done.stdout and "HOT ROW" in done.stdout, done
             done = run("rowsocket-doctor", server, "--live", "--interval", "0.1")
             assert done.stderr == "" and "latencies of what the server shows cannot be read" in done.stdout, done
             assert "locks of what the server shows cannot be read" in done.stdout and "df -h on tmpdir" in done.stdout

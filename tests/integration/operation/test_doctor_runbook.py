@@ -217,9 +217,9 @@ def test_a_counter_of_rows_that_is_used_up(make_server):
     sql.run("INSERT INTO d.small VALUES (254, 1)")
     index, writes = server.hs_wr().opened("d", "small", "", "x"), writer(server)
     keys = server.hs_wr().opened("d", "t", "", "id")
-    with busy(lambda: keys.insert([1])):  # a row that is there, as any application meets it
+    with busy(lambda: keys.insert(1)):  # a row that is there, as any application meets it
         assert doctor(server) == NOTHING
-    with busy(lambda: index.insert([7])), busy(lambda: writes.update("=", [1], [2])):
+    with busy(lambda: index.insert(7)), busy(lambda: writes.update("=", [1], [2])):
         says(server, "requests over handlersocket failed in the last", "at d.small: ", "AUTO_INCREMENT is used up")
 
 

@@ -1,6 +1,7 @@
 """Slow requests in the server's own log of slow queries, and over RESP."""
 
 import concurrent.futures
+import itertools
 import re
 import subprocess
 
@@ -8,6 +9,8 @@ import pytest
 
 import mc
 import resp
+from doctor import busy
+from lostcache import OPTIONS as SLOW_DISK
 from mc_tables import Container
 from private_servers import create, remove
 from server import server_env, wait_until
@@ -130,7 +133,7 @@ def test_rows_that_a_scan_has_looked_at(logged):
     sql.run("INSERT INTO shop.many VALUES " + ", ".join(f"({number}, 0)" for number in range(300)))
     index = client.opened("shop", "many", "PRIMARY", "id", "x")
     everything_is_slow(logged)
-    assert index.rows(">=", [0], 10, filters=[("F", "=", 0, 1)]) == [] and index.rows("=", [7]) == [(b"7",)]
+    assert index.rows(">=", [0], 10, 0, filters=[("F", "=", 0, 1)]) == [] and index.rows("=", [7]) == [(b"7",)]
     for part, examined in (("FROM `shop`.`many` WHERE KEY `PRIMARY` >= ('0')", (300, 301)),
                            ("FROM `shop`.`many` WHERE KEY `PRIMARY` = ('7')", (1, 2))):
         found = int(re.search(r"Rows_examined: (\d+)", logged.entry(part))[1])
@@ -205,3 +208,19 @@ def test_mysqldumpslow_groups_them(logged):
     done = subprocess.run(["perl", f"{server_env()['ROWSOCKET_SERVER_PREFIX']}/usr/bin/mariadb-dumpslow", str(logged.path)], capture_output=True, text=True, check=True)
     groups = [text for text in done.stdout.split("\n\n") if "SELECT `sku`" in text]
     assert len(groups) == 1 and "Count: 2" in groups[0] and "KEY `PRIMARY` = ('S')" in groups[0]
+
+
+def test_finds_that_are_held_for_long(make_server, cache):
+    """Their replies wait for the commit of another worker, on a slow disk."""
+    server = make_server(options=SLOW_DISK, environment=cache.environment)
+    log, sql = Logged(server), server.sql()
+    sql.run("CREATE DATABASE d")
+    sql.run("CREATE TABLE d.t (id INT PRIMARY KEY, x INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO d.t VALUES (1, 0)")
+    sql.run("SET GLOBAL long_query_time = 0.01")
+    writes, reads = server.hs_wr().opened("d", "t", "", "x"), server.hs_rd().opened("d", "t", "", "x")
+    cache.be_slow(30)
+    values = itertools.count(1)
+    with busy(lambda: writes.update("=", [1], [next(values)])), busy(lambda: reads.find("=", [1])):
+        wait_until(lambda: "replies held for commits of other connections' /* handlersocket find, connection " in log.file(), 30,
+                   "an entry")

@@ -301,6 +301,12 @@ def test_writes_that_go_on():
     assert found(now={"connections": [waiting()]}, counters={"commits": 10}) == "", "a client has sent much at once"
 
 
+def test_a_server_that_is_read_only():
+    assert "tables are locked" in found(counters={"errors_lock_tables": 100})
+    text = found(now={"server": {"read_only": "ON"}}, counters={"errors_lock_tables": 100})
+    assert "were answered lock_tables" in text and "the server takes no writes: read_only is ON" in text
+
+
 def of_resp(requests, errors):
     return [{**client(1, requests), "plugin": "resp", "mode": "rw", "errors": errors}]
 

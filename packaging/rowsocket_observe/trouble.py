@@ -423,13 +423,20 @@ def the_replica_is_behind(look):
                "clients that must see their own writes use H at, or the source: CLUSTERS.md")
 
 
+def _takes_no_writes(look):
+    """For what to do; empty where the server takes writes."""
+    on = [name for name in ("read_only", "super_read_only", "innodb_read_only")
+          if str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")]
+    return f"the server takes no writes: {', '.join(on)} is ON" if on else ""
+
+
 def requests_fail(look):
     for plugin, counters in look.now.counters.items():
         for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
             if count / look.seconds >= 1 and name not in USUAL_ERRORS:
                 yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s",
-                       ERRORS.get(name, OTHER_ERROR))
+                       (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
 
 
 def engines_fail(look):
@@ -456,8 +463,6 @@ def _table_of_most_errors(look, plugin):
 
 def most_requests_fail(look):
     """Over ports whose errors have no counters of their own."""
-    read_only = [name for name in ("read_only", "super_read_only", "innodb_read_only")
-                 if str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")]
     old = {(row["plugin"], row["id"]): row for row in look.before.clients}
     for plugin in look.now.counters:
         if plugin == "handlersocket":
@@ -476,8 +481,7 @@ def most_requests_fail(look):
             where = _table_of_most_errors(look, plugin)
             yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s{where};"
                    f" most by {most[1]}",
-                   (f"the server takes no writes: {', '.join(read_only)} is ON" if read_only else
-                    "the answer itself says what is wrong: ask as this client does"))
+                   _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")
 
 
 RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, no_replica_acknowledges,

@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, rates, unseen, upkeep
+from rowsocket_observe import accounts, rates, replicas, unseen, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -19,7 +19,6 @@ STANDS_STILL_MS = 1000  # a batch
 FAILING_SHARE = 0.5
 FAILING_PER_SECOND = 1
 TLS_FAILED_PER_SECOND = 0.5
-LAG_S = 10
 LONG_S = 2  # a transaction of SQL that others wait for
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
 OLD_TRANSACTION_S = 60
@@ -29,7 +28,6 @@ CONFLICTS_PER_SECOND = 1
 ONE_CLIENTS_SHARE = 0.5
 ONE_CLIENTS_REQUESTS_PER_SECOND = 1000
 FEW_CONNECTIONS = 10
-PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
 READS_PER_SECOND = 1000  # of pages, from the disk
 READS_SHARE = 0.01  # of the pages that were asked for
 NEW_CONNECTIONS_PER_SECOND = 200
@@ -343,16 +341,6 @@ def tables_are_opened_again(look):
                "raise table_open_cache (SET GLOBAL) beyond the tables in use times the threads, and open_files_limit with it")
 
 
-def no_replica_acknowledges(look):
-    """Semi-synchronous replication that has given up is asynchronous, without a word to clients."""
-    for role in ("master", "source"):
-        enabled, works = (look.now.server.get(f"rpl_semi_sync_{role}_{name}", "") for name in ("enabled", "status"))
-        if enabled == "ON" and works == "OFF":
-            yield ("semi-synchronous replication has given up: no replica has acknowledged in time, and what is answered now is on"
-                   " this server alone", "look at the replicas (SHOW REPLICA STATUS there); it goes on when one has caught up."
-                   f" rpl_semi_sync_{role}_timeout says how long a commit waits for it")
-
-
 def old_versions_are_kept(look):
     history = int(look.now.server.get("innodb_history_list_length") or 0)
     oldest = look.now.oldest
@@ -393,34 +381,6 @@ def a_row_is_hot(look):
                    f"{hottest['table_name']} {hottest['index_name']} {hottest['key_text']}; {merged:.0%} of it is merged",
                    "in a flash sale that is as it should be; else find who asks, and let them keep the row for a moment"
                    if merged > 0.5 else _why_unmerged(look, plugin))
-
-
-def the_node_is_alone(look):
-    server = look.now.server
-    status = server.get("wsrep_cluster_status", "")
-    # Without a provider the server is no node, and says that it is not ready.
-    if status == "non-Primary" or (server.get("wsrep_provider_name") and server.get("wsrep_ready") == "OFF"):
-        yield (f"this node is not part of its Galera cluster (wsrep_cluster_status {status}): requests are answered 1047",
-               "bring the other nodes, or the network to them, back: CLUSTERS.md")
-    elif server.get("wsrep_provider_name") and server.get("wsrep_local_state_comment", "Synced") != "Synced":
-        yield (f"this node is {server['wsrep_local_state_comment']}: it gives its state to another node, or applies what it has missed",
-               "wait for its end, or send clients to another node: CLUSTERS.md")
-    paused = look.server_moved("wsrep_flow_control_paused_ns") / 1e9 / look.seconds
-    if paused >= PAUSED_SHARE:
-        yield (f"flow control of the Galera cluster has held writes back for {paused:.0%} of the last {look.seconds:.0f} s",
-               "one node applies more slowly than the others write: SHOW STATUS LIKE 'wsrep_local_recv_queue_avg' on each")
-
-
-def the_replica_has_stopped(look):
-    for does, state, error in look.now.stopped:
-        yield (f"this replica no longer {does} what its source writes (its thread is: {state})" + (f": {error}" if error else ""),
-               "START REPLICA, when the reason is gone; until then finds here see an older state")
-
-
-def the_replica_is_behind(look):
-    if look.now.lag_s is not None and look.now.lag_s >= LAG_S:
-        yield (f"this replica is {look.now.lag_s:.0f} s behind its source",
-               "clients that must see their own writes use H at, or the source: CLUSTERS.md")
 
 
 def _takes_no_writes(look):
@@ -484,14 +444,14 @@ def most_requests_fail(look):
                    _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")
 
 
-RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, no_replica_acknowledges,
-         the_node_is_alone, counter("connections_refused"), counter("connections_lost"), tables_are_waited_for, rows_are_waited_for,
+RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, replicas.no_replica_acknowledges,
+         replicas.the_node_is_alone, counter("connections_refused"), counter("connections_lost"), tables_are_waited_for, rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
          tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
-         the_replica_has_stopped, the_replica_is_behind, requests_fail, most_requests_fail,
+         replicas.the_replica_has_stopped, replicas.the_replica_is_behind, requests_fail, most_requests_fail,
          unseen.not_all_can_be_read)
 
 

@@ -25,8 +25,7 @@ unpack_backup() {
   rm -rf "$folder" &&
     mkdir -p "$folder" &&
     (cd "$folder" && download_backup && dpkg -x mariadb-backup_*.deb prefix && rm -f mariadb-backup_*.deb) &&
-    { [[ $(host_release) == "${server_release[$server_name]}" ]] ||
-      (cd -P "$(server_link)" && use_own_libraries "$folder/prefix" prefix); } &&
+    (cd -P "$(server_link)" && use_libraries_beside "$folder/prefix" prefix) &&
     chmod -R a+rX "$folder" &&
     mv -T "$folder" "$(backup_dir)"
 }

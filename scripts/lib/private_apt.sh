@@ -148,10 +148,8 @@ download_binaries() {
     echo "Debian's lists do not offer MariaDB $1 any more"
     return 1
   fi
-  if [[ $(host_release) != "${server_release[$server_name]}" ]]; then
-    for name in "${server_libraries[@]}"; do
-      wanted+=("$name/${server_release[$server_name]}")
-    done
-  fi
+  for name in $(libraries_beside_server); do
+    wanted+=("$name/${server_release[$server_name]}")
+  done
   ((${#wanted[@]} == 0)) || (cd "$apt_dir/debs" && private_apt apt-get download "${wanted[@]}")
 }

@@ -10,6 +10,8 @@
 
 # Raise this number when a change below makes other caches.
 redis_recipe=1
+# The one that has Redis 7.0.
+redis_release=bookworm
 
 redis_is_there() {
   grep -qsx "ROWSOCKET_REDIS_RECIPE=$redis_recipe" "$cache_dir/redis/env"
@@ -25,7 +27,7 @@ download_redis() {
 
 make_redis_cache() {
   local version versions folder tarballs
-  prepare_private_apt
+  prepare_private_apt "$redis_release"
   mapfile -t versions < <(redis_versions)
   for version in "${versions[@]}"; do
     run_step "downloading the source of redis $version" "$apt_dir/log" download_redis "$version" 2>/dev/null || continue

@@ -19,9 +19,12 @@ cache_recipe=2
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
 
-# The libraries that the server's programs load in Debian 13, for a machine with another release.
+# The libraries that the server's programs load in Debian 13, for a machine with an earlier release.
 server_libraries=(libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 libmd0 libncurses6
   libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g)
+
+# Those of Debian 12 that later releases do not have, under the name by which its programs load them.
+server_libraries_gone=(libaio1)
 
 plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
   AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
@@ -113,28 +116,63 @@ TEXT
   die "there can be no library for MariaDB $upstream now"
 }
 
+# Whether the server is of another release of Debian than this machine: "later" or "earlier".
+server_is_of() {
+  local own=${release_number[$(host_release)]-0} its=${release_number[${server_release[$server_name]}]}
+  if [[ $1 == later ]]; then ((its > own)); else ((its < own)); fi
+}
+
+# A server of a later release runs with all libraries of that release. One of an earlier release has to run with
+# this machine's, since the library that is built here wants them; they still have what it asks for.
+libraries_beside_server() {
+  if server_is_of later; then
+    echo "${server_libraries[@]}"
+  elif server_is_of earlier; then
+    echo "${server_libraries_gone[@]}"
+  fi
+}
+
 unpack_binaries() {
   local deb
   mkdir prefix.partial
   for deb in "$apt_dir"/debs/*.deb; do
     dpkg -x "$deb" prefix.partial
   done
-  [[ $(host_release) == "${server_release[$server_name]}" ]] || use_own_libraries prefix.partial prefix.partial
+  use_libraries_beside prefix.partial prefix.partial
   mv prefix.partial prefix
 }
 
-# A server of another release of Debian runs with that release's libraries, which are unpacked beside
-# it: its programs get the path that the libraries will have. Runs in the server's folder of the cache.
+# Lets the programs find the libraries that are unpacked beside the server. Runs in the server's folder of the cache.
+use_libraries_beside() { # FOLDER_OF_THE_PROGRAMS FOLDER_OF_THE_LIBRARIES_NOW
+  local file folder
+  if server_is_of later; then
+    use_own_libraries "$@"
+  elif server_is_of earlier; then
+    folder=$(cd "$2" && echo usr/lib/*-linux-gnu*)
+    while read -r file; do
+      patchelf --force-rpath --set-rpath "$PWD/prefix/$folder" "$file" || die "patchelf cannot change $file"
+    done < <(programs_of "$1")
+  fi
+}
+
+programs_of() { # FOLDER
+  local file
+  for file in "$1"/usr/bin/* "$1"/usr/sbin/*; do
+    [[ ! -f $file || -L $file || $(head -c 4 "$file") != $'\x7fELF' ]] || echo "$file"
+  done
+}
+
+# A program of a later release of Debian runs with that release's libraries: it gets the path that the libraries
+# will have. Runs in the program's folder of the cache.
 use_own_libraries() { # FOLDER_OF_THE_PROGRAMS FOLDER_OF_THE_LIBRARIES_NOW
-  local root=$1 file loader libraries
+  local file loader libraries
   loader=$(cd "$2" && echo usr/lib*/*/ld-linux*.so.*)
   loader=${loader%% *}
   libraries=$PWD/prefix/${loader%/*}
-  for file in "$root"/usr/bin/* "$root"/usr/sbin/*; do
-    [[ -f $file && ! -L $file && $(head -c 4 "$file") == $'\x7fELF' ]] || continue
+  while read -r file; do
     patchelf --set-interpreter "$PWD/prefix/$loader" --force-rpath --set-rpath "$libraries" "$file" ||
       die "patchelf cannot change $file"
-  done
+  done < <(programs_of "$1")
 }
 
 # The archive's entries begin with the name of one folder; PATTERN... choose among the rest of their paths.

@@ -85,10 +85,10 @@ class Base : public Workload {
   KeyChooser chooser_;
 };
 
-/// hs-get, hs-secondary, hs-in, hs-range: rows whose content is known.
+/// hs-get, hs-secondary, hs-in, hs-range, hs-find-group: rows whose content is known.
 class Find : public Base {
  public:
-  enum class Shape : uint8_t { kOne, kIn, kRange };
+  enum class Shape : uint8_t { kOne, kIn, kRange, kGroup };
 
   Find(const Options& options, Shared* shared, uint64_t seed, Shape shape)
       : Base(options, shared, seed), shape_(shape), count_(Count(options, shape)) {
@@ -101,20 +101,24 @@ class Find : public Base {
       prefix_ = std::string(1, kFindId) + "\t>=\t1\t";
       suffix_ = "\t" + n + "\t0";
     }
+    if (shape_ == Shape::kGroup) prefix_ = "G\t" + n;
     head_ = "0\t" + std::to_string(options.columns.size());
     expected_.resize(head_.size() + count_ * (JoinedBytesMax(options.values) + 1));
   }
 
   size_t RequestBytesMax() const override {
-    return prefix_.size() + suffix_.size() + 1 + KeysPerRequest() * (options_.key.MaxBytes() + 1);
+    return prefix_.size() + suffix_.size() + 1 +
+           KeysPerRequest() * (options_.key.MaxBytes() + kGroupLine.size());
   }
-  size_t KeysPerRequest() const override { return shape_ == Shape::kIn ? count_ : 1; }
+  size_t KeysPerRequest() const override { return shape_ == Shape::kIn || is_group() ? count_ : 1; }
+  size_t LinesPerReply() const override { return is_group() ? 1 + count_ : 1; }
 
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
     at = WriteText(at, prefix_);
     for (size_t i = 0; i < KeysPerRequest(); ++i) {
       keys[i] = chooser_.Next();
       if (shape_ == Shape::kIn) *at++ = '\t';
+      if (is_group()) at = WriteText(at, kGroupLine);
       if (shape_ == Shape::kRange) keys[i] = std::min(keys[i], options_.rows - count_ + 1);
       at = options_.key.Write(at, keys[i], 0);
     }
@@ -126,22 +130,51 @@ class Find : public Base {
   }
 
   Checked Check(std::string_view received, const Sent&, const uint64_t* keys) override {
+    if (is_group()) return CheckGroup(received, keys);
     const Line line = FirstLine(received);
     if (line.bytes == 0) return {};
     char* end = WriteText(expected_.data(), head_);
-    for (size_t i = 0; i < count_ && !options_.values.empty(); ++i) {
-      const uint64_t key = shape_ == Shape::kRange ? keys[0] + i : keys[i];
-      *end++ = '\t';
-      end = WriteJoined(options_.values, '\t', end, options_.ExpectedRow(key), 0);
+    for (size_t i = 0; i < count_; ++i) {
+      end = WriteRow(end, shape_ == Shape::kRange ? keys[0] + i : keys[i]);
     }
     const std::string_view expected(expected_.data(), static_cast<size_t>(end - expected_.data()));
     return Equal(line, expected, static_cast<uint32_t>(count_));
   }
 
  private:
+  /// A required find in a group; its key follows.
+  static constexpr std::string_view kGroupLine = "\nR\t0\t=\t1\t";
+  static_assert(kGroupLine[3] == kFindId);
+
+  bool is_group() const { return shape_ == Shape::kGroup; }
   static size_t Count(const Options& options, Shape shape) {
     if (shape == Shape::kOne) return 1;
-    return shape == Shape::kIn ? options.batch : options.limit;
+    return shape == Shape::kRange ? options.limit : options.batch;
+  }
+
+  char* WriteRow(char* at, uint64_t key) const {
+    if (options_.values.empty()) return at;
+    *at++ = '\t';
+    return WriteJoined(options_.values, '\t', at, options_.ExpectedRow(key), 0);
+  }
+
+  // The reply is complete when its last line is.
+  Checked CheckGroup(std::string_view received, const uint64_t* keys) {
+    Line line = FirstLine(received);
+    Checked checked = line.bytes == 0 ? Checked() : Equal(line, "0\t2\t1\t0", 0);
+    for (size_t i = 0; i < count_; ++i) {
+      const size_t begin = checked.bytes;
+      line = FirstLine(received.substr(begin));
+      if (line.bytes == 0) return {};
+      char* const end = WriteRow(WriteText(expected_.data(), head_), keys[i]);
+      const std::string_view row(expected_.data(), static_cast<size_t>(end - expected_.data()));
+      const Checked one = Equal(line, row, 1);
+      const bool was_right = checked.verdict == Verdict::kRight;
+      if (was_right) checked = one;
+      checked.bytes = begin + line.bytes;
+    }
+    checked.rows = checked.verdict == Verdict::kRight ? static_cast<uint32_t>(count_) : 0;
+    return checked;
   }
   void AppendOpens(Hello* hello) const override {
     AppendOpen(kFindId, options_.index, Join(options_.columns), "", hello);
@@ -396,9 +429,10 @@ std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shar
   if (name == "hs-decrement") return std::make_unique<Decrement>(options, shared, seed);
   if (name == "hs-purchase") return std::make_unique<Purchase>(options, shared, seed);
   if (name == "hs-mixed") return std::make_unique<Mixed>(options, shared, seed);
-  const auto shape = name == "hs-in"      ? Find::Shape::kIn
-                     : name == "hs-range" ? Find::Shape::kRange
-                                          : Find::Shape::kOne;
+  const auto shape = name == "hs-in"           ? Find::Shape::kIn
+                     : name == "hs-range"      ? Find::Shape::kRange
+                     : name == "hs-find-group" ? Find::Shape::kGroup
+                                               : Find::Shape::kOne;
   return std::make_unique<Find>(options, shared, seed, shape);
 }
 

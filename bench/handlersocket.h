@@ -1,5 +1,6 @@
 // HandlerSocket's workloads: hs-get, hs-in, hs-range, hs-secondary, hs-update, hs-insert,
-// hs-decrement, hs-purchase, hs-mixed. The protocol is described in spec/handlersocket.md.
+// hs-find-group, hs-decrement, hs-purchase, hs-mixed. The protocol is described in
+// spec/handlersocket.md.
 #pragma once
 
 #include <memory>

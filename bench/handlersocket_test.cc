@@ -88,6 +88,20 @@ TEST(HandlerSocketIn, AsksForItsKeysAndExpectsTheirRowsInThatOrder) {
   EXPECT_EQ(requests.Check("0\t2\tuser 9\tu9@x\tuser 4\tu4@x\n", {9, 4, 9}).verdict, kMismatch);
 }
 
+TEST(HandlerSocketFindGroup, AsksForEachRowByALineOfItsOwn) {
+  const Options options = MakeOptions("hs-find-group", [](Options* o) { o->batch = 2; });
+  Requests requests(options);
+  const std::string request = requests.Build();
+  const auto& keys = requests.keys();
+  EXPECT_EQ(request,
+            "G\t2\nR\t0\t=\t1\t" + Number(keys[0]) + "\nR\t0\t=\t1\t" + Number(keys[1]) + "\n");
+  const std::string rows = "0\t2\tuser 9\tu9@x\n0\t2\tuser 4\tu4@x\n";
+  EXPECT_TRUE(requests.IsOneReply("0\t2\t1\t0\n" + rows, kRight, {9, 4}));
+  EXPECT_EQ(requests.Check("0\t2\t1\t0\n" + rows, {9, 4}).rows, 2u);
+  EXPECT_TRUE(requests.IsOneReply("0\t2\t1\t0\n" + rows, kMismatch, {4, 9}));
+  EXPECT_TRUE(requests.IsOneReply("0\t2\t0\t1\n" + rows, kMismatch, {9, 4}));
+}
+
 TEST(HandlerSocketRange, ExpectsTheRowsFromItsKeyOnAndStaysInTheTable) {
   const Options options = MakeOptions("hs-range", [](Options* o) { o->limit = 2; });
   Requests requests(options);

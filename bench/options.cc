@@ -20,6 +20,7 @@ constexpr std::array kWorkloads = {
     KnownWorkload{"hs-get", Protocol::kHandlerSocket, 1, "find one row by its key"},
     KnownWorkload{"hs-in", Protocol::kHandlerSocket, 16, "find --batch rows by one IN list"},
     KnownWorkload{"hs-range", Protocol::kHandlerSocket, 1, "find --limit rows, >="},
+    KnownWorkload{"hs-find-group", Protocol::kHandlerSocket, 3, "find --batch rows, in a group"},
     KnownWorkload{"hs-secondary", Protocol::kHandlerSocket, 1, "find one row by --key in --index"},
     KnownWorkload{"hs-update", Protocol::kHandlerSocket, 1, "set --update-columns of one row"},
     KnownWorkload{"hs-insert", Protocol::kHandlerSocket, 1, "insert rows from --first-id on"},

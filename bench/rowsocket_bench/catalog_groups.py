@@ -8,6 +8,7 @@ from .model import Case, Entry, Target
 
 CONNECTIONS = (1, 8, 64, 256, 1024, 4096)
 TOKENS, DECREMENT, INSERT = "ours, with tokens", "ours, decrement alone", "ours, order alone"
+PIPELINED = "ours, pipelined"
 CALL, STATEMENTS, REDIS = "SQL, CALL", "SQL, four statements", "Redis, Lua"
 OUR_SYSTEM = "ours/tokens"
 ROW = ("stock", 1, STOCK)
@@ -59,6 +60,9 @@ def groups():
     yield Case("U-sold-out", "sold out: every purchase is stopped, 256 connections x 1", (
         *ours_and_sql(256, ("stock", 1, 3)), Entry("ours, finds", OUR_SYSTEM, (loads.find(256, 1),))), (
         Target("fsyncs_s", OURS, "<=", 5),), "U", rounds=3)
+    yield Case("U-finds", "groups of 3 finds, 30 connections x 1, and 3 finds in flight", (
+        Entry(OURS, OUR_SYSTEM, (loads.find_group(30, 3),)), Entry(PIPELINED, OUR_SYSTEM, (loads.find(30, 3),))), (
+        at_least("rows_s", 0.9, PIPELINED),), "U", rounds=5)
     yield Case("U-binlog", "purchases from one row, 256 x 1, ROW binary log with sync_binlog=1", (
         sale(OURS, "ours/tokens-binlog", loads.purchase(256)), with_tokens(256, system="ours/tokens-binlog"),
         sale(CALL, "sql/binlog", loads.sql_purchase(256)),

@@ -22,6 +22,10 @@ def find_in(connections, depth, keys):
     return Load("hs-in", connections, depth, (*USER, ("batch", keys)))
 
 
+def find_group(connections, finds):
+    return Load("hs-find-group", connections, 1, (*USER, ("batch", finds)))
+
+
 def find_range(connections, depth, limit):
     return Load("hs-range", connections, depth, (*USER, ("limit", limit)))
 

@@ -9,7 +9,7 @@ import pytest
 from rowsocket_bench import publish, results
 from rowsocket_bench.machine import REPOSITORY
 
-CASES = ("P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,M1,M4,H-fsync,H-fair,H-64,H-sold-out,U-64,U-sold-out,"
+CASES = ("P1,P5,P6-secondary,P6-wide,P7-64,P8-bulk,P9,M1,M4,H-fsync,H-fair,H-64,H-sold-out,U-64,U-sold-out,U-finds,"
          "X-handler,X-sql,T,RESP-hmget-4x50,RESP-hincrby-64x1,RESP-set-64x1,RESP-benchmark-get-30x16")
 EXPECTED = {
     "P1": {"ours", "bundled", "memcached", "null server", "SQL prepared"},
@@ -26,6 +26,7 @@ EXPECTED = {
     "U-64": {"ours", "ours, with tokens", "SQL, CALL", "SQL, four statements", "ours, decrement alone",
              "ours, order alone", "Redis, Lua", "null server"},
     "U-sold-out": {"ours", "ours, with tokens", "SQL, CALL", "SQL, four statements", "ours, finds"},
+    "U-finds": {"ours", "ours, pipelined"},
     **{f"T-account-{depth}": {"ours", "ours, an account"} for depth in (1, 16)},
     **{f"T-tls-{depth}": {"ours", "ours, TLS", "memcached, TLS"} for depth in (1, 16)},
     "RESP-hmget-4x50": {"ours", "ours, HandlerSocket", "Redis"},

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/require.h"
 #include "engine/server/cells.h"
 #include "engine/server/real.h"
 #include "engine/server/times.h"
@@ -260,6 +261,7 @@ void Constant::PrepareImage(Field* field) {
 }
 
 int Constant::Compare(Field* field) {
+  ROWSOCKET_REQUIRE(comparable());
   if (kind_ == Kind::kNull) return field->is_null() ? 0 : 1;
   if (field->is_null()) return -1;
   switch (kind_) {

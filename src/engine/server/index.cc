@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/require.h"
 #include "engine/server/facts.h"
 #include "engine/server/merge_rules.h"
 #include "model/limits.h"
@@ -64,6 +65,7 @@ bool HasListed(const TABLE& table, const IndexNames& names) {
 
 ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                     std::vector<std::string>* columns) {
+  ROWSOCKET_REQUIRE(lists != IndexNames::Lists::kColumns);
   uint number = 0;
   if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
   if (lists == IndexNames::Lists::kKnown) {

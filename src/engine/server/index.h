@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api.h"
+#include "base/require.h"
 #include "engine/server/cell_reader.h"
 #include "engine/server/hash_key.h"
 #include "engine/server/rights.h"
@@ -60,6 +61,7 @@ class ServerIndex {
   }
   /// One of the open instances. REQUIRES: IsResolved.
   const TABLE& table(const Tables& tables) const {
+    ROWSOCKET_REQUIRE(IsResolved(tables));
     return *opens_[generations_[0] == tables.generation() ? 0 : 1]->table;
   }
 

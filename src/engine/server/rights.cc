@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/require.h"
 #include "model/limits.h"
 
 namespace rowsocket::engine::server {
@@ -68,6 +69,7 @@ void Rights::SumUp() {
 }
 
 bool Rights::Allow(const Request& request) const {
+  ROWSOCKET_REQUIRE(is_whole);
   if (!Has(somewhere, NeedsOf(request))) return false;
   switch (request.verb) {
     case Request::Verb::kFind:

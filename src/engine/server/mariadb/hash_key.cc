@@ -1,8 +1,11 @@
 #include "engine/server/hash_key.h"
 
+#include "base/require.h"
+
 namespace rowsocket::engine::server {
 
 KeyParts HashKeyParts(const KEY& key) {
+  ROWSOCKET_REQUIRE(IsHash(key));
   const auto* hash = static_cast<const Item_func_hash*>(key.key_part->field->vcol_info->expr);
   const uint count = hash->argument_count();
   return {key.key_part - count, count, true};
@@ -11,6 +14,7 @@ KeyParts HashKeyParts(const KEY& key) {
 // Unlike TABLE::update_virtual_field, this does not compute generated columns among the key's anew:
 // that would overwrite the values just stored, from values of an earlier request in record[0].
 void StoreHash(THD* thd, TABLE* table, const KEY& key) {
+  ROWSOCKET_REQUIRE(IsHash(key));
   Field* const hash = key.key_part->field;
   Query_arena backup;
   thd->set_n_backup_active_arena(table->expr_arena, &backup);

@@ -20,8 +20,8 @@ constexpr const char* kName = "handlersocket";
 exec::AccountLimitSettings account_limits;
 constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
 constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
-constexpr auto kCheckKillConnection = CheckConnection<kName>;
-constexpr auto kSetKillConnection = EndConnection<kName>;
+constexpr auto kCheckKillConnection = CheckConnection<"handlersocket">;
+constexpr auto kSetKillConnection = EndConnection<"handlersocket">;
 
 #include "plugin/handlersocket/variables.inc"
 

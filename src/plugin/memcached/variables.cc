@@ -29,8 +29,8 @@ exec::AccountLimitSettings account_limits;
 constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
 constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
 constexpr auto kSetClockOffset = SetClock;
-constexpr auto kCheckKillConnection = CheckConnection<kName>;
-constexpr auto kSetKillConnection = EndConnection<kName>;
+constexpr auto kCheckKillConnection = CheckConnection<"daemon_memcached">;
+constexpr auto kSetKillConnection = EndConnection<"daemon_memcached">;
 
 #include "plugin/memcached/variables.inc"
 

@@ -18,8 +18,8 @@ constexpr const char* kName = "resp";
 exec::AccountLimitSettings account_limits;
 constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
 constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
-constexpr auto kCheckKillConnection = CheckConnection<kName>;
-constexpr auto kSetKillConnection = EndConnection<kName>;
+constexpr auto kCheckKillConnection = CheckConnection<"resp">;
+constexpr auto kSetKillConnection = EndConnection<"resp">;
 
 #include "plugin/resp/variables.inc"
 

@@ -1,6 +1,11 @@
 # shellcheck shell=bash
 # The Debian packages that each kind of work needs. Sourced by bootstrap.
 
+# A library that Debian 13 has under another name, because its times have 64 bits there.
+renamed_package() { # NAME_IN_DEBIAN_12
+  if [[ $(debian_release) == bookworm ]]; then echo "$1"; else echo "$1t64"; fi
+}
+
 # Prints the packages of one kind of work; the sets do not include each other (see bootstrap).
 packages_for() {
   case $1 in
@@ -17,8 +22,7 @@ packages_for() {
     # The server's programs load or call these at run time.
     server)
       echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 libpcre2-8-0 liburing2 zlib1g perl python3
-      # Debian 13 has renamed the package.
-      if [[ $(debian_release) == bookworm ]]; then echo libaio1; else echo libaio1t64; fi
+      renamed_package libaio1
       ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     style) echo "clang-format-$(llvm_version)" "clang-tidy-$(llvm_version)" ;;
@@ -26,10 +30,10 @@ packages_for() {
     fuzz) echo g++ cmake ninja-build python3 ccache "clang-$(llvm_version)" "libclang-rt-$(llvm_version)-dev" nlohmann-json3-dev libssl-dev ;;
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     # valgrind counts instructions; ip gives the network of a test its addresses; Redis's tests are Tcl.
-    live) echo tcl ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools libevent-2.1-7 valgrind openssl iproute2 ;;
+    live) echo tcl ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools "$(renamed_package libevent-2.1-7)" valgrind openssl iproute2 ;;
     # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
     # the server program, too.
-    bench) echo ccache python3 python3-venv libevent-2.1-7 redis-tools sysbench openssl ;;
+    bench) echo ccache python3 python3-venv "$(renamed_package libevent-2.1-7)" redis-tools sysbench openssl ;;
     # A program of another release of Debian runs with that release's libraries.
     peers) echo patchelf ;;
     # A node that joins a Galera cluster copies the data of another one with rsync and lsof, or socat.

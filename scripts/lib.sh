@@ -39,6 +39,8 @@ die() {
 servers=(mariadb-10.11 mariadb-11.8 mysql-9.7)
 complete_servers=(mariadb-10.11 mariadb-11.8)
 declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie [mysql-9.7]=sid)
+# The release that has the memcached, Redis and Prometheus with which the tests compare, on every machine.
+compared_release=bookworm
 # Debian's releases in their order.
 declare -A release_number=([bookworm]=12 [trixie]=13 [sid]=99)
 

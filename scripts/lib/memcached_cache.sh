@@ -37,7 +37,7 @@ unpack_memcached() {
 
 make_memcached_cache() {
   local version versions folder
-  prepare_private_apt
+  prepare_private_apt "$compared_release"
   mapfile -t versions < <(memcached_versions)
   ((${#versions[@]})) || die "Debian's lists offer no memcached 1.6"
   for version in "${versions[@]}"; do

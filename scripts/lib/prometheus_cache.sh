@@ -21,7 +21,7 @@ download_prometheus() {
 
 make_prometheus_cache() {
   local debs deb version folder
-  prepare_private_apt
+  prepare_private_apt "$compared_release"
   run_step "downloading prometheus" "$apt_dir/log" download_prometheus || {
     tail -n 20 "$apt_dir/log" >&2
     die "prometheus cannot be downloaded; is the network up?"

@@ -1,17 +1,17 @@
 # shellcheck shell=bash disable=SC2154 # reads what bootstrap sets
-# Obtains, once, the tests that come with Redis's source, which the live tests run against the RESP port. Sourced by
-# bootstrap, after private_apt.sh; the caller holds the lock.
+# Obtains, once, a Redis with which the live tests compare the RESP port, and the tests that come with Redis's source.
+# Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
 #
 # $cache_dir/redis-VERSION.RECIPE/
+#                             prefix/   Debian's programs, and the libraries that a machine without a Redis may lack
 #                             source/   tests/ of Redis
 #                             env       written last: where it exists, everything is there
 # $cache_dir/redis            link to the version in use
 # The files come from Debian, checked against its signed lists; they are no part of this repository.
 
 # Raise this number when a change below makes other caches.
-redis_recipe=1
-# The one that has Redis 7.0.
-redis_release=bookworm
+redis_recipe=2
+redis_libraries=(libatomic1 libjemalloc2 liblzf1)
 
 redis_is_there() {
   grep -qsx "ROWSOCKET_REDIS_RECIPE=$redis_recipe" "$cache_dir/redis/env"
@@ -22,21 +22,27 @@ redis_versions() {
 }
 
 download_redis() {
-  (cd "$apt_dir/source" && private_apt apt-get source --download-only "redis=$1")
+  (cd "$apt_dir/source" && private_apt apt-get source --download-only "redis=$1") &&
+    (cd "$apt_dir/debs" && rm -f ./*.deb && private_apt apt-get download "redis-server=$1" "redis-tools=$1" \
+      "${redis_libraries[@]/%//$compared_release}")
 }
 
 make_redis_cache() {
-  local version versions folder tarballs
-  prepare_private_apt "$redis_release"
+  local version versions folder tarballs deb
+  prepare_private_apt "$compared_release"
   mapfile -t versions < <(redis_versions)
   for version in "${versions[@]}"; do
-    run_step "downloading the source of redis $version" "$apt_dir/log" download_redis "$version" 2>/dev/null || continue
+    run_step "downloading redis $version and its source" "$apt_dir/log" download_redis "$version" 2>/dev/null || continue
     folder=$cache_dir/redis-${version#*:}.$redis_recipe
     rm -rf "$folder" && mkdir -p "$folder/source"
     tarballs=("$apt_dir"/source/redis_*.orig.tar.*z)
     tar --no-same-owner --strip-components=1 -C "$folder/source" --wildcards -xf "${tarballs[0]}" '*/tests' ||
       die "the source of redis $version could not be unpacked"
-    printf '%s\n' "ROWSOCKET_REDIS_RECIPE=$redis_recipe" "ROWSOCKET_REDIS_SOURCE=$folder/source" >"$folder/env.partial"
+    for deb in "$apt_dir"/debs/*.deb; do
+      dpkg -x "$deb" "$folder/prefix" || die "$(basename "$deb") could not be unpacked"
+    done
+    printf '%s\n' "ROWSOCKET_REDIS_RECIPE=$redis_recipe" "ROWSOCKET_REDIS_SOURCE=$folder/source" \
+      "ROWSOCKET_REDIS=$folder/prefix" >"$folder/env.partial"
     chmod -R a+rX "$folder"
     mv "$folder/env.partial" "$folder/env"
     ln -sfn "$folder" "$cache_dir/redis.partial"

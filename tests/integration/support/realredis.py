@@ -1,15 +1,13 @@
-"""A private Redis of Debian's to compare with, fetched into the cache when a test first asks for it."""
+"""A private Redis 7.0 of Debian's to compare with, which bootstrap obtains."""
 
 import os
+import pathlib
 import subprocess
 import tempfile
 
 import resp
-from server import wait_until
-from third_party import debian_packages, libraries_of
-
-# With the libraries that a machine without a Redis may lack.
-PACKAGES = ["redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1"]
+from server import cache_dir, read_env, wait_until
+from third_party import libraries_of
 
 
 class Real:
@@ -20,7 +18,7 @@ class Real:
         self.process = self.folder = self.port = None
 
     def __enter__(self):
-        root = debian_packages("redis", PACKAGES)
+        root = pathlib.Path(read_env(cache_dir() / "redis/env")["ROWSOCKET_REDIS"])
         self.folder = tempfile.TemporaryDirectory(prefix="rs-redis-")
         self.port = resp.free_port()
         self.process = subprocess.Popen(

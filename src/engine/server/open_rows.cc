@@ -85,8 +85,12 @@ Outcome OpenRows::MakeWay(ServerIndex& index, const Request& request, bool locks
       else if (!MayStay(index, request, &open))
         reason = ClosedBy::kWrite;
     } else if (request.is_write()) {
-      if (written == nullptr) index.ResolveForWrite(tables_, &written);
-      if (written != nullptr && Reaches(*written, *row.open->table)) reason = ClosedBy::kForeignKey;
+      // A request whose table cannot be opened now must not find it opened an instant later.
+      if (written == nullptr) {
+        const Outcome outcome = index.ResolveForWrite(tables_, &written);
+        if (!outcome.ok()) return outcome;
+      }
+      if (Reaches(*written, *row.open->table)) reason = ClosedBy::kForeignKey;
     }
     if (reason == ClosedBy::kCount) {
       ++i;

@@ -15,6 +15,11 @@ void* operator new(size_t bytes) {
   if (void* memory = malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+// Without this one the library's own would take memory that the delete below frees.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocation_count;
+  return malloc(bytes);
+}
 void operator delete(void* memory) noexcept { free(memory); }
 void operator delete(void* memory, size_t) noexcept { free(memory); }
 

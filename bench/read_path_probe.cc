@@ -173,7 +173,7 @@ class Probe {
   exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
   exec::LatencyBlock latency_block_{&latency_, "mode=rd"};
   exec::Usage usage_;
-  exec::UsageBlock usage_block_{&usage_};
+  exec::UsageBlock usage_block_{&usage_, "rd"};
   exec::CommitBoard commits_;
   exec::Turn turn_;
   OneRowSession session_;

@@ -158,7 +158,7 @@ def test_workers_that_wait_for_the_logs_table_lose_no_line(logged):
         for work in done:
             work.result()
     logged.sql.run("SET GLOBAL long_query_time = 10")
-    for part, lines in (("SELECT `id`%/* handlersocket find,", count), ("/* resp hmget,", 3 * count)):
+    for part, lines in (("SELECT `id` FROM `shop`.`product`%/* handlersocket find,", count), ("/* resp hmget,", 3 * count)):
         wait_until(lambda part=part, lines=lines: len(logged.rows(part)) == lines, 10, f"{lines} lines in the table")
 
 

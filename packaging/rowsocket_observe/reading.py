@@ -146,8 +146,9 @@ def _take_server(cursor, reading):
         cursor.execute(f"SHOW GLOBAL {what} WHERE Variable_name IN ({', '.join(['%s'] * len(names))})", names)
         reading.server.update({name.lower(): value for name, value in cursor.fetchall()})
     # A reading opens tables itself, which says nothing of the server.
-    cursor.execute("SHOW SESSION STATUS LIKE 'Opened\\_tables'")
-    reading.server["opened_tables"] = int(reading.server["opened_tables"]) - int(cursor.fetchone()[1])
+    cursor.execute("SHOW SESSION STATUS WHERE Variable_name IN ('Opened_tables', 'Table_open_cache_overflows')")
+    for name, own in cursor.fetchall():
+        reading.server[name.lower()] = int(reading.server[name.lower()]) - int(own)
     try:
         if "innodb_history_list_length" not in reading.server:
             cursor.execute(MYSQL_HISTORY)

@@ -59,11 +59,12 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   return means_the_same ? std::move(job) : nullptr;
 }
 
-void LockWaits::Finish(WaitJob& job, engine::Session& session) {
+void LockWaits::Finish(WaitJob& job, engine::Session& session, bool is_stopping) {
   Client& client = *job.client;
   client.SetAway(client.is_held() ? Away::kHeld : Away::kNo);
   if (client.is_retired()) return clients_.FreeOrphan(client);
   if (job.loss != Loss::kNone) return clients_.Lose(client, job.loss);
+  if (is_stopping && !job.outcome.ok()) return clients_.Retire(client);
   try {
     TakeAnswer(client, job, session);
   } catch (const std::bad_alloc&) {

@@ -289,7 +289,9 @@ void Worker::TakeInbox(engine::Session& session) {
     logins_.LookAt(*client);
     clients_.AddMoved(std::move(client));
   }
-  for (auto& job : mail.jobs) waits_.Finish(*job, session);
+  // Asked behind Take: the worker is told to stop before the lane and its sessions are.
+  const bool is_stopping = stopping_.load() || session.ShouldStop();
+  for (auto& job : mail.jobs) waits_.Finish(*job, session, is_stopping);
   for (auto& job : mail.logins) logins_.Finish(*job);
   if (mail.accounts_have_ended) logins_.LookForEnded();
   for (auto& list : mail.lists) AddTo(*list);

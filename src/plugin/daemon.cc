@@ -81,16 +81,18 @@ class Daemon::Running {
 
   /// Frees the ports; connections and threads go on to their end.
   void BeginStop() {
-    if (sessions_ != nullptr) sessions_->Stop();
     for (auto& service : services_) {
       service->AskToStop();
       service->StopListening();
     }
+    if (sessions_ != nullptr) sessions_->Stop();
   }
 
   void Stop() {
-    if (sessions_ != nullptr) sessions_->Stop();
+    // Workers first: one that does not know that it is to stop would answer the requests that fail
+    // for want of a session.
     for (auto& service : services_) service->AskToStop();
+    if (sessions_ != nullptr) sessions_->Stop();
     protocol_->StopHousekeeper();
     if (lane_ != nullptr) lane_->Stop();
     if (desk_ != nullptr) desk_->CloseLogins();

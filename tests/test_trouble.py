@@ -153,7 +153,7 @@ def test_strings_of_resp_that_stay():
         return trouble.what_is_wrong(one)
     [(wrong, mend)] = stays(5)
     assert "the purge of expired rows of rowsocket.store (strings of RESP) stands still: 500 have expired" in wrong
-    assert "a transaction of SQL holds one of them" in wrong and "INNODB_TRX" in mend
+    assert "transactions of SQL hold them" in wrong and "INNODB_TRX" in mend
     assert not stays(0), "nobody uses the port"
 
 

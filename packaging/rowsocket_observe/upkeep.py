@@ -93,7 +93,7 @@ def take(cursor, reading):
 def _why_they_stay(look, late):
     keeper, table = late["keeper"], f"{late['schema']}.{late['table']}"
     if late["title"] == STORE:
-        return ("a transaction of SQL holds one of them, or the server is read only",
+        return ("transactions of SQL hold them, or the server is read only",
                 "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: end the oldest, if it has to do with the table; SELECT"
                 " @@read_only")
     if keeper not in look.now.counters:
@@ -113,7 +113,7 @@ def expired_rows_stay(look):
     if look.now.replication:  # A replica waits for the changes of its source.
         return
     for title, late in look.now.expired.items():
-        if title == STORE and not look.moved("resp", "turns"):  # They are removed while the port is used.
+        if title == STORE and not look.moved("resp", "turns"):  # A port that nobody uses may be off, and then nothing removes them.
             continue
         before = look.before.expired.get(title)
         if before is None or late["count"] < LATE_ROWS or late["count"] < before["count"] or late["oldest"] != before["oldest"]:

@@ -48,6 +48,18 @@ Definition ExpiryOf(const Prefix& prefix) {
   return definition;
 }
 
+/// What says when strings of RESP expire.
+Definition ExpiryOfStore() {
+  Definition definition;
+  definition.name = "the store of RESP";
+  definition.db = kPrefixSchema;
+  definition.table = kStoreTable;
+  definition.index = "PRIMARY";
+  definition.expire_time_column = "expires";
+  definition.is_of_rows = definition.is_store = true;
+  return definition;
+}
+
 bool Expires(const Prefix& prefix) {
   return prefix.kind == Prefix::Kind::kRow && !prefix.expires.empty() && !prefix.db.empty() &&
          !prefix.table.empty();
@@ -160,12 +172,14 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   }
   std::sort(made->containers.begin(), made->containers.end(),
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
-  for (const Prefix& prefix : made->config.prefixes) {
-    if (!Expires(prefix)) continue;
-    const Definition definition = ExpiryOf(prefix);
+  const auto add_expiring = [&](const Definition& definition) {
     made->expiring.push_back(MakeOne(session, definition, old.FindExpiring(definition.name),
                                      made->config.options, &has_changed));
+  };
+  for (const Prefix& prefix : made->config.prefixes) {
+    if (Expires(prefix)) add_expiring(ExpiryOf(prefix));
   }
+  if (follows_store_.load(std::memory_order_relaxed)) add_expiring(ExpiryOfStore());
   return has_changed || made->containers.size() != old.containers.size();
 }
 
@@ -227,6 +241,8 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
   }
   for (const auto& expiring : made.expiring) {
+    // Commands on strings say by themselves what is wrong with the store, or that there is none.
+    if (expiring->definition.is_store) continue;
     const auto before = old.FindExpiring(expiring->name());
     report(before != nullptr ? before->problem : std::string(),
            expiring->usable()

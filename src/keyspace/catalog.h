@@ -38,7 +38,8 @@ struct Snapshot {
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
-  /// When the rows of a prefix expire, by title; no key of memcached names these.
+  /// When the rows of a prefix, and those of RESP's store, expire, by title; no key of memcached
+  /// names these.
   std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
@@ -71,6 +72,11 @@ class Catalog {
   void RefreshNow(engine::Session& session);
   /// From now on the log is told where there are no containers.
   void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }
+  /// From now on the store of RESP, where there is one, is among what expires.
+  void FollowStore() {
+    follows_store_.store(true, std::memory_order_relaxed);
+    Distrust();
+  }
   /// A request has shown that a mapped table has changed: the next Refresh looks at all of them.
   void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
 
@@ -88,6 +94,7 @@ class Catalog {
   const std::function<void(const std::string&)> log_;
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> expects_containers_{false};
+  std::atomic<bool> follows_store_{false};
   std::atomic<bool> is_distrusted_{false};
   std::atomic<int64_t> trusted_until_ms_{0};  ///< Until then requests are not believed.
   std::atomic<uint64_t> version_{0};

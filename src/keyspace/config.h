@@ -17,6 +17,7 @@ namespace rowsocket::keyspace {
 
 inline constexpr std::string_view kSchema = "innodb_memcache";
 inline constexpr std::string_view kPrefixSchema = "rowsocket";
+inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.
 struct Definition {
@@ -29,8 +30,9 @@ struct Definition {
   std::string cas_column;
   std::string expire_time_column;
   std::string index;
-  /// Made of a row of `keyspaces` of kind row: it has a key and a time of expiry, and no value.
+  /// Not of a row of `containers`: it has a key and a time of expiry, and no value.
   bool is_of_rows = false;
+  bool is_store = false;  ///< RESP's store: expiry is in milliseconds, in which 0 is a moment.
 
   friend bool operator==(const Definition&, const Definition&) = default;
 };

@@ -287,6 +287,11 @@ class Maker {
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
     container_.expiry_is_nullable = column.is_nullable;
     container_.expiry_index = column.index;
+    if (definition_.is_store) {
+      container_.expiry = ExpiryKind::kMilliseconds;
+      return column.kind == Kind::kInteger ||
+             Wrong("column " + definition_.expire_time_column + " must be an integer");
+    }
     if (column.kind == Kind::kInteger || (column.kind == Kind::kDecimal && column.decimals == 0)) {
       container_.expiry = ExpiryKind::kSeconds;
       return true;

@@ -44,8 +44,9 @@ enum class TokenKind : uint8_t {
 
 enum class ExpiryKind : uint8_t {
   kNone,
-  kSeconds,   ///< Whole seconds since 1970: an integer column, or DECIMAL without decimals.
-  kFraction,  ///< Seconds since 1970 with a fraction: DECIMAL with decimals.
+  kSeconds,       ///< Whole seconds since 1970: an integer column, or DECIMAL without decimals.
+  kFraction,      ///< Seconds since 1970 with a fraction: DECIMAL with decimals.
+  kMilliseconds,  ///< Milliseconds since 1970, whether negative or 0: an integer column.
 };
 
 struct KeyPart {

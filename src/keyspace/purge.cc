@@ -25,7 +25,7 @@ class PurgeEditor final : public model::RowEditor {
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>*) override {
     if (row.empty()) return model::Decision::kKeep;
-    const bool expired = ExpiryFromCell(row[container_.rows_layout.expiry]) <= now_ms_;
+    const bool expired = ExpiryFromCell(row[container_.rows_layout.expiry], container_) <= now_ms_;
     return expired ? model::Decision::kDelete : model::Decision::kKeep;
   }
 
@@ -39,8 +39,8 @@ model::Value ExpiryCell(const FoundKey& row) {
 }
 
 /// Whether an edit may delete the row: no edit can name a row with a NULL in its key.
-bool MayDelete(const FoundKey& row, int64_t now_ms) {
-  return ExpiryFromCell(ExpiryCell(row)) <= now_ms && !row.has_null();
+bool MayDelete(const FoundKey& row, const Container& container, int64_t now_ms) {
+  return ExpiryFromCell(ExpiryCell(row), container) <= now_ms && !row.has_null();
 }
 
 /// Whether other rows would fail like this one. Unknown failures count as failures of the row: then
@@ -102,7 +102,7 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
   Deletion deletion{0, true};
   session.BeginTurn(true);
   for (size_t i = 0; i < rows.size() && deletion.is_whole; ++i) {
-    if (!MayDelete(rows[i], now_ms)) continue;
+    if (!MayDelete(rows[i], container, now_ms)) continue;
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
@@ -133,7 +133,9 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   }
   Deletion deletion{0, true};
   chunk.is_gone.resize(chunk.rows.size());
-  const auto may_delete = [now_ms](const FoundKey& row) { return MayDelete(row, now_ms); };
+  const auto may_delete = [&container, now_ms](const FoundKey& row) {
+    return MayDelete(row, container, now_ms);
+  };
   if (std::ranges::any_of(chunk.rows, may_delete)) {
     deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
   }
@@ -174,15 +176,17 @@ bool Purge::Find(engine::Session& session, const Container& container, int64_t n
 }
 
 // Searches two ranges of the index, between which are the rows that never expire: moments before
-// 1970, which only SQL writes, and moments since.
+// 1970, which only SQL writes, and moments since. In a column of milliseconds 0 is a moment like
+// others, and all of them are one range.
 Outcome Purge::FindByExpiry(engine::Session& session, const Container& container, int64_t now_ms,
                             size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);
   model::Filter until{true, CompareOp::kLt, 0, kZero};
+  const bool is_before_zero = container.expiry != ExpiryKind::kMilliseconds && !place_.is_past_zero;
   Outcome outcome;
-  if (!place_.is_past_zero) outcome = FindUntil(session, container, until, rows_max, found);
+  if (is_before_zero) outcome = FindUntil(session, container, until, rows_max, found);
   if (outcome.ok() && found.rows.size() < rows_max) {
-    if (!place_.is_past_zero) place_ = {std::nullopt, 0, true};
+    if (is_before_zero) place_ = {std::nullopt, 0, true};
     TextRoom room;
     until.op = CompareOp::kLe;
     until.value = NowToCell(now_ms, container, &room);
@@ -228,7 +232,7 @@ Outcome Purge::FindByKey(engine::Session& session, const Container& container, i
   chunk->is_last = found.rows.size() < model::kPurgeScanRows;
   size_t candidates = 0;
   for (size_t i = 0; i < found.rows.size(); ++i) {
-    candidates += MayDelete(found.rows[i], now_ms);
+    candidates += MayDelete(found.rows[i], container, now_ms);
     if (candidates < rows_max) continue;
     found.rows.resize(i + 1);
     chunk->is_last = false;

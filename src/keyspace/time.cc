@@ -114,9 +114,20 @@ int64_t ExpiryFromCell(const model::Value& cell) {
   return SecondsToMs(seconds) + ms;
 }
 
+int64_t ExpiryFromCell(const model::Value& cell, const Container& container) {
+  if (container.expiry != ExpiryKind::kMilliseconds) return ExpiryFromCell(cell);
+  int64_t ms = kNever;
+  if (!cell.is_null())
+    std::from_chars(cell.text().data(), cell.text().data() + cell.text().size(), ms);
+  return ms;
+}
+
 model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoom* room) {
   if (expiry_ms == kNever) {
     return container.expiry_is_nullable ? model::Value() : model::Value(std::string_view("0"));
+  }
+  if (container.expiry == ExpiryKind::kMilliseconds) {
+    return NumberToCell(static_cast<uint64_t>(expiry_ms), room);
   }
   const int64_t step_ms = container.expiry_step_ms;
   // The time is rounded up, so that no item expires early.

@@ -24,8 +24,10 @@ using TextRoom = std::array<char, 32>;
 
 /// Of a moment or a span; what is too late for any column is the last moment that fits.
 int64_t SecondsToMs(int64_t seconds);
-/// The moment in a column of expiry. NULL, 0 and texts that are no number: never.
+/// The moment in a column of expiry in seconds. NULL, 0 and texts that are no number: never.
 int64_t ExpiryFromCell(const model::Value& cell);
+/// The moment in the container's column of expiry, whatever its unit.
+int64_t ExpiryFromCell(const model::Value& cell, const Container& container);
 /// The value to store in a column of expiry. A column of whole seconds gets the next second, so
 /// that no item expires before its time.
 model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoom* room);

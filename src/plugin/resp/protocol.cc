@@ -22,13 +22,11 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
   settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
-  purge_ = std::make_unique<frontend::RespPurge>([] {
-    return !engine::server::HasReplicationSource() && engine::server::ReadHealth().writes;
-  });
   exec::ServiceSettings service = MakeService(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;
   house_ = KeyspaceHouse::Enter();
+  house_->keyspaces()->catalog.FollowStore();
   shared_.keyspaces = house_->keyspaces().get();
   shared_.accounts = variables_.accounts;
   shared_.tokens.ttl_s = variables_.token_ttl_s;
@@ -68,7 +66,6 @@ exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>&
   service.hears_anywhere = variables_.accounts_insecure;
   service.writes = true;
   service.prepare = [this](engine::Session& session, bool) {
-    purge_->Run(session);
     house_->keyspaces()->catalog.Refresh(session);
   };
   return service;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "frontend/resp/frontend.h"
-#include "frontend/resp/store.h"
 #include "plugin/common_variables.h"
 #include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
@@ -38,7 +37,6 @@ class RespProtocol final : public Protocol {
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
   frontend::RespSettings shared_;
-  std::unique_ptr<frontend::RespPurge> purge_;
   std::shared_ptr<KeyspaceHouse> house_;  ///< Null: there is no port.
 };
 

@@ -76,6 +76,19 @@ def test_expiry(client, server):
     wait_until(lambda: client.ask("GET", "e") and sql.value("SELECT COUNT(*) FROM rowsocket.store") == b"1", 20, "the purge")
 
 
+def test_a_locked_string_keeps_no_other_from_being_purged(client, server):
+    """Whether anybody uses the port or not; and moments before 1970 are moments, too."""
+    sql, owner = server.sql(), server.sql()
+    sql.run("INSERT INTO rowsocket.store (k, v, expires) VALUES ('held', 'v', (UNIX_TIMESTAMP() + 3) * 1000), ('kept', 'v', NULL)")
+    owner.run("BEGIN")
+    assert owner.value("SELECT v FROM rowsocket.store WHERE db = 0 AND k = 'held' FOR UPDATE") == b"v"
+    sql.run("INSERT INTO rowsocket.store (k, v, expires) VALUES ('a', 'v', (UNIX_TIMESTAMP() + 3) * 1000 + 1), ('b', 'v', 0), ('c', 'v', -5)")
+    left = "SELECT k FROM rowsocket.store ORDER BY k"
+    wait_until(lambda: sql.rows(left) == [(b"held",), (b"kept",)], 20, "the purge of the others")
+    owner.run("ROLLBACK")
+    wait_until(lambda: sql.rows(left) == [(b"kept",)], 20, "the purge of the string that was locked")
+
+
 def test_several_keys(client, server):
     assert client.ask("MSET", "a", 1, "b", 2) == "OK" and client.ask("MGET", "a", "none", "b") == [b"1", None, b"2"]
     assert client.ask("MSET", "a", 1, "b") == Error("ERR wrong number of arguments for 'mset' command")

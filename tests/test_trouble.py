@@ -2,6 +2,7 @@
 test's time. Those that can be made are in test_doctor_live.py and test_doctor_runbook.py."""
 
 import sys
+import time
 
 import pytest
 
@@ -44,6 +45,14 @@ def test_a_plugin_that_did_not_start():
         text = found(now={"installed": installed})
         assert [plugin for plugin in reading.PLUGINS if f"{plugin} is not loaded" in text] == missing, installed
     assert found(now={"installed": None}) == "", "the account may not see it"
+
+
+def test_a_certificate_that_ends():
+    def ends_in(days):
+        return found(counters={"tls_certificate_ends": int(time.time() + days * 86400)})
+    assert "which clients of handlersocket get, ends in 2.5 days" in ends_in(2.501) and "ALTER INSTANCE RELOAD TLS" in ends_in(2)
+    assert "has ended 1.0 days ago" in ends_in(-1)
+    assert ends_in(20) == "" and found(counters={"tls_certificate_ends": 0}) == "", "no port speaks TLS"
 
 
 def test_deadlocks_with_sql():

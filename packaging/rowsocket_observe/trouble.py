@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, rates, replicas, unseen, upkeep
+from rowsocket_observe import accounts, certificates, rates, replicas, unseen, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -446,7 +446,7 @@ def most_requests_fail(look):
 
 RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, replicas.no_replica_acknowledges,
          replicas.the_node_is_alone, counter("connections_refused"), counter("connections_lost"), tables_are_waited_for, rows_are_waited_for,
-         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, counter("tls_failed"),
+         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, certificates.the_certificate_ends, counter("tls_failed"),
          counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
          pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
          tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,

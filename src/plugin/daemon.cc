@@ -15,6 +15,7 @@
 #include "exec/commit_board.h"
 #include "exec/connection_book.h"
 #include "plugin/host.h"
+#include "plugin/tls.h"
 
 namespace rowsocket::plugin {
 
@@ -116,6 +117,7 @@ class Daemon::Running {
   const exec::LatencyRegistry& latency() const { return latency_; }
   exec::HotRows& hot_rows() { return hot_rows_; }
   const exec::Usage& usage() const { return usage_; }
+  bool uses_tls() const { return uses_tls_; }
   const Protocol& protocol() const { return *protocol_; }
 
  private:
@@ -152,6 +154,7 @@ class Daemon::Running {
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
+    uses_tls_ = uses_tls_ || settings.doorman.tls.mode != net::TlsMode::kOff;
     // The service is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
     services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
@@ -178,6 +181,7 @@ class Daemon::Running {
   std::unique_ptr<exec::LoginDesk> desk_;
   std::unique_ptr<exec::AccountLimits> account_limits_;
   std::vector<std::unique_ptr<exec::Service>> services_;
+  bool uses_tls_ = false;
 };
 
 Daemon::Daemon(const Descriptor& descriptor) : descriptor_(descriptor) {}
@@ -271,6 +275,8 @@ void Daemon::Show(StatusVariable* var) {
   shown.Clear(descriptor_.name);
   shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);
   shown.AddLatency(running_ != nullptr ? &running_->latency() : nullptr);
+  const bool uses_tls = running_ != nullptr && running_->uses_tls();
+  shown.AddCertificateEnds(uses_tls ? CertificateEnds() : 0);
   if (descriptor_.show_own != nullptr) {
     descriptor_.show_own(running_ != nullptr ? &running_->protocol() : nullptr, &shown);
   }

@@ -41,6 +41,11 @@ class ShownCounters {
     }
   }
 
+  /// UNIX time, or 0.
+  void AddCertificateEnds(int64_t ends) {
+    Add("tls_certificate_ends", static_cast<uint64_t>(ends));
+  }
+
   template <typename Counters, size_t kInfos>
   void AddOwn(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {
     static_assert(kInfos <= kOwnMax, "raise kOwnMax");
@@ -54,7 +59,7 @@ class ShownCounters {
 
  private:
   static constexpr size_t kMax =
-      static_cast<size_t>(exec::Stat::kCount) + std::size(exec::kQuantileInfo) + kOwnMax;
+      static_cast<size_t>(exec::Stat::kCount) + std::size(exec::kQuantileInfo) + kOwnMax + 1;
 
   template <typename E, typename Counters, size_t kInfos>
   void AddAll(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {

@@ -1,6 +1,12 @@
 #include "plugin/tls.h"
 
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <algorithm>
 #include <atomic>
+#include <ctime>
+#include <memory>
 
 #include "engine/server/server_tls.h"
 #include "plugin/host.h"
@@ -60,6 +66,16 @@ bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std
   settings->session_context =
       plugin + " " + port + (settings->needs_client_certificate ? " cert" : "");
   return true;
+}
+
+int64_t CertificateEnds() {
+  if (!engine::server::WhyNoTls().empty()) return 0;
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl(engine::server::NewServerSsl(), SSL_free);
+  const X509* const certificate = ssl != nullptr ? SSL_get_certificate(ssl.get()) : nullptr;
+  std::tm ends{};
+  if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1)
+    return 0;
+  return std::max<int64_t>(0, timegm(&ends));
 }
 
 }  // namespace rowsocket::plugin

@@ -3,6 +3,7 @@
 // Errors: texts, which name the variable to change.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "api.h"
@@ -25,6 +26,10 @@ struct TlsVariables {
 /// serve TLS so.
 bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
              net::TlsSettings* settings, std::string* error);
+
+/// UNIX time at which the certificate ends that the server shows to who connects now; 0 where it
+/// has none. Any thread.
+int64_t CertificateEnds();
 
 /// Whether nobody without a certificate gets in over TCP.
 inline bool AdmitsByCertificate(const TlsVariables& variables) {

@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import struct
+import time
 
 import pytest
 
@@ -15,6 +16,7 @@ import mc
 import mc_suites
 import mcvectors
 import test_vectors
+from doctor import NOTHING, doctor, says
 from folders import let_servers_enter
 from hs import refused, reply
 from load import scaled
@@ -247,6 +249,15 @@ def test_renewed_certificate(make_server, certificates, tmp_path):
     assert new.sock.getpeercert()["subject"] != before["subject"]
     assert old.find(0, "=", [1]) == reply(0, 2, 1, "one")
     assert not resumes()
+    sql = server.sql()
+    ends = ssl.cert_time_to_seconds(new.sock.getpeercert()["notAfter"])
+    assert [sql.status(f"{plugin}_tls_certificate_ends") for plugin in ("Handlersocket", "Daemon_memcached", "Resp")] == [ends, ends, 0]
+    assert doctor(server) == NOTHING
+    dates = [time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + days * 86400)) for days in (-1, 2.5)]
+    install(certificates.authority.issue("ending", dates))
+    assert sql.status("Handlersocket_tls_certificate_ends") == ends, "it is not loaded yet"
+    renew(sql)
+    says(server, "the server's certificate, which clients of handlersocket, daemon_memcached get, ends in 2.", "ssl_cert")
 
 
 @pytest.mark.again_in("mysql-9.7")

@@ -104,15 +104,25 @@ def clients_between(before, after, seconds):
     return busy[:ROWS_SHOWN]
 
 
-def usage_between(before, after, seconds, name_of):
-    """For each name, of tables or accounts: what has been asked for, the busiest first."""
+def index_of(row):
+    """A row of ROWSOCKET_TABLE_STATISTICS."""
+    return f"{row['table_schema']}.{row['table_name']} {row['index_name']}"
+
+
+def account_of(row):
+    """A row of ROWSOCKET_USER_STATISTICS; "-": clients without a login."""
+    return f"{row['user']}@{row['host']}" if row["user"] or row["host"] else "-"
+
+
+def usage_between(before, after, seconds, name_of, most="requests"):
+    """For each name, of tables or accounts: what has been asked for. Those come first that have most of the column `most`."""
     sums = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:
             entry = sums.setdefault(name_of(row), {})
             for column in ("requests", "writes", "rows_read", "rows_changed", "errors", "lock_waits", "time_us"):
                 entry[column] = entry.get(column, 0) + sign * float(row[column])
-    busy = sorted(((name, entry) for name, entry in sums.items() if entry["requests"] > 0), key=lambda one: -one[1]["requests"])
+    busy = sorted(((name, entry) for name, entry in sums.items() if entry["requests"] > 0), key=lambda one: -one[1][most])
     return [{"name": name, **{f"{column}_per_second": entry[column] / seconds for column in entry if column != "time_us"},
              "mean_us": entry["time_us"] / entry["requests"]} for name, entry in busy[:ROWS_SHOWN]]
 
@@ -132,10 +142,8 @@ def summary(before, after):
         "clients": clients_between(before, after, seconds),
         "lock_wait_threads": sum(after.lanes.values()),
         "replication_lag_s": after.lag_s,
-        "tables": usage_between(before.tables, after.tables, seconds,
-                                lambda row: f"{row['table_schema']}.{row['table_name']} {row['index_name']}"),
-        "accounts": usage_between(before.accounts, after.accounts, seconds,
-                                  lambda row: f"{row['user']}@{row['host']}" if row["user"] or row["host"] else "-"),
+        "tables": usage_between(before.tables, after.tables, seconds, index_of),
+        "accounts": usage_between(before.accounts, after.accounts, seconds, account_of),
         "hot_rows": [{"row": f"{row['table_schema']}.{row['table_name']} {row['index_name']} {row['key_text']}",
                       "requests": int(row["requests"]), "merged": int(row["merged"]),
                       "lock_waits": int(row["lock_waits"]), "lock_time_us": float(row["lock_time_us"]),

@@ -268,10 +268,23 @@ def batches_stand_still(look):
                    f" longest for {max(stalled_ms, *(int(row['idle_ms'] or 0) for row in rows)) / 1000:.0f} s; {why}", mend)
 
 
+def _most_time_goes_to(look, plugin):
+    """For the end of a sentence: the index and the account of the plugin's that took most of the time; empty: no reading has them."""
+    def of(rows):
+        return [row for row in rows if row["plugin"] == plugin]
+    found = []
+    for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of), (look.before.accounts, look.now.accounts, rates.account_of)):
+        found += rates.usage_between(of(before), of(now), look.seconds, name_of, "time_us")[:1]
+    if len(found) < 2:
+        return ""
+    index, account = found
+    return f"; most time goes to index {index['name']} ({index['mean_us'] / 1000:.1f} ms a request), and to account {account['name']}"
+
+
 def turns_are_long(look):
     for plugin, means in look.phases():
         if means.get("execute", 0) >= SLOW_EXECUTE_US:
-            yield (f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean",
+            yield (f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean{_most_time_goes_to(look, plugin)}",
                    "scans and long ranges, or pages that are not in the buffer pool: look at innodb_buffer_pool_size and"
                    " Innodb_buffer_pool_reads, and give scans a connection, or a time, of their own")
         elif means.get("queue", 0) >= SLOW_QUEUE_US:

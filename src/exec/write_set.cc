@@ -9,6 +9,9 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr size_t kDigitsMax = 15;
+/// Letters of the Hungarian cs dz dzs gy ly ny sz ty zs, as Fold gives them. A collation that takes
+/// `ccs` for `cscs` lets neither their number nor their order count.
+constexpr std::string_view kInPairs = "cdgilnstz";
 
 uint64_t TableHash(const engine::Index& index) {
   return HashText(HashText(0, index.names().db), index.names().table);
@@ -25,6 +28,8 @@ char Fold(char byte) {
     case 'j':
     case 'y':
       return 'i';
+    case 'm':  // macce_general_ci.
+      return 'n';
     case 'v':
     case 'w':
       return 'u';
@@ -55,13 +60,23 @@ bool AddText(std::string_view text, uint64_t* hash) {
     return true;
   }
   if (text.empty() || !IsLetter(text[0]) || MayBeAddress(text)) return false;
+  uint32_t run = 0;  // The letters of kInPairs since the last other letter or digit, as bits.
+  char last = 0;
   for (const char byte : text) {
     if ((byte & 0x80) != 0) return false;
-    if (IsDigit(byte))
-      *hash = Mix(*hash + static_cast<unsigned char>(byte));
-    else if (IsLetter(byte))
-      *hash = Mix(*hash + static_cast<unsigned char>(Fold(byte)));
+    if (!IsDigit(byte) && !IsLetter(byte)) continue;
+    const char letter = IsDigit(byte) ? byte : Fold(byte);
+    const bool is_behind_c = letter == 'h' && last == 'c';
+    last = letter;
+    if (is_behind_c) continue;
+    if (kInPairs.find(letter) != std::string_view::npos) {
+      run |= uint32_t{1} << (letter - 'a');
+      continue;
+    }
+    *hash = Mix(Mix(*hash + run) + static_cast<unsigned char>(letter));
+    run = 0;
   }
+  *hash = Mix(*hash + run);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace rowsocket::exec {
 namespace {
@@ -78,6 +79,26 @@ TEST_F(WriteSetTest, TextsThatMayNameTheSameRowAreConcerned) {
     EXPECT_TRUE(Concerns(table_, {key})) << key;
   }
   EXPECT_TRUE(Concerns(table_, {nullptr}));
+}
+
+// utf8mb4_lithuanian_ci, utf8mb4_hu_0900_ai_ci and macce_general_ci compare them so.
+TEST_F(WriteSetTest, LettersThatCollationsJoinAreConcerned) {
+  const std::pair<const char*, const char*> same[] = {
+      {"czech", "czec"},     {"achb", "acb"},       {"cchc", "chcch"},
+      {"Roccs", "roc\1scs"}, {"addza", "adzdza"},   {"ddzs", "dzsdzs"},
+      {"meggy", "megygy"},   {"mennyi", "menynyi"}, {"am", "an"}};
+  for (const auto& [one, other] : same) {
+    for (const bool forward : {true, false}) {
+      writes_.Clear();
+      Change(table_, {forward ? one : other});
+      EXPECT_TRUE(Concerns(table_, {forward ? other : one})) << one;
+    }
+  }
+  writes_.Clear();
+  Change(table_, {"hat"});
+  for (const char* key : {"hats", "hut", "that", "ht", "ha"}) {
+    EXPECT_FALSE(Concerns(table_, {key})) << key;
+  }
 }
 
 TEST_F(WriteSetTest, AddressHasSeveralTexts) {

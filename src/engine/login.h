@@ -39,9 +39,9 @@ class LoginTicket {
  public:
   virtual ~LoginTicket() = default;
 
-  /// For whoever keeps tickets in a list, which then needs no memory.
+  /// A list of tickets is linked by this, so that it needs no memory.
   std::unique_ptr<LoginTicket> next;
-  /// By which the server's events name the connection.
+  /// The number of the connection in the server's events for audit plugins.
   uint64_t server_thread_id = 0;
 };
 

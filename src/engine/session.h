@@ -218,7 +218,7 @@ class Session {
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
 
   /// Whether the request's account may have it executed. Execute and BeginRow ask that themselves;
-  /// callers ask who do something else for the request first. REQUIRES: as for Execute.
+  /// a caller that does something else for the request before asks first. REQUIRES: as for Execute.
   virtual Outcome MayExecute(Index& index, const model::Request& request) = 0;
 
   /// Locks the row that `request` names and reads it, to execute this and further requests on it.

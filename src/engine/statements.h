@@ -1,4 +1,4 @@
-// Requests that are several statements: a gat of several keys, flush_all.
+// Requests that are several statements, such as one that changes the rows of several keys.
 #pragma once
 
 #include "engine/session.h"

@@ -92,7 +92,7 @@ class BatchCollector {
   std::vector<ClientBatch*> free_;
   ClientBatch* collecting_ = nullptr;
   std::deque<Client*> waiting_;  ///< Clients that write, while no batch has room.
-  uint32_t others_ = 0;          ///< Requests of late beside the busiest client's, at most.
+  uint32_t others_ = 0;          ///< Most requests of late of all clients but the busiest.
 
   bool commits_are_cheap_ = false;      ///< The last commit was cheap.
   bool gathers_ = false;                ///< A batch could run here, and waits for more clients.

@@ -80,9 +80,10 @@ struct Client : net::IdleLink {
   bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
-  /// When the last byte was received that the first request of the input needs, or any byte, where
-  /// a turn has left requests in the input; when the last byte was. By base::NowNs.
-  int64_t oldest_ns = 0, newest_ns = 0;
+  /// When the first request of the input was complete; where a turn has left requests in the input,
+  /// when the last byte before that turn was received. By base::NowNs.
+  int64_t oldest_ns = 0;
+  int64_t newest_ns = 0;       ///< When the last byte was received.
   uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
@@ -92,16 +93,16 @@ struct Client : net::IdleLink {
   /// What is left for the account with this id; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
   uint64_t budget_account = 0;
-  HandshakeOwner* handshake_owner = nullptr;  ///< Who gets it back from the doorman.
+  HandshakeOwner* handshake_owner = nullptr;  ///< The doorman gives it back to this owner.
   Client* next_in_queue = nullptr;            ///< ClientQueue's.
 
-  /// `was_empty`: the input had no byte. Where it had no complete request either, a client that
-  /// sends a request in pieces takes its own time, which is not the server's.
+  /// `was_empty`: the input had no byte before these. A request counts from its last byte on: the
+  /// time that a client takes to send it in pieces is not the server's.
   void NoteReceived(int64_t now_ns, bool was_empty) {
     newest_ns = now_ns;
     if (was_empty || !has_more) oldest_ns = now_ns;
   }
-  /// The requests at the front of the input are answered, or somebody else has them.
+  /// The requests at the front of the input are answered, or the lane or the login desk has them.
   void Consume(size_t bytes) {
     connection.in().Consume(bytes);
     if (!connection.in().empty()) oldest_ns = newest_ns;
@@ -128,7 +129,7 @@ struct Client : net::IdleLink {
     if (away_ == Away::kLoggingIn) return tls() == nullptr;
     return away_ == Away::kNo || away_ == Away::kInLane;
   }
-  /// Whether another thread gives the client back, who therefore is not freed before.
+  /// Whether another thread has the client, and is to give it back: it is not freed before that.
   bool is_elsewhere() const { return is_in_lane() || away_ == Away::kLoggingIn; }
   /// The SSL object of the connection; null: what passes is not encrypted.
   ssl_st* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }

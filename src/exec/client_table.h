@@ -68,7 +68,7 @@ class ClientTable {
     if (has_deadline(client)) return;
     idle_.Touch(client, core_.clock.now_ms);
   }
-  /// The client, who had authenticated, has to do so again.
+  /// A client that had authenticated has to do so again.
   void ExpectLogin(Client& client) {
     if (!client.is_retired() && has_deadline(client))
       unauthenticated_.Insert(client, core_.clock.now_ms);

@@ -34,7 +34,7 @@ class ConnectionBook {
   std::string AddressOf(uint64_t id);
   /// The address and port of this server's end of the connection, as AddressOf gives the client's.
   std::string OwnAddressOf(uint64_t id);
-  /// What the book knows of the connections of a plugin that are not in `known`.
+  /// The connections of a plugin that are not in `known`, with what the book knows of them.
   std::vector<ConnectionInfo> Others(const char* plugin, const std::vector<ConnectionInfo>& known,
                                      bool has_addresses = true);
 

@@ -8,10 +8,9 @@
 // Threads: Submit and End from any; a job is the desk's between Submit and Done.
 // Stopping: CloseLogins, and when all tickets are given back, Stop.
 // Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
-// one address, delays
-//          included. Others wait, in the order in which they came: one a connection,
-//          kLoginsWaitingOfAddressMax an address, and no longer than the connection's time to
-//          authenticate (Cancel).
+//          one address, delays included. Others wait, in the order in which they came: one a
+//          connection, kLoginsWaitingOfAddressMax an address, and no longer than the connection's
+//          time to authenticate (Cancel).
 // Errors:  a login that cannot be checked is refused.
 #pragma once
 

@@ -1,8 +1,9 @@
 // Requests that took longer than the server's long_query_time: the plugin's last ones in memory,
 // and each in the server's own log of slow queries.
 //
-// Flow: a worker calls AddTurn when the replies of a turn or batch have been handed to their
-// sockets, AddWaited for a request of the wait lane.
+// Flow: a worker calls NoteTurn when the replies of a turn or batch have been handed to their
+// sockets, NoteHeld when held replies have left, and then Write; AddWaited, which does both, for a
+// request of the wait lane.
 // Threads: all. Limits: kSlowKeptMax requests are kept, kSlowOfTurnMax of one turn are written to
 // the log; all are counted.
 #pragma once

@@ -85,7 +85,7 @@ struct TurnItem {
   };
   enum class Progress : uint8_t {
     kToDo,
-    kExecuted,  ///< Before its turn perhaps. Noted where requests are merged.
+    kExecuted,  ///< On a row, perhaps before items in front of it. Noted where rows are merged.
     kFinished,  ///< Its answer is final, and counted.
   };
 

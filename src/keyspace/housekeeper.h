@@ -1,12 +1,12 @@
 // The thread that removes expired rows, and carries out delayed flushes.
 //
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
-// when a flush is due. Each round removes a chunk of each container (purge.h), in a
-// transaction of its own, so that other writers and replicas are not held up. A purge passes over a
-// row that is locked; a flush waits for the row, as a flush without a delay does. A replica removes
-// nothing by itself: it waits for the changes of its source. Threads: Start and
-// Stop from the owner's, Follow from any. Limits: rows_per_second rows of one container. Errors:
-// what fails is tried again later.
+// when a flush is due. Each round removes a chunk of each container (purge.h), in a transaction of
+// its own, so that other writers and replicas are not held up. A purge passes over a row that is
+// locked; a flush waits for the row, as a flush without a delay does. A replica removes nothing by
+// itself: it waits for the changes of its source.
+// Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
+// container. Errors: what fails is tried again later.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,9 @@
 namespace rowsocket::keyspace {
 
 struct HousekeeperSettings {
-  /// Whose right to delete is asked for. Null: everything may be deleted.
+  /// The account that needs the right to delete. Null: everything may be deleted.
   std::shared_ptr<const model::Account> account;
-  const char* account_variable = "";         ///< Which names the account, for the log.
+  const char* account_variable = "";         ///< The variable that names the account, for the log.
   unsigned rows_per_second = 0;              ///< Of one container; 0: expired rows stay.
   std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
 };

@@ -27,8 +27,8 @@ struct TlsVariables {
 bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
              net::TlsSettings* settings, std::string* error);
 
-/// UNIX time at which the certificate ends that the server shows to who connects now; 0 where it
-/// has none. Any thread.
+/// UNIX time at which the certificate ends that the server shows to new connections; 0 where it has
+/// none. Any thread.
 int64_t CertificateEnds();
 
 /// Whether nobody without a certificate gets in over TCP.

@@ -80,7 +80,8 @@ bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, bas
 }
 
 // False when an index of the table of tokens has to be opened first. The table is the library's
-// own: who asks needs no right on it. Who fences writes to it for another client, and is judged.
+// own: a client that asks needs no right on it. A fence writes to it for another client, so that
+// the rights of the client that fences are asked for.
 bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
   handlersocket::ErrorSet errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);

@@ -263,7 +263,7 @@ void Resp::KillClients(Arguments options, base::Buffer& out, Item* item) const {
     if (!TakeOption(options[i], options[i + 1], &filter, &error))
       return resp::AppendError(error, &out);
   }
-  // Where clients log in, who has an account is not told.
+  // Where clients log in, the answer does not tell which accounts there are.
   if (filter.user && !settings_.accounts && *filter.user != facts_.user) {
     return resp::AppendError("ERR No such user '" + std::string(filter.user->substr(0, 64)) + "'",
                              &out);

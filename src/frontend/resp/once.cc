@@ -27,7 +27,7 @@ constexpr std::string_view kFenceDenied =
 
 }  // namespace
 
-// Watched keys are not part of it: who sends a transaction again has watched them anew.
+// Watched keys are not part of it: a client that sends a transaction again has watched them anew.
 std::string Resp::IdentityOf(std::span<const Arguments> commands) const {
   std::string identity(BeginOf(state_.version));
   identity.append(state_.database);

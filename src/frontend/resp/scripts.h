@@ -23,10 +23,10 @@ enum class RespScript : uint8_t {
   kNone,
   kRelease,         ///< Deletes the key where it holds the token.
   kReacquire,       ///< Expires in the second argument's milliseconds, where it holds the token.
-  kRefresh,         ///< The same with seconds.
-  kExtend,          ///< The same, added to the time that is left where the third argument is 0.
+  kRefresh,         ///< kReacquire with seconds.
+  kExtend,          ///< kReacquire; adds to the time that is left where the third argument is 0.
   kAdd,             ///< Sets the value where there is none, for the second argument's seconds.
-  kAddForMs,        ///< The same with milliseconds.
+  kAddForMs,        ///< kAdd with milliseconds.
   kReleaseIfThere,  ///< kRelease, which answers -1 where there is no such key.
   kTake,            ///< kAddForMs, which answers 1 or 0.
   kHold,            ///< kReacquire, and kTake where there is none.

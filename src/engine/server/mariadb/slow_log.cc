@@ -10,8 +10,8 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Whom the log is to show. It stays where it is for as long as the thread lives, because SHOW
-/// PROCESSLIST reads the names of a session without a lock.
+/// The account and address that the log is to show. They stay where they are for as long as the
+/// thread lives, because SHOW PROCESSLIST reads the names of a session without a lock.
 struct Shown {
   alignas(Security_context) char context[sizeof(Security_context)];
   char user[USERNAME_LENGTH + 1];

@@ -23,23 +23,14 @@ enum class Stat : uint8_t {
   kCount
 };
 
-/// ErrorCode::kNone is never counted, and the causes behind kEngine count as kEngine: no plugin
-/// shows these counters.
-constexpr const char* PluginsShowing(model::ErrorCode code) {
-  const bool concerns_accounts =
-      code == model::ErrorCode::kDenied || code == model::ErrorCode::kAccountRate;
-  if (concerns_accounts) return "handlersocket,daemon_memcached,resp";
-  return code <= model::ErrorCode::kEngine ? "handlersocket" : "";
-}
-
-/// Ordered by Stat.
+/// Ordered by Stat. No plugin shows the counter of ErrorCode::kNone, which is never counted.
 inline constexpr base::CounterInfo kStatInfo[] = {
 #define ROWSOCKET_COUNTER(constant, name, type, plugins, stats) \
   {name, base::CounterType::type, plugins, stats},
 #include "exec/counters.inc"
     {"errors_none", base::CounterType::kCounter, "", ""},
-#define ROWSOCKET_ERROR(constant, name, ...) \
-  {"errors_" name, base::CounterType::kCounter, PluginsShowing(model::ErrorCode::constant), ""},
+#define ROWSOCKET_ERROR(constant, name, code, text, plugins) \
+  {"errors_" name, base::CounterType::kCounter, plugins, ""},
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };

@@ -13,7 +13,7 @@ namespace rowsocket::model {
 /// In the order of spec/errors.tsv.
 enum class ErrorCode : uint8_t {
   kNone,
-#define ROWSOCKET_ERROR(constant, name, code, text) constant,
+#define ROWSOCKET_ERROR(constant, ...) constant,
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };
@@ -21,7 +21,7 @@ enum class ErrorCode : uint8_t {
 namespace internal {
 inline constexpr std::string_view kErrorNames[] = {
     "none",
-#define ROWSOCKET_ERROR(constant, name, code, text) name,
+#define ROWSOCKET_ERROR(constant, name, ...) name,
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };

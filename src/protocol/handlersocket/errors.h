@@ -21,7 +21,7 @@ struct ErrorRow {
 };
 inline constexpr ErrorRow kErrorRows[] = {
     {0, ""},
-#define ROWSOCKET_ERROR(constant, name, code, text) {code, text},
+#define ROWSOCKET_ERROR(constant, name, code, text, ...) {code, text},
 #include "model/errors.inc"
 #undef ROWSOCKET_ERROR
 };

@@ -253,15 +253,12 @@ def spec_rows(table):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("plugin", ["handlersocket", "daemon_memcached"])
+@pytest.mark.parametrize("plugin", ["handlersocket", "daemon_memcached", "resp"])
 def test_status_shows_the_counters_of_the_table(sql, plugin):
     expected = [f"{plugin}_{name}" for name, _, _, _, plugins, _, _ in spec_rows("counters")
                 if plugin in plugins.split(",")]
-    if plugin == "handlersocket":
-        # The causes behind `engine`, whose texts are numbers, count as `engine`.
-        expected += [f"handlersocket_errors_{name}" for name, _, text, _ in spec_rows("errors") if not text.isdigit()]
-    else:
-        expected += ["daemon_memcached_errors_account_rate", "daemon_memcached_errors_denied"]
+    expected += [f"{plugin}_errors_{name}" for name, _, _, plugins, _ in spec_rows("errors")
+                 if plugin in plugins.split(",")]
     shown = [name.decode().lower() for name, _ in sql.rows("SHOW GLOBAL STATUS LIKE %s", f"{plugin}\\_%")]
     assert sorted(shown) == sorted(expected)
 

@@ -13,6 +13,11 @@
 namespace rowsocket::plugin {
 
 struct MemcachedOptions {
+  // The ranges are those of the variables of the same meaning.
+  static constexpr unsigned kThreadsMax = 3000;
+  static constexpr unsigned kConnectionsMax = 1u << 20;
+  static constexpr unsigned long long kItemBytesMin = 1024, kItemBytesMax = 1u << 30;
+
   std::optional<std::string> port;
   std::optional<unsigned> threads;
   std::optional<unsigned> connections;

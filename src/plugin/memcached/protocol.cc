@@ -128,13 +128,11 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   if (options.connections) variables_.limits.connections_max = *options.connections;
   if (options.needs_tls) variables_.tls.mode = net::TlsMode::kRequired;
   if (options.item_bytes_max) variables_.limits.item_bytes_max = *options.item_bytes_max;
-  // The limits are those of the variables of the same meaning.
-  constexpr unsigned kThreadsMax = 3000;
-  constexpr size_t kConnectionsMax = 1u << 20;
-  constexpr size_t kItemBytesMin = 1024, kItemBytesMax = 1u << 30;
   const model::Limits& limits = variables_.limits;
-  if (variables_.threads > kThreadsMax || limits.connections_max > kConnectionsMax ||
-      limits.item_bytes_max < kItemBytesMin || limits.item_bytes_max > kItemBytesMax) {
+  if (variables_.threads > MemcachedOptions::kThreadsMax ||
+      limits.connections_max > MemcachedOptions::kConnectionsMax ||
+      limits.item_bytes_max < MemcachedOptions::kItemBytesMin ||
+      limits.item_bytes_max > MemcachedOptions::kItemBytesMax) {
     *error =
         "daemon_memcached_option: -t is at most 3000, -c at most 1048576, -I from 1024 to 1024m";
     return false;

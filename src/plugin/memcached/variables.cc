@@ -8,6 +8,7 @@
 #include "plugin/common_variables.h"
 #include "plugin/host.h"
 #include "plugin/kill_variable.h"
+#include "plugin/memcached/options.h"
 #include "plugin/memcached/protocol.h"
 
 namespace rowsocket::plugin {
@@ -33,6 +34,11 @@ constexpr auto kCheckKillConnection = CheckConnection<"daemon_memcached">;
 constexpr auto kSetKillConnection = EndConnection<"daemon_memcached">;
 
 #include "plugin/memcached/variables.inc"
+
+static_assert(MemcachedOptions::kThreadsMax == Values::threads_max);
+static_assert(MemcachedOptions::kConnectionsMax == Values::connections_max_max);
+static_assert(MemcachedOptions::kItemBytesMin == Values::item_size_max_min);
+static_assert(MemcachedOptions::kItemBytesMax == Values::item_size_max_max);
 
 MemcachedVariables TakeVariables() {
   // SHOW VARIABLES then shows the number in use.

@@ -20,37 +20,39 @@ constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
 
 /// Why no key with the prefix can be used, in `in`; empty: they can.
-std::string WhyUnusable(const Prefix& prefix, const Snapshot& in) {
-  const auto& known = in.config.prefixes;
-  if (std::find(known.begin(), known.end(), prefix) == known.end()) return {};
-  if (prefix.prefix.empty()) return "a prefix may not be empty";
-  const bool is_value = prefix.kind == Prefix::Kind::kValue;
-  if (is_value && in.Find(prefix.container) == nullptr) {
-    return "innodb_memcache.containers has no container '" + prefix.container + "'";
+std::string WhyUnusable(const KeyspaceDefinition& keyspace, const Snapshot& in) {
+  const auto& known = in.config.keyspaces;
+  if (std::find(known.begin(), known.end(), keyspace) == known.end()) return {};
+  if (keyspace.prefix.empty()) return "a prefix may not be empty";
+  const bool is_value = keyspace.kind == KeyspaceDefinition::Kind::kValue;
+  if (is_value && in.Find(keyspace.container) == nullptr) {
+    return "innodb_memcache.containers has no container '" + keyspace.container + "'";
   }
-  if (!is_value && (prefix.db.empty() || prefix.table.empty())) {
+  if (!is_value && (keyspace.db.empty() || keyspace.table.empty())) {
     return "a keyspace of kind row needs db_schema and db_table";
   }
   return {};
 }
 
-std::string TitleOf(const Prefix& prefix) { return "keyspace '" + prefix.prefix + "'"; }
+std::string TitleOf(const KeyspaceDefinition& keyspace) {
+  return "keyspace '" + keyspace.prefix + "'";
+}
 
 /// What says when the rows of the prefix expire.
-Definition ExpiryOf(const Prefix& prefix) {
-  Definition definition;
-  definition.name = TitleOf(prefix);
-  definition.db = prefix.db;
-  definition.table = prefix.table;
-  definition.index = prefix.index.empty() ? "PRIMARY" : prefix.index;
-  definition.expire_time_column = prefix.expires;
+ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
+  ContainerDefinition definition;
+  definition.name = TitleOf(keyspace);
+  definition.db = keyspace.db;
+  definition.table = keyspace.table;
+  definition.index = keyspace.index.empty() ? "PRIMARY" : keyspace.index;
+  definition.expire_time_column = keyspace.expires;
   definition.is_of_rows = true;
   return definition;
 }
 
 /// What says when strings of RESP expire.
-Definition ExpiryOfStore() {
-  Definition definition;
+ContainerDefinition ExpiryOfStore() {
+  ContainerDefinition definition;
   definition.name = "the store of RESP";
   definition.db = kPrefixSchema;
   definition.table = kStoreTable;
@@ -60,9 +62,9 @@ Definition ExpiryOfStore() {
   return definition;
 }
 
-bool Expires(const Prefix& prefix) {
-  return prefix.kind == Prefix::Kind::kRow && !prefix.expires.empty() && !prefix.db.empty() &&
-         !prefix.table.empty();
+bool Expires(const KeyspaceDefinition& keyspace) {
+  return keyspace.kind == KeyspaceDefinition::Kind::kRow && !keyspace.expires.empty() &&
+         !keyspace.db.empty() && !keyspace.table.empty();
 }
 
 }  // namespace
@@ -90,12 +92,12 @@ const Keyspace* Snapshot::FindKeyspace(std::string_view key) const {
 }
 
 void Snapshot::MakeKeyspaces() {
-  for (const Prefix& prefix : config.prefixes) {
-    if (prefix.prefix.empty()) continue;
-    const bool is_value = prefix.kind == Prefix::Kind::kValue;
-    keyspaces_[prefix.prefix] = {
-        &prefix, is_value ? Find(prefix.container) : FindExpiring(TitleOf(prefix)).get()};
-    prefix_lengths_.push_back(prefix.prefix.size());
+  for (const KeyspaceDefinition& keyspace : config.keyspaces) {
+    if (keyspace.prefix.empty()) continue;
+    const bool is_value = keyspace.kind == KeyspaceDefinition::Kind::kValue;
+    keyspaces_[keyspace.prefix] = {
+        &keyspace, is_value ? Find(keyspace.container) : FindExpiring(TitleOf(keyspace)).get()};
+    prefix_lengths_.push_back(keyspace.prefix.size());
   }
   std::sort(prefix_lengths_.begin(), prefix_lengths_.end(), std::greater<>());
   prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()),
@@ -164,7 +166,7 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
 // A container that has not changed stays the same object.
 bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made) {
   bool has_changed = false;
-  for (const Definition& definition : made->config.definitions) {
+  for (const ContainerDefinition& definition : made->config.containers) {
     auto container = MakeOne(session, definition, old.FindShared(definition.name),
                              made->config.options, &has_changed);
     if (made->first == nullptr || definition.name == "default") made->first = container.get();
@@ -172,19 +174,19 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   }
   std::sort(made->containers.begin(), made->containers.end(),
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
-  const auto add_expiring = [&](const Definition& definition) {
+  const auto add_expiring = [&](const ContainerDefinition& definition) {
     made->expiring.push_back(MakeOne(session, definition, old.FindExpiring(definition.name),
                                      made->config.options, &has_changed));
   };
-  for (const Prefix& prefix : made->config.prefixes) {
-    if (Expires(prefix)) add_expiring(ExpiryOf(prefix));
+  for (const KeyspaceDefinition& keyspace : made->config.keyspaces) {
+    if (Expires(keyspace)) add_expiring(ExpiryOf(keyspace));
   }
   if (follows_store_.load(std::memory_order_relaxed)) add_expiring(ExpiryOfStore());
   return has_changed || made->containers.size() != old.containers.size();
 }
 
 std::shared_ptr<const Container> Catalog::MakeOne(engine::Session& session,
-                                                  const Definition& definition,
+                                                  const ContainerDefinition& definition,
                                                   const std::shared_ptr<const Container>& before,
                                                   const Options& options, bool* has_changed) {
   // Counters and a delayed flush belong to a table.
@@ -249,8 +251,8 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
                ? std::string()
                : "rowsocket.keyspaces: " + expiring->name() + " is disabled: " + expiring->problem);
   }
-  for (const Prefix& prefix : made.config.prefixes) {
-    const std::string was = WhyUnusable(prefix, old), is = WhyUnusable(prefix, made);
+  for (const KeyspaceDefinition& keyspace : made.config.keyspaces) {
+    const std::string was = WhyUnusable(keyspace, old), is = WhyUnusable(keyspace, made);
     if (was != is && !is.empty()) Log("rowsocket.keyspaces: " + is);
   }
 }

@@ -28,7 +28,7 @@ namespace rowsocket::keyspace {
 
 /// What keys with a prefix mean.
 struct Keyspace {
-  const Prefix* prefix = nullptr;
+  const KeyspaceDefinition* definition = nullptr;
   /// Of kValue; null: there is none of that name. Of kRow, when its rows expire; null: never.
   const Container* container = nullptr;
 };
@@ -85,7 +85,7 @@ class Catalog {
   void Read(engine::Session& session, int64_t now_ms) REQUIRES(refresh_mutex_);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
   static std::shared_ptr<const Container> MakeOne(engine::Session& session,
-                                                  const Definition& definition,
+                                                  const ContainerDefinition& definition,
                                                   const std::shared_ptr<const Container>& before,
                                                   const Options& options, bool* has_changed);
   void Report(const Snapshot& old, const Snapshot& made) REQUIRES(refresh_mutex_);

@@ -228,10 +228,10 @@ TEST_F(CatalogTest, TheLongestPrefixOfAKeyCounts) {
   EXPECT_EQ(snapshot->Find("aaa"), item->container);
   const Keyspace* const row = snapshot->FindKeyspace("a:b:c");
   ASSERT_NE(nullptr, row);
-  EXPECT_EQ(Prefix::Kind::kRow, row->prefix->kind);
-  EXPECT_EQ((std::vector<std::string>{"v", "w"}), row->prefix->fields);
-  EXPECT_TRUE(row->prefix->read_only);
-  EXPECT_FALSE(row->prefix->inserts);
+  EXPECT_EQ(KeyspaceDefinition::Kind::kRow, row->definition->kind);
+  EXPECT_EQ((std::vector<std::string>{"v", "w"}), row->definition->fields);
+  EXPECT_TRUE(row->definition->read_only);
+  EXPECT_FALSE(row->definition->inserts);
   EXPECT_EQ(nullptr, snapshot->FindKeyspace("c:1")->container);
   EXPECT_EQ(nullptr, snapshot->FindKeyspace("b:1")) << "an empty prefix means nothing";
   EXPECT_EQ(nullptr, snapshot->FindKeyspace(""));

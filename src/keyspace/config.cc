@@ -54,7 +54,7 @@ const MappingTable& ConfigOptions() {
   static const MappingTable table{kSchema, "config_options", {"name", "value"}};
   return table;
 }
-const MappingTable& Prefixes() {
+const MappingTable& KeyspaceTable() {
   static const MappingTable table{kPrefixSchema,
                                   "keyspaces",
                                   {"prefix", "kind", "container", "db_schema", "db_table",
@@ -62,9 +62,9 @@ const MappingTable& Prefixes() {
   return table;
 }
 /// As the script of an older version has made it.
-const MappingTable& PrefixesWithoutExpiry() {
+const MappingTable& KeyspaceTableWithoutExpiry() {
   static const MappingTable table = [] {
-    MappingTable old = Prefixes();
+    MappingTable old = KeyspaceTable();
     old.columns.pop_back();
     return old;
   }();
@@ -121,14 +121,14 @@ void TakeOption(const std::string& name, const std::string& value, Options* opti
   }
 }
 
-void TakeDefinitions(std::vector<Row>& rows, std::vector<Definition>* definitions) {
+void TakeContainers(std::vector<Row>& rows, std::vector<ContainerDefinition>* containers) {
   const auto column = [](std::string& text) {
     return text == "0" || text == "NULL" ? std::string() : std::move(text);
   };
   for (Row& row : rows) {
-    definitions->push_back({std::move(row[0]), std::move(row[1]), std::move(row[2]),
-                            std::move(row[3]), std::move(row[4]), column(row[5]), column(row[6]),
-                            column(row[7]), std::move(row[8])});
+    containers->push_back({std::move(row[0]), std::move(row[1]), std::move(row[2]),
+                           std::move(row[3]), std::move(row[4]), column(row[5]), column(row[6]),
+                           column(row[7]), std::move(row[8])});
   }
 }
 
@@ -143,11 +143,11 @@ std::vector<std::string> ListOf(std::string_view text) {
   return names;
 }
 
-void TakePrefixes(std::vector<Row>& rows, std::vector<Prefix>* prefixes) {
+void TakeKeyspaces(std::vector<Row>& rows, std::vector<KeyspaceDefinition>* keyspaces) {
   for (Row& row : rows) {
-    Prefix& one = prefixes->emplace_back();
+    KeyspaceDefinition& one = keyspaces->emplace_back();
     one.prefix = std::move(row[0]);
-    one.kind = row[1] == "row" ? Prefix::Kind::kRow : Prefix::Kind::kValue;
+    one.kind = row[1] == "row" ? KeyspaceDefinition::Kind::kRow : KeyspaceDefinition::Kind::kValue;
     one.container = std::move(row[2]);
     one.db = std::move(row[3]);
     one.table = std::move(row[4]);
@@ -162,7 +162,7 @@ void TakePrefixes(std::vector<Row>& rows, std::vector<Prefix>* prefixes) {
 }  // namespace
 
 Outcome ReadConfig(engine::Session& session, Config* config) {
-  std::shared_ptr<engine::Index> containers, policies, options, prefixes;
+  std::shared_ptr<engine::Index> containers, policies, options, keyspaces;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
   if (TellsNothing(opened)) return opened;
@@ -171,31 +171,32 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
                    std::string(model::Name(opened.error.code)) +
                    "): run innodb_memcache.sql, which makes it";
   }
-  // The other tables may be missing: then all options have their defaults, and keys no prefixes.
+  // The other tables may be missing: then all options have their defaults, and there are no
+  // keyspaces.
   for (auto& [table, index] :
        {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options),
-        std::pair(&Prefixes(), &prefixes)}) {
+        std::pair(&KeyspaceTable(), &keyspaces)}) {
     Outcome outcome = Open(session, *table, index);
-    if (table == &Prefixes() && outcome.error.code == ErrorCode::kFld)
-      outcome = Open(session, PrefixesWithoutExpiry(), index);
+    if (table == &KeyspaceTable() && outcome.error.code == ErrorCode::kFld)
+      outcome = Open(session, KeyspaceTableWithoutExpiry(), index);
     if (TellsNothing(outcome)) return outcome;
   }
   session.BeginTurn(false);
-  std::vector<Row> container_rows, policy_rows, option_rows, prefix_rows;
+  std::vector<Row> container_rows, policy_rows, option_rows, keyspace_rows;
   Outcome outcome = ReadAll(session, containers, &container_rows);
   if (outcome.ok()) outcome = ReadAll(session, policies, &policy_rows);
   if (outcome.ok()) outcome = ReadAll(session, options, &option_rows);
-  if (outcome.ok()) outcome = ReadAll(session, prefixes, &prefix_rows);
+  if (outcome.ok()) outcome = ReadAll(session, keyspaces, &keyspace_rows);
   if (outcome.transaction_lost) {
     session.Rollback();
     return outcome;
   }
   const Outcome committed = session.Commit();
   if (!outcome.ok() || !committed.ok()) return outcome.ok() ? committed : outcome;
-  TakeDefinitions(container_rows, &read.definitions);
+  TakeContainers(container_rows, &read.containers);
   TakePolicies(policy_rows, &read.options);
   for (const Row& row : option_rows) TakeOption(row[0], row[1], &read.options);
-  TakePrefixes(prefix_rows, &read.prefixes);
+  TakeKeyspaces(keyspace_rows, &read.keyspaces);
   *config = std::move(read);
   return {};
 }

@@ -20,7 +20,7 @@ inline constexpr std::string_view kPrefixSchema = "rowsocket";
 inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.
-struct Definition {
+struct ContainerDefinition {
   std::string name;
   std::string db;
   std::string table;
@@ -34,11 +34,11 @@ struct Definition {
   bool is_of_rows = false;
   bool is_store = false;  ///< RESP's store: expiry is in milliseconds, in which 0 is a moment.
 
-  friend bool operator==(const Definition&, const Definition&) = default;
+  friend bool operator==(const ContainerDefinition&, const ContainerDefinition&) = default;
 };
 
 /// A row of `rowsocket.keyspaces`: what keys that begin with a prefix mean. NULL is empty.
-struct Prefix {
+struct KeyspaceDefinition {
   enum class Kind : uint8_t {
     kValue,  ///< Each key is an item of a container.
     kRow,    ///< Each key is a row, whose columns are fields.
@@ -52,7 +52,7 @@ struct Prefix {
   bool read_only = false;
   std::string expires;  ///< kRow: the column that holds when a row expires; none: no row does.
 
-  friend bool operator==(const Prefix&, const Prefix&) = default;
+  friend bool operator==(const KeyspaceDefinition&, const KeyspaceDefinition&) = default;
 };
 
 /// The first row of `cache_policies`, and `config_options`.
@@ -72,10 +72,10 @@ struct Options {
 };
 
 struct Config {
-  std::vector<Definition> definitions;  ///< In the order of their names.
-  std::vector<Prefix> prefixes;         ///< In their order.
+  std::vector<ContainerDefinition> containers;  ///< In the order of their names.
+  std::vector<KeyspaceDefinition> keyspaces;    ///< In the order of their prefixes.
   Options options;
-  std::string problem;  ///< Why there are no definitions.
+  std::string problem;  ///< Why there are no containers.
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -32,7 +32,7 @@ constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 /// A container in the making.
 class Maker {
  public:
-  Maker(engine::Session& session, const Definition& definition, const Container* before,
+  Maker(engine::Session& session, const ContainerDefinition& definition, const Container* before,
         Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
@@ -352,7 +352,7 @@ class Maker {
   }
 
   engine::Session& session_;
-  const Definition& definition_;
+  const ContainerDefinition& definition_;
   const Container* const before_;
   Container& container_;
   std::vector<std::string> key_columns_;
@@ -362,7 +362,7 @@ class Maker {
 
 }  // namespace
 
-Outcome MakeContainer(engine::Session& session, const Definition& definition,
+Outcome MakeContainer(engine::Session& session, const ContainerDefinition& definition,
                       const Options& options, std::shared_ptr<ContainerState> state,
                       const Container* before, std::shared_ptr<const Container>* made) {
   auto container = std::make_shared<Container>();

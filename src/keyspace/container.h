@@ -67,7 +67,7 @@ struct Layout {
 };
 
 struct Container {
-  Definition definition;
+  ContainerDefinition definition;
   std::string problem;     ///< Not empty: nothing below is of use.
   bool is_locked = false;  ///< With `problem`: nothing is known of the table yet, which was locked.
   std::shared_ptr<const engine::IndexPin> pin;  ///< The facts that the indexes below depend on.
@@ -112,7 +112,7 @@ struct Container {
 /// Never null. Outcome: busy when the table is locked at the moment; otherwise ok. `before`: the
 /// last container made of the same definition, or null; where the table is unchanged, the two share
 /// their indexes.
-engine::Outcome MakeContainer(engine::Session& session, const Definition& definition,
+engine::Outcome MakeContainer(engine::Session& session, const ContainerDefinition& definition,
                               const Options& options, std::shared_ptr<ContainerState> state,
                               const Container* before, std::shared_ptr<const Container>* made);
 

@@ -63,7 +63,7 @@ std::string RespDeniedText(const RespCall& call, const model::Account& account) 
 }
 
 std::string RespNoField(const RespCall& call) {
-  if (call.prefix == nullptr || call.prefix->fields.empty())
+  if (call.keyspace == nullptr || call.keyspace->fields.empty())
     return RespErrorText({ErrorCode::kFld}, RespWork());
   return IsOfFields(call.verb)
              ? "NOFIELD the table has no column of this name beside its key, or `fields` of "

@@ -9,7 +9,7 @@ using Verb = RespVerb;
 namespace {
 
 bool HasFields(const RespCall& call) {
-  return call.prefix != nullptr && !call.prefix->fields.empty();
+  return call.keyspace != nullptr && !call.keyspace->fields.empty();
 }
 
 bool MayLack(Verb verb) {
@@ -47,7 +47,7 @@ std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells) {
 bool IsHidden(const RespCall& call, std::string_view column) {
   if (IsExpiry(call, column)) return true;
   if (!HasFields(call)) return false;
-  const auto& fields = call.prefix->fields;
+  const auto& fields = call.keyspace->fields;
   return std::find(fields.begin(), fields.end(), column) == fields.end();
 }
 
@@ -72,7 +72,7 @@ void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
   if (!HasFields(call) && call.expiry == nullptr) return;
   if (all && HasFields(call)) {
     names->lists = engine::IndexNames::Lists::kColumns;
-    names->columns = call.prefix->fields;
+    names->columns = call.keyspace->fields;
   }
   std::erase_if(names->columns, [&](const std::string& column) { return IsHidden(call, column); });
 }

@@ -26,23 +26,24 @@ std::string Joined(std::string_view parts) {
   return text;
 }
 
-/// Whether an opened index (its name is PRIMARY where a prefix names none) is that of a prefix.
+/// Whether an opened index (its name is PRIMARY where a prefix names none) is that of a keyspace.
 bool IsIndex(std::string_view wanted, std::string_view index) {
   return wanted.empty() ? index == "PRIMARY" : wanted == index;
 }
 
-/// The prefix of the keyspace that has the row; null: none has.
-const keyspace::Prefix* PrefixOf(const exec::HotRowName& row, const keyspace::Snapshot& snapshot) {
-  for (const keyspace::Prefix& prefix : snapshot.config.prefixes) {
-    if (prefix.kind == keyspace::Prefix::Kind::kRow) {
-      const bool is_it = prefix.db == row.schema && prefix.table == row.table;
-      if (is_it && IsIndex(prefix.index, row.index)) return &prefix;
+/// The keyspace that has the row; null: none has.
+const keyspace::KeyspaceDefinition* KeyspaceOf(const exec::HotRowName& row,
+                                               const keyspace::Snapshot& snapshot) {
+  for (const keyspace::KeyspaceDefinition& keyspace : snapshot.config.keyspaces) {
+    if (keyspace.kind == keyspace::KeyspaceDefinition::Kind::kRow) {
+      const bool is_it = keyspace.db == row.schema && keyspace.table == row.table;
+      if (is_it && IsIndex(keyspace.index, row.index)) return &keyspace;
       continue;
     }
-    const keyspace::Container* const container = snapshot.Find(prefix.container);
+    const keyspace::Container* const container = snapshot.Find(keyspace.container);
     if (container == nullptr) continue;
-    const keyspace::Definition& definition = container->definition;
-    if (definition.db == row.schema && definition.table == row.table) return &prefix;
+    const keyspace::ContainerDefinition& definition = container->definition;
+    if (definition.db == row.schema && definition.table == row.table) return &keyspace;
   }
   return nullptr;
 }
@@ -62,15 +63,16 @@ HotKey KeyOf(const exec::HotRowName& row, std::string_view schema,
     return hot;
   }
   std::string parts = row.key;
-  const keyspace::Prefix* const prefix = snapshot != nullptr ? PrefixOf(row, *snapshot) : nullptr;
-  if (prefix != nullptr && prefix->kind == keyspace::Prefix::Kind::kValue) {
+  const keyspace::KeyspaceDefinition* const keyspace =
+      snapshot != nullptr ? KeyspaceOf(row, *snapshot) : nullptr;
+  if (keyspace != nullptr && keyspace->kind == keyspace::KeyspaceDefinition::Kind::kValue) {
     std::replace(parts.begin(), parts.end(), ',', snapshot->config.options.separator);
-    hot.key = prefix->prefix + parts;
+    hot.key = keyspace->prefix + parts;
     return hot;
   }
   parts = Joined(parts);
-  if (prefix != nullptr) {
-    hot.key = prefix->prefix + parts;
+  if (keyspace != nullptr) {
+    hot.key = keyspace->prefix + parts;
     return hot;
   }
   if (row.schema != schema) hot.key = row.schema + '.';

@@ -13,7 +13,7 @@ namespace rowsocket::frontend {
 
 using keyspace::Container;
 using keyspace::Keyspace;
-using keyspace::Prefix;
+using keyspace::KeyspaceDefinition;
 using Verb = RespVerb;
 
 namespace {
@@ -53,21 +53,21 @@ bool Resp::PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string
 
 bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
                            RespCall* call, std::string* error) const {
-  const Prefix& prefix = *keyspace.prefix;
-  const std::string_view key = call->arguments[call->at].substr(prefix.prefix.size());
-  const bool is_value = prefix.kind == Prefix::Kind::kValue;
+  const KeyspaceDefinition& definition = *keyspace.definition;
+  const std::string_view key = call->arguments[call->at].substr(definition.prefix.size());
+  const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
   if (is_value)
     writes = !ReadsString(call->verb);
   else if (call->verb == Verb::kPersist)
-    writes = !prefix.expires.empty();
-  if (writes && prefix.read_only) {
+    writes = !definition.expires.empty();
+  if (writes && definition.read_only) {
     return IsWrong("NOPERM rowsocket.keyspaces says that keys with this prefix are read only",
                    error);
   }
   if (is_value) {
     return PlaceInContainer(keyspace, key, writes, arena, call, error);
   }
-  if (prefix.db.empty() || prefix.table.empty()) {
+  if (definition.db.empty() || definition.table.empty()) {
     return IsWrong("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
                    error);
   }
@@ -78,9 +78,9 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
   }
   if (IsOfString(call->verb)) return IsWrong(kRespWrongType, error);
   call->may_be_string = false;
-  call->prefix = &prefix;
-  call->key = {prefix.db, prefix.table, prefix.index, ParseRespParts(key, arena)};
-  if (!prefix.expires.empty()) {
+  call->keyspace = &definition;
+  call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};
+  if (!definition.expires.empty()) {
     const std::string wrong = WhyNoExpiry(keyspace, account() == nullptr);
     if (!wrong.empty()) return IsWrong(wrong, error);
     call->expiry = keyspace.container;
@@ -94,7 +94,7 @@ bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool
                             base::Arena& arena, RespCall* call, std::string* error) const {
   if (!call->may_be_string) return IsWrong(kRespWrongType, error);
   const Container* const container = keyspace.container;
-  const std::string name = "container '" + keyspace.prefix->container + "'";
+  const std::string name = "container '" + keyspace.definition->container + "'";
   if (container == nullptr) {
     return IsWrong("NOSTORE innodb_memcache.containers has no " + name, error);
   }

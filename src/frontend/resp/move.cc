@@ -93,7 +93,7 @@ bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
   const auto table_of = [](const RespCall& call) {
     if (call.container == nullptr)
       return std::pair<std::string_view, std::string_view>("rowsocket", "store");
-    const keyspace::Definition& definition = call.container->definition;
+    const keyspace::ContainerDefinition& definition = call.container->definition;
     return std::pair<std::string_view, std::string_view>(definition.db, definition.table);
   };
   if (table_of(a) == table_of(b)) {

@@ -38,10 +38,10 @@ void WriteShape(const RespCall& call, std::string* shape) {
   for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
     AppendSized(text, shape);
   }
-  shape->push_back(call.prefix != nullptr ? 'p' : '.');
-  if (call.prefix != nullptr) {
-    AppendSized(std::to_string(call.prefix->fields.size()), shape);
-    for (const std::string& field : call.prefix->fields) AppendSized(field, shape);
+  shape->push_back(call.keyspace != nullptr ? 'p' : '.');
+  if (call.keyspace != nullptr) {
+    AppendSized(std::to_string(call.keyspace->fields.size()), shape);
+    for (const std::string& field : call.keyspace->fields) AppendSized(field, shape);
   }
   shape->push_back(call.expiry != nullptr ? 'e' : '.');
   if (call.expiry != nullptr) AppendSized(call.expiry->definition.expire_time_column, shape);
@@ -61,7 +61,8 @@ bool IsRepeated(const RespCommand& command) {
 
 /// Whether the shape of the call is that of its command alone, and of its key's table.
 bool IsPlain(const RespCall& call) {
-  return !call.is_string && call.prefix == nullptr && call.expiry == nullptr && !call.skips_unknown;
+  return !call.is_string && call.keyspace == nullptr && call.expiry == nullptr &&
+         !call.skips_unknown;
 }
 
 /// Whether a field that the table has no column for is just absent: a name that reads, or that is

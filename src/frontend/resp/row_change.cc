@@ -42,7 +42,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   const Verb verb = call.verb;
   request.verb = model::Request::Verb::kEdit;
   edit.key = call.key.parts;
-  edit.may_insert = IsSet(verb) && (call.prefix == nullptr || call.prefix->inserts);
+  edit.may_insert = IsSet(verb) && (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
   // NULL in a column of the key is refused by the column, or names no other row.
   edit.keeps_key = verb != Verb::kHDel;
@@ -109,7 +109,7 @@ void RowChange::Make(std::span<const Value> row) {
   const bool exists = !row.empty();
   const auto columns =
       static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoPlace ? 1 : 0));
-  if (!exists && IsSet(call_.verb) && call_.prefix != nullptr && !call_.prefix->inserts) {
+  if (!exists && IsSet(call_.verb) && call_.keyspace != nullptr && !call_.keyspace->inserts) {
     wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
     return;
   }

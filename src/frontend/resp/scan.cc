@@ -266,13 +266,13 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
       keyspaces != nullptr ? keyspaces->FindKeyspace(front) : nullptr;
   const size_t colon = front.find(':');
   if (keyspace != nullptr) {
-    const keyspace::Prefix& prefix = *keyspace->prefix;
-    scan.prefix = prefix.prefix;
-    call->is_string = prefix.kind == keyspace::Prefix::Kind::kValue;
+    const keyspace::KeyspaceDefinition& definition = *keyspace->definition;
+    scan.prefix = definition.prefix;
+    call->is_string = definition.kind == keyspace::KeyspaceDefinition::Kind::kValue;
     call->may_be_string = false;
     if (!call->is_string) {
-      call->key = {prefix.db, prefix.table, prefix.index, {}};
-      if (prefix.expires.empty()) return {};
+      call->key = {definition.db, definition.table, definition.index, {}};
+      if (definition.expires.empty()) return {};
       call->expiry = keyspace->container;
       const bool is_usable = call->expiry != nullptr && call->expiry->usable();
       if (!is_usable) return "NOSTORE the column of expiry of this prefix cannot be used";

@@ -71,7 +71,7 @@ struct RespCall {
   const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container or `expiry` is one of.
   keyspace::RowKey row_key;                        ///< In the container.
   bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.
-  const keyspace::Prefix* prefix = nullptr;     ///< Of a row's key, where a keyspace has it.
+  const keyspace::KeyspaceDefinition* keyspace = nullptr;  ///< Of a row's key, where one has it.
   const keyspace::Container* expiry = nullptr;  ///< Of a row: when it expires; null: never.
   bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
   std::string_view pattern;    ///< HSCAN: of the fields.

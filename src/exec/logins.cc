@@ -21,16 +21,16 @@ bool MayBeUser(std::string_view user) {
 }  // namespace
 
 // A password that everybody on the way could read is not even looked at.
-bool Logins::MayHear(const Client& client, const net::Peer& peer) const {
-  return peer.is_local || client.tls() != nullptr || core_.context.hears_anywhere;
+bool Logins::MayTakePassword(const Client& client, const net::Peer& peer) const {
+  return peer.is_local || client.tls() != nullptr || core_.context.takes_passwords_in_clear;
 }
 
 void Logins::Start(Client& client, const TurnItem& item) {
   const net::Peer peer = net::PeerOf(client.connection.fd());
-  const bool is_heard = MayHear(client, peer);
+  const bool may_take = MayTakePassword(client, peer);
   bool is_full = false;
   try {
-    is_full = is_heard && !Submit(client, item, peer);
+    is_full = may_take && !Submit(client, item, peer);
   } catch (const std::bad_alloc&) {
     clients_.Lose(client, Loss::kMemory);
   }
@@ -42,7 +42,7 @@ void Logins::Start(Client& client, const TurnItem& item) {
   base::Wipe(in.view().substr(0, bytes));
   in.Consume(bytes);
   in.WipeUnused();
-  if (!is_heard) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
+  if (!may_take) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
   if (is_full) Answer(client, {model::ErrorCode::kUnauth}, /*closes=*/true);
 }
 

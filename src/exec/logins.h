@@ -44,7 +44,7 @@ class Logins {
     const model::Account* const account = client.frontend->account();
     return client.ticket != nullptr && account != nullptr && account->ended();
   }
-  bool MayHear(const Client& client, const net::Peer& peer) const;
+  bool MayTakePassword(const Client& client, const net::Peer& peer) const;
   /// False where too many logins of the client's address wait.
   bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
   void EndTicket(Client& client);

@@ -51,7 +51,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
     context_.doorman = doorman_.get();
   }
   context_.logins = settings.logins;
-  context_.hears_anywhere = settings.hears_anywhere;
+  context_.takes_passwords_in_clear = settings.takes_passwords_in_clear;
 }
 
 bool Service::Start(std::string* error) {

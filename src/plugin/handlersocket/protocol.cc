@@ -98,7 +98,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   service.memory_variable = "handlersocket_memory_max_bytes";
   service.elastic = true;
   service.writes = mode.writable;
-  service.hears_anywhere = variables_.accounts_insecure;
+  service.takes_passwords_in_clear = variables_.accounts_insecure;
   service.listen = variables_.listen;
   service.listen.variables = {"handlersocket_address", mode.port_variable};
   // Where clients must authenticate, the socket is open to all users, as the server's own socket

@@ -63,7 +63,7 @@ exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>&
   service.limits = variables_.limits;
   if (!variables_.accounts) service.limits.auth_timeout_s = 0;
   if (variables_.accounts) service.listen.unix_mode = 0777;
-  service.hears_anywhere = variables_.accounts_insecure;
+  service.takes_passwords_in_clear = variables_.accounts_insecure;
   service.writes = true;
   service.prepare = [this](engine::Session& session, bool) {
     house_->keyspaces()->catalog.Refresh(session);

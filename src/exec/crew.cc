@@ -89,7 +89,7 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
     : workers_(workers),
       elastic_(elastic && workers.size() > 1),
       writes_(writes),
-      look_ms_(0),
+      due_ms_(0),
       at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
       size_(static_cast<uint32_t>(workers.size())),
       slept_us_(workers.size()),
@@ -98,11 +98,11 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
   by_active_.reserve(workers.size());
 }
 
-void Crew::TakeALook(int64_t now_ms) {
+void Crew::Adapt(int64_t now_ms) {
   if (!mutex_.TryLock()) return;
   const base::MutexLock lock(mutex_, std::adopt_lock);
-  if (now_ms < look_ms_.load(std::memory_order_relaxed)) return;
-  look_ms_.store(now_ms + kPeriodMs, std::memory_order_relaxed);
+  if (now_ms < due_ms_.load(std::memory_order_relaxed)) return;
+  due_ms_.store(now_ms + kPeriodMs, std::memory_order_relaxed);
   if (!elastic_) {
     period_.store(period() + 1, std::memory_order_relaxed);
     return;
@@ -186,7 +186,7 @@ void Crew::PutToRest() {
 
 void Crew::Pin(uint32_t count) {
   const base::MutexLock lock(mutex_);
-  look_ms_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
+  due_ms_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
   at_work_.store(count, std::memory_order_relaxed);
   Balance();
 }

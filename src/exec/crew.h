@@ -7,7 +7,7 @@
 // that waits for the disk takes no core, so that it has to bring less. All but the first worker
 // rest until then, and rest again when they are not needed.
 //
-// Flow:   every worker, once a round: Look -> once in a period: CrewSize::Next -> Balance
+// Flow:   every worker, once a round: AdaptIfDue -> once in a period: CrewSize::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 //
@@ -115,8 +115,8 @@ class Crew {
   Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
 
   /// Once in a period, begins the next one and sets how many workers are at work.
-  void Look(int64_t now_ms) {
-    if (now_ms >= look_ms_.load(std::memory_order_relaxed)) TakeALook(now_ms);
+  void AdaptIfDue(int64_t now_ms) {
+    if (now_ms >= due_ms_.load(std::memory_order_relaxed)) Adapt(now_ms);
   }
   /// From now on the first `count` workers are at work, whatever the load.
   void Pin(uint32_t count);
@@ -129,7 +129,7 @@ class Crew {
   uint32_t period() const { return period_.load(std::memory_order_relaxed); }
 
  private:
-  void TakeALook(int64_t now_ms);
+  void Adapt(int64_t now_ms);
   CrewSize::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
   void Balance() REQUIRES(mutex_);
   uint32_t ActiveOf(const Worker& worker) const;
@@ -138,7 +138,7 @@ class Crew {
   const std::vector<std::unique_ptr<Worker>>& workers_;
   const bool elastic_;
   const bool writes_;
-  std::atomic<int64_t> look_ms_;
+  std::atomic<int64_t> due_ms_;
   std::atomic<uint32_t> period_{1};
   std::atomic<uint32_t> at_work_;
 

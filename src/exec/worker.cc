@@ -141,7 +141,7 @@ void Worker::Loop(engine::Session& session) {
     clients_.FreeRetired();
     core_.hot_rows.Flush(core_.clock.now_ms);
     DescribeTo(session);
-    core_.context.crew->Look(core_.clock.now_ms);
+    core_.context.crew->AdaptIfDue(core_.clock.now_ms);
   }
 }
 

@@ -26,8 +26,13 @@ install_server() { # FOLDER MIRROR
   if [[ $offered == "$(known_version)" || $offered == "$(load_server_env && echo "$ROWSOCKET_SERVER_PACKAGE")" ]]; then
     on_machine "$1" apt-get install -y "$server_family-server"
   else
-    mkdir "$1/srv/server" && download_known binary "$1/srv/server" "$2" &&
-      { [[ $server_family == mariadb ]] || download_known machine "$1/srv/server" "$2"; } &&
+    mkdir "$1/srv/server" "$1/srv/companions" && download_known binary "$1/srv/server" "$2" &&
+      if [[ $server_family == mariadb ]]; then
+        # apt offers those of the newer server alone.
+        download_known companion "$1/srv/companions" "$2" && download_known backup "$1/srv/companions" "$2"
+      else
+        download_known machine "$1/srv/server" "$2"
+      fi &&
       on_machine "$1" bash -c 'apt-get install -y /srv/server/*.deb'
   fi
 }

@@ -98,8 +98,10 @@ restart
 check_session
 
 before=$(dpkg-query -W -f '${Version}' mariadb-server-core)
-quietly apt-get install -y unattended-upgrades mariadb-backup mariadb-plugin-connect mariadb-plugin-s3 \
-  mariadb-plugin-rocksdb mariadb-plugin-cracklib-password-check mariadb-plugin-gssapi-server
+companions=(/srv/companions/*.deb)
+[[ -e ${companions[0]} ]] || companions=(mariadb-backup mariadb-plugin-connect mariadb-plugin-s3 mariadb-plugin-rocksdb
+  mariadb-plugin-cracklib-password-check mariadb-plugin-gssapi-server)
+quietly apt-get install -y unattended-upgrades "${companions[@]}"
 all_of "$before"
 [[ -z $security ]] || echo "deb $security $suite-security main" >/etc/apt/sources.list.d/security.list
 quietly apt-get update
@@ -136,6 +138,10 @@ else
     say "back, by the command that rowsocket-doctor prints"
     sed -n 's/^ *\(apt-get install --allow-downgrades\)/\1 -y/p' /srv/doctor >/srv/back
     quietly bash -e /srv/back
+    served_after "the downgrade" "$before"
+  else
+    say "back, by the files of that version, which apt does not offer any more"
+    quietly apt-get install -y --allow-downgrades /srv/server/*.deb /srv/companions/*.deb
     served_after "the downgrade" "$before"
   fi
 fi

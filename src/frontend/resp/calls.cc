@@ -235,6 +235,8 @@ void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, ba
   work.is_exec = is_exec;
   work.commands = commands;
   work.calls = calls;
+  // EXEC says that all is on disk, whatever one key's container asks for by itself.
+  for (RespCall& call : calls) call.request.relaxed = call.request.relaxed && !is_exec;
   const auto asks = static_cast<size_t>(std::count_if(
       calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
   if (asks == 0) {

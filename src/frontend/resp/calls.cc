@@ -161,8 +161,15 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
     return false;
   }
   RespCall& call = calls->emplace_back();
+  const Arguments words = WordsOf(script, arguments, arena);
+  if (!words.empty()) {
+    if (IsOfField(script)) call.script = script;
+    if (ComparesField(script)) call.expected = arguments[5];
+    return MakeCall(*FindRespCommand(words[0]), words, arena, &call, error);
+  }
   call.verb = command.verb;
-  call.script = script;
+  call.script = WithoutNil(script);
+  call.answers_nil = call.script != script;
   call.arguments = arguments;
   call.at = 3;
   call.database = state_.database;

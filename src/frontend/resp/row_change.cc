@@ -7,6 +7,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
 #include "frontend/resp/watch.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -42,7 +43,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   const Verb verb = call.verb;
   request.verb = model::Request::Verb::kEdit;
   edit.key = call.key.parts;
-  edit.may_insert = IsSet(verb) && (call.keyspace == nullptr || call.keyspace->inserts);
+  edit.may_insert = IsSet(verb) && !OnlyUpdates(call.script) &&
+                    (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
   // NULL in a column of the key is refused by the column, or names no other row.
   edit.keeps_key = verb != Verb::kHDel;
@@ -109,6 +111,7 @@ void RowChange::Make(std::span<const Value> row) {
   const bool exists = !row.empty();
   const auto columns =
       static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoPlace ? 1 : 0));
+  if (call_.script != RespScript::kNone && !MayChangeField(row, columns)) return;
   if (!exists && IsSet(call_.verb) && call_.keyspace != nullptr && !call_.keyspace->inserts) {
     wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
     return;
@@ -147,6 +150,22 @@ void RowChange::Make(std::span<const Value> row) {
     answer_ += !exists || row[i].is_null();
     PutGiven(i, ValueOf(call_.index->names().columns[i]));
   }
+}
+
+bool RowChange::MayChangeField(std::span<const Value> row, uint32_t columns) {
+  has_old_ = !row.empty() && columns != 0 && !row[0].is_null();
+  changes_field_ = false;
+  if (has_old_ && row[0].text().size() > model::kRespStringBytesMax) {
+    wrong_ = "TOOLARGE the field holds more than 16 MiB: use HGET, HSET or HDEL";
+    return false;
+  }
+  made_ = has_old_ ? row[0].text() : std::string_view();
+  if (ComparesField(call_.script)) {
+    changes_field_ = has_old_ && made_ == call_.expected;
+  } else {
+    changes_field_ = has_old_ || !OnlyUpdates(call_.script);
+  }
+  return changes_field_;
 }
 
 std::string_view RowChange::ValueOf(const std::string& field) const {

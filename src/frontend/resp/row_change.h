@@ -42,7 +42,11 @@ class RowChange final : public model::RowEditor {
   int64_t answer() const { return answer_; }
   /// Why nothing is changed; empty: nothing is wrong.
   std::string_view wrong() const { return wrong_; }
+  /// HINCRBYFLOAT: the sum; a script: what the field held.
   const std::string& made() const { return made_; }
+  /// Of a script: whether the field was there, and whether it is set or gone now.
+  bool has_old() const { return has_old_; }
+  bool changes_field() const { return changes_field_; }
   /// Whether there was a row that had not expired.
   bool saw_row() const { return saw_row_; }
 
@@ -51,6 +55,8 @@ class RowChange final : public model::RowEditor {
 
  private:
   void Make(std::span<const model::Value> row);
+  /// Of a script: whether it changes its field, whose value is kept for the reply.
+  bool MayChangeField(std::span<const model::Value> row, uint32_t columns);
   /// DEL, EXPIRE and PERSIST of a row that may expire.
   void Touch(std::span<const model::Value> row);
   void Increment(std::span<const model::Value> row);
@@ -76,6 +82,7 @@ class RowChange final : public model::RowEditor {
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;
   std::string made_;
+  bool has_old_ = false, changes_field_ = false;
   bool saw_row_ = false;
   static constexpr size_t kFew = 4;
   model::CellChange few_[kFew];

@@ -303,6 +303,21 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   ShowFields(call, /*all=*/false, names);
 }
 
+/// A field that HDEL leaves, because its value is computed, was not removed.
+void AppendOfFieldScript(resp::Version version, const RespCall& call, const RowChange& change,
+                         base::Buffer& out) {
+  const bool is_left = call.verb == Verb::kHDel && change.answer() == 0;
+  switch (call.script) {
+    case RespScript::kFieldFastReplace:
+    case RespScript::kFieldCompareAndSet:
+    case RespScript::kFieldRemoveIfEqual:
+      return resp::AppendInteger(change.changes_field() && !is_left, &out);
+    default:
+      return change.has_old() && !is_left ? resp::AppendBulk(change.made(), &out)
+                                          : resp::AppendNil(version, &out);
+  }
+}
+
 Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
   engine::IndexFacts facts;
@@ -322,7 +337,9 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
     work.wrong = change.wrong();
     return Outcome::Fail(ErrorCode::kNumber);
   }
-  if (call.verb == Verb::kDel)
+  if (call.script != RespScript::kNone)
+    AppendOfFieldScript(work.version, call, change, out);
+  else if (call.verb == Verb::kDel)
     AppendCounted(work, call, change.answer(), out);
   else if (call.verb == Verb::kHMSet)
     resp::AppendSimple("OK", &out);

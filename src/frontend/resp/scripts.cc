@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
 
 #include "frontend/resp/command.h"
@@ -59,7 +60,62 @@ constexpr KnownScript kScripts[] = {
      "redis-semaphore: delIfEqualLua of a mutex"},
     {"91e12f6ebb7ea534f5ad5273c84a2181b727f30a", RespScript::kReacquire,
      "redis-semaphore: expireIfEqualLua of a mutex"},
+    {"055e6d1ac8b1138d21217da3b3a3e3d6e3eaa05f", RespScript::kTake, "bucket4j 8: SCRIPT_SET_NX_PX"},
+    {"509c7a5af2e7b2d2011941bb9fbc8faa2f84eeef", RespScript::kSetNx, "bucket4j 8: SCRIPT_SET_NX"},
+    {"63ebac9d56ac5d38853cd4feeb437b9c90958da1", RespScript::kCompareAndSetForMs,
+     "bucket4j 8: SCRIPT_COMPARE_AND_SWAP_PX"},
+    {"44a083c5e5266b04b90a6bb6b9b82b2c68c80eb3", RespScript::kCompareAndSet,
+     "bucket4j 8: SCRIPT_COMPARE_AND_SWAP; Redisson: RBucket.compareAndSet"},
+    {"c9d38f9a98551c2143023d2533f0f1d031ed006f", RespScript::kHoldOrNil,
+     "Spring Integration, RedisLockRegistry: obtain"},
+    {"5f194d0f0fe0cffeffeffe4f82addee2324a1e7d", RespScript::kReacquireOrNil,
+     "Spring Integration, RedisLockRegistry: renew"},
+    {"8e34c43c50cba00f3e1a21a0fe90d2c219de9666", RespScript::kReleaseOrNil,
+     "Spring Integration, RedisLockRegistry: unlock by UNLINK"},
+    {"93bdeaac8bc94975431ca0a422440dd68e4c4423", RespScript::kReleaseOrNil,
+     "Spring Integration, RedisLockRegistry: unlock by DEL"},
+    {"1b7bbeed855bad517a37bc1b67b2f261a3a22aa1", RespScript::kRelease,
+     "Redisson: RBucket.compareAndSet to null"},
+    {"de3e9a8bbec5ce071cd0410d1f3be426ecb25da4", RespScript::kRelease,
+     "Redisson 4: RBucket.compareAndDelete"},
+    {"2f4b5c95a25814639ac798825b4d1b973c2325a2", RespScript::kGetDel, "Redisson: getAndDelete"},
+    {"ad26f32667934c4e445b01889d793e23d8e95b98", RespScript::kGetDel,
+     "Redisson: RBucket.getAndSet to null"},
+    {"41a7a6be0636f4a9a02356fe9c916e3bcd3a2af3", RespScript::kGetSetForMs,
+     "Redisson: RBucket.getAndSet with a time"},
+    {"273506cf85148db846a9529d4c14d45d2b348d6d", RespScript::kCompareNumberAndSet,
+     "Redisson: RAtomicLong.compareAndSet"},
+    {"5e6bdbb197cd814b58f94dfe0ca68ee1e597f10d", RespScript::kPExpire,
+     "Redisson: RExpirable.expire"},
+    {"8f3d06f7c7e6f304ed45f9e941ad93f508552d2e", RespScript::kPExpireAt,
+     "Redisson: RExpirable.expireAt"},
+    {"57101fdb54e36b4d2a1c3c18bb60c5fc2f026d21", RespScript::kPersist,
+     "Redisson: RExpirable.clearExpire"},
+    {"89a1f7a62d00e2d3853b4b6f6e2f104e822c0843", RespScript::kFieldPut, "Redisson: RMap.put"},
+    {"48505ce625efd4d37ec8ae636aef1d8d7bf3442a", RespScript::kFieldPutIfAbsent,
+     "Redisson: RMap.putIfAbsent"},
+    {"a86fa335aedac4df9dc19756ffcd7036cd440b38", RespScript::kFieldRemove, "Redisson: RMap.remove"},
+    {"fd9d80c2cc62f6a6ac5328f4e31f98339e8b3448", RespScript::kFieldReplace,
+     "Redisson: RMap.replace"},
+    {"f560c16d43a2bbdf0e41837e528f268f7236e7a1", RespScript::kFieldReplace,
+     "Redisson: RMap.putIfExists"},
+    {"0aa51efe7df9abb0ba2d311374f0686ea616d2d0", RespScript::kFieldFastReplace,
+     "Redisson: RMap.fastReplace"},
+    {"fcaa13fcb76c14389dd33866d02e650c80f628e0", RespScript::kFieldFastReplace,
+     "Redisson: RMap.fastPutIfExists"},
+    {"3d66845441fe5b1505f67872ff3e012274e2a72e", RespScript::kFieldCompareAndSet,
+     "Redisson: RMap.replace of an old value"},
+    {"b79224e06275fd97eacb3e10a7b1e8f0e4d50704", RespScript::kFieldRemoveIfEqual,
+     "Redisson: RMap.remove of a value"},
 };
+
+/// A copy in the arena.
+std::span<const std::string_view> Words(std::initializer_list<std::string_view> words,
+                                        base::Arena& arena) {
+  const std::span<std::string_view> kept = arena.Allocate<std::string_view>(words.size());
+  std::copy(words.begin(), words.end(), kept.begin());
+  return kept;
+}
 
 bool IsOfName(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -106,6 +162,42 @@ std::string Sha1(std::string_view text) {
     hex.push_back(kDigits[digest[i] & 15]);
   }
   return hex;
+}
+
+std::span<const std::string_view> WordsOf(RespScript script,
+                                          std::span<const std::string_view> arguments,
+                                          base::Arena& arena) {
+  const std::string_view key = arguments[3];
+  const std::span<const std::string_view> given = arguments.subspan(4);
+  switch (script) {
+    case RespScript::kSetNx:
+      return Words({"setnx", key, given[0]}, arena);
+    case RespScript::kGetDel:
+      return Words({"getdel", key}, arena);
+    case RespScript::kGetSetForMs:
+      return Words({"set", key, given[0], "px", given[1], "get"}, arena);
+    case RespScript::kPExpire:
+    case RespScript::kPExpireAt: {
+      const std::string_view name = script == RespScript::kPExpire ? "pexpire" : "pexpireat";
+      if (given[1].empty()) return Words({name, key, given[0]}, arena);
+      return Words({name, key, given[0], given[1]}, arena);
+    }
+    case RespScript::kPersist:
+      return Words({"persist", key}, arena);
+    case RespScript::kFieldPutIfAbsent:
+      return Words({"hsetnx", key, given[0], given[1]}, arena);
+    case RespScript::kFieldRemove:
+    case RespScript::kFieldRemoveIfEqual:
+      return Words({"hdel", key, given[0]}, arena);
+    case RespScript::kFieldPut:
+    case RespScript::kFieldReplace:
+    case RespScript::kFieldFastReplace:
+      return Words({"hset", key, given[0], given[1]}, arena);
+    case RespScript::kFieldCompareAndSet:
+      return Words({"hset", key, given[0], given[2]}, arena);
+    default:
+      return {};
+  }
 }
 
 RespScript RespScripts::Load(std::string_view text, std::string* sha1) {

@@ -1,6 +1,7 @@
 // The scripts that are served: those by which client libraries and frameworks release, extend and
-// take locks, and add to caches. No Lua is run: a script is recognised by its text, and done as one
-// change of one string. Every other script is refused.
+// take locks, add to caches, and swap what a key holds. No Lua is run: a script is recognised by
+// its text, and done as one change of one string, or of one field of a row. Every other script is
+// refused.
 //
 // A text is recognised whatever its blanks, quotes and case: what is compared is the SHA-1 of the
 // text without them (the table in scripts.cc says where each comes from). EVALSHA knows the SHA-1
@@ -10,10 +11,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/arena.h"
 #include "base/mutex.h"
 
 namespace rowsocket::frontend {
@@ -40,16 +43,43 @@ enum class RespScript : uint8_t {
               ///< milliseconds; answers the number and the time that is left.
   kHits,      ///< Both without counting.
   kConsume,   ///< As kHit: adds the first argument, for the second one's seconds.
-  kIncrAndExpire,  ///< Adds the second argument; the first addition expires in the first one's
-                   ///< seconds.
+  kIncrAndExpire,       ///< Adds the second argument; the first addition expires in the first one's
+                        ///< seconds.
+  kCompareAndSet,       ///< Sets the second argument where the key holds the first one; 1 or 0.
+  kCompareAndSetForMs,  ///< kCompareAndSet, for the third argument's milliseconds.
+  kCompareNumberAndSet,  ///< kCompareAndSet; what is not there counts as 0.
+  // As the one without OrNil, with nil in place of 0:
+  kReleaseOrNil,
+  kReacquireOrNil,
+  kHoldOrNil,
+  // What one command does (WordsOf):
+  kSetNx,
+  kGetDel,
+  kGetSetForMs,  ///< Sets the value for the second argument's milliseconds; answers the old one.
+  kPExpire,      ///< In the first argument's milliseconds, with the second one as EXPIRE's option.
+  kPExpireAt,
+  kPersist,
+  // What HSET, HSETNX or HDEL does to the field that the first argument names:
+  kFieldPut,  ///< Answers the old value, as the next three do.
+  kFieldPutIfAbsent,
+  kFieldRemove,
+  kFieldReplace,        ///< kFieldPut where the field is there.
+  kFieldFastReplace,    ///< kFieldReplace; answers 1 or 0, as the next two do.
+  kFieldCompareAndSet,  ///< Sets the third argument where the field holds the second one.
+  kFieldRemoveIfEqual,
 };
 
 /// How many arguments a script needs behind its key.
 constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
     case RespScript::kHits:
+    case RespScript::kGetDel:
+    case RespScript::kPersist:
       return 0;
+    case RespScript::kSetNx:
+    case RespScript::kFieldRemove:
     case RespScript::kRelease:
+    case RespScript::kReleaseOrNil:
     case RespScript::kReleaseIfThere:
     case RespScript::kIncrIfThere:
     case RespScript::kIncr:
@@ -58,10 +88,36 @@ constexpr size_t ArgumentsMin(RespScript script) {
       return 1;
     case RespScript::kExtend:
     case RespScript::kObtain:
+    case RespScript::kCompareAndSetForMs:
+    case RespScript::kFieldCompareAndSet:
       return 3;
     default:
       return 2;
   }
+}
+/// The script that does the same, and answers 0 where this one answers nil.
+constexpr RespScript WithoutNil(RespScript script) {
+  switch (script) {
+    case RespScript::kReleaseOrNil:
+      return RespScript::kRelease;
+    case RespScript::kReacquireOrNil:
+      return RespScript::kReacquire;
+    case RespScript::kHoldOrNil:
+      return RespScript::kHold;
+    default:
+      return script;
+  }
+}
+/// Whether the script is about a field of a row.
+constexpr bool IsOfField(RespScript script) { return script >= RespScript::kFieldPut; }
+/// Whether the script changes the field only where it holds the second argument.
+constexpr bool ComparesField(RespScript script) {
+  return script == RespScript::kFieldCompareAndSet || script == RespScript::kFieldRemoveIfEqual;
+}
+/// Whether the script sets a value where the string is a token.
+constexpr bool Swaps(RespScript script) {
+  return script == RespScript::kSwap || script == RespScript::kCompareAndSet ||
+         script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
 }
 /// Whether the script counts in a number that expires.
 constexpr bool Limits(RespScript script) {
@@ -71,13 +127,15 @@ constexpr bool Limits(RespScript script) {
 /// Whether the script changes no key that is not there, and deletes none.
 constexpr bool OnlyUpdates(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kTimeLeft ||
-         script == RespScript::kSwap || script == RespScript::kHits;
+         script == RespScript::kHits || script == RespScript::kFieldReplace ||
+         script == RespScript::kFieldFastReplace || script == RespScript::kFieldCompareAndSet ||
+         (Swaps(script) && script != RespScript::kCompareNumberAndSet);
 }
 /// Whether an expiry in the past is an error, as SET's is, and no DEL.
 constexpr bool ExpiresLater(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
-         script == RespScript::kTake || script == RespScript::kObtain ||
-         script == RespScript::kSwap || Limits(script);
+         script == RespScript::kTake || script == RespScript::kObtain || Swaps(script) ||
+         Limits(script);
 }
 constexpr bool Adds(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
@@ -86,6 +144,13 @@ constexpr bool Adds(RespScript script) {
 constexpr bool Increments(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kIncr;
 }
+
+/// The command, with its arguments, that does a script's work on its key; empty: no command does.
+/// `arguments`: of EVAL, as many as the script needs. The words live as long as these and the
+/// arena.
+std::span<const std::string_view> WordsOf(RespScript script,
+                                          std::span<const std::string_view> arguments,
+                                          base::Arena& arena);
 
 class RespScripts {
  public:

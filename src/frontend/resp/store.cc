@@ -113,8 +113,14 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
     if (!ParsePlainInteger(arguments[5], &stored.to) || stored.to < 1) return kNoInteger;
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  stored.token = arguments[5];
   stored.expires = RespStored::Expires::kNever;
+  if (call.script != RespScript::kSwap) {
+    stored.token = arguments[4];
+    stored.value = arguments[5];
+    if (call.script != RespScript::kCompareAndSetForMs) return {};
+    return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+  }
+  stored.token = arguments[5];
   if (arguments.size() != 8) return {};
   const bool is_seconds = IsWord(arguments[6], "ex");
   if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
@@ -126,9 +132,7 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
   stored.script = call.script;
   if (Limits(call.script)) return TakeLimit(call, arena);
-  if (call.script == RespScript::kObtain || call.script == RespScript::kSwap) {
-    return TakeSwap(call, arena);
-  }
+  if (call.script == RespScript::kObtain || Swaps(call.script)) return TakeSwap(call, arena);
   if (Increments(call.script))
     return ParsePlainInteger(arguments[4], &stored.by) ? std::string_view() : kNoInteger;
   (Adds(call.script) ? stored.value : stored.token) = arguments[4];

@@ -25,6 +25,15 @@ bool MayExpire(const RespStored& stored, int64_t expires_ms) {
          !(stored.only_if_sooner && stored.at_ms >= expires_ms);
 }
 
+namespace {
+
+bool IsZero(std::string_view text) {
+  long double number = 1;
+  return ParseFloat(text, &number) && number == 0;
+}
+
+}  // namespace
+
 StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;
   many_.resize(call.container->values + 3);
@@ -179,9 +188,10 @@ Decision StoredChange::ChangeLock() {
     done_ = true;
     return Change(stored().token, Expires::kAt);
   }
-  done_ = is_there_ && old_ == stored().token;
+  const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
+  done_ = is_zero ? IsZero(stored().token) : is_there_ && old_ == stored().token;
   if (!done_) return Decision::kKeep;
-  if (call_.script == RespScript::kSwap) return Change(stored().value, stored().expires);
+  if (Swaps(call_.script)) return Change(stored().value, stored().expires);
   if (call_.script == RespScript::kTimeLeft) {
     left_ms_ = TimeLeftMs();
     return Decision::kKeep;
@@ -336,7 +346,8 @@ void AppendOfScript(resp::Version version, const RespCall& call, const StoredCha
     default:
       break;
   }
-  const bool is_nil = call.script == RespScript::kIncrIfThere && !change.is_there();
+  const bool is_nil = (call.script == RespScript::kIncrIfThere && !change.is_there()) ||
+                      (call.answers_nil && !change.done());
   const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
   if (is_nil) return resp::AppendNil(version, &out);
   resp::AppendInteger(is_gone                   ? -1

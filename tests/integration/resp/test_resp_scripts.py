@@ -7,6 +7,7 @@ import pytest
 import redis
 from redis.exceptions import LockError, LockNotOwnedError
 
+import resp
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -166,6 +167,91 @@ def test_incr_of_django_redis(client, server):
     for thread in threads:
         thread.join()
     assert client.ask("GET", "n") == b"398", "no count is lost"
+
+
+PUT = "local v = redis.call('hget', KEYS[1], ARGV[1]); redis.call('hset', KEYS[1], ARGV[1], ARGV[2]); return v"
+REMOVE = "local v = redis.call('hget', KEYS[1], ARGV[1]); redis.call('hdel', KEYS[1], ARGV[1]); return v"
+FAST_REPLACE = ("if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then redis.call('hset', KEYS[1], ARGV[1], ARGV[2]); return 1;"
+                " else return 0; end")
+SWAP = "if redis.call('hget', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('hset', KEYS[1], ARGV[1], ARGV[3]); return 1; else return 0; end"
+
+
+def test_old_values_of_a_map_are_those_of_hget(client, server):
+    sql = server.sql("shop")
+    sql.run("CREATE OR REPLACE TABLE kinds (id INT PRIMARY KEY, d DATETIME(3), b BIT(12), f FLOAT, z INT(5) ZEROFILL,"
+            " n DOUBLE, e ENUM('a', 'b'), x VARBINARY(9), twice INT AS (id * 2) STORED)")
+    sql.run("INSERT INTO kinds (id, d, b, f, z, n, e, x) VALUES"
+            " (1, '2026-11-28 01:02:03.400', b'100000001111', 1.1, 7, 0.1, 'b', X'00FF0D0A')")
+    new = {"d": "2027-01-01 00:00:00.000", "b": b"\x01\x02", "f": 2.5, "z": "00008", "n": "0.25", "e": "a", "x": b"\0"}
+    for field, value in new.items():
+        old = client.ask("HGET", "shop.kinds:1", field)
+        assert client.ask("EVAL", SWAP, 1, "shop.kinds:1", field, b"other", value) == 0
+        assert old is not None and client.ask("EVAL", PUT, 1, "shop.kinds:1", field, value) == old, field
+        shown = client.ask("HGET", "shop.kinds:1", field)
+        assert shown != old and client.ask("EVAL", SWAP, 1, "shop.kinds:1", field, shown, old) == 1, field
+        assert client.ask("HGET", "shop.kinds:1", field) == old, field
+    assert client.ask("EVAL", REMOVE, 1, "shop.kinds:1", "twice") is None, "what stays was not removed"
+    assert client.ask("HGET", "shop.kinds:1", "twice") == b"2"
+    assert client.ask("EVAL", PUT, 1, "shop.kinds:1", "none", 1).startswith("NOFIELD")
+    assert client.ask("EVAL", PUT, 1, "page:1", "none", 1).startswith("NOTABLE")
+    assert client.ask("EVAL", REMOVE, 1, "shop.product:7", "stock").startswith("CONSTRAINT")
+    assert client.ask("HGET", "shop.product:7", "stock") == b"5"
+
+
+def test_a_map_refuses_what_is_too_large(client, server):
+    server.sql().run("SET GLOBAL max_allowed_packet = 67108864")
+    sql = server.sql("shop")
+    sql.run("CREATE OR REPLACE TABLE texts (id INT PRIMARY KEY, t LONGTEXT)")
+    sql.run("INSERT INTO texts VALUES (1, REPEAT('x', 16777217)), (2, REPEAT('x', 16777216))")
+    assert client.ask("EVAL", PUT, 1, "shop.texts:1", "t", "y").startswith("TOOLARGE")
+    assert client.ask("HSTRLEN", "shop.texts:1", "t") == 16777217
+    assert len(client.ask("EVAL", PUT, 1, "shop.texts:2", "t", "y")) == 16777216
+
+
+def test_maps_on_rows_of_a_keyspace(client, server):
+    sql = server.sql()
+    for prefix, rest in (("m/", "'name,stock', 'refuse'"), ("i/", "'name,stock', 'insert'")):
+        sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, db_schema, db_table, fields, if_absent) VALUES"
+                f" ('{prefix}', 'row', 'shop', 'product', {rest})")
+    wait_until(lambda: client.ask("EVAL", PUT, 1, "i/7", "name", "Teapot") == b"Teapot", 5, "the prefixes")
+    assert client.ask("EVAL", FAST_REPLACE, 1, "m/99", "name", "x") == 0
+    assert client.ask("EVAL", PUT, 1, "m/99", "name", "x").startswith("NOROW")
+    assert client.ask("EVAL", PUT, 1, "i/7", "sku", "x").startswith("NOFIELD")
+    assert client.ask("EVAL", REMOVE, 1, "i/7", "sku") is None and client.ask("HGET", "shop.product:7", "sku") == b"T-7"
+    assert client.ask("EVAL", PUT, 1, "i/99", "name", "x") is None and client.ask("EVAL", PUT, 1, "m/99", "name", "y") == b"x"
+    assert client.ask("DEL", "i/99") == 1
+
+
+def test_a_map_counts_each_swap_once(server, client):
+    def work():
+        one, done = Client(server.resp_port), 0
+        while done < 50:
+            now = int(one.ask("HGET", "shop.product:8", "stock"))
+            done += one.ask("EVAL", SWAP, 1, "shop.product:8", "stock", now, now + 1)
+        one.close()
+
+    client.ask("HSET", "shop.product:8", "stock", 0)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert client.ask("HGET", "shop.product:8", "stock") == b"200"
+
+
+def test_rights_on_maps(make_server):
+    server = resp.start(make_server, "--loose-resp-accounts=ON")
+    sql = server.sql()
+    sql.run("CREATE USER anna@'127.0.0.1' IDENTIFIED BY 'pw'")
+    client = Client(server.resp_port)
+    assert client.ask("AUTH", "anna", "pw") == "OK"
+    for script, arguments in ((PUT, ("name", "x")), (FAST_REPLACE, ("name", "x")), (REMOVE, ("name",))):
+        assert client.ask("EVAL", script, 1, "shop.product:7", *arguments).startswith("NOPERM")
+    sql.run("GRANT SELECT, UPDATE ON shop.product TO anna@'127.0.0.1'")
+    wait_until(lambda: client.ask("EVAL", FAST_REPLACE, 1, "shop.product:7", "name", "Pot") == 1, 5, "the rights")
+    assert client.ask("EVAL", PUT, 1, "shop.product:9", "name", "x").startswith("NOPERM")
+    assert client.ask("EVAL", FAST_REPLACE, 1, "shop.product:9", "name", "x") == 0
+    client.close()
 
 
 def test_what_evalsha_knows(client, server):

@@ -77,7 +77,9 @@ def test_sql_and_requests_share_a_hot_row(server, db, sql, buyers):
     def add(crew):
         other, count = server.sql(db), 0
         while not crew.stopping.is_set():
-            other.run("UPDATE hot SET n = n + 1 WHERE id = 1")
+            # Some of the requests have to come while the row is locked, on a busy machine as well.
+            for statement in ("BEGIN", "UPDATE hot SET n = n + 1 WHERE id = 1", "DO SLEEP(0.002)", "COMMIT"):
+                other.run(statement)
             count += 1
         other.close()
         added.append(count)

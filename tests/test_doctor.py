@@ -133,6 +133,18 @@ def test_no_library_for_the_version_in_mariadb(tmp_path):
          "${Package}=1:10.11.17*\\n' | sed -n 's/^mariadb[^ ]* installed //p')")
 
 
+def test_the_way_back_is_to_the_servers_own_line(tmp_path):
+    put_server(tmp_path, "mariadb")
+    plugins = tmp_path / "usr/lib/mysql/plugin"
+    os.rename(plugins / "rowsocket.so.10.11.18", plugins / "rowsocket.so.11.8.6")
+    found = "the server is MariaDB 10.11.18, and the libraries are for 11.8.6"
+    find(tmp_path, found)
+    assert "--allow-downgrades" not in doctor("--root", tmp_path)[1], "MariaDB 11.8 is no version to go back to"
+    for version in ("10.11.9", "10.11.17"):
+        (plugins / f"rowsocket.so.{version}").write_bytes(LIBRARY["mariadb"])
+    find(tmp_path, "the libraries are for 10.11.9, 10.11.17, 11.8.6", "${Package}=1:10.11.17*\\n'")
+
+
 def test_a_library_of_another_version_in_mysql(tmp_path):
     put_server(tmp_path, "mysql")
     library_file = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"

@@ -96,8 +96,9 @@ struct Outcome {
     /// A row that stayed open is lost, and the turn with it (S13): the turn may well succeed when
     /// it runs again without a request that shares its row.
     kRowLost,
-    kTooLarge,  ///< Too much for one transaction; the requests may well succeed in transactions of
-                ///< their own.
+    /// Too much for one transaction, or for an engine that cannot take this statement or unit back
+    /// alone; the requests may well succeed in transactions of their own.
+    kTooLarge,
     /// The result of a Commit whose changes are there, and may be gone after a failover. No client
     /// is told that its request has succeeded, nor that it has failed.
     kUnknown,

@@ -34,6 +34,8 @@ struct OpenTable {
   bool stays_locked = false;      ///< The lock stays between turns that only read.
   bool is_innodb = false;         ///< An InnoDB table that is not partitioned.
   bool tells_time = false;  ///< A row may depend on when it is written (ON UPDATE, DEFAULT ...).
+  /// It, or a table that its foreign keys may change, has a full-text index of InnoDB.
+  bool has_full_text = false;
   /// Serial of the Index for which the handler is initialized; 0: none.
   uint64_t positioned_for = 0;
   bool reads_key = false;  ///< The handler reads the parts of the key as well.

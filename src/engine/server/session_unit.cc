@@ -45,15 +45,19 @@ Outcome ServerSession::EndUnit(bool keep) {
     if (outcome.ok()) outcome = Outcome::Fail(ErrorCode::kInternal);
     outcome.transaction_lost = true;
   }
-  if (!keep || !outcome.ok()) {
+  const bool is_kept = keep && outcome.ok();
+  if (!is_kept) {
     committer_.RollbackStatement();
     tables_.TakeBackUnit();
   }
   thd_.ClearStatement();
   Finish(&outcome);
-  const bool is_row_lost = !open_rows_.EndUnit(keep && outcome.ok());
-  if (is_row_lost && !outcome.transaction_lost) {
-    outcome = Outcome::Make(Outcome::Result::kRowLost, {ErrorCode::kInternal});
+  const bool is_row_lost = !open_rows_.EndUnit(is_kept);
+  const bool are_texts_lost = !is_kept && tables_.has_lost_texts();
+  if ((is_row_lost || are_texts_lost) && !outcome.transaction_lost) {
+    using Result = Outcome::Result;
+    outcome = Outcome::Make(are_texts_lost ? Result::kTooLarge : Result::kRowLost,
+                            {ErrorCode::kInternal});
     outcome.transaction_lost = true;
   }
   return outcome;

@@ -46,6 +46,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     return outcome;
   }
   had_changed_rows_ = tables_.has_changed_rows();
+  has_changed_rows_ = false;
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
     // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
@@ -74,6 +75,13 @@ int Statement::DeleteRow(TABLE* table) {
   return Wrote(*table, table->file->ha_delete_row(table->record[0]));
 }
 
+bool Statement::LosesTexts(const OpenTable& open, const Outcome& outcome) {
+  if (!open.has_full_text || !has_changed_rows_) return false;
+  const bool is_taken_back = !outcome.ok() && !tables_.in_unit();
+  if (!is_taken_back) tables_.NoteChangedTexts();
+  return is_taken_back && tables_.has_changed_texts();
+}
+
 void Statement::End(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
   TABLE* table = open.table;
@@ -87,12 +95,15 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
                    ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
                    : ServerFailure();
   }
-  if (LostEvents(*outcome)) outcome->result = Outcome::Result::kTooLarge;
+  const bool loses_texts = LosesTexts(open, *outcome);
+  const bool runs_again = loses_texts && outcome->result == Outcome::Result::kFailed &&
+                          outcome->error.code != ErrorCode::kKilled;
+  if (LostEvents(*outcome) || runs_again) outcome->result = Outcome::Result::kTooLarge;
   // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
-  outcome->transaction_lost = thd->transaction_rollback_request ||
+  outcome->transaction_lost = thd->transaction_rollback_request || loses_texts ||
                               outcome->result == Outcome::Result::kConflict ||
                               outcome->result == Outcome::Result::kTooLarge;
   // A unit is taken back as a whole, by its own end.

@@ -63,12 +63,16 @@ class Statement {
   /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
   /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
+  /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
+  /// back alone (Tables::NoteChangedTexts).
+  bool LosesTexts(const OpenTable& open, const Outcome& outcome);
   /// Undoes what has been prepared. The statement has been committed or taken back.
   void Close(OpenTable& open, Outcome* outcome);
 
   WorkerThd& thd_;
   Tables& tables_;
   bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before this statement.
+  bool has_changed_rows_ = false;  ///< Whether this statement has.
 };
 
 }  // namespace rowsocket::engine::server

@@ -28,6 +28,10 @@ bool TellsTime(const TABLE& table) {
   });
 }
 
+bool HasFullText(const TABLE* table) {
+  return std::any_of(table->key_info, table->key_info + table->s->keys, IsFullText);
+}
+
 }  // namespace
 
 Opening::~Opening() {
@@ -46,6 +50,8 @@ Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& n
   open->rolls_back = RollsBack(table);
   open->is_innodb = !IsPartitioned(table) && IsInnodb(table);
   open->tells_time = TellsTime(table);
+  open->has_full_text =
+      open->rolls_back && std::any_of(open->tables.begin(), open->tables.end(), HasFullText);
   // The memory in which generated columns are computed is the statement's; that of partitions is
   // freed by ha_reset, at the end of each turn.
   open->stays_locked = open->is_innodb && open->access == Access::kRead && !HasGenerated(table) &&

@@ -51,6 +51,8 @@ void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
   has_changed_rows_ = has_unlogged_rows_ = in_unit_ = false;
+  changed_texts_ = had_changed_texts_ = 0;
+  has_lost_texts_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -160,6 +162,8 @@ void Tables::EndTurn() {
 // writes would not mark it again, and the commit would leave out its two phases.
 void Tables::TakeBackUnit() {
   has_changed_rows_ = had_changed_rows_;
+  has_lost_texts_ = had_changed_texts_ != 0 && changed_texts_ != had_changed_texts_;
+  changed_texts_ = had_changed_texts_;
   for (OpenTable* open : locked_) {
     if (open->access == Access::kRead) continue;
     for (TABLE* table : open->tables) table->file->ha_reset();

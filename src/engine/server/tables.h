@@ -70,11 +70,19 @@ class Tables {
   void BeginUnit() {
     in_unit_ = true;
     had_changed_rows_ = has_changed_rows_;
+    had_changed_texts_ = changed_texts_;
   }
   bool in_unit() const { return in_unit_; }
   void EndUnit() { in_unit_ = false; }
   /// Notes that the engines have taken the unit's changes back.
   void TakeBackUnit();
+  /// A statement has changed rows of a table with a full-text index. Where it is taken back alone,
+  /// InnoDB's full-text index forgets the rows that earlier statements of the transaction have
+  /// changed as well (fts_savepoint_rollback_last_stmt).
+  void NoteChangedTexts() { ++changed_texts_; }
+  bool has_changed_texts() const { return changed_texts_ != 0; }
+  /// Whether a unit that was taken back had done so behind other statements.
+  bool has_lost_texts() const { return has_lost_texts_; }
   /// Some of the changed rows may be missing in the binary log, if there is one.
   void NoteUnloggedRows() { has_unlogged_rows_ = true; }
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
@@ -98,6 +106,9 @@ class Tables {
   bool in_unit_ = false;
   bool had_changed_rows_ = false;  ///< Before the unit.
   bool has_unlogged_rows_ = false;
+  unsigned changed_texts_ = 0;      ///< How many statements of the turn have changed texts.
+  unsigned had_changed_texts_ = 0;  ///< Before the unit.
+  bool has_lost_texts_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
   int64_t statistics_flushed_s_ = 0;

@@ -77,6 +77,15 @@ inline bool IsSearchable(const KEY& key) {
 #endif
 }
 
+/// Since 11.8 an algorithm; before, a flag.
+inline bool IsFullText(const KEY& key) {
+#if MYSQL_VERSION_ID >= 110800
+  return key.algorithm == HA_KEY_ALG_FULLTEXT;
+#else
+  return (key.flags & HA_FULLTEXT) != 0;
+#endif
+}
+
 /// Since 11.8 a function.
 inline const TYPELIB* TypelibOf(const Field_enum& field) {
 #if MYSQL_VERSION_ID >= 110800

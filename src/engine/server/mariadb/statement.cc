@@ -40,6 +40,7 @@ int Statement::CheckForeignKeys(TABLE*, int) { return 0; }
 
 int Statement::Wrote(const TABLE& table, int error) {
   if (error != 0) return error;
+  has_changed_rows_ = true;
   if (!RollsBack(table)) {
     thd_.get()->transaction->stmt.modified_non_trans_table = true;
     return 0;

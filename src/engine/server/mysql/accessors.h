@@ -228,6 +228,7 @@ inline std::string_view NameOf(const KEY& key) { return key.name; }
 inline bool IsSearchable(const KEY& key) {
   return (key.flags & (HA_FULLTEXT | HA_SPATIAL | HA_MULTI_VALUED_KEY)) == 0;
 }
+inline bool IsFullText(const KEY& key) { return (key.flags & HA_FULLTEXT) != 0; }
 /// Whether the key's uniqueness is kept by a hash over its columns.
 inline constexpr bool IsHash(const KEY&) { return false; }
 /// Whether the key is the table itself, so that its entries hold all columns.

@@ -101,7 +101,10 @@ int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
 }
 
 int Statement::Wrote(const TABLE&, int error) {
-  if (error == 0) tables_.SetChangedRows(true);
+  if (error == 0) {
+    has_changed_rows_ = true;
+    tables_.SetChangedRows(true);
+  }
   return error;
 }
 

@@ -105,6 +105,8 @@ static struct undo* find(const struct stat64* status) {
   struct undo* undo = &undos[undo_count];
   undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (undo->descriptor < 0) give_up("lostcache: undo file");
+  /* A server that starts as root leaves such files of root's; the next one may need the inode's as another user. */
+  fchmod(undo->descriptor, 0666);
   undo->device = status->st_dev;
   undo->inode = status->st_ino;
   const uint64_t header = sizeof(uint64_t);

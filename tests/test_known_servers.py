@@ -96,8 +96,8 @@ def test_each_server_has_the_files_of_its_tested_version():
     """A private server and a machine of scripts/test package can be made of them."""
     lines = (REPOSITORY / "scripts/lib/known_servers.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    for server, kinds in (("mariadb-10.11", {"source", "headers", "binary", "backup"}),
-                          ("mariadb-11.8", {"source", "headers", "binary", "backup"}),
+    for server, kinds in (("mariadb-10.11", {"source", "headers", "binary", "backup", "companion"}),
+                          ("mariadb-11.8", {"source", "headers", "binary", "backup", "companion"}),
                           ("mysql-9.7", {"source", "binary", "library", "machine"})):
         assert {row[2] for row in rows if row[0] == server} == kinds
         assert len({row[1] for row in rows if row[0] == server}) == 1, "one version of each server was tested"

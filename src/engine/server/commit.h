@@ -29,8 +29,10 @@ class Committer {
 
   struct Result {
     bool failed = false;
-    bool unknown = false;    ///< The transaction may stand nevertheless, or a replica may lack it.
-    bool too_large = false;  ///< The binary log has no room for it: it is rolled back.
+    bool unknown = false;  ///< The transaction may stand nevertheless, or a replica may lack it.
+    /// The binary log has no room for it, or the server cannot leave out what was taken back: it
+    /// is rolled back.
+    bool too_large = false;
   };
   /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
   Result Commit(bool must_flush);

@@ -64,14 +64,21 @@ Committer::Result Committer::Commit(bool must_flush) {
   thd->set_query_id(next_query_id());
   const ulong rollbacks_before = thd->status_var.ha_rollback_count;
   Result result;
-  result.failed = trans_commit(thd);
+  // Changes that were taken back would come into the table that an ALTER makes. Where others stand
+  // beside them, the requests run again, each in a transaction of its own.
+  result.too_large = tables_.has_copied_too_much() && tables_.has_changed_rows();
+  if (result.too_large)
+    result.failed = true;
+  else
+    result.failed = tables_.has_copied_too_much() ? trans_rollback(thd) : trans_commit(thd);
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   if (!result.failed) {
     for (handlerton* engine : own_.seen) FlushLogs(engine, thd_.own().flush_at_commit());
   }
   // A failed commit that rolled no engine back had been decided: the binary log could not be
   // rotated, for example.
-  const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
+  const bool stays =
+      result.failed && !result.too_large && thd->status_var.ha_rollback_count == rollbacks_before;
   result.unknown = stays || (!result.failed && WasCutOff());
   return result;
 }

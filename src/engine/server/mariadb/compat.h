@@ -86,6 +86,16 @@ inline bool IsFullText(const KEY& key) {
 #endif
 }
 
+/// Since 11.8 an ALTER may copy a table while sessions write to it (since 11.2 in the server).
+inline bool IsCopiedByAlter(const TABLE& table) {
+#if MYSQL_VERSION_ID >= 110800
+  return table.s->online_alter_binlog != nullptr;
+#else
+  static_cast<void>(table);
+  return false;
+#endif
+}
+
 /// Since 11.8 a function.
 inline const TYPELIB* TypelibOf(const Field_enum& field) {
 #if MYSQL_VERSION_ID >= 110800

@@ -193,7 +193,7 @@ def test_a_hot_row_that_is_not_merged():
     hot = {"plugin": "handlersocket", "table_schema": "shop", "table_name": "stock", "index_name": "PRIMARY", "key_text": "7",
            "requests": 5000, "merged": 0, "lock_waits": 0}
     asked = {"hot_rows": [hot], "latencies": whole(5000)}
-    text = found(now=asked, counters={"unmerged_trigger": 4000, "unmerged_token": 10})
+    text = found(now=asked, counters={"unmerged_trigger": 4000, "unmerged_check": 10})
     assert "4000 writes were done alone, most often for handlersocket_unmerged_trigger" in text
     assert "these are reads: let the application keep the row" in found(now=asked, counters={"unmerged_trigger": 0})
     asked["latencies"] = whole(100_000)

@@ -1,5 +1,5 @@
 // Why a request for a row that several requests of a batch share was executed by itself: the
-// engine's reason, or one that only the executor knows.
+// engine's reason, or the executor's own.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace rowsocket::exec {
 
-/// The values of engine::NotMergeable, then the executor's own.
+/// The values of engine::NotMergeable, then the executor's.
 enum class RanAlone : uint8_t {
   kNot,  ///< The request was merged with others, or its row was not shared.
-  kToken = static_cast<uint8_t>(engine::NotMergeable::kCount),  ///< Its token needs a row as well.
-  kRerun,  ///< Its batch could not be written merged, and ran again one by one.
+  /// Its batch could not be written merged, and ran again one by one.
+  kRerun = static_cast<uint8_t>(engine::NotMergeable::kCount),
   kCount
 };
 

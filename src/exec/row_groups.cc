@@ -46,11 +46,9 @@ bool RowGroups::Link(std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     item.row = RowGroup::kNone;
     item.next_in_row = nullptr;
-    if (item.is_write_alone()) item.ran_alone = RanAlone::kToken;
-    if (IsWritingUnit(item)) {
-      CountUnit(*item.item.unit);
-      any_unit = true;
-    }
+    if (IsWritingUnit(item)) CountUnit(*item.item.unit);
+    if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row())].units;
+    any_unit = any_unit || IsWritingUnit(item) || item.is_write_with_token();
     if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->row != RowGroup::kNone &&
@@ -89,6 +87,8 @@ bool RowGroups::ShareRows(std::span<TurnItem> items) {
   if (std::ranges::none_of(rows_, &RowGroup::stays_open)) return false;
   for (TurnItem& item : items) {
     if (item.row != RowGroup::kNone) item.item.request.shares_row = rows_[item.row].stays_open();
+    if (item.is_write_with_token())
+      item.item.request.shares_row = Find(item.item.row())->stays_open();
     if (!IsWritingUnit(item)) continue;
     for (UnitRequest& one : item.item.unit->requests) {
       const RowName name(*one.index, one.request);

@@ -6,8 +6,8 @@
 // its own connection that belongs to it: elsewhere a find is a read like any other, which locks
 // nothing.
 //
-// A row that units write to is no group: whatever names it runs at its own place in the turn, and
-// shares the row by Request::shares_row, which Link sets.
+// A row that units or requests with a token write to is no group: whatever names it runs at its own
+// place in the turn, and shares the row by Request::shares_row, which Link sets.
 //
 // Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
 // Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
@@ -34,13 +34,13 @@ struct RowGroup {
   uint64_t hash = 0;
   TurnItem* first = nullptr;
   TurnItem* last = nullptr;
-  uint32_t writes = 0;  ///< Items that are one request.
-  uint32_t units = 0;   ///< Units that write to the row.
+  uint32_t writes = 0;  ///< Items that are one request without a token.
+  uint32_t units = 0;   ///< Units, and requests with a token, that write to the row.
   const Unit* last_unit = nullptr;
   /// Why no request of this row can be merged.
   engine::NotMergeable reason = engine::NotMergeable::kNone;
 
-  /// Whether the row stays open while other statements run, because units share it.
+  /// Whether the row stays open while other statements run.
   bool stays_open() const { return units != 0 && units + writes > 1; }
   /// Whether the requests are executed side by side, as one statement.
   bool is_group() const { return writes > 1 && units == 0; }

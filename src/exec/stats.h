@@ -53,7 +53,6 @@ constexpr Stat ErrorStat(model::ErrorCode code) {
 /// REQUIRES: `ran_alone` is not kNot.
 constexpr Stat UnmergedStat(RanAlone ran_alone) {
   ROWSOCKET_REQUIRE(ran_alone != RanAlone::kNot);
-  if (ran_alone == RanAlone::kToken) return Stat::kUnmergedToken;
   if (ran_alone == RanAlone::kRerun) return Stat::kUnmergedRerun;
   using Reason = engine::NotMergeable;
   switch (static_cast<Reason>(ran_alone)) {

@@ -263,7 +263,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     item.progress = TurnItem::Progress::kToDo;
     item.is_merged = false;
-    if (!item.is_write_alone()) item.ran_alone = RanAlone::kNot;
+    item.ran_alone = RanAlone::kNot;
   }
   for (TurnItem& item : items) {
     if (item.is_executed() || item.client->stopped()) continue;

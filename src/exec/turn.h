@@ -97,7 +97,7 @@ struct TurnItem {
   Stands stands = Stands::kNothing;
   Progress progress = Progress::kToDo;
   bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
-  bool is_merged = false;  ///< It was executed on a row that it shares with units.
+  bool is_merged = false;  ///< It was executed on a row that stays open.
   bool is_told = false;    ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
   std::string kept_reply;          ///< With kChange: the reply of the statement.
@@ -118,9 +118,9 @@ struct TurnItem {
   bool is_executed() const { return progress != Progress::kToDo; }
   bool is_finished() const { return progress == Progress::kFinished; }
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
-  /// Whether the item names a row and has a token: such an item runs by itself, whatever other
-  /// requests there are for the row.
-  bool is_write_alone() const {
+  /// Whether the item is one request that changes a row that it names, and has a token. It shares
+  /// the row as units do, because its token is a statement of its own.
+  bool is_write_with_token() const {
     return is_write() && item.stands_alone && item.unit == nullptr &&
            item.request.verb == model::Request::Verb::kFind && item.row().is_row();
   }

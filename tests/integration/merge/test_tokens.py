@@ -73,6 +73,39 @@ def test_the_same_token_in_one_pipeline(shop):
         hs.reply(0, 1, 1000), hs.reply(0, 1, 1000), hs.reply(0, 1, 999), hs.reply(0, 1, 1000)]
 
 
+def merged(sql):
+    return [sql.status(f"Handlersocket_merged_{what}") for what in ("rows", "requests")]
+
+
+def test_requests_of_one_batch_change_their_row_once(shop):
+    client, sql = opened(shop), shop.sql()
+    rows, requests = merged(sql)
+    batch = [once(f"t{number}") for number in range(60)]
+    answers = [hs.reply(0, 1, 1000 - number) for number in range(60)]
+    assert client.pipeline(batch) == answers
+    moved = [after - before for after, before in zip(merged(sql), (rows, requests))]
+    assert 1 <= moved[0] < 6 and moved[1] >= 50
+    assert client.pipeline(batch) == answers
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"940"
+    assert sql.value("SELECT COUNT(*) FROM rowsocket.tokens") == b"60"
+
+
+def test_requests_with_and_without_a_token_and_groups_share_a_row(shop):
+    client, sql = opened(shop), shop.sql()
+    rows = merged(sql)[0]
+    none = ("T", "none", *hs.find_tokens(0, "=", [9], 1, 0, mod=["-?", 1]))
+    wrong = ("T", "wrong", *hs.find_tokens(0, "=", [1], 1, 0, mod=["U", "many"]))
+    group = (["G", 1], ["R", *TAKE])
+    answers = client.pipeline([once("a"), TAKE, wrong, once("b"), *group, once("a"), none, TAKE, once("b", TAKE[:-1] + [2]), once("c")])
+    assert answers[:2] == [hs.reply(0, 1, 1000), hs.reply(0, 1, 999)]
+    assert answers[2][0] != b"0"
+    assert answers[3:7] == [hs.reply(0, 1, 998), hs.reply(0, 2, 1, 0), hs.reply(0, 1, 997), hs.reply(0, 1, 1000)]
+    assert answers[7:] == [hs.reply(0, 1), hs.reply(0, 1, 996), hs.refused(1, "tokendiffers"), hs.reply(0, 1, 995)]
+    assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"994"
+    assert sql.rows("SELECT token FROM rowsocket.tokens ORDER BY token") == [(b"a",), (b"b",), (b"c",), (b"none",)]
+    assert 1 <= merged(sql)[0] - rows < 4
+
+
 def test_an_answer_that_is_too_large_to_be_kept(shop):
     sql, client = shop.sql(), shop.hs_wr()
     sql.run("CREATE TABLE shop.large (id INT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")

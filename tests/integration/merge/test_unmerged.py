@@ -3,7 +3,7 @@
 import pytest
 
 import hs
-from server import is_mysql, run_packaged
+from server import is_mysql
 
 pytestmark = pytest.mark.ours
 
@@ -78,18 +78,6 @@ def test_requests_that_are_merged_have_no_reason(server, db, sql, hs_wr):
     assert sql.status("Handlersocket_merged_requests") == merged + REQUESTS
 
 
-def test_requests_with_a_token(make_server):
-    server = make_server(options=["--handlersocket-tokens=ON"])
-    sql = schema(server)
-    run_packaged(sql, "rowsocket_tokens.sql")
-    sql.run(PLAIN.format("", ""))
-    sql.run("INSERT INTO t (id, n) VALUES (1, 100)")
-    client, before = opened(server.hs_wr(), "u"), reasons(sql)
-    assert client.pipeline([("T", f"t{number}", *ADD) for number in range(REQUESTS)]) == [
-        hs.counted(1)] * REQUESTS
-    assert moved(sql, before) == {"token": REQUESTS}
-
-
 def test_requests_whose_batch_ran_again_one_by_one(make_server):
     """The events of the batch are larger than a transaction's may be."""
     server = make_server(options=["--log-bin=rerun", "--server-id=1", "--binlog-cache-size=4096",
@@ -108,4 +96,4 @@ def test_requests_whose_batch_ran_again_one_by_one(make_server):
 
 
 def test_every_counter_of_unmerged_requests_has_a_test_here(sql):
-    assert set(reasons(sql)) == {*TABLES, "token", "rerun"}
+    assert set(reasons(sql)) == {*TABLES, "rerun"}

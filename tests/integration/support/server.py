@@ -71,7 +71,7 @@ def run_packaged(sql, name):
             sql.run(statement)
 
 
-SERVERS = ("mariadb-10.11", "mariadb-11.8", "mysql-9.7")
+SERVERS = tuple(re.search(r"^servers=\((.+)\)$", (REPOSITORY / "scripts/lib.sh").read_text(), re.MULTILINE)[1].split())
 # The number of MySQL's VECTOR, whose cells are bytes.
 pymysql.connections.TEXT_TYPES.add(242)
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")

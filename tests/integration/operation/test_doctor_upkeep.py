@@ -5,7 +5,7 @@ import pytest
 import mc
 import resp
 from accountserver import PORT_OPTIONS, start_with_accounts
-from doctor import NOTHING, busy, doctor, says
+from doctor import NOTHING, busy, doctor, finds_nothing, says
 from mc_tables import WHOLE, Container
 from server import run_packaged, wait_until
 
@@ -53,7 +53,7 @@ def test_a_purge_without_the_right_to_delete(make_server):
                  "GRANT DELETE ON more.kept TO 'cache'@'localhost'")
     container.sql.run("GRANT DELETE ON more.kept TO cache@localhost")
     wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
-    assert doctor(server) == NOTHING
+    finds_nothing(server)
 
 
 def test_a_container_that_is_disabled(make):
@@ -73,7 +73,7 @@ def test_a_purge_that_works(make):
     server, container = make()
     expire(container)
     wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
-    assert doctor(server) == NOTHING
+    finds_nothing(server)
 
 
 @pytest.mark.parametrize("tables_kept", [0, 60])
@@ -118,10 +118,10 @@ def test_tokens_without_their_index(make_server):
     server = make_server()
     sql = server.sql()
     run_packaged(sql, "rowsocket_tokens.sql")
-    assert doctor(server) == NOTHING
+    finds_nothing(server)
     sql.run("ALTER TABLE rowsocket.tokens DROP KEY created")
-    assert doctor(server) == NOTHING, "it is empty"
+    finds_nothing(server)  # it is empty
     sql.run("INSERT INTO rowsocket.tokens VALUES ('t', 'r', 'a', 1)")
     says(server, "rowsocket.tokens has rows, and no index that begins with `created`", "ALTER TABLE rowsocket.tokens ADD KEY created")
     sql.run("ALTER TABLE rowsocket.tokens ADD KEY created (created)")
-    assert doctor(server) == NOTHING
+    finds_nothing(server)

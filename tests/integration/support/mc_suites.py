@@ -27,7 +27,7 @@ SCRIPTS = (
     "getandtouch", "touch", "issue_192", "noreply", "binary-get", "bogus-commands", "cas", "flags",
     "incrdecr", "issue_104", "issue_108", "issue_152", "issue_3", "issue_68", "issue_70",
     "malicious-commands", "multiversioning", "quit", "stats-detail", "strtol-testing")
-SCRIPT_TIMEOUT_S = 60
+SCRIPT_TIMEOUT_S = 180
 # Results that memcached 1.6.18's tests expect and later versions of memcached answer otherwise: (old, new)
 # texts.
 SINCE_1_6_18 = {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kReleaseTables{10};
 /// How often an idle executor looks whether the server wants it to end.
 constexpr std::chrono::milliseconds kTick{200};
-constexpr int64_t kDescribeMs = 500;
+constexpr int64_t kDescribeBatchMs = 500;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void BatchExecutor::Done(Batch& batch) {
 
 void BatchExecutor::Describe(engine::Session& session, size_t requests) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeMs) return;
+  if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeBatchMs) return;
   described_ms_ = now_ms;
   session.Describe(requests == 0 ? "mode=batch, idle"
                                  : "mode=batch, " + std::to_string(requests) + " requests");

@@ -14,11 +14,11 @@ namespace rowsocket::exec {
 
 namespace {
 
-constexpr size_t kEventsMax = 512;
+constexpr size_t kGuestEventsMax = 512;
 /// How often the doorman looks for handshakes that have taken too long.
-constexpr int kTickMs = 200;
+constexpr int kHandshakeTickMs = 200;
 /// How often the log says that handshakes fail.
-constexpr int64_t kLogMs = 60'000;
+constexpr int64_t kHandshakeLogMs = 60'000;
 
 constexpr size_t kRecordHeaderBytes = 5;
 constexpr size_t kRecordBytesMax = 16 * 1024;
@@ -85,9 +85,9 @@ void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
 }
 
 void Doorman::Main() {
-  std::array<net::Event, kEventsMax> events;
+  std::array<net::Event, kGuestEventsMax> events;
   while (!stopping_.load(std::memory_order_relaxed)) {
-    for (const net::Event& event : loop_.Wait(events, guests_.empty() ? -1 : kTickMs)) {
+    for (const net::Event& event : loop_.Wait(events, guests_.empty() ? -1 : kHandshakeTickMs)) {
       // An earlier event of this round may have ended the handshake.
       const auto found = guests_.find(static_cast<Client*>(event.tag()));
       if (found == guests_.end()) continue;
@@ -206,7 +206,7 @@ void Doorman::CloseExpired() {
 void Doorman::Fail(Guest& guest, std::string_view why) {
   stats_.Add(Stat::kTlsFailed);
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - logged_ms_ >= kLogMs) {
+  if (now_ms - logged_ms_ >= kHandshakeLogMs) {
     logged_ms_ = now_ms;
     try {
       log_("a TLS handshake has failed: " + std::string(why));

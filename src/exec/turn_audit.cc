@@ -29,9 +29,9 @@ bool IsRefusedEarly(const model::Error& answer) {
   }
 }
 
-class Teller {
+class AccessTeller {
  public:
-  Teller(engine::Session& session, const Frontend& frontend) : session_(session) {
+  AccessTeller(engine::Session& session, const Frontend& frontend) : session_(session) {
     address_ = ConnectionBook::Shared().AddressOf(frontend.connection_id());
     const model::Account* const account = frontend.account();
     if (account != nullptr) {
@@ -57,7 +57,7 @@ class Teller {
 };
 
 /// A command of several keys, which may be of several tables: each table once.
-void TellOfRows(const Item& item, const Frontend& frontend, Teller& teller) {
+void TellOfRows(const Item& item, const Frontend& frontend, AccessTeller& teller) {
   std::vector<const engine::IndexNames*> told;
   const auto tell = [&](const engine::Index& index) {
     const engine::IndexNames& names = index.names();
@@ -83,7 +83,7 @@ void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
                         !IsRefusedEarly(item.answer);
     if (!is_due) continue;
     item.is_told = has_told = true;
-    Teller teller(session, frontend);
+    AccessTeller teller(session, frontend);
     if (item.item.unit == nullptr) {
       TellOfRows(item.item, frontend, teller);
       continue;

@@ -10,7 +10,7 @@ namespace rowsocket::keyspace {
 
 namespace {
 
-constexpr int64_t kNever = INT64_MIN / 2;
+constexpr int64_t kNotYet = INT64_MIN / 2;
 /// How old the last look may be when a request has shown that a mapped table has changed; and how
 /// long such requests are not believed after a look has found no change.
 constexpr int64_t kDistrustedAgeMsMax = 5;
@@ -105,7 +105,7 @@ void Snapshot::MakeKeyspaces() {
 }
 
 Catalog::Catalog(std::function<void(const std::string&)> log)
-    : log_(std::move(log)), read_ms_(kNever), checked_ms_(kNever) {
+    : log_(std::move(log)), read_ms_(kNotYet), checked_ms_(kNotYet) {
   auto none = std::make_shared<Snapshot>();
   none->config.problem = "the mapping tables have not been read yet";
   current_ = std::move(none);

@@ -21,6 +21,12 @@ model::Request DeleteRowsRequest() {
   return request;
 }
 
+bool EndTurn(engine::Session& session, const Outcome& outcome) {
+  if (outcome.ok()) return session.Commit().ok();
+  session.Rollback();
+  return false;
+}
+
 namespace {
 
 /// Deletes the other rows with this key. The key has a NULL, so that any number of rows may have

@@ -12,12 +12,6 @@ using engine::Outcome;
 
 namespace {
 
-bool EndTurn(engine::Session& session, const Outcome& outcome) {
-  if (outcome.ok()) return session.Commit().ok();
-  session.Rollback();
-  return false;
-}
-
 // Whoever may write to innodb_memcache.containers can name any table there, so that the account of
 // the port has to have the right to delete from the table. The keys and moments that the deletion
 // goes by are the library's own business.

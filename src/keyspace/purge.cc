@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "keyspace/delete_rows.h"
 #include "keyspace/time.h"
 #include "model/limits.h"
 #include "model/request.h"
@@ -62,12 +63,6 @@ bool IsOfTheTable(const Outcome& failed) {
       188,                                    // killed
   };
   return std::ranges::find(kNumbers, failed.error.number) != std::end(kNumbers);
-}
-
-bool EndTurn(engine::Session& session, const Outcome& outcome) {
-  if (outcome.ok()) return session.Commit().ok();
-  session.Rollback();
-  return false;
 }
 
 /// The moment as the column holds it, rounded down so that no later moment is before it.

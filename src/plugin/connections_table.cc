@@ -19,7 +19,7 @@ constexpr uint kTextMax = 256;  ///< A client's name has no more; a longer subje
 /// The places of these columns.
 constexpr uint kAddress = 3, kPort = 4;
 
-SchemaColumn columns[] = {
+SchemaColumn connection_columns[] = {
     TextColumn("PLUGIN", kWordMax),
     TextColumn("MODE", kWordMax),
     TextOrNullColumn("ACCOUNT", kAccountMax),
@@ -39,7 +39,7 @@ SchemaColumn columns[] = {
     EndOfColumns(),
 };
 
-bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::ConnectionInfo& info) {
+bool StoreConnection(THD* thd, TABLE* table, const char* plugin, const exec::ConnectionInfo& info) {
   SchemaRow row(table);
   row.Text(plugin);
   row.Text(info.mode);
@@ -60,10 +60,10 @@ bool StoreRow(THD* thd, TABLE* table, const char* plugin, const exec::Connection
   return schema_table_store_record(thd, table);
 }
 
-bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+bool StoreConnections(THD* thd, TABLE* table, Daemon& daemon) {
   const bool has_addresses = ReadsColumn(*table, kAddress) || ReadsColumn(*table, kPort);
   for (const exec::ConnectionInfo& info : daemon.Connections(has_addresses)) {
-    if (StoreRow(thd, table, daemon.descriptor().name, info)) return true;
+    if (StoreConnection(thd, table, daemon.descriptor().name, info)) return true;
   }
   return false;
 }
@@ -71,8 +71,8 @@ bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
 }  // namespace
 
 PluginDeclaration ConnectionsTable(Daemon* const* daemons) {
-  return SchemaTableOf<columns, StoreRows>::Declare(daemons, "ROWSOCKET_CONNECTIONS",
-                                                    "Connections of the ports of Rowsocket");
+  return SchemaTableOf<connection_columns, StoreConnections>::Declare(
+      daemons, "ROWSOCKET_CONNECTIONS", "Connections of the ports of Rowsocket");
 }
 
 }  // namespace rowsocket::plugin

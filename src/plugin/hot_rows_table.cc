@@ -6,12 +6,11 @@ namespace rowsocket::plugin {
 
 namespace {
 
-constexpr uint kNameMax = 64;
 /// Longer than model::kHotKeyBytesMax by a character and the commas of sixteen parts.
 constexpr uint kKeyMax = 160;
 constexpr int64_t kWindowsS[] = {10, 60, 600};
 
-SchemaColumn columns[] = {
+SchemaColumn hot_row_columns[] = {
     NumberColumn("SECONDS", 5),           TextColumn("PLUGIN", kNameMax),
     TextColumn("TABLE_SCHEMA", kNameMax), TextColumn("TABLE_NAME", kNameMax),
     TextColumn("INDEX_NAME", kNameMax),   TextColumn("KEY_TEXT", kKeyMax),
@@ -20,8 +19,8 @@ SchemaColumn columns[] = {
     NumberColumn("OVERCOUNT", 20),        EndOfColumns(),
 };
 
-bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
-              const exec::HotRowName& name, const exec::HotRowCounts& counts) {
+bool StoreHotRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
+                 const exec::HotRowName& name, const exec::HotRowCounts& counts) {
   SchemaRow row(table);
   row.Number(static_cast<uint64_t>(seconds));
   row.Text(plugin);
@@ -37,10 +36,10 @@ bool StoreRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
   return schema_table_store_record(thd, table);
 }
 
-bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+bool StoreHotRows(THD* thd, TABLE* table, Daemon& daemon) {
   for (const int64_t seconds : kWindowsS) {
     for (const auto& [name, counts] : daemon.HotRows(seconds)) {
-      if (StoreRow(thd, table, seconds, daemon.descriptor().name, name, counts)) return true;
+      if (StoreHotRow(thd, table, seconds, daemon.descriptor().name, name, counts)) return true;
     }
   }
   return false;
@@ -49,7 +48,7 @@ bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
 }  // namespace
 
 PluginDeclaration HotRowsTable(Daemon* const* daemons) {
-  return SchemaTableOf<columns, StoreRows>::Declare(
+  return SchemaTableOf<hot_row_columns, StoreHotRows>::Declare(
       daemons, "ROWSOCKET_HOT_ROWS", "The rows that are asked for most, and waited for longest");
 }
 

@@ -9,9 +9,7 @@ namespace rowsocket::plugin {
 
 namespace {
 
-constexpr uint kNameMax = 64;
-
-SchemaColumn columns[] = {
+SchemaColumn latency_columns[] = {
     TextColumn("PLUGIN", kNameMax),
     TextColumn("MODE", kNameMax),
     TextColumn("VERB", kNameMax),
@@ -40,7 +38,8 @@ std::string BucketsText(const base::LatencyCounts& counts) {
   return text + "]";
 }
 
-bool StoreRow(THD* thd, TABLE* table, const Descriptor& plugin, const exec::LatencyRow& latency) {
+bool StoreLatency(THD* thd, TABLE* table, const Descriptor& plugin,
+                  const exec::LatencyRow& latency) {
   const base::LatencyCounts& counts = latency.counts;
   SchemaRow row(table);
   row.Text(plugin.name);
@@ -56,9 +55,9 @@ bool StoreRow(THD* thd, TABLE* table, const Descriptor& plugin, const exec::Late
   return schema_table_store_record(thd, table);
 }
 
-bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
+bool StoreLatencies(THD* thd, TABLE* table, Daemon& daemon) {
   for (const exec::LatencyRow& row : daemon.Latency()) {
-    if (StoreRow(thd, table, daemon.descriptor(), row)) return true;
+    if (StoreLatency(thd, table, daemon.descriptor(), row)) return true;
   }
   return false;
 }
@@ -66,7 +65,7 @@ bool StoreRows(THD* thd, TABLE* table, Daemon& daemon) {
 }  // namespace
 
 PluginDeclaration LatencyTable(Daemon* const* daemons) {
-  return SchemaTableOf<columns, StoreRows>::Declare(
+  return SchemaTableOf<latency_columns, StoreLatencies>::Declare(
       daemons, "ROWSOCKET_LATENCY", "How long requests take, by port, verb and phase");
 }
 

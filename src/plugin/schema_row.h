@@ -11,6 +11,9 @@
 
 namespace rowsocket::plugin {
 
+/// Names of plugins, tables and indexes have at most so many characters.
+inline constexpr uint kNameMax = 64;
+
 /// Whether the statement reads the column, counted from 0: COUNT(*) reads none.
 inline bool ReadsColumn(const TABLE& table, uint column) { return IsRead(*table.field[column]); }
 

@@ -6,7 +6,6 @@ namespace rowsocket::plugin {
 
 namespace {
 
-constexpr uint kNameMax = 64;
 /// A host's name, and a user's, have at most so many characters.
 constexpr uint kHostMax = 255, kUserMax = 128;
 

@@ -11,7 +11,7 @@ namespace {
 
 /// The number half way between two DOUBLEs has at most 767 digits: behind so many digits it only
 /// matters whether all others are 0.
-constexpr size_t kDigitsMax = 800;
+constexpr size_t kRealDigitsMax = 800;
 /// The server's function takes larger exponents for this one, too.
 constexpr int kExponentMax = 19'999;
 
@@ -44,7 +44,7 @@ int TakeExponent(std::string_view text, size_t* at) {
 }  // namespace
 
 Real ReadReal(std::string_view text) {
-  if (text.size() <= kDigitsMax) return Convert(text);
+  if (text.size() <= kRealDigitsMax) return Convert(text);
   const auto behind_digits = [text](size_t at) {
     return std::min(text.find_first_not_of("0123456789", at), text.size());
   };
@@ -53,11 +53,11 @@ Real ReadReal(std::string_view text) {
   if (negative || (begin < text.size() && text[begin] == '+')) ++begin;
   begin = std::min(text.find_first_not_of('0', begin), text.size());
   size_t end = behind_digits(begin);
-  if (end - begin <= kDigitsMax) return Convert(text);
+  if (end - begin <= kRealDigitsMax) return Convert(text);
   std::string shortened = negative ? "-" : "";
-  shortened += text.substr(begin, kDigitsMax);
-  const size_t left_out = end - begin - kDigitsMax;
-  const std::string_view rest = text.substr(begin + kDigitsMax, left_out);
+  shortened += text.substr(begin, kRealDigitsMax);
+  const size_t left_out = end - begin - kRealDigitsMax;
+  const std::string_view rest = text.substr(begin + kRealDigitsMax, left_out);
   const bool has_more = rest.find_first_not_of('0') != std::string_view::npos;
   // Behind so many digits the server's function ignores the digits behind the point.
   if (end < text.size() && text[end] == '.') end = behind_digits(end + 1);

@@ -34,7 +34,8 @@ struct Editor::Scratch {
   }
 };
 
-Editor::Editor(MemcachedShared& shared, const Work& work, const Target& target, bool may_delete)
+Editor::Editor(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
+               bool may_delete)
     : shared_(shared),
       work_(work),
       command_(work.command),

@@ -40,7 +40,7 @@ class Editor final : public model::RowEditor {
   enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
 
   /// `may_delete`: the request is judged as one that may delete the row.
-  Editor(MemcachedShared& shared, const Work& work, const Target& target, bool may_delete);
+  Editor(MemcachedShared& shared, const MemcachedWork& work, const Target& target, bool may_delete);
 
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>* changes) override;
@@ -101,7 +101,7 @@ class Editor final : public model::RowEditor {
   bool IsSeenBefore(uint8_t flag_at) const;
 
   MemcachedShared& shared_;
-  const Work& work_;
+  const MemcachedWork& work_;
   const memcached::Command& command_;
   const Target& target_;
   const keyspace::Container& container_;

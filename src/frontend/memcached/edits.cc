@@ -30,7 +30,7 @@ bool IsRefused(const Outcome& outcome) {
 
 // When the request runs again, the first run has moved the mark to another token, but the row is as
 // it was: the mark of the first run is taken.
-MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
+MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const Target& target,
                       const Editor& editor) {
   const MemcachedMark old =
       shared.marks.Of(target.container->state.get(), target.row_key, editor.old_token());
@@ -40,7 +40,7 @@ MemcachedMark OldMark(MemcachedShared& shared, Work& work, const Target& target,
 }
 
 /// The marks that the item has under its new token.
-MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMark& old) {
+MemcachedMark NewMark(const MemcachedWork& work, const Editor& editor, const MemcachedMark& old) {
   const Kept kept = editor.kept();
   if (kept == Kept::kAll) return old;
   MemcachedMark mark;
@@ -55,7 +55,7 @@ MemcachedMark NewMark(const Work& work, const Editor& editor, const MemcachedMar
   return mark;
 }
 
-bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& target,
+bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work, const Target& target,
                 const Editor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
@@ -71,7 +71,8 @@ bool MovesMarks(const MemcachedShared& shared, const Work& work, const Target& t
 }
 
 /// Moves the item's marks to its new token, as the editor has decided.
-void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const Editor& editor) {
+void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const Target& target,
+               const Editor& editor) {
   if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
   if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
@@ -82,7 +83,7 @@ void KeepMarks(MemcachedShared& shared, Work& work, const Target& target, const 
 
 /// Replaces a token that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
 /// a mark needs it: the next `gets` tells the same token.
-Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target& target,
+Outcome FindToken(const MemcachedShared& shared, const MemcachedWork& work, const Target& target,
                   engine::Session& session, Editor* editor) {
   const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
   if (!editor->is_token_of_sent() || !is_told) return {};
@@ -92,7 +93,7 @@ Outcome FindToken(const MemcachedShared& shared, const Work& work, const Target&
   return outcome;
 }
 
-void AppendItem(MemcachedShared& shared, const Work& work, const Target& target,
+void AppendItem(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
                 const Editor& editor, base::Buffer& out) {
   memcached::Item item = editor.item();
   if (!editor.promises() && TellsMarks(shared, work.command)) {
@@ -109,7 +110,7 @@ void AppendAbsent(const Command& command, const Target& target, base::Buffer& ou
   memcached::AppendNotFound(command, &out);
 }
 
-void AppendResult(MemcachedShared& shared, const Work& work, const Target& target,
+void AppendResult(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
                   const Editor& editor, base::Buffer& out) {
   const Command& command = work.command;
   switch (editor.result()) {
@@ -197,7 +198,7 @@ bool IsEdit(const Command& command) {
   }
 }
 
-model::Request EditRequest(const Work& work) {
+model::Request EditRequest(const MemcachedWork& work) {
   model::Request request;
   request.verb = model::Request::Verb::kEdit;
   if (work.targets.size() == 1) request.edit.key = work.target().parts;
@@ -265,7 +266,7 @@ void TellRights(const Command& command, const keyspace::Container& container, in
   edit->may_update = columns.first(count);
 }
 
-Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
+Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request request,
                     engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
   Outcome all;

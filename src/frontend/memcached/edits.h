@@ -23,7 +23,7 @@ bool IsEdit(const memcached::Command& command);
 /// The request of an edit, which tells the executor that the item writes, and which row. Its editor
 /// keeps every row; ExecuteEdit puts in the editor that decides. For several keys (gat) it names no
 /// row.
-model::Request EditRequest(const Work& work);
+model::Request EditRequest(const MemcachedWork& work);
 
 /// Columns that an edit may change: values, flags, token and expiry.
 inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
@@ -33,7 +33,7 @@ void TellRights(const memcached::Command& command, const keyspace::Container& co
                 int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
 
 /// `request`: the result of EditRequest.
-engine::Outcome ExecuteEdit(MemcachedShared& shared, Work& work, model::Request request,
+engine::Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request request,
                             engine::Session& session, base::Buffer& out);
 
 }  // namespace rowsocket::frontend

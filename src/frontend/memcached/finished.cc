@@ -7,7 +7,6 @@ namespace rowsocket::frontend {
 using exec::Item;
 using memcached::Command;
 using memcached::Verb;
-using Stat = MemcachedStat;
 
 namespace {
 
@@ -18,7 +17,7 @@ bool IsCounted(memcached::Error error) {
 
 }  // namespace
 
-void Memcached::CountDetails(const Work& work, bool is_answered) {
+void Memcached::CountDetails(const MemcachedWork& work, bool is_answered) {
   const bool is_get = IsGet(work.command.verb);
   for (const Target& target : work.targets) {
     MemcachedDetails::Counts counts;
@@ -31,7 +30,7 @@ void Memcached::CountDetails(const Work& work, bool is_answered) {
 }
 
 /// REQUIRES: the work is of a kRequest item, whose containers still exist.
-void Memcached::CountContainers(const Work& work, bool failed) {
+void Memcached::CountContainers(const MemcachedWork& work, bool failed) {
   const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
   };
@@ -50,7 +49,7 @@ void Memcached::CountContainers(const Work& work, bool failed) {
 }
 
 /// REQUIRES: as CountContainers.
-void Memcached::TakeBackWins(const Work& work) {
+void Memcached::TakeBackWins(const MemcachedWork& work) {
   if (shared_.marks.empty()) return;
   for (const Target& target : work.targets) {
     if (target.wrong != Target::Wrong::kNothing) continue;
@@ -60,7 +59,7 @@ void Memcached::TakeBackWins(const Work& work) {
 
 void Memcached::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kRefresh) return;
-  Work& work = WorkOf(item);
+  MemcachedWork& work = MemcachedWorkOf(item);
   if (work.is_nothing) return;
   if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
       answer.code == model::ErrorCode::kFld) {
@@ -76,41 +75,41 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
   const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();
   const bool is_refusal = answer.ok() && (tally.failed || is_refused);
   if (is_refusal) CountRefusal();
-  counters.Add(Stat::kErrors, !answer.ok() || is_refusal);
-  if (command.dialect == memcached::Dialect::kMeta) counters.Add(Stat::kMetaCommands);
-  counters.Add(Stat::kExpired, IsGet(command.verb) ? tally.expired : 0);
+  counters.Add(MemcachedStat::kErrors, !answer.ok() || is_refusal);
+  if (command.dialect == memcached::Dialect::kMeta) counters.Add(MemcachedStat::kMetaCommands);
+  counters.Add(MemcachedStat::kExpired, IsGet(command.verb) ? tally.expired : 0);
   if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
   switch (command.verb) {
     case Verb::kGat:
       // An mg with T counts as a touch only if it found an item.
       if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
-        counters.Add(Stat::kTouches, work.targets.size());
-        counters.Add(Stat::kTouchHits, tally.hits);
-        counters.Add(Stat::kTouchMisses, tally.misses);
+        counters.Add(MemcachedStat::kTouches, work.targets.size());
+        counters.Add(MemcachedStat::kTouchHits, tally.hits);
+        counters.Add(MemcachedStat::kTouchMisses, tally.misses);
         break;
       }
       [[fallthrough]];
     case Verb::kGet:
-      counters.Add(Stat::kGets, work.targets.size());
-      counters.Add(Stat::kHits, tally.hits);
-      counters.Add(Stat::kMisses, tally.misses);
+      counters.Add(MemcachedStat::kGets, work.targets.size());
+      counters.Add(MemcachedStat::kHits, tally.hits);
+      counters.Add(MemcachedStat::kMisses, tally.misses);
       break;
     case Verb::kTouch:
-      counters.Add(Stat::kTouches);
-      counters.Add(Stat::kTouchHits, tally.hits);
-      counters.Add(Stat::kTouchMisses, tally.misses);
+      counters.Add(MemcachedStat::kTouches);
+      counters.Add(MemcachedStat::kTouchHits, tally.hits);
+      counters.Add(MemcachedStat::kTouchMisses, tally.misses);
       break;
     case Verb::kDelete:
-      counters.Add(Stat::kDeleteHits, tally.hits);
-      counters.Add(Stat::kDeleteMisses, tally.misses + tally.bad_tokens);
+      counters.Add(MemcachedStat::kDeleteHits, tally.hits);
+      counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_tokens);
       break;
     case Verb::kIncrement:
-      counters.Add(Stat::kIncrHits, tally.hits);
-      counters.Add(Stat::kIncrMisses, tally.misses);
+      counters.Add(MemcachedStat::kIncrHits, tally.hits);
+      counters.Add(MemcachedStat::kIncrMisses, tally.misses);
       break;
     case Verb::kDecrement:
-      counters.Add(Stat::kDecrHits, tally.hits);
-      counters.Add(Stat::kDecrMisses, tally.misses);
+      counters.Add(MemcachedStat::kDecrHits, tally.hits);
+      counters.Add(MemcachedStat::kDecrMisses, tally.misses);
       break;
     case Verb::kSet:
     case Verb::kAdd:
@@ -118,15 +117,15 @@ void Memcached::Finished(const Item& item, const model::Error& answer) {
     case Verb::kAppend:
     case Verb::kPrepend:
       if (!IsCounted(command.error)) break;
-      counters.Add(Stat::kCmdSet);
-      counters.Add(Stat::kSets, tally.stored);
+      counters.Add(MemcachedStat::kCmdSet);
+      counters.Add(MemcachedStat::kSets, tally.stored);
       if (!command.compares_cas) break;
-      counters.Add(Stat::kCasHits, tally.stored);
-      counters.Add(Stat::kCasMisses, tally.misses);
-      counters.Add(Stat::kCasBadval, tally.bad_tokens);
+      counters.Add(MemcachedStat::kCasHits, tally.stored);
+      counters.Add(MemcachedStat::kCasMisses, tally.misses);
+      counters.Add(MemcachedStat::kCasBadval, tally.bad_tokens);
       break;
     case Verb::kFlushAll:
-      counters.Add(Stat::kFlushes);
+      counters.Add(MemcachedStat::kFlushes);
       break;
     default:
       break;

@@ -8,7 +8,7 @@ namespace rowsocket::frontend {
 
 using engine::Outcome;
 
-Outcome ExecuteFlush(MemcachedShared& shared, Work& work, const model::Account* account,
+Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                      engine::Session& session, base::Buffer& out) {
   const keyspace::Container& container = *work.target().container;
   // The account needs DELETE. The keys that the deletion goes by are the library's own business.
@@ -27,7 +27,7 @@ Outcome ExecuteFlush(MemcachedShared& shared, Work& work, const model::Account* 
   return outcome;
 }
 
-void FlushFinished(MemcachedShared& shared, const Work& work) {
+void FlushFinished(MemcachedShared& shared, const MemcachedWork& work) {
   const int64_t at_ms = work.flush_at_ms;
   work.target().container->state->flush_at_ms.store(at_ms, std::memory_order_relaxed);
   if (at_ms != 0) shared.keyspaces->FlushIsDueAt(at_ms);

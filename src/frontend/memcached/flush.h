@@ -10,12 +10,13 @@
 
 namespace rowsocket::frontend {
 
-/// Flushes at once, or notes in Work::flush_at_ms when that is to be.
-engine::Outcome ExecuteFlush(MemcachedShared& shared, Work& work, const model::Account* account,
-                             engine::Session& session, base::Buffer& out);
+/// Flushes at once, or notes in MemcachedWork::flush_at_ms when that is to be.
+engine::Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work,
+                             const model::Account* account, engine::Session& session,
+                             base::Buffer& out);
 
 /// The flush is committed: it replaces a flush of the container that was still to come. One with a
 /// delay is keyspace::Housekeeper's from now on.
-void FlushFinished(MemcachedShared& shared, const Work& work);
+void FlushFinished(MemcachedShared& shared, const MemcachedWork& work);
 
 }  // namespace rowsocket::frontend

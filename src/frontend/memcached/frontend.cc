@@ -23,7 +23,6 @@ using exec::Item;
 using memcached::BinaryStatus;
 using memcached::Command;
 using memcached::Verb;
-using Stat = MemcachedStat;
 using Wrong = Target::Wrong;
 
 namespace {
@@ -87,7 +86,7 @@ exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_req
     return ParseLogin(input, arena, item);
   }
   if (!behind_requests) TakeSnapshot();
-  Work& work = arena.Allocate<Work>(1)[0];
+  MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
   if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
   item->kind = Item::Kind::kReply;
@@ -129,7 +128,7 @@ exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_req
 
 // An account has to have some privilege on the table of the container. False: the engine is asked
 // first, by an index of the container that is looked up for the account.
-bool Memcached::Switch(base::Arena& arena, Work* work, Item* item) {
+bool Memcached::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
   const keyspace::Container& container = *work->target().container;
   if (account() != nullptr && !(switch_answer_.has_value() && switch_asked_ == container.reads)) {
     switch_answer_.reset();
@@ -156,7 +155,7 @@ void Memcached::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::In
 
 exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& arena, Item* item) {
   using Outcome = memcached::LoginStep::Outcome;
-  Work& work = arena.Allocate<Work>(1)[0];
+  MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::LoginStep step = memcached::NextLogin(input, &work.command);
   if (step.outcome == Outcome::kNeedMore) return {Parsed::kNeedMore, 0};
   item->detail = &work;
@@ -183,7 +182,7 @@ void Memcached::LoginEnded(const model::Error& answer, base::Buffer& out) {
   command.opaque = login_opaque_;
   is_logged_in_ = answer.ok();
   if (answer.ok()) return memcached::AppendLoggedIn(command, &out);
-  shared_.counters.Add(Stat::kErrors);
+  shared_.counters.Add(MemcachedStat::kErrors);
   const bool needs_tls = answer.code == model::ErrorCode::kNeedtls;
   memcached::AppendError(
       command, needs_tls ? memcached::Error::kTlsRequired : memcached::Error::kAuthFailure, &out);
@@ -204,7 +203,7 @@ void Memcached::TakeSnapshot() {
   standard_ = snapshot_->Find(switched_to_);
 }
 
-void Memcached::ResolveKeys(base::Arena& arena, Work* work) {
+void Memcached::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   const auto& keys = work->command.keys;
   work->targets = arena.Allocate<Target>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -213,14 +212,14 @@ void Memcached::ResolveKeys(base::Arena& arena, Work* work) {
   }
 }
 
-bool Memcached::AsksForContainer(const Work& work) const {
+bool Memcached::AsksForContainer(const MemcachedWork& work) const {
   for (const Target& target : work.targets) {
     if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
   }
   return false;
 }
 
-void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
+void Memcached::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {
   const Command& command = work->command;
   item->is_large = command.verb == Verb::kStats;
   if (!IsExecuted(command) || work->switches) return;
@@ -248,7 +247,7 @@ void Memcached::Prepare(base::Arena& arena, Work* work, Item* item) {
 }
 
 /// Refuses what needs no execution to be refused.
-bool Memcached::RefuseUnexecuted(base::Arena& arena, Work* work) {
+bool Memcached::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
   const Command& command = work->command;
   std::string why;
   for (const Target& target : work->targets) {
@@ -273,7 +272,7 @@ std::string Memcached::WhyNot(const Target& target) const {
 }
 
 /// Splits the value that is to be stored into columns.
-bool Memcached::TakeValue(base::Arena& arena, Work* work) {
+bool Memcached::TakeValue(base::Arena& arena, MemcachedWork* work) {
   if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
     return true;
   }
@@ -295,7 +294,7 @@ bool Memcached::TakeValue(base::Arena& arena, Work* work) {
   return false;
 }
 
-void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
+void Memcached::PrepareFlush(base::Arena& arena, MemcachedWork* work, Item* item) {
   Command& command = work->command;
   if (!shared_.settings.may_flush) {
     command.error = memcached::Error::kFlushNotAllowed;
@@ -328,7 +327,7 @@ void Memcached::PrepareFlush(base::Arena& arena, Work* work, Item* item) {
 }
 
 Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
-  Work& work = WorkOf(item);
+  MemcachedWork& work = MemcachedWorkOf(item);
   const size_t begin = out.size();
   work.tally = {};
   const bool is_flush = work.command.verb == Verb::kFlushAll;
@@ -351,7 +350,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
 }
 
 bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const {
-  const std::span<const Target> targets = WorkOf(item).targets;
+  const std::span<const Target> targets = MemcachedWorkOf(item).targets;
   return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
     return target.wrong == Wrong::kNothing &&
            writes.MayConcern({*target.container->reads, target.parts});
@@ -359,24 +358,25 @@ bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const
 }
 
 void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
-  for (const Target& target : WorkOf(item).targets) {
+  for (const Target& target : MemcachedWorkOf(item).targets) {
     if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
   }
 }
 
 void Memcached::Reply(const Item& item, base::Buffer& out) const {
-  if (!WorkOf(item).is_nothing) AppendReply(shared_, WorkOf(item), account(), out);
+  if (!MemcachedWorkOf(item).is_nothing)
+    AppendReply(shared_, MemcachedWorkOf(item), account(), out);
 }
 
 void Memcached::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
   exec::Frontend::Refuse(item, error, arena);
-  Work& work = WorkOf(item);
+  MemcachedWork& work = MemcachedWorkOf(item);
   work.refusal = Copy(Explain(error), arena);
   work.refusal_status = StatusOf(error);
 }
 
 void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
-  AppendEngineError(WorkOf(item).command, error, out);
+  AppendEngineError(MemcachedWorkOf(item).command, error, out);
 }
 
 void Memcached::RefusePlain(std::string_view begin, base::Buffer& out) const {

@@ -1,11 +1,10 @@
 // The memcached protocol on one connection: text, meta and binary, onto the rows of containers.
 //
-// Flow: Parse makes a Work of a command: its keys become Targets (target.h); a get becomes finds
-// (reads.h), a command that may change a row becomes edits (edits.h), and all other commands are
-// answered without the engine (replies.h), but for flush_all (flush.h).
-// Threads and lifetime: see exec/frontend.h; the connection holds the snapshot of the containers
-// that its requests in a turn refer to. Limits: those of the parser, and reply_bytes_max for a
-// reply of many keys.
+// Flow: Parse makes a MemcachedWork of a command: its keys become Targets (target.h); a get becomes
+// finds (reads.h), a command that may change a row becomes edits (edits.h), and all other commands
+// are answered without the engine (replies.h), but for flush_all (flush.h). Threads and lifetime:
+// see exec/frontend.h; the connection holds the snapshot of the containers that its requests in a
+// turn refer to. Limits: those of the parser, and reply_bytes_max for a reply of many keys.
 #pragma once
 
 #include <memory>
@@ -48,7 +47,7 @@ class Memcached final : public exec::Frontend {
   void VisitRows(const exec::Item& item,
                  const std::function<void(const exec::RowName&)>& visit) const override {
     if (item.detail == nullptr) return;
-    for (const Target& target : static_cast<const Work*>(item.detail)->targets) {
+    for (const Target& target : static_cast<const MemcachedWork*>(item.detail)->targets) {
       if (target.container != nullptr) visit({*target.container->reads, target.parts});
     }
   }
@@ -61,17 +60,17 @@ class Memcached final : public exec::Frontend {
   Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   Step ParseLogin(std::string_view input, base::Arena& arena, exec::Item* item);
   void TakeSnapshot();
-  void ResolveKeys(base::Arena& arena, Work* work);
-  bool AsksForContainer(const Work& work) const;
-  bool Switch(base::Arena& arena, Work* work, exec::Item* item);
-  void Prepare(base::Arena& arena, Work* work, exec::Item* item);
+  void ResolveKeys(base::Arena& arena, MemcachedWork* work);
+  bool AsksForContainer(const MemcachedWork& work) const;
+  bool Switch(base::Arena& arena, MemcachedWork* work, exec::Item* item);
+  void Prepare(base::Arena& arena, MemcachedWork* work, exec::Item* item);
   std::string WhyNot(const Target& target) const;
-  bool RefuseUnexecuted(base::Arena& arena, Work* work);
-  bool TakeValue(base::Arena& arena, Work* work);
-  void CountDetails(const Work& work, bool is_answered);
-  void CountContainers(const Work& work, bool failed);
-  void TakeBackWins(const Work& work);
-  void PrepareFlush(base::Arena& arena, Work* work, exec::Item* item);
+  bool RefuseUnexecuted(base::Arena& arena, MemcachedWork* work);
+  bool TakeValue(base::Arena& arena, MemcachedWork* work);
+  void CountDetails(const MemcachedWork& work, bool is_answered);
+  void CountContainers(const MemcachedWork& work, bool failed);
+  void TakeBackWins(const MemcachedWork& work);
+  void PrepareFlush(base::Arena& arena, MemcachedWork* work, exec::Item* item);
 
   MemcachedShared& shared_;
   memcached::Parser parser_;

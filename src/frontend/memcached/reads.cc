@@ -55,7 +55,7 @@ bool AsksForToken(const Command& command) {
 class HitWriter final : public model::RowSink {
  public:
   /// `out_bytes_max`: the size that the buffer may have behind the value.
-  HitWriter(MemcachedShared& shared, Work& work, const Target& target, bool has_token,
+  HitWriter(MemcachedShared& shared, MemcachedWork& work, const Target& target, bool has_token,
             size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
         work_(work),
@@ -112,7 +112,7 @@ class HitWriter final : public model::RowSink {
   }
 
   MemcachedShared& shared_;
-  Work& work_;
+  MemcachedWork& work_;
   const Target& target_;
   const bool has_token_;
   const size_t out_bytes_max_;
@@ -147,7 +147,7 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
   return command.dialect == Dialect::kMeta && (!shared.marks.empty() || AsksForMarks(command));
 }
 
-Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* account,
+Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                    engine::Session& session, base::Buffer& out) {
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
   Tally& tally = work.tally;
@@ -190,8 +190,8 @@ Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* ac
 
 // Marks are in memory and rows are not: the token of the row tells whether a mark still belongs to
 // it.
-void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
-               memcached::Item* item) {
+void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
+               Moment moment, memcached::Item* item) {
   const int64_t now_ms = moment.now_ms;
   const memcached::MetaFlags& meta = work.command.meta;
   const bool renews = meta.has_recache && moment.ttl_s >= 0 && moment.ttl_s < meta.recache_s;

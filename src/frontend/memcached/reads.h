@@ -13,8 +13,9 @@
 namespace rowsocket::frontend {
 
 /// Executes a kGet without `creates`: one find for each key, in the session's turn.
-engine::Outcome ExecuteGet(MemcachedShared& shared, Work& work, const model::Account* account,
-                           engine::Session& session, base::Buffer& out);
+engine::Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work,
+                           const model::Account* account, engine::Session& session,
+                           base::Buffer& out);
 
 /// Reads the token of the row in the session's turn; `*token` is unchanged when there is no row.
 engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);
@@ -29,8 +30,8 @@ struct Moment {
 
 /// Fills in what meta tells of an item beside its row, and marks that it was read or won. REQUIRES:
 /// `item->cas` is the item's token.
-void TellMarks(MemcachedShared& shared, const Work& work, const Target& target, Moment moment,
-               memcached::Item* item);
+void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
+               Moment moment, memcached::Item* item);
 /// Marks the item as read, if the command counts as an access.
 void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
 /// Whether a reply to this command tells any mark.

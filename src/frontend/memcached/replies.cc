@@ -13,7 +13,7 @@ using model::ErrorCode;
 
 namespace {
 
-void AppendContainerName(const Work& work, base::Buffer& out) {
+void AppendContainerName(const MemcachedWork& work, base::Buffer& out) {
   memcached::Item item;
   item.value = work.table;
   item.size = work.table.size();
@@ -84,7 +84,7 @@ void AppendEngineError(const Command& command, const model::Error& error, base::
   memcached::AppendServerError(command, StatusOf(error), Explain(error), &out);
 }
 
-void AppendReply(MemcachedShared& shared, const Work& work, const model::Account* account,
+void AppendReply(MemcachedShared& shared, const MemcachedWork& work, const model::Account* account,
                  base::Buffer& out) {
   const Command& command = work.command;
   if (command.error != memcached::Error::kNone) {

@@ -13,7 +13,7 @@
 namespace rowsocket::frontend {
 
 /// The reply to a command that was not executed.
-void AppendReply(MemcachedShared& shared, const Work& work, const model::Account* account,
+void AppendReply(MemcachedShared& shared, const MemcachedWork& work, const model::Account* account,
                  base::Buffer& out);
 
 /// `SERVER_ERROR <why>`.
@@ -28,7 +28,7 @@ std::string Explain(const model::Error& error);
 
 /// The reply to `stats [argument]` (stats.cc). `account`: the connection's; null: it has all
 /// rights.
-void AppendStats(MemcachedShared& shared, const Work& work, const model::Account* account,
+void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model::Account* account,
                  base::Buffer& out);
 
 }  // namespace rowsocket::frontend

@@ -177,7 +177,7 @@ void AddHealth(const MemcachedShared& shared, Writer& writer) {
 
 }  // namespace
 
-void AppendStats(MemcachedShared& shared, const Work& work, const model::Account* account,
+void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model::Account* account,
                  base::Buffer& out) {
   const std::string_view what = work.command.stats_word(0);
   const std::string_view mode = work.command.stats_word(1);

@@ -27,7 +27,7 @@ struct Tally {
   bool failed = false;
 };
 
-struct Work : exec::ItemDetail {
+struct MemcachedWork : exec::ItemDetail {
   memcached::Command command;
   /// One for each key. Only a kRequest item may use their containers: a kReply item may outlive the
   /// snapshot.
@@ -48,7 +48,9 @@ struct Work : exec::ItemDetail {
 };
 
 /// REQUIRES: the item is a memcached connection's, and no kRefresh.
-inline Work& WorkOf(const exec::Item& item) { return *static_cast<Work*>(item.detail); }
+inline MemcachedWork& MemcachedWorkOf(const exec::Item& item) {
+  return *static_cast<MemcachedWork*>(item.detail);
+}
 
 /// Whether the wire calls the verb a get, whatever else the verb does.
 constexpr bool IsGet(memcached::Verb verb) {

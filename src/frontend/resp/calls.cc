@@ -39,9 +39,9 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
   const bool has_samples = is_usage && arguments.size() == 5 && IsWord(arguments[3], "samples");
   if (arguments.size() == 3) return {};
   if (has_samples && ParsePlainInteger(arguments[4], &samples))
-    return samples < 0 ? "ERR syntax error" : "";
-  if (has_samples) return "ERR value is not an integer or out of range";
-  if (is_usage && arguments.size() > 3) return "ERR syntax error";
+    return samples < 0 ? std::string(kSyntax) : std::string();
+  if (has_samples) return std::string(kNoInteger);
+  if (is_usage && arguments.size() > 3) return std::string(kSyntax);
   return "ERR wrong number of arguments for '" + std::string(command.name) + "|" +
          std::string(served) + "' command";
 }
@@ -188,7 +188,7 @@ bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::
     if (IsWord(arguments[i], "replace")) {
       move.only_if_absent = false;
     } else if (!IsWord(arguments[i], "db") || i + 1 == arguments.size()) {
-      *error = "ERR syntax error";
+      *error = kSyntax;
       return false;
     } else if (!ParsePlainInteger(arguments[++i], &number)) {
       *error = "ERR value is not an integer or out of range";
@@ -238,7 +238,7 @@ void Resp::PutInStore(RespCall& call, base::Arena& arena) {
 
 void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                     Item* item) {
-  RespWork& work = WorkOf(*item);
+  RespWork& work = RespWorkOf(*item);
   work.is_exec = is_exec;
   work.commands = commands;
   work.calls = calls;

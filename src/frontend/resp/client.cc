@@ -82,7 +82,7 @@ struct Filter {
 
 /// Takes one option with its value. False: the error is in `*error`.
 bool TakeOption(std::string_view name, std::string_view value, Filter* filter, std::string* error) {
-  *error = "ERR syntax error";
+  *error = kSyntax;
   uint64_t number = 0;
   if (IsWord(name, "id")) {
     *error = "ERR client-id should be greater than 0";
@@ -175,7 +175,7 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
     SetReply(arguments[2], out, item);
   } else if ((IsWord(what, "no-evict") || IsWord(what, "no-touch")) && count == 3) {
     if (!IsWord(arguments[2], "on") && !IsWord(arguments[2], "off"))
-      return resp::AppendError("ERR syntax error", &out);
+      return resp::AppendError(kSyntax, &out);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "unblock") && (count == 3 || count == 4)) {
     // No command waits for another client here.
@@ -206,12 +206,12 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
 void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   const bool is_on = IsWord(mode, "on"), is_off = IsWord(mode, "off");
   if (!is_on && !is_off && !IsWord(mode, "skip")) {
-    return resp::AppendError("ERR syntax error", &out);
+    return resp::AppendError(kSyntax, &out);
   }
   // SKIP changes nothing while replies are off, as in Redis.
   if (is_on || is_off || replies_ != Replies::kOff)
     replies_ = is_on ? Replies::kOn : is_off ? Replies::kOff : Replies::kSkip;
-  RespWork& work = WorkOf(*item);
+  RespWork& work = RespWorkOf(*item);
   work.is_silent = !is_on;
   work.is_skipped = false;
   resp::AppendSimple("OK", &out);
@@ -231,7 +231,7 @@ void Resp::ListClients(Arguments options, base::Buffer& out) const {
   if (!options.empty()) {
     const bool has_type = options.size() == 2 && IsWord(options[0], "type");
     if (!has_type && !(IsWord(options[0], "id") && options.size() > 1))
-      return resp::AppendError("ERR syntax error", &out);
+      return resp::AppendError(kSyntax, &out);
     if (has_type && !IsType(options[1])) return resp::AppendError(UnknownType(options[1]), &out);
     std::vector<int64_t> ids;
     for (const std::string_view text : options.subspan(has_type ? 2 : 1)) {
@@ -257,7 +257,7 @@ void Resp::KillClients(Arguments options, base::Buffer& out, Item* item) const {
     filter.address = options[0];
     filter.skips_me = false;
   }
-  if (!is_old && options.size() % 2 != 0) return resp::AppendError("ERR syntax error", &out);
+  if (!is_old && options.size() % 2 != 0) return resp::AppendError(kSyntax, &out);
   for (size_t i = 0; !is_old && i < options.size(); i += 2) {
     std::string error;
     if (!TakeOption(options[i], options[i + 1], &filter, &error))

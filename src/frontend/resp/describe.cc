@@ -94,7 +94,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
 void Resp::ListCommands(Arguments filter, base::Buffer& out) {
   const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
                                            IsWord(filter[1], "pattern"));
-  if (!is_known) return resp::AppendError("ERR syntax error", &out);
+  if (!is_known) return resp::AppendError(kSyntax, &out);
   if (!filter.empty() && filter[2].size() > model::kRespPatternBytesMax) {
     return resp::AppendError(kRespLongPattern, &out);
   }

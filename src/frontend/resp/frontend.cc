@@ -67,7 +67,7 @@ void Resp::Rewind() {
 
 void Resp::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
-  const RespWork& work = WorkOf(item);
+  const RespWork& work = RespWorkOf(item);
   if (work.is_skipped) {
     replies_ = Replies::kOn;
     skips_one_ = false;
@@ -113,7 +113,7 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
   activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
                          std::memory_order_relaxed);
   is_opening_ = step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen;
-  skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && WorkOf(*item).is_skipped;
+  skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && RespWorkOf(*item).is_skipped;
   return step;
 }
 
@@ -261,19 +261,19 @@ std::string Resp::UnknownCommand(Arguments arguments) {
 }
 
 void Resp::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
-  WorkOf(*item).reply = Keep(reply, arena);
+  RespWorkOf(*item).reply = Keep(reply, arena);
 }
 
 void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
   base::Buffer reply;
   resp::AppendError(text, &reply);
   if (item->error.ok()) item->error.code = ErrorCode::kCmd;
-  WorkOf(*item).error = RespErrorOf(text);
+  RespWorkOf(*item).error = RespErrorOf(text);
   Answer(reply.view(), arena, item);
 }
 
 void Resp::Reject(std::string_view text, base::Arena& arena, Item* item) {
-  WorkOf(*item).is_rejected = true;
+  RespWorkOf(*item).is_rejected = true;
   AnswerError(text, arena, item);
 }
 
@@ -285,7 +285,7 @@ void Resp::CountError(uint8_t error, bool is_rejected) const {
 Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
   const size_t begin = out.size();
   const Outcome outcome = ExecuteAny(item, session, out);
-  RespWork& work = WorkOf(item);
+  RespWork& work = RespWorkOf(item);
   work.error = ErrorIn(out.view().substr(begin), work);
   if (work.is_silent) out.Truncate(begin);
   return outcome;
@@ -293,7 +293,7 @@ Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& 
 
 Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
-  RespWork& work = WorkOf(item);
+  RespWork& work = RespWorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
   if (work.calls[0].verb == Verb::kInfoKeys) return ExecuteInfo(work, session, out);
   work.wrong = {};
@@ -331,7 +331,7 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
 }
 
 Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
-  RespWork& work = WorkOf(item);
+  RespWork& work = RespWorkOf(item);
   Unit& unit = *item.unit;
   // What a WATCH has not seen is not looked at, so that it needs no rights.
   for (RespCall& call : work.calls) {
@@ -415,7 +415,7 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
 }
 
 bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
-  if (WorkOf(item).tokened != nullptr) return true;
+  if (RespWorkOf(item).tokened != nullptr) return true;
   if (item.unit == nullptr) return writes.MayConcern(item.row());
   const auto& requests = item.unit->requests;
   return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
@@ -424,11 +424,11 @@ bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
 }
 
 void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
-  if (WorkOf(item).tokened != nullptr) tokens_->AddWrites(writes);
+  if (RespWorkOf(item).tokened != nullptr) tokens_->AddWrites(writes);
 }
 
 void Resp::Reply(const Item& item, base::Buffer& out) const {
-  RespWork& work = WorkOf(item);
+  RespWork& work = RespWorkOf(item);
   if (work.is_silent) return;
   const size_t begin = out.size();
   out.Append(work.queued);
@@ -445,7 +445,7 @@ void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
 void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
-  RespWork& work = WorkOf(item);
+  RespWork& work = RespWorkOf(item);
   if (work.is_silent) return;
   const size_t begin = out.size();
   out.Append(work.queued);

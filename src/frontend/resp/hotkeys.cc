@@ -50,8 +50,8 @@ const keyspace::KeyspaceDefinition* KeyspaceOf(const exec::HotRowName& row,
 
 /// The key by which clients of RESP ask for the row: what the text of a row's key does not tell
 /// (which of its commas stand between parts) is taken for what is usual.
-HotKey KeyOf(const exec::HotRowName& row, std::string_view schema,
-             const keyspace::Snapshot* snapshot) {
+HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
+                const keyspace::Snapshot* snapshot) {
   HotKey hot;
   if (row.schema == "rowsocket" && row.table == "store") {
     // Its primary key is the database and the key.
@@ -116,7 +116,7 @@ void Resp::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
   for (const auto& [name, counts] : rows) {
     // Keys are shown to whoever may read all tables. The rights of an account cannot be looked up
     // here, so that a connection with an account sees hashes.
-    const HotKey hot = account() == nullptr ? KeyOf(name, settings_.schema, snapshot_.get())
+    const HotKey hot = account() == nullptr ? HotKeyOf(name, settings_.schema, snapshot_.get())
                                             : HotKey{exec::HiddenKey(name), 0};
     resp::AppendMap(3, state_.version, &out);
     resp::AppendBulk("key", &out);

@@ -9,6 +9,10 @@
 
 namespace rowsocket::frontend {
 
+/// What a command is told of a text that is no such number.
+inline constexpr std::string_view kNoFloat = "ERR value is not a valid float";
+inline constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
+
 /// A signed integer of 64 bits, whole text.
 bool ParseInteger(std::string_view text, int64_t* number);
 /// A signed integer of 64 bits as Redis takes it from a value, so that `007` and `-0` are none.

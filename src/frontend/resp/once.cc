@@ -77,7 +77,7 @@ bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
   }
   tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;
   tokened->account = account();
-  RespWork& work = WorkOf(*item);
+  RespWork& work = RespWorkOf(*item);
   work.tokened = tokened;
   work.calls = arena.Allocate<RespCall>(1);
   work.calls[0].verb = RespVerb::kOutcome;

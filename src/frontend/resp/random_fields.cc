@@ -25,7 +25,7 @@ std::string_view TakeRandomFields(RespCall& call) {
            "9223372036854775807";
   }
   if (arguments.size() == 3) return {};
-  if (arguments.size() > 4 || !IsWord(arguments[3], "withvalues")) return "ERR syntax error";
+  if (arguments.size() > 4 || !IsWord(arguments[3], "withvalues")) return kSyntax;
   call.without_values = false;
   return call.count < -kHalf || call.count > kHalf ? "ERR value is out of range"
                                                    : std::string_view();

@@ -188,9 +188,9 @@ std::string_view TakeFieldScan(RespCall& call) {
       if (!ParsePlainInteger(call.arguments[++i], &count)) {
         return "ERR value is not an integer or out of range";
       }
-      if (count < 1) return "ERR syntax error";
+      if (count < 1) return kSyntax;
     } else {
-      return "ERR syntax error";
+      return kSyntax;
     }
   }
   return {};

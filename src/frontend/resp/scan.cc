@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/statements.h"
+#include "frontend/resp/numbers.h"
 #include "frontend/resp/scanned_rows.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/stored_row.h"
@@ -21,7 +22,6 @@ using Verb = RespVerb;
 namespace {
 
 constexpr uint64_t kCountWithoutOption = 10;
-constexpr std::string_view kSyntax = "ERR syntax error";
 constexpr std::string_view kNoCursor = "ERR invalid cursor";
 
 /// How many rows a command without COUNT looks at; one more than it needs tells that there are

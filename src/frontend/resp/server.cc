@@ -22,7 +22,6 @@ namespace {
 /// The account whose password a client gives that sends AUTH with one word.
 constexpr std::string_view kDefaultUser = "default";
 
-constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
 constexpr std::string_view kWrongLogin =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
@@ -136,7 +135,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
   }
   if (out.view().starts_with('-')) {
     item->error.code = ErrorCode::kCmd;
-    WorkOf(*item).error = RespErrorOf(out.view());
+    RespWorkOf(*item).error = RespErrorOf(out.view());
   }
   Answer(out.view(), arena, item);
 }
@@ -245,7 +244,7 @@ bool Resp::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Ite
 void Resp::Reset(Item* item) {
   state_ = {};
   replies_ = Replies::kOn;
-  WorkOf(*item).is_silent = WorkOf(*item).is_skipped = false;
+  RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
   EndWatch(*item);
   facts_.name.clear();
   is_logged_in_ = !settings_.accounts;
@@ -281,7 +280,7 @@ void Resp::AppendTime(base::Buffer& out) {
 }
 
 void Resp::Auth(Arguments arguments, base::Arena& arena, Item* item) {
-  if (arguments.size() > 3) return AnswerError("ERR syntax error", arena, item);
+  if (arguments.size() > 3) return AnswerError(kSyntax, arena, item);
   if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
   LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena, item);
 }

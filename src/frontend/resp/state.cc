@@ -34,7 +34,7 @@ bool Resp::MustBeLater(const RespCommand& command, Arguments arguments) const {
 /// To be called before the item changes the state, where the turn may stop at it or before it.
 void Resp::NoteState(Item& item) {
   before_.push_back({state_, facts_.name});
-  WorkOf(item).changes_state = true;
+  RespWorkOf(item).changes_state = true;
 }
 
 /// A new turn begins: what is left in before_ is of items that the last one has not come to.
@@ -57,7 +57,7 @@ void Resp::EndMultiState() {
 
 void Resp::NoteWatching(const Item& item) {
   if (item.kind != Item::Kind::kRequest) return;
-  for (const RespCall& call : WorkOf(item).calls) watching_.push_back(&call);
+  for (const RespCall& call : RespWorkOf(item).calls) watching_.push_back(&call);
 }
 
 /// The keys that an EXEC which comes now compares, more than kUnitRequestsMax where they are too
@@ -71,7 +71,7 @@ size_t Resp::CountWatched() const {
 void Resp::EndWatch(Item& item) {
   watching_.clear();
   if (!is_behind_ && item.kind != Item::Kind::kRequest) return ForgetWatched();
-  watch_is_over_ = WorkOf(item).ends_watch = true;
+  watch_is_over_ = RespWorkOf(item).ends_watch = true;
 }
 
 void Resp::ForgetWatched() {

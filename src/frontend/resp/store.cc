@@ -21,8 +21,6 @@ using Verb = RespVerb;
 
 namespace {
 
-constexpr std::string_view kSyntax = "ERR syntax error";
-
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return Keep("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command", arena);
 }

@@ -19,8 +19,6 @@ namespace rowsocket::frontend {
 
 /// The columns of the store that commands on one string open.
 enum StoredColumn : uint32_t { kValue, kExpires };
-inline constexpr std::string_view kNoFloat = "ERR value is not a valid float";
-inline constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
 
 /// Milliseconds since 1970.
 inline int64_t NowMs() {

@@ -168,7 +168,7 @@ bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Ar
         writes ? TakeToken(transaction.token, IdentityOf(transaction.given), arena, item, &error)
                : nullptr;
     if (tokened == nullptr && error.empty()) return false;
-    WorkOf(*item).tokened = tokened;
+    RespWorkOf(*item).tokened = tokened;
   }
   if (error.empty())
     MakeItem(KeepCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
@@ -214,8 +214,8 @@ std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, b
       resp::AppendSimple("OK", &queued);
       for (size_t i = 0; i < transaction.commands; ++i) resp::AppendSimple("QUEUED", &queued);
       item->verb = NumberOf(*command);
-      WorkOf(*item).queued = Keep(queued.view(), arena);
-      WorkOf(*item).commands = transaction.commands;
+      RespWorkOf(*item).queued = Keep(queued.view(), arena);
+      RespWorkOf(*item).commands = transaction.commands;
       if (!MakeTransaction(transaction, {}, arena, item)) return 0;
       EndWatch(*item);
       return consumed;

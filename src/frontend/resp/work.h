@@ -56,6 +56,9 @@ struct RespMove {
   uint32_t flags = 0;
 };
 
+/// What a command with options that it does not have is answered.
+inline constexpr std::string_view kSyntax = "ERR syntax error";
+
 struct RespScan;
 struct RespImage;
 
@@ -125,6 +128,6 @@ inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {
   ++(is_found ? work.hits : work.misses);
 }
 
-inline RespWork& WorkOf(const exec::Item& item) { return *static_cast<RespWork*>(item.detail); }
+inline RespWork& RespWorkOf(const exec::Item& item) { return *static_cast<RespWork*>(item.detail); }
 
 }  // namespace rowsocket::frontend

@@ -11,7 +11,7 @@ namespace {
 thread_local THD* refusing = nullptr;
 thread_local bool met_lock = false;
 
-std::mutex mutex;
+std::mutex install_mutex;
 unsigned installed = 0;
 THD_event_functions* previous = nullptr;
 THD_event_functions hook = {};
@@ -32,7 +32,7 @@ void BeginWait(THD* thd, int type) {
 }  // namespace
 
 void LockWaits::Install() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(install_mutex);
   if (installed++ != 0) return;
   THD_event_functions*& functions = Connection_handler_manager::event_functions;
   if (functions == &hook) return;
@@ -45,7 +45,7 @@ void LockWaits::Install() {
 // A library that has put itself in front of the hook calls it on: then the hook stays, and finds no
 // thread that refuses.
 void LockWaits::Remove() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(install_mutex);
   if (--installed != 0) return;
   THD_event_functions*& functions = Connection_handler_manager::event_functions;
   if (functions == &hook) functions = previous;

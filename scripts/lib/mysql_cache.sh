@@ -68,16 +68,18 @@ download_mysql() { # KIND PACKAGE...
 
 # A newer library of the same name does as well; one whose name has gone from sid is that of the tested version.
 download_mysql_libraries() {
-  local name given
+  local name given offered wanted=()
+  offered=$(private_apt apt-cache madison "${mysql_libraries[@]}" 2>/dev/null | awk '{ print $1 }') || true
   for name in "${mysql_libraries[@]}"; do
     if given=$(given_package "$name"); then
       cp "$given" "$apt_dir/debs/" || return 1
-    elif [[ -n $(private_apt apt-cache madison "$name" 2>/dev/null) ]]; then
-      (cd "$apt_dir/debs" && private_apt apt-get download "$name/sid") || return 1
+    elif grep -qxF "$name" <<<"$offered"; then
+      wanted+=("$name/sid")
     else
       download_known library "$apt_dir/debs" "$(private_pool)" "$name" || return 1
     fi
   done
+  ((${#wanted[@]} == 0)) || (cd "$apt_dir/debs" && private_apt apt-get download "${wanted[@]}")
 }
 
 mysql_folder() { echo "$cache_dir/server-mysql-$1.$cache_recipe"; }

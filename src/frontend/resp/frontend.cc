@@ -300,6 +300,7 @@ Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffe
   work.hits = work.misses = 0;
   const size_t begin = out.size();
   const size_t bytes_max = settings_.limits.reply_bytes_max;
+  work.calls[0].request.shares_row = item.request.shares_row;
   Outcome outcome = ExecuteCall(work, work.calls[0], bytes_max, session, out);
   // A write that is done has its reply, whatever its size: it cannot be taken back alone.
   const bool is_too_large = out.size() - begin > bytes_max && !item.request.is_write();

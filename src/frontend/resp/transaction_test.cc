@@ -9,6 +9,7 @@
 namespace rowsocket::frontend {
 namespace {
 
+using engine::Outcome;
 using exec::Item;
 using Parsed = exec::Frontend::Parsed;
 
@@ -26,6 +27,23 @@ TEST_F(RespTest, ExecTellsWhichCommandCannotBeDone) {
     EXPECT_EQ("-EXECABORT nothing was done: command 3: " + error + "\r\n", Ask("EXEC")) << command;
   }
   EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
+}
+
+// The turn says so where a transaction of the turn changes the row as well.
+TEST_F(RespTest, ACommandSharesItsRowWithTransactions) {
+  for (const bool shares : {true, false}) {
+    for (const char* const command : {"HINCRBY t:1 v 1", "HSET t:1 v 1", "SET a 1", "DEL t:2"}) {
+      bool has_shared = !shares;
+      store_.SetHook([&](const engine::fake::Call& call) {
+        if (call.kind == engine::fake::Call::Kind::kExecute) has_shared = call.request->shares_row;
+        return Outcome();
+      });
+      Item item = Parse(command + std::string("\r\n"));
+      item.request.shares_row = shares;
+      Run(item);
+      EXPECT_EQ(shares, has_shared) << command;
+    }
+  }
 }
 
 // Clients send a transaction as a whole; people type it command by command.

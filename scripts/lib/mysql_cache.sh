@@ -159,7 +159,7 @@ make_mysql_cache() {
     write_server_env
   fi
   link_server_cache "$server_dir"
-  rm -rf "$apt_dir"
+  clear_private_apt
 }
 
 # The schema `test`, which MariaDB makes by itself, is what the README's session and the recipes use.

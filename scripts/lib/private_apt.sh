@@ -100,11 +100,29 @@ private_apt() {
     -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
+# Makes room for downloads, and keeps the lists, which a later step of this bootstrap may read.
+clear_private_apt() {
+  rm -rf "$apt_dir"/{cache/archives,debs,source,given}
+  mkdir -p "$apt_dir"/{cache/archives/partial,debs,source}
+}
+
 # prepare_private_apt [RELEASE]: the default is this machine's release.
 prepare_private_apt() {
+  local release=${1:-$(host_release)}
+  if [[ -r $apt_dir/lists-of && $(<"$apt_dir/lists-of") == "$$ $release" ]]; then
+    clear_private_apt
+    [[ ! -e $apt_dir/out-of-date ]] || private_apt_options=(-o Acquire::Check-Valid-Until=false)
+    return
+  fi
+  read_private_lists "$release"
+  echo "$$ $release" >"$apt_dir/lists-of"
+}
+
+read_private_lists() { # RELEASE
   rm -rf "$apt_dir"
-  mkdir -p "$apt_dir"/{sources,lists/partial,cache/archives/partial,debs,source}
-  write_private_sources "${1:-$(host_release)}"
+  mkdir -p "$apt_dir"/{sources,lists/partial}
+  clear_private_apt
+  write_private_sources "$1"
   run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
     private_apt apt-get update 2>"$apt_dir/failure" && return
   # A mirror that keeps an earlier state of Debian has lists that are signed, and out of date. They are used for
@@ -112,6 +130,7 @@ prepare_private_apt() {
   if grep -q "Release file .* is expired" "$apt_dir/log"; then
     say "  the mirror's lists are older than they say that they are valid; they are used all the same"
     private_apt_options=(-o Acquire::Check-Valid-Until=false)
+    touch "$apt_dir/out-of-date"
     run_step "reading them again" "$apt_dir/log" private_apt apt-get update && return
   fi
   cat "$apt_dir/failure" >&2

@@ -324,7 +324,7 @@ make_server_cache() {
     write_server_env
   fi
   link_server_cache "$server_dir"
-  rm -rf "$apt_dir"
+  clear_private_apt
 }
 
 # Obtains the binaries of the version whose source is in the cache.

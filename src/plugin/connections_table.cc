@@ -9,13 +9,15 @@ namespace rowsocket::plugin {
 
 namespace {
 
-// MariaDB keeps the rows of the statement in memory as long as their columns may be, by three bytes
-// a character: wide columns are slow to read.
+// The server keeps the rows of the statement in memory as long as their columns may be, by three
+// bytes a character, and those of more than max_heap_table_size on disk: 10,000 connections have
+// room in its default of 16 MiB.
 constexpr uint kWordMax = 16;     ///< Of plugins, ports, states and versions of TLS.
 constexpr uint kAddressMax = 45;  ///< An IPv6 address.
-constexpr uint kCipherMax = 40;
-constexpr uint kAccountMax = 128 + 1 + 255;  ///< user@host
-constexpr uint kTextMax = 256;  ///< A client's name has no more; a longer subject is cut.
+constexpr uint kCipherMax = 32;
+constexpr uint kAccountMax = 128 + 1 + 64;  ///< user@host; a longer host is cut.
+constexpr uint kSubjectMax = 96;            ///< A longer subject is cut, and so are longer names.
+constexpr uint kNameShownMax = 64;
 /// The places of these columns.
 constexpr uint kAddress = 3, kPort = 4;
 
@@ -27,14 +29,14 @@ SchemaColumn connection_columns[] = {
     NumberColumn("PORT", 5),
     TextOrNullColumn("TLS_VERSION", kWordMax),
     TextOrNullColumn("TLS_CIPHER", kCipherMax),
-    TextOrNullColumn("TLS_SUBJECT", kTextMax),
+    TextOrNullColumn("TLS_SUBJECT", kSubjectMax),
     NumberColumn("AGE_MS", 20),
     NumberColumn("IDLE_MS", 20),
     NumberColumn("REQUESTS", 20),
     NumberColumn("ERRORS", 20),
     NumberColumn("BUFFERED_BYTES", 20),
     NumberColumn("ID", 20),
-    TextOrNullColumn("NAME", kTextMax),
+    TextOrNullColumn("NAME", kNameShownMax),
     TextColumn("STATE", kWordMax),
     EndOfColumns(),
 };

@@ -17,11 +17,14 @@ inline constexpr uint kNameMax = 64;
 /// Whether the statement reads the column, counted from 0: COUNT(*) reads none.
 inline bool ReadsColumn(const TABLE& table, uint column) { return IsRead(*table.field[column]); }
 
-/// Stores values into the columns of a row, from the first on; those that the statement does not
-/// read keep their defaults.
+/// Gives all columns their defaults, once for the rows of a statement: those that it does not read
+/// keep them.
+inline void ClearRow(TABLE* table) { restore_record(table, s->default_values); }
+
+/// Stores values into the columns of a row, from the first on to the last.
 class SchemaRow {
  public:
-  explicit SchemaRow(TABLE* table) : table_(*table) { restore_record(table, s->default_values); }
+  explicit SchemaRow(TABLE* table) : table_(*table) {}
 
   void Text(std::string_view text) {
     if (Field* const field = Next()) StoreText(*field, text);

@@ -32,6 +32,7 @@ class SchemaTableOf {
   }
   static int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
     if (!HasProcessPrivilege(thd)) return 0;
+    ClearRow(tables->table);
     for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
       if (kStoreRows(thd, tables->table, **daemon)) return 1;
     }

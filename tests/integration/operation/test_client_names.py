@@ -67,6 +67,19 @@ def test_each_protocol_names_its_connection(server, sql):
     wait_until(lambda: names(sql) == {}, 10, "the end of the connections")
 
 
+def test_a_long_name_is_cut_where_all_connections_are_shown(server, sql):
+    client = server.hs_rd()
+    assert client.request("H", "name") == OK and client.request("N", "n" * 256) == OK
+    assert names(sql) == {"handlersocket": {"n" * 64}}
+    # Columns that a statement does not read are not those of another row.
+    other = server.hs_rd()
+    rows = sql.rows("SELECT * FROM information_schema.ROWSOCKET_CONNECTIONS WHERE plugin = 'handlersocket' ORDER BY id")
+    assert [row[14] for row in rows] == [b"n" * 64, None]
+    client.close()
+    other.close()
+    wait_until(lambda: names(sql) == {}, 10, "the end of the connections")
+
+
 def test_a_slow_request_has_the_name_under_which_it_was_sent(server, sql):
     path = server.directory / "data" / "names.log"
     sql.run("SET GLOBAL slow_query_log_file = 'names.log'")

@@ -35,7 +35,7 @@ def test_the_dictionary_has_the_columns(make_server):
     found = columns(make_server().sql())
     assert [name.decode().lower() for name, _, _ in found] == COLUMNS.split(", ")
     types = {name: (kind, null) for name, kind, null in found}
-    assert types[b"ACCOUNT"] == (b"varchar(257)", b"YES")
+    assert types[b"ACCOUNT"] == (b"varchar(193)", b"YES")
     assert types[b"PORT"] == types[b"REQUESTS"] == (b"bigint unsigned", b"NO")
 
 

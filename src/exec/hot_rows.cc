@@ -69,24 +69,44 @@ HotRowCounts& HotRowCounts::operator+=(const HotRowCounts& other) {
   return *this;
 }
 
-// A row that comes anew takes the place of the one with the lowest count, and its count.
 void HotRowSketch::Add(const HotRowName& name, const HotRowCounts& counts) {
-  const auto known = rows_.find(name);
-  if (known != rows_.end()) {
-    known->second += counts;
-    return;
+  const Row known = rows_.find(name);
+  if (known != rows_.end()) return Raise(known, counts);
+  if (rows_.size() >= rows_max_) return ReplaceLowest(name, counts);
+  const Row added = rows_.emplace(name, counts).first;
+  try {
+    ranks_.insert({counts.*measure_, added});
+  } catch (const std::bad_alloc&) {
+    rows_.erase(added);
+    throw;
   }
-  HotRowCounts first = counts;
-  if (rows_.size() >= rows_max_) {
-    const auto lowest = std::min_element(
-        rows_.begin(), rows_.end(),
-        [this](const auto& a, const auto& b) { return a.second.*measure_ < b.second.*measure_; });
-    const uint64_t taken_over = lowest->second.*measure_;
-    first.*measure_ += taken_over;
-    if (measure_ == &HotRowCounts::requests) first.overcount += taken_over;
-    rows_.erase(lowest);
-  }
-  rows_.emplace(name, first);
+}
+
+void HotRowSketch::Raise(Row row, const HotRowCounts& counts) {
+  auto rank = ranks_.extract(Rank{row->second.*measure_, row});
+  row->second += counts;
+  rank.value().count = row->second.*measure_;
+  ranks_.insert(std::move(rank));
+}
+
+// A row that comes anew takes the place of the one with the lowest count, and its count. Without
+// memory for its name there is one row less.
+void HotRowSketch::ReplaceLowest(const HotRowName& name, const HotRowCounts& counts) {
+  auto rank = ranks_.extract(ranks_.begin());
+  auto row = rows_.extract(rank.value().row);
+  const uint64_t taken_over = rank.value().count;
+  row.key() = name;
+  row.mapped() = counts;
+  row.mapped().*measure_ += taken_over;
+  if (measure_ == &HotRowCounts::requests) row.mapped().overcount += taken_over;
+  rank.value().row = rows_.insert(std::move(row)).position;
+  rank.value().count = rank.value().row->second.*measure_;
+  ranks_.insert(std::move(rank));
+}
+
+void HotRowSketch::Clear() {
+  ranks_.clear();
+  rows_.clear();
 }
 
 HotRows::HotRows() : slices_(kSlices) {}

@@ -11,15 +11,17 @@
 // whose place it took had been counted.
 // Threads: a sampler from its worker's thread; HotRows from any.
 // Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
-//         a key is shown up to kHotKeyBytesMax bytes. About 10 MB for a plugin when all are full.
+//         a key is shown up to kHotKeyBytesMax bytes. About 11 MB for a plugin when all are full.
 //         A sampler has kHotRowsKeptMax rows at most, which requests of very many keys reach: the
 //         keys beyond are not counted.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -64,12 +66,27 @@ class HotRowSketch {
 
   void Add(const HotRowName& name, const HotRowCounts& counts);
   const std::map<HotRowName, HotRowCounts>& rows() const { return rows_; }
-  void Clear() { rows_.clear(); }
+  void Clear();
 
  private:
+  using Row = std::map<HotRowName, HotRowCounts>::iterator;
+  /// Where a row stands among the others, from the lowest count.
+  struct Rank {
+    uint64_t count;
+    Row row;
+    bool operator<(const Rank& other) const {
+      if (count != other.count) return count < other.count;
+      return std::less<>()(&row->first, &other.row->first);
+    }
+  };
+
+  void Raise(Row row, const HotRowCounts& counts);
+  void ReplaceLowest(const HotRowName& name, const HotRowCounts& counts);
+
   const size_t rows_max_;
   const Measure measure_;
   std::map<HotRowName, HotRowCounts> rows_;
+  std::set<Rank> ranks_;  ///< One for each of `rows_`.
 };
 
 class HotRows {

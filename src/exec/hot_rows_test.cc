@@ -89,6 +89,34 @@ TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
 }
 
 // Rows that come once each push out neither a hot row nor its count.
+// What Space-Saving promises: all requests are in the counts, and a count errs upwards, by what it
+// has taken over at most.
+TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
+  constexpr size_t kRows = 8;
+  HotRowSketch sketch(kRows, &HotRowCounts::requests);
+  std::map<std::string, uint64_t> truth;
+  std::minstd_rand random(7);
+  for (uint64_t i = 1, total = 0; i <= 5000; ++i) {
+    const std::string key = std::to_string(random() % 5 == 0 ? random() % 3 : random() % 60);
+    const uint64_t count = 1 + random() % 4;
+    sketch.Add(Named(key), {count});
+    truth[key] += count;
+    total += count;
+    uint64_t sum = 0;
+    for (const auto& [name, counts] : sketch.rows()) {
+      sum += counts.requests;
+      ASSERT_GE(counts.requests, truth[name.key]);
+      ASSERT_LE(counts.requests - counts.overcount, truth[name.key]);
+    }
+    ASSERT_EQ(sum, total);
+    ASSERT_EQ(sketch.rows().count(Named(key)), 1u);
+    ASSERT_LE(sketch.rows().size(), kRows);
+  }
+  sketch.Clear();
+  sketch.Add(Named("a"), {1});
+  EXPECT_EQ(sketch.rows().size(), 1u);
+}
+
 TEST(HotRowsTest, AHotRowStaysBehindAStreamOfRowsThatComeOnce) {
   HotRows rows;
   for (int i = 0; i < 20'000; ++i) {

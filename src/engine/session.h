@@ -107,9 +107,9 @@ struct Outcome {
   model::Error error;             ///< Why the call is not done.
   bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
   bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
-  /// The statement waited, but not for the row that its request names, which may well be free. With
-  /// kBusy: the statement has to wait for something else than that row.
-  bool own_wait = false;
+  /// The statement has waited for something else than the row that its request names, which may
+  /// well be free. With kBusy: it has to wait for something else than that row.
+  bool waits_elsewhere = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.

@@ -130,7 +130,7 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
   model::NoRows no_rows;
   engine::Outcome outcome = session.Execute(index, request, no_rows);
   if (IsTableGone(outcome.error)) outcome.error.code = ErrorCode::kTokenTable;
-  outcome.own_wait = !outcome.ok();
+  outcome.waits_elsewhere = !outcome.ok();
   return outcome;
 }
 

@@ -316,7 +316,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.is_merged = item.item.unit != nullptr ? item.item.unit->is_merged : outcome.on_open_row;
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
-    item.wait = outcome.own_wait ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
+    item.wait = outcome.waits_elsewhere ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
     client.stopped_at = &item;
     return true;
   }
@@ -378,7 +378,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
 void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;
-  if (outcome.result == Result::kGivesWay || outcome.own_wait) return;
+  if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
     if (each->is_fixed() || (merges_ && each->is_executed())) continue;

@@ -48,7 +48,7 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
     OnLost(first, opening.outcome, false);
     return false;
   }
-  if (opening.outcome.result == Result::kBusy && !opening.outcome.own_wait) {
+  if (opening.outcome.result == Result::kBusy && !opening.outcome.waits_elsewhere) {
     StopRow(first, opening.outcome.error);
     return !first.is_fixed() || ExecuteItem(session, first, false);
   }

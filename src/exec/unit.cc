@@ -102,7 +102,7 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   if (!outcome.ok()) return outcome;
   outcome = RunOnce(unit, session, body);
   const bool is_busy = outcome.result == Result::kBusy;
-  if (is_busy) outcome.own_wait = unit.position != unit.named + 1;
+  if (is_busy) outcome.waits_elsewhere = unit.position != unit.named + 1;
   return waits && is_busy ? BeginAnew() : outcome;
 }
 

@@ -126,7 +126,7 @@ Outcome Judge::TryUntilDone(Action action) {
   using Clock = std::chrono::steady_clock;
   if (action()) return {};
   Outcome busy = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
-  busy.own_wait = true;
+  busy.waits_elsewhere = true;
   if (!waits_ || gave_up_) return busy;
   if (!is_first_) {
     busy.result = Outcome::Result::kGivesWay;

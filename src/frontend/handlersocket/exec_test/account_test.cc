@@ -31,7 +31,7 @@ class AccountTest : public TurnFixture {
   /// As when a GRANT of another session holds the grants.
   static Outcome GrantsAreLocked() {
     Outcome outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
-    outcome.own_wait = true;
+    outcome.waits_elsewhere = true;
     return outcome;
   }
 };

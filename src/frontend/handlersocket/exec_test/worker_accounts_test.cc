@@ -118,7 +118,7 @@ TEST_F(WorkerAccountsTest, AnOpenForWhichTheLaneHasWaitedIsAnswered) {
         call.kind == Call::Kind::kJudge && call.lock_wait == engine::LockWait::kNever;
     if (!is_locked) return Outcome();
     Outcome busy = Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockTables});
-    busy.own_wait = true;
+    busy.waits_elsewhere = true;
     return busy;
   });
   server_.Start();

@@ -11,7 +11,7 @@
 //         -> Worker::GiveAway, and each connection moves when it next sends something
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 //
-// Threads: all functions from any. Lifetime: the workers are the service's and outlive their calls.
+// Threads: all functions from any. Lifetime: the workers are the port's and outlive their calls.
 #pragma once
 
 #include <algorithm>

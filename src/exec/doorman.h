@@ -8,7 +8,7 @@
 //   kWaits   kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
 //   kShakes  OpenSSL has the handshake
 //
-// Threads: Put from any; Start and Stop from the service's; the rest on the doorman's own.
+// Threads: Put from any; Start and Stop from the port's; the rest on the doorman's own.
 // Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
 // DoormanSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
 // and told to the log once a minute.

@@ -46,10 +46,10 @@ struct Credentials {
 /// A request of a client, or an object that its frontend needs first.
 struct Item {
   enum class Kind : uint8_t {
-    kReply,       ///< Known without the engine: `error`, or success when that is empty.
-    kOpen,        ///< `names` are to be looked up and become the connection's `index_id`.
-    kSilentOpen,  ///< `names` are to be looked up for the frontend; the client gets no answer.
-    kRefresh,  ///< What the port's frontends share may be out of date (ServiceSettings::prepare).
+    kReply,         ///< Known without the engine: `error`, or success when that is empty.
+    kOpen,          ///< `names` are to be looked up and become the connection's `index_id`.
+    kSilentOpen,    ///< `names` are to be looked up for the frontend; the client gets no answer.
+    kRefresh,       ///< What the port's frontends share may be out of date (PortSettings::prepare).
     kAuthenticate,  ///< `credentials` are to be checked; no item of the client is before it.
     kRequest,       ///< `request` on `index`.
   };

@@ -17,7 +17,7 @@
 // A connection that begins with TLS is handed to the port's doorman, and comes back through Inbox.
 // A part sees those below it in the order of the worker's members, and none sees the worker.
 //
-// Threads: Start, AskToStop and Stop from the service's; Adopt, GiveAway, Done and Admitted from
+// Threads: Start, AskToStop and Stop from the port's; Adopt, GiveAway, Done and Admitted from
 // any; all else on the worker's own. Lifetime: connections die with the worker. Limits:
 // model::Limits. Errors: a failed request touches its own connection only (invariant I7).
 #pragma once

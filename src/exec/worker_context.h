@@ -57,8 +57,8 @@ struct WorkerContext {
   std::string memory_variable;       ///< The variable that limits their buffers: for messages.
   net::BufferBudget* budget = nullptr;
   bool writes = false;                                      ///< The frontends let writes through.
-  std::function<void(engine::Session&, bool now)> prepare;  ///< See ServiceSettings.
-  std::function<bool()> may_serve;                          ///< See ServiceSettings.
+  std::function<void(engine::Session&, bool now)> prepare;  ///< See PortSettings.
+  std::function<bool()> may_serve;                          ///< See PortSettings.
 };
 
 /// When things happen on a worker: the clocks are read once a round, and once a turn.

@@ -70,11 +70,11 @@ class Daemon::Running {
     }
     if (settings.auth_threads != 0 && !StartLogins(settings, error)) return false;
     account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
-    for (const Port& port : settings.ports) {
-      if (!StartPort(port, error)) return false;
+    for (const PortPlan& plan : settings.ports) {
+      if (!StartPort(plan, error)) return false;
     }
     const auto end_connections = [this] {
-      for (auto& service : services_) service->AccountsHaveEnded();
+      for (auto& port : ports_) port->AccountsHaveEnded();
     };
     if (settings.checks_accounts && !checker_.Watch(end_connections)) return NoLoginThread(error);
     return protocol_->StartHousekeeper(*sessions_, error);
@@ -82,9 +82,9 @@ class Daemon::Running {
 
   /// Frees the ports; connections and threads go on to their end.
   void BeginStop() {
-    for (auto& service : services_) {
-      service->AskToStop();
-      service->StopListening();
+    for (auto& port : ports_) {
+      port->AskToStop();
+      port->StopListening();
     }
     if (sessions_ != nullptr) sessions_->Stop();
   }
@@ -92,14 +92,14 @@ class Daemon::Running {
   void Stop() {
     // Workers first: one that does not know that it is to stop would answer the requests that fail
     // for want of a session.
-    for (auto& service : services_) service->AskToStop();
+    for (auto& port : ports_) port->AskToStop();
     if (sessions_ != nullptr) sessions_->Stop();
     protocol_->StopHousekeeper();
     if (lane_ != nullptr) lane_->Stop();
     if (desk_ != nullptr) desk_->CloseLogins();
-    for (auto& service : services_) service->Stop();
+    for (auto& port : ports_) port->Stop();
     checker_.StopWatching();
-    services_.clear();
+    ports_.clear();
     desk_.reset();
     lane_.reset();
   }
@@ -107,9 +107,9 @@ class Daemon::Running {
   /// Asks all workers; they answer in their own time.
   std::shared_ptr<exec::ConnectionList> ListConnections(bool has_addresses) {
     size_t workers = 0;
-    for (const auto& service : services_) workers += service->workers();
+    for (const auto& port : ports_) workers += port->workers();
     auto list = std::make_shared<exec::ConnectionList>(workers, has_addresses);
-    for (const auto& service : services_) service->List(list);
+    for (const auto& port : ports_) port->List(list);
     return list;
   }
 
@@ -136,16 +136,16 @@ class Daemon::Running {
     return false;
   }
 
-  std::function<std::unique_ptr<exec::Frontend>()> MakerOf(const Port& port) const {
-    return [make = port.make_frontend, audits = audits_] {
+  std::function<std::unique_ptr<exec::Frontend>()> MakerOf(const PortPlan& plan) const {
+    return [make = plan.make_frontend, audits = audits_] {
       auto frontend = make();
       frontend->SetTellsAccesses(audits);
       return frontend;
     };
   }
 
-  bool StartPort(const Port& port, std::string* error) {
-    exec::ServiceSettings settings = port.service;
+  bool StartPort(const PortPlan& plan, std::string* error) {
+    exec::PortSettings settings = plan.settings;
     settings.account_limits = account_limits_.get();
     settings.latency = &latency_;
     settings.hot_rows = &hot_rows_;
@@ -155,14 +155,14 @@ class Daemon::Running {
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
     uses_tls_ = uses_tls_ || settings.doorman.tls.mode != net::TlsMode::kOff;
-    // The service is kept before it starts. When its start fails, some of its workers run and wait
+    // The port is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
-    services_.push_back(std::make_unique<exec::Service>(settings, *sessions_, *lane_, stats_,
-                                                        Shared().commits, MakerOf(port), Log));
-    if (!services_.back()->Start(error)) return false;
+    ports_.push_back(std::make_unique<exec::Port>(settings, *sessions_, *lane_, stats_,
+                                                  Shared().commits, MakerOf(plan), Log));
+    if (!ports_.back()->Start(error)) return false;
     for (const net::Address& address : settings.addresses) {
       engine::server::LogNote("%s listens on %s%s, %u threads", name_, net::ToText(address).c_str(),
-                              port.note.c_str(), settings.workers);
+                              plan.note.c_str(), settings.workers);
     }
     return true;
   }
@@ -180,7 +180,7 @@ class Daemon::Running {
   engine::server::ServerLogins checker_;
   std::unique_ptr<exec::LoginDesk> desk_;
   std::unique_ptr<exec::AccountLimits> account_limits_;
-  std::vector<std::unique_ptr<exec::Service>> services_;
+  std::vector<std::unique_ptr<exec::Port>> ports_;
   bool uses_tls_ = false;
 };
 

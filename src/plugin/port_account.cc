@@ -35,7 +35,7 @@ std::string WhyMissing(const model::Account& account, const char* variable) {
 
 }  // namespace
 
-bool TakeAccount(const std::string& value, const char* variable, exec::ServiceSettings* service,
+bool TakeAccount(const std::string& value, const char* variable, exec::PortSettings* port,
                  std::shared_ptr<const model::Account>* account, std::string* error) {
   if (value.empty()) return true;
   // A name may hold @, a host does not. As in SQL, a name alone is the account for all hosts.
@@ -52,7 +52,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::ServiceSe
     return false;
   }
   auto opening = std::make_shared<Opening>();
-  service->may_serve = [made, variable, opening, name = service->name] {
+  port->may_serve = [made, variable, opening, name = port->name] {
     std::call_once(opening->once, [&] {
       opening->has_account = engine::server::HasAccount(*made);
       if (opening->has_account)

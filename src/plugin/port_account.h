@@ -15,7 +15,7 @@ namespace rowsocket::plugin {
 /// null. An account that the server does not have is an error. When the server starts it does not
 /// know its accounts yet: then the port is told to look once it does, and does not serve without
 /// the account. The account has the default role that it has when the port opens.
-bool TakeAccount(const std::string& value, const char* variable, exec::ServiceSettings* service,
+bool TakeAccount(const std::string& value, const char* variable, exec::PortSettings* port,
                  std::shared_ptr<const model::Account>* account, std::string* error);
 
 }  // namespace rowsocket::plugin

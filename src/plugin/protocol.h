@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "engine/server/session.h"
-#include "exec/service.h"
+#include "exec/port.h"
 #include "plugin/status.h"
 
 namespace rowsocket::plugin {
 
 /// One port: where it listens, and which protocol its connections speak.
-struct Port {
-  exec::ServiceSettings service;
+struct PortPlan {
+  exec::PortSettings settings;
   std::function<std::unique_ptr<exec::Frontend>()> make_frontend;
   std::string note;  ///< For the log, behind the address: "read only".
 };
@@ -30,7 +30,7 @@ struct DaemonSettings {
   unsigned auth_threads = 0;     ///< Threads that check logins; 0: no port asks for logins.
   bool checks_accounts = false;  ///< Else the threads only delay the answers to wrong secrets.
   const exec::AccountLimitSettings* account_limits = nullptr;  ///< The variables.
-  std::vector<Port> ports;
+  std::vector<PortPlan> ports;
 };
 
 /// What the ports of a plugin count.

@@ -1,10 +1,10 @@
-// Connections of RESP on a service with workers: what a turn, the wait lane and the login desk make
+// Connections of RESP on a port with workers: what a turn, the wait lane and the login desk make
 // of them together.
 #include <gtest/gtest.h>
 
 #include "exec/login_desk.h"
 #include "exec/test_logins.h"
-#include "exec/test_service.h"
+#include "exec/test_port.h"
 #include "frontend/resp/frontend.h"
 
 namespace rowsocket::frontend {
@@ -38,7 +38,7 @@ class RespWorkerTest : public ::testing::Test {
     EXPECT_EQ(0, checker_.tickets);
   }
   LineClient Connect() {
-    if (test_.service == nullptr) test_.Start();
+    if (test_.port == nullptr) test_.Start();
     return test_.Connect();
   }
 
@@ -53,7 +53,7 @@ class RespWorkerTest : public ::testing::Test {
   RespSettings resp_;
   exec::TestLogins checker_;
   exec::LoginDesk desk_{checker_, 2};
-  exec::ServiceOnFake test_;
+  exec::PortOnFake test_;
 };
 
 /// A WATCH that fails leaves the transaction behind it with a request less than it had when it met
@@ -101,7 +101,7 @@ TEST_F(RespWorkerTest, AFailedLoginKeepsTheTicketOfTheOneBefore) {
   EXPECT_EQ("10\r", client.ReadLine());
   EXPECT_EQ(1, checker_.tickets);
   checker_.account->End();
-  test_.service->AccountsHaveEnded();
+  test_.port->AccountsHaveEnded();
   EXPECT_EQ('-', client.ReadLine().front());
   EXPECT_EQ("(end)", client.ReadLine());
 }

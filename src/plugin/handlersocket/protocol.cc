@@ -70,10 +70,10 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
 
 bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
                                     std::string* error) {
-  Port port;
-  exec::ServiceSettings& service = port.service;
-  if (!AddressesOf(mode, &service.addresses, error)) return false;
-  if (service.addresses.empty()) return true;  // Neither port nor socket is set.
+  PortPlan plan;
+  exec::PortSettings& port = plan.settings;
+  if (!AddressesOf(mode, &port.addresses, error)) return false;
+  if (port.addresses.empty()) return true;  // Neither port nor socket is set.
   auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
   frontend->writable = mode.writable;
   frontend->limits = variables_.limits;
@@ -89,36 +89,35 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";
     return false;
   }
-  service.name = mode.name;
-  if (!TakeAccount(mode.user, mode.user_variable, &service, &frontend->account, error))
-    return false;
-  service.workers = mode.threads;
-  service.workers_variable = mode.threads_variable;
-  service.connections_variable = "handlersocket_connections_max";
-  service.memory_variable = "handlersocket_memory_max_bytes";
-  service.elastic = true;
-  service.writes = mode.writable;
-  service.takes_passwords_in_clear = variables_.accounts_insecure;
-  service.listen = variables_.listen;
-  service.listen.variables = {"handlersocket_address", mode.port_variable};
+  port.name = mode.name;
+  if (!TakeAccount(mode.user, mode.user_variable, &port, &frontend->account, error)) return false;
+  port.workers = mode.threads;
+  port.workers_variable = mode.threads_variable;
+  port.connections_variable = "handlersocket_connections_max";
+  port.memory_variable = "handlersocket_memory_max_bytes";
+  port.elastic = true;
+  port.writes = mode.writable;
+  port.takes_passwords_in_clear = variables_.accounts_insecure;
+  port.listen = variables_.listen;
+  port.listen.variables = {"handlersocket_address", mode.port_variable};
   // Where clients must authenticate, the socket is open to all users, as the server's own socket
   // is.
   const bool must_authenticate = !mode.secret.empty() || variables_.accounts;
-  if (must_authenticate) service.listen.unix_mode = 0777;
-  service.limits = variables_.limits;
+  if (must_authenticate) port.listen.unix_mode = 0777;
+  port.limits = variables_.limits;
   // A handshake ends in time also where clients may take as long as they like to authenticate.
   if (variables_.limits.auth_timeout_s != 0) {
-    service.doorman.timeout_s = variables_.limits.auth_timeout_s;
+    port.doorman.timeout_s = variables_.limits.auth_timeout_s;
   }
-  if (!MakeTls(variables_.tls, "handlersocket", mode.name, &service.doorman.tls, error)) {
+  if (!MakeTls(variables_.tls, "handlersocket", mode.name, &port.doorman.tls, error)) {
     return false;
   }
-  if (!must_authenticate) service.limits.auth_timeout_s = 0;
+  if (!must_authenticate) port.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   frontends_.push_back(std::move(frontend));
-  port.make_frontend = [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); };
-  port.note = mode.writable ? ", read/write" : ", read only";
-  settings->ports.push_back(std::move(port));
+  plan.make_frontend = [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); };
+  plan.note = mode.writable ? ", read/write" : ", read only";
+  settings->ports.push_back(std::move(plan));
   return true;
 }
 

@@ -19,11 +19,11 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
                                   std::string* error) {
   if (!ApplyOptions(error)) return false;
   std::vector<net::Address> addresses;
-  const PortVariables port{variables_.address,
-                           variables_.port,
-                           variables_.socket,
-                           {"daemon_memcached_address", "daemon_memcached_port"}};
-  if (!FindAddresses(port, &addresses, error)) return false;
+  const PortVariables port_variables{variables_.address,
+                                     variables_.port,
+                                     variables_.socket,
+                                     {"daemon_memcached_address", "daemon_memcached_port"}};
+  if (!FindAddresses(port_variables, &addresses, error)) return false;
   if (addresses.empty()) {
     *error =
         "daemon_memcached_port is 0 and daemon_memcached_socket is not set: there is nothing to "
@@ -35,15 +35,15 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
   settings->account_limits = variables_.account_limits;
-  exec::ServiceSettings service = MakeService(addresses);
+  exec::PortSettings port = MakePortSettings(addresses);
   std::shared_ptr<const model::Account> account;
-  if (!TakeAccount(variables_.user, "daemon_memcached_user", &service, &account, error)) {
+  if (!TakeAccount(variables_.user, "daemon_memcached_user", &port, &account, error)) {
     return false;
   }
   MakeShared(addresses, account, counted);
   house_->keyspaces()->catalog.ExpectContainers();
-  if (!MakeTls(variables_.tls, "daemon_memcached", "", &service.doorman.tls, error)) return false;
-  settings->ports.push_back({std::move(service),
+  if (!MakeTls(variables_.tls, "daemon_memcached", "", &port.doorman.tls, error)) return false;
+  settings->ports.push_back({std::move(port),
                              [this] { return std::make_unique<frontend::Memcached>(*shared_); },
                              /*note=*/""});
   WarnAboutAddresses(addresses);
@@ -69,29 +69,29 @@ void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addr
   }
 }
 
-exec::ServiceSettings MemcachedProtocol::MakeService(const std::vector<net::Address>& addresses) {
-  exec::ServiceSettings service;
-  service.name = "mode=rw";
-  service.workers = variables_.threads;
-  service.workers_variable = "daemon_memcached_threads";
-  service.connections_variable = "daemon_memcached_connections_max";
-  service.memory_variable = "daemon_memcached_memory_max_bytes";
-  service.elastic = true;
-  service.addresses = addresses;
-  service.listen = variables_.listen;
-  service.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
-  service.limits = variables_.limits;
-  if (!variables_.accounts) service.limits.auth_timeout_s = 0;
-  if (variables_.accounts && !variables_.has_socket_mode) service.listen.unix_mode = 0777;
-  service.takes_passwords_in_clear = variables_.accounts_insecure;
-  service.writes = true;
-  service.prepare = [this](engine::Session& session, bool now) {
+exec::PortSettings MemcachedProtocol::MakePortSettings(const std::vector<net::Address>& addresses) {
+  exec::PortSettings port;
+  port.name = "mode=rw";
+  port.workers = variables_.threads;
+  port.workers_variable = "daemon_memcached_threads";
+  port.connections_variable = "daemon_memcached_connections_max";
+  port.memory_variable = "daemon_memcached_memory_max_bytes";
+  port.elastic = true;
+  port.addresses = addresses;
+  port.listen = variables_.listen;
+  port.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
+  port.limits = variables_.limits;
+  if (!variables_.accounts) port.limits.auth_timeout_s = 0;
+  if (variables_.accounts && !variables_.has_socket_mode) port.listen.unix_mode = 0777;
+  port.takes_passwords_in_clear = variables_.accounts_insecure;
+  port.writes = true;
+  port.prepare = [this](engine::Session& session, bool now) {
     if (now)
       shared_->keyspaces->catalog.RefreshNow(session);
     else
       shared_->keyspaces->catalog.Refresh(session);
   };
-  return service;
+  return port;
 }
 
 bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {

@@ -16,15 +16,15 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   settings->lock_wait_threads = variables_.lock_wait_threads;
   settings->account_limits = variables_.account_limits;
   std::vector<net::Address> addresses;
-  const PortVariables port{
+  const PortVariables port_variables{
       variables_.address, variables_.port, variables_.socket, {"resp_address", "resp_port"}};
-  if (!FindAddresses(port, &addresses, error)) return false;
+  if (!FindAddresses(port_variables, &addresses, error)) return false;
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
   settings->checks_accounts = variables_.accounts;
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
-  exec::ServiceSettings service = MakeService(addresses);
-  if (!TakeAccount(variables_.user, "resp_user", &service, &shared_.account, error)) return false;
-  if (!MakeTls(variables_.tls, "resp", "", &service.doorman.tls, error)) return false;
+  exec::PortSettings port = MakePortSettings(addresses);
+  if (!TakeAccount(variables_.user, "resp_user", &port, &shared_.account, error)) return false;
+  if (!MakeTls(variables_.tls, "resp", "", &port.doorman.tls, error)) return false;
   house_ = KeyspaceHouse::Enter();
   house_->keyspaces()->catalog.FollowStore();
   shared_.keyspaces = house_->keyspaces().get();
@@ -42,33 +42,34 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.cursors = &cursors_;
   shared_.scripts = &scripts_;
   shared_.limits = variables_.limits;
-  settings->ports.push_back({std::move(service),
+  settings->ports.push_back({std::move(port),
                              [this] { return std::make_unique<frontend::Resp>(shared_); },
                              /*note=*/""});
   WarnAboutAddresses(addresses);
   return true;
 }
 
-exec::ServiceSettings RespProtocol::MakeService(const std::vector<net::Address>& addresses) const {
-  exec::ServiceSettings service;
-  service.name = "mode=rw";
-  service.workers = variables_.threads;
-  service.workers_variable = "resp_threads";
-  service.connections_variable = "resp_connections_max";
-  service.memory_variable = "resp_memory_max_bytes";
-  service.elastic = true;
-  service.addresses = addresses;
-  service.listen = variables_.listen;
-  service.listen.variables = {"resp_address", "resp_port"};
-  service.limits = variables_.limits;
-  if (!variables_.accounts) service.limits.auth_timeout_s = 0;
-  if (variables_.accounts) service.listen.unix_mode = 0777;
-  service.takes_passwords_in_clear = variables_.accounts_insecure;
-  service.writes = true;
-  service.prepare = [this](engine::Session& session, bool) {
+exec::PortSettings RespProtocol::MakePortSettings(
+    const std::vector<net::Address>& addresses) const {
+  exec::PortSettings port;
+  port.name = "mode=rw";
+  port.workers = variables_.threads;
+  port.workers_variable = "resp_threads";
+  port.connections_variable = "resp_connections_max";
+  port.memory_variable = "resp_memory_max_bytes";
+  port.elastic = true;
+  port.addresses = addresses;
+  port.listen = variables_.listen;
+  port.listen.variables = {"resp_address", "resp_port"};
+  port.limits = variables_.limits;
+  if (!variables_.accounts) port.limits.auth_timeout_s = 0;
+  if (variables_.accounts) port.listen.unix_mode = 0777;
+  port.takes_passwords_in_clear = variables_.accounts_insecure;
+  port.writes = true;
+  port.prepare = [this](engine::Session& session, bool) {
     house_->keyspaces()->catalog.Refresh(session);
   };
-  return service;
+  return port;
 }
 
 bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {

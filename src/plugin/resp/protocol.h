@@ -28,7 +28,7 @@ class RespProtocol final : public Protocol {
   void StopHousekeeper() override;
 
  private:
-  exec::ServiceSettings MakeService(const std::vector<net::Address>& addresses) const;
+  exec::PortSettings MakePortSettings(const std::vector<net::Address>& addresses) const;
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
 
   RespVariables variables_;

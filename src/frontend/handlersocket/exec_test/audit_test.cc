@@ -2,7 +2,7 @@
 #include <atomic>
 #include <memory>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -24,7 +24,7 @@ class AuditTest : public ::testing::Test {
     test_.store.HearAccesses();
     test_.Start();
   }
-  TestService test_;
+  TestPort test_;
 };
 
 TEST_F(AuditTest, EachRequestIsToldBeforeItsAnswer) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -125,7 +125,7 @@ class CrewTest : public ::testing::Test {
     for (LineClient& client : clients_) EXPECT_EQ(kRow1, client.Ask(kFind1));
   }
 
-  TestService server_;
+  TestPort server_;
   std::vector<LineClient> clients_;
   std::mutex mutex_;
   std::set<std::thread::id> threads_;
@@ -141,13 +141,13 @@ TEST_F(CrewTest, OneWorkerIsAtWorkUntilMoreAreNeeded) {
 TEST_F(CrewTest, ConnectionsMoveToWorkersAtWorkAndBack) {
   StartWith(3);
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
-  server_.service->crew().Pin(3);
+  server_.port->crew().Pin(3);
   // New connections go to the other workers, and the crew divides the active ones.
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   Threads();
   AskAll();
   EXPECT_EQ(3u, Threads());
-  server_.service->crew().Pin(1);
+  server_.port->crew().Pin(1);
   EXPECT_TRUE(Eventually([this] {
     AskAll();
     return Threads() == 1;
@@ -164,10 +164,10 @@ TEST_F(CrewTest, UnauthenticatedConnectionsStayWithTheirDeadline) {
   server_.settings.workers = 2;
   server_.settings.elastic = true;
   server_.Start();
-  server_.service->crew().Pin(2);
+  server_.port->crew().Pin(2);
   LineClient first = server_.Connect(), second = server_.Connect();
   ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 2; }));
-  server_.service->crew().Pin(1);
+  server_.port->crew().Pin(1);
   for (LineClient* each : {&first, &second}) EXPECT_EQ("3\t1\tunauth", each->Ask(kFind1));
   EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsMoved));
 }
@@ -200,7 +200,7 @@ TEST_F(CrewTest, NothingIsLostWhileConnectionsMove) {
   }
   std::mt19937 random(1);
   while (left != 0) {
-    server_.service->crew().Pin(1 + random() % 4);
+    server_.port->crew().Pin(1 + random() % 4);
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();

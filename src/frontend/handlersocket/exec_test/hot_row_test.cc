@@ -1,5 +1,5 @@
 // H10 without a server: many connections take from one row, three in ten vanish between request and
-// reply, and the service is stopped in the middle of it. For ThreadSanitizer above all; the books
+// reply, and the port is stopped in the middle of it. For ThreadSanitizer above all; the books
 // are held against the row as well.
 //
 // Flow: buyers (threads with several connections each) -> sockets -> workers, batch executors, wait
@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -34,7 +34,7 @@ struct Asked {
   std::string token;  ///< Empty: none.
 };
 
-/// A thread that plays its connections in turn until the service has gone.
+/// A thread that plays its connections in turn until the port has gone.
 class Buyer {
  public:
   Buyer(unsigned number, unsigned seed, uint16_t port, std::atomic<uint64_t>& sold)
@@ -66,7 +66,7 @@ class Buyer {
       if (!one.token.empty()) lines += "T\t" + one.token + "\t";
       lines += one.takes ? kTake : kGet;
     }
-    // When the service has stopped, the answers say so; a broken pipe does not matter here.
+    // When the port has stopped, the answers say so; a broken pipe does not matter here.
     send(clients_[i]->fd(), lines.data(), lines.size(), MSG_NOSIGNAL);
     return asked;
   }
@@ -169,13 +169,13 @@ class HotRowTest : public ::testing::TestWithParam<unsigned> {
     return std::stoi(dump.substr(dump.find(',') + 1));
   }
 
-  TestService server_;
+  TestPort server_;
   std::atomic<uint64_t> sold_{0};
   std::atomic<bool> stopping_{false};
 };
 
-TEST_P(HotRowTest, NothingIsLostWhileConnectionsVanishAndTheServiceStops) {
-  const uint16_t port = server_.service->listeners().front().address().port;
+TEST_P(HotRowTest, NothingIsLostWhileConnectionsVanishAndThePortStops) {
+  const uint16_t port = server_.port->listeners().front().address().port;
   std::vector<std::unique_ptr<Buyer>> buyers;
   for (unsigned i = 0; i < kBuyers; ++i) {
     buyers.push_back(std::make_unique<Buyer>(i, GetParam(), port, sold_));

@@ -5,7 +5,7 @@
 #include "exec/test_logins.h"
 #include "exec/test_notification.h"
 #include "frontend/handlersocket/exec_test/test_commits.h"
-#include "test_service.h"
+#include "test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -30,14 +30,14 @@ class LoginTest : public ::testing::Test {
     EXPECT_EQ(0, checker_.tickets);
   }
   LineClient Connect() {
-    if (test_.service == nullptr) test_.Start();
+    if (test_.port == nullptr) test_.Start();
     return test_.Connect();
   }
 
   Notification may_end_;  ///< For checks that wait.
   TestLogins checker_;
   LoginDesk desk_{checker_, 2};
-  TestService test_;
+  TestPort test_;
 };
 
 TEST_F(LoginTest, RightPasswordLetsIn) {
@@ -170,7 +170,7 @@ TEST_F(LoginTest, EndOfAnAccountEndsItsConnections) {
   EXPECT_EQ(kOk, client.Ask(kLogin));
   EXPECT_EQ(kOk, client.Ask(kOpenIdV));
   checker_.account->End();
-  test_.service->AccountsHaveEnded();
+  test_.port->AccountsHaveEnded();
   EXPECT_EQ(kUnauth, client.ReadLine());
   EXPECT_EQ("(end)", client.ReadLine());
   EXPECT_EQ(kUnauth, other.Ask(kOpenIdV));

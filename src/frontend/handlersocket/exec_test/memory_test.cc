@@ -1,6 +1,6 @@
 // Where the server's threads get no memory at all, connections are closed, and the server lives on.
 #include "frontend/handlersocket/exec_test/test_memory.h"
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
 
 namespace rowsocket::exec {
@@ -30,7 +30,7 @@ class MemoryTest : public ::testing::Test {
 
   static constexpr unsigned kClients = 8;
   net::TestTlsContext context_;
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(MemoryTest, ConnectionsThatCannotBeTakenAreClosed) {

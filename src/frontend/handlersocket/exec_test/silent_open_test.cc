@@ -2,7 +2,7 @@
 // needs it, and one item may be several requests.
 #include <algorithm>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -104,7 +104,7 @@ class SilentOpenTest : public ::testing::Test {
   SilentOpenTest() {
     server_.make_frontend = [] { return std::make_unique<Getter>(); };
   }
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(SilentOpenTest, IndexIsOpenedByTheFirstRequestAndNotAnswered) {

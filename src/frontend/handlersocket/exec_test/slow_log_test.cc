@@ -1,7 +1,7 @@
 // Which requests are slow, and what the log of slow queries is told of them.
 #include "exec/slow_log.h"
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -27,7 +27,7 @@ class SlowLogTest : public ::testing::Test {
   HotRows hot_rows_;
   SlowLog slow_{"handlersocket", [](uint32_t) { return std::string_view("verb"); },
                 [] { return shows_values; }};
-  TestService test_;
+  TestPort test_;
 };
 
 TEST_F(SlowLogTest, ARequestBelowTheLimitIsNotSlow) {

@@ -12,7 +12,7 @@
 
 namespace rowsocket::exec {
 
-/// A request that adds 1 to row `key` of TestService's table.
+/// A request that adds 1 to row `key` of TestPort's table.
 inline std::string Add(unsigned key) {
   return "0\t=\t1\t" + std::to_string(key) + "\t1\t0\t+\t0\t1\n";
 }

@@ -9,7 +9,7 @@
 
 #include "exec/account_limits.h"
 #include "frontend/handlersocket/exec_test/test_commits.h"
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -67,7 +67,7 @@ class WorkerAccountsTest : public ::testing::Test {
       std::make_shared<Account>("one", "%"), std::make_shared<Account>("two", "%"), nullptr};
   std::atomic<size_t> next_{0};
   Largest largest_;
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(WorkerAccountsTest, RequestsBeyondTheRateAreRefusedOneByOne) {
@@ -127,7 +127,7 @@ TEST_F(WorkerAccountsTest, AnOpenForWhichTheLaneHasWaitedIsAnswered) {
   EXPECT_EQ(kRow1, client.Ask(kFind1));
   EXPECT_EQ(1u, server_.Stat(Stat::kOpens));
   const auto list = std::make_shared<ConnectionList>(server_.settings.workers);
-  server_.service->List(list);
+  server_.port->List(list);
   const std::vector<ConnectionInfo> connections = list->Await(std::chrono::seconds(20));
   ASSERT_EQ(1u, connections.size());
   EXPECT_EQ(2u, connections.front().requests);

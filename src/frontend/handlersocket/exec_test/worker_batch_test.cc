@@ -5,7 +5,7 @@
 #include <set>
 
 #include "frontend/handlersocket/exec_test/test_commits.h"
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -17,7 +17,7 @@ std::string Insert(unsigned key) { return "0\t+\t2\t" + std::to_string(key) + "\
 
 class WorkerBatchTest : public ::testing::Test {
  protected:
-  TestService server_;
+  TestPort server_;
 };
 
 /// HandlerSocket that counts how often it parses something.
@@ -446,7 +446,7 @@ TEST_F(WorkerBatchTest, StopAnswersTheBatchUnderWay) {
   ASSERT_TRUE(held.AwaitCommit());
   second.Send(Insert(5));
   EXPECT_EQ("0\t2\t1\t10", reader.Ask(kFind1));
-  server_.service->AskToStop();
+  server_.port->AskToStop();
   held.LetGo();
   EXPECT_EQ("0\t1\t1", first.ReadLine());
   EXPECT_EQ("(end)", first.ReadLine());

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "frontend/handlersocket/exec_test/test_commits.h"
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -51,7 +51,7 @@ class WorkerFindsTest : public ::testing::Test {
     EXPECT_EQ("0\t1\t1", writer.ReadLine());
   }
 
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(WorkerFindsTest, FindsAreAnsweredWhileABatchIsCommitted) {
@@ -94,7 +94,7 @@ TEST_F(WorkerFindsTest, FindOfARowInTheCommitUnderWayIsAnsweredWhenTheCommitIsDu
 TEST_F(WorkerFindsTest, FindOnAnotherPortWaitsForTheCommitUnderWayToo) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();
-  TestService::Port reads(server_, /*writes=*/false);
+  TestPort::AnotherPort reads(server_, /*writes=*/false);
   LineClient reader = reads.Connect();
   EXPECT_EQ("0\t1", reader.Ask(kOpenIdV));
   HeldCommits held(server_.store);
@@ -157,7 +157,7 @@ TEST_F(WorkerFindsTest, FindOfTheLaneWaitsForTheCommitUnderWayToo) {
 TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   server_.store.CreateTable({"test.u", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"2", "20"}});
   server_.Start();
-  TestService::Port writes(server_, /*writes=*/true);
+  TestPort::AnotherPort writes(server_, /*writes=*/true);
   LineClient first = server_.ConnectAndOpen(), second = writes.Connect();
   LineClient reader = server_.ConnectAndOpen();
   for (LineClient* each : {&second, &reader}) {
@@ -191,7 +191,7 @@ TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
 // of what it sends meanwhile.
 TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
   for (const bool hangs_up : {false, true}) {
-    TestService server;
+    TestPort server;
     server.store.CreateTable({"test.u", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"2", "20"}});
     server.Start();
     LineClient writer = server.ConnectAndOpen(), reader = server.ConnectAndOpen();
@@ -249,7 +249,7 @@ TEST_F(WorkerFindsTest, ConnectionThatIsLostInTheLaneWaitsForNoCommit) {
 TEST_F(WorkerFindsTest, PortStopsWhileAFindWaitsForACommit) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();
-  auto reads = std::make_unique<TestService::Port>(server_, /*writes=*/false);
+  auto reads = std::make_unique<TestPort::AnotherPort>(server_, /*writes=*/false);
   LineClient reader = reads->Connect();
   EXPECT_EQ("0\t1", reader.Ask(kOpenIdV));
   HeldCommits held(server_.store);

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "exec/test_notification.h"
 #include "exec/worker.h"
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -51,7 +51,7 @@ class WorkerLimitsTest : public ::testing::Test {
     return ::testing::AssertionSuccess();
   }
 
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(WorkerLimitsTest, ClientThatDoesNotReadIsPausedAndGoesOn) {
@@ -182,9 +182,9 @@ TEST_F(WorkerLimitsTest, ClientThatAsksDuringALongTurnIsServed) {
   slow.Send("0\t=\t1\t2\n");
   ASSERT_TRUE(server_.store.AwaitWaiting(1));
   other.Send(kFind1);
-  // A connection of another service that was made later has been closed by then: the timeout of
+  // A connection of another port that was made later has been closed by then: the timeout of
   // this one is over.
-  TestService elsewhere;
+  TestPort elsewhere;
   elsewhere.settings.limits.idle_timeout_s = kTimeoutS;
   elsewhere.Start();
   EXPECT_EQ("(end)", elsewhere.Connect().ReadLine());

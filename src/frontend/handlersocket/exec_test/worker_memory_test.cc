@@ -1,7 +1,7 @@
 // Where memory runs out, the connection that wanted it is closed, and nothing else happens.
 #include <new>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -35,7 +35,7 @@ class WorkerMemoryTest : public ::testing::Test {
     EXPECT_EQ("0\t2\t2\t99", client.Ask("0\t=\t1\t2\n"));
   }
 
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(WorkerMemoryTest, FindEndsItsConnection) {

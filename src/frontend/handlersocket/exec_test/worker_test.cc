@@ -1,7 +1,7 @@
 // One worker and real sockets: what clients see of order, of waits and of connections that end.
 #include "exec/worker.h"
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -13,7 +13,7 @@ std::string FindKey(unsigned key) { return "0\t=\t1\t" + std::to_string(key) + "
 
 class WorkerTest : public ::testing::Test {
  protected:
-  TestService server_;
+  TestPort server_;
 };
 
 TEST_F(WorkerTest, AnswersAPipelineInOrder) {

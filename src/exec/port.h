@@ -16,7 +16,7 @@
 
 namespace rowsocket::exec {
 
-struct ServiceSettings {
+struct PortSettings {
   const char* plugin = "";  ///< The plugin's name; static.
   std::string name;         ///< For the process list.
   unsigned workers = 1;
@@ -45,13 +45,13 @@ struct ServiceSettings {
   model::Limits limits;
 };
 
-class Service {
+class Port {
  public:
-  Service(const ServiceSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
-          StatRegistry& stats, CommitBoard& commits,
-          std::function<std::unique_ptr<Frontend>()> make_frontend,
-          std::function<void(const std::string&)> log);
-  ~Service() { Stop(); }
+  Port(const PortSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
+       StatRegistry& stats, CommitBoard& commits,
+       std::function<std::unique_ptr<Frontend>()> make_frontend,
+       std::function<void(const std::string&)> log);
+  ~Port() { Stop(); }
 
   /// Binds and starts the workers. False with a text when the port cannot listen or a worker cannot
   /// start; workers that have started run until the caller calls Stop.
@@ -80,7 +80,7 @@ class Service {
  private:
   bool Assign(net::UniqueFd fd);
 
-  const ServiceSettings settings_;
+  const PortSettings settings_;
   net::BufferBudget budget_;
   WorkerContext context_;
   std::vector<net::Listener> listeners_;

@@ -2,13 +2,13 @@
 #include <atomic>
 #include <thread>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
 
 namespace rowsocket::exec {
 namespace {
 
-/// A TLS client of a service, line by line.
+/// A TLS client of a port, line by line.
 class TlsLineClient {
  public:
   TlsLineClient(net::UniqueFd fd, int version = TLS1_3_VERSION)
@@ -59,9 +59,9 @@ class TlsLineClient {
   std::string received_;
 };
 
-class TlsServiceTest : public ::testing::Test {
+class TlsPortTest : public ::testing::Test {
  protected:
-  TlsServiceTest() { Offer(net::TlsMode::kOn); }
+  TlsPortTest() { Offer(net::TlsMode::kOn); }
   void Offer(net::TlsMode mode) {
     server_.settings.doorman.tls = net::TestTlsSettings(context_, mode);
   }
@@ -70,10 +70,10 @@ class TlsServiceTest : public ::testing::Test {
   }
 
   net::TestTlsContext context_;
-  TestService server_;
+  TestPort server_;
 };
 
-TEST_F(TlsServiceTest, BothKindsOfClientsAreServed) {
+TEST_F(TlsPortTest, BothKindsOfClientsAreServed) {
   server_.Start();
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     auto client = Connect(version);
@@ -88,7 +88,7 @@ TEST_F(TlsServiceTest, BothKindsOfClientsAreServed) {
   EXPECT_EQ(0u, server_.Stat(Stat::kTlsFailed));
 }
 
-TEST_F(TlsServiceTest, PlainClientsAreRefusedWhereTlsIsRequired) {
+TEST_F(TlsPortTest, PlainClientsAreRefusedWhereTlsIsRequired) {
   Offer(net::TlsMode::kRequired);
   server_.Start();
   LineClient plain = server_.Connect();
@@ -100,7 +100,7 @@ TEST_F(TlsServiceTest, PlainClientsAreRefusedWhereTlsIsRequired) {
   EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
 }
 
-TEST_F(TlsServiceTest, BytesBehindTheHandshakeAreNotLost) {
+TEST_F(TlsPortTest, BytesBehindTheHandshakeAreNotLost) {
   server_.Start();
   auto client = Connect();
   // The client's last record of the handshake and its first requests come in one segment.
@@ -111,7 +111,7 @@ TEST_F(TlsServiceTest, BytesBehindTheHandshakeAreNotLost) {
   EXPECT_EQ(kRow1, client->ReadLine());
 }
 
-TEST_F(TlsServiceTest, SilentHandshakesEndAndFreeTheirPlaces) {
+TEST_F(TlsPortTest, SilentHandshakesEndAndFreeTheirPlaces) {
   constexpr unsigned kSilent = 20;
   server_.settings.doorman.timeout_s = 1;
   server_.settings.limits.connections_max = kSilent + 2;  // One that has just left may still count.
@@ -133,7 +133,7 @@ TEST_F(TlsServiceTest, SilentHandshakesEndAndFreeTheirPlaces) {
 }
 
 // OpenSSL would take memory for the length that the hello claims, and wait for the rest of it.
-TEST_F(TlsServiceTest, HelloThatIsNotInTheFirstRecordIsRefusedAtOnce) {
+TEST_F(TlsPortTest, HelloThatIsNotInTheFirstRecordIsRefusedAtOnce) {
   server_.settings.doorman.timeout_s = 3600;
   server_.Start();
   const std::string_view records[] = {{"\x16\x03\x01\x00\x04\x01\x02\x01\x44", 9},
@@ -147,7 +147,7 @@ TEST_F(TlsServiceTest, HelloThatIsNotInTheFirstRecordIsRefusedAtOnce) {
   EXPECT_EQ(std::size(records), server_.Stat(Stat::kTlsFailed));
 }
 
-TEST_F(TlsServiceTest, HandshakesCountAsConnections) {
+TEST_F(TlsPortTest, HandshakesCountAsConnections) {
   server_.settings.limits.connections_max = 2;
   server_.Start();
   LineClient first = server_.Connect(), second = server_.Connect();
@@ -157,7 +157,7 @@ TEST_F(TlsServiceTest, HandshakesCountAsConnections) {
   EXPECT_EQ("(end)", server_.Connect().ReadLine());
 }
 
-TEST_F(TlsServiceTest, FailuresAreToldOnce) {
+TEST_F(TlsPortTest, FailuresAreToldOnce) {
   server_.Start();
   for (int i = 0; i < 3; ++i) {
     LineClient client = server_.Connect();
@@ -169,7 +169,7 @@ TEST_F(TlsServiceTest, FailuresAreToldOnce) {
   EXPECT_EQ(1u, server_.TakeLog().size());
 }
 
-TEST_F(TlsServiceTest, ServerWithoutACertificateFailsHandshakes) {
+TEST_F(TlsPortTest, ServerWithoutACertificateFailsHandshakes) {
   context_.has_certificate = false;
   server_.Start();
   EXPECT_FALSE(Connect()->Handshake());
@@ -179,7 +179,7 @@ TEST_F(TlsServiceTest, ServerWithoutACertificateFailsHandshakes) {
   EXPECT_NE(std::string::npos, log[0].find("ssl_cert"));
 }
 
-TEST_F(TlsServiceTest, AuthenticationTimeRunsBehindTheHandshake) {
+TEST_F(TlsPortTest, AuthenticationTimeRunsBehindTheHandshake) {
   ASSERT_TRUE(server_.frontend.secret.Set("sesame"));
   server_.settings.limits.auth_timeout_s = 1;
   server_.Start();
@@ -190,7 +190,7 @@ TEST_F(TlsServiceTest, AuthenticationTimeRunsBehindTheHandshake) {
   EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
 }
 
-TEST_F(TlsServiceTest, ManyComeAndGoWhileWorkersChange) {
+TEST_F(TlsPortTest, ManyComeAndGoWhileWorkersChange) {
   constexpr unsigned kThreads = 4, kEach = 30;
   server_.settings.workers = 3;
   server_.settings.elastic = true;
@@ -200,7 +200,7 @@ TEST_F(TlsServiceTest, ManyComeAndGoWhileWorkersChange) {
   for (unsigned i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       for (unsigned j = 0; j < kEach; ++j) {
-        if (j % 5 == i) server_.service->crew().Pin(1 + j % 3);
+        if (j % 5 == i) server_.port->crew().Pin(1 + j % 3);
         auto client = Connect(j % 2 == 0 ? TLS1_3_VERSION : TLS1_2_VERSION);
         if (j % 7 == 3) {
           net::WriteAll(client->fd(), client->Hello());  // and away
@@ -217,7 +217,7 @@ TEST_F(TlsServiceTest, ManyComeAndGoWhileWorkersChange) {
   EXPECT_EQ("1,10;2,20;3," + std::to_string(30 + answered) + ";", server_.store.Dump(kServedTable));
 }
 
-TEST_F(TlsServiceTest, StopsWhileHandshakesAreUnderWay) {
+TEST_F(TlsPortTest, StopsWhileHandshakesAreUnderWay) {
   server_.Start();
   const std::string hello = Connect()->Hello();
   std::vector<LineClient> clients;

@@ -1,9 +1,9 @@
-// A service that speaks HandlerSocket, over a table of the in-memory engine.
+// A port that speaks HandlerSocket, over a table of the in-memory engine.
 #pragma once
 
 #include <memory>
 
-#include "exec/test_service.h"
+#include "exec/test_port.h"
 #include "frontend/handlersocket/frontend.h"
 
 namespace rowsocket::exec {
@@ -13,21 +13,21 @@ inline constexpr const char kOpenIdV[] = "P\t0\ttest\tt\t\tid,v\n";
 inline constexpr const char kFind1[] = "0\t=\t1\t1\n";
 inline constexpr const char kRow1[] = "0\t2\t1\t10";
 
-class TestService : public ServiceOnFake {
+class TestPort : public PortOnFake {
  public:
-  TestService() {
+  TestPort() {
     store.CreateTable({kServedTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     frontend.writable = true;
     make_frontend = [this] { return std::make_unique<frontend::HandlerSocket>(frontend); };
   }
   // Connections use members of this class.
-  ~TestService() { Stop(); }
+  ~TestPort() { Stop(); }
 
-  /// Starts the service. Public members must be changed before.
+  /// Starts the port. Public members must be changed before.
   void Start() {
     frontend.limits = settings.limits;
-    ServiceOnFake::Start();
+    PortOnFake::Start();
   }
   /// A client that has opened id 0: (id; id, v).
   LineClient ConnectAndOpen() const {

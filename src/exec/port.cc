@@ -1,4 +1,4 @@
-#include "exec/service.h"
+#include "exec/port.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,10 +18,10 @@ std::string CannotStart(int error, const std::string& workers_variable) {
 
 }  // namespace
 
-Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
-                 StatRegistry& stats, CommitBoard& commits,
-                 std::function<std::unique_ptr<Frontend>()> make_frontend,
-                 std::function<void(const std::string&)> log)
+Port::Port(const PortSettings& settings, engine::SessionFactory& sessions, WaitLane& lane,
+           StatRegistry& stats, CommitBoard& commits,
+           std::function<std::unique_ptr<Frontend>()> make_frontend,
+           std::function<void(const std::string&)> log)
     : settings_(settings) {
   context_.sessions = &sessions;
   context_.stats = &stats;
@@ -54,7 +54,7 @@ Service::Service(const ServiceSettings& settings, engine::SessionFactory& sessio
   context_.takes_passwords_in_clear = settings.takes_passwords_in_clear;
 }
 
-bool Service::Start(std::string* error) {
+bool Port::Start(std::string* error) {
   std::vector<std::string> notes;
   auto listeners = net::OpenListeners(settings_.addresses, settings_.listen, &notes, error);
   for (const std::string& note : notes) context_.log(note);
@@ -77,30 +77,30 @@ bool Service::Start(std::string* error) {
   return true;
 }
 
-void Service::AskToStop() {
+void Port::AskToStop() {
   for (auto& worker : workers_) worker->AskToStop();
 }
 
-void Service::StopListening() {
+void Port::StopListening() {
   for (const net::Listener& listener : listeners_) listener.FreeAddress();
 }
 
-void Service::Stop() {
+void Port::Stop() {
   AskToStop();
   for (auto& worker : workers_) worker->Stop();
   if (doorman_ != nullptr) doorman_->Stop();
   listeners_.clear();
 }
 
-void Service::AccountsHaveEnded() {
+void Port::AccountsHaveEnded() {
   for (auto& worker : workers_) worker->AccountsHaveEnded();
 }
 
-void Service::List(const std::shared_ptr<ConnectionList>& list) {
+void Port::List(const std::shared_ptr<ConnectionList>& list) {
   for (auto& worker : workers_) worker->List(list);
 }
 
-bool Service::Assign(net::UniqueFd fd) {
+bool Port::Assign(net::UniqueFd fd) {
   const base::MutexLock lock(assign_mutex_);
   uint64_t connections = 0;
   for (const auto& worker : workers_) connections += worker->connections();

@@ -1,6 +1,6 @@
-// A service of several workers: which worker gets a connection, how many connections there may be,
+// A port of several workers: which worker gets a connection, how many connections there may be,
 // start and stop.
-#include "exec/service.h"
+#include "exec/port.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <map>
 
-#include "frontend/handlersocket/exec_test/test_service.h"
+#include "frontend/handlersocket/exec_test/test_port.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -17,9 +17,9 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-class ServiceTest : public ::testing::Test {
+class PortTest : public ::testing::Test {
  protected:
-  TestService server_;
+  TestPort server_;
 };
 
 /// Sets a limit of the process as long as it lives.
@@ -53,7 +53,7 @@ class SessionsOfNoServerYet final : public engine::SessionFactory {
   std::atomic<bool> given_up_{false};
 };
 
-TEST_F(ServiceTest, ConnectionsAreSpreadOverTheWorkers) {
+TEST_F(PortTest, ConnectionsAreSpreadOverTheWorkers) {
   constexpr unsigned kWorkers = 4, kConnections = 40;
   server_.settings.workers = kWorkers;
   server_.Start();
@@ -72,7 +72,7 @@ TEST_F(ServiceTest, ConnectionsAreSpreadOverTheWorkers) {
   server_.Stop();  // The hook uses local variables.
 }
 
-TEST_F(ServiceTest, WritersOfOneRowOnAllWorkersLoseNothing) {
+TEST_F(PortTest, WritersOfOneRowOnAllWorkersLoseNothing) {
   constexpr unsigned kClients = 8, kRequests = 100;
   server_.settings.workers = 4;
   server_.Start();
@@ -95,7 +95,7 @@ TEST_F(ServiceTest, WritersOfOneRowOnAllWorkersLoseNothing) {
   EXPECT_EQ(2 * kClients * kRequests, server_.Stat(Stat::kRowsWritten));
 }
 
-TEST_F(ServiceTest, ConnectionsAboveTheLimitAreClosed) {
+TEST_F(PortTest, ConnectionsAboveTheLimitAreClosed) {
   server_.settings.workers = 3;
   server_.settings.limits.connections_max = 10;
   server_.Start();
@@ -135,7 +135,7 @@ TEST_F(ServiceTest, ConnectionsAboveTheLimitAreClosed) {
   EXPECT_EQ("0\t1", server_.Connect().Ask(kOpenIdV));
 }
 
-TEST_F(ServiceTest, WithoutFileDescriptorsItRestsAndGoesOn) {
+TEST_F(PortTest, WithoutFileDescriptorsItRestsAndGoesOn) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();
   EXPECT_EQ(kRow1, client.Ask(kFind1));
@@ -148,7 +148,7 @@ TEST_F(ServiceTest, WithoutFileDescriptorsItRestsAndGoesOn) {
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    where.sin_port = htons(server_.service->listeners().front().address().port);
+    where.sin_port = htons(server_.port->listeners().front().address().port);
     ASSERT_EQ(0, connect(late.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)));
     ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) > 1; }));
     EXPECT_EQ(kRow1, client.Ask(kFind1));
@@ -160,7 +160,7 @@ TEST_F(ServiceTest, WithoutFileDescriptorsItRestsAndGoesOn) {
   EXPECT_NE(std::string::npos, log.front().find("open_files_limit")) << log.front();
 }
 
-TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
+TEST_F(PortTest, StopWithThousandsOfConnectionsIsQuick) {
   constexpr unsigned kConnections = 3000;
   server_.settings.workers = 4;
   server_.Start();
@@ -186,7 +186,7 @@ TEST_F(ServiceTest, StopWithThousandsOfConnectionsIsQuick) {
   EXPECT_EQ("1,10;2,20;3,30;", server_.store.Dump(kServedTable));
 }
 
-TEST_F(ServiceTest, StopOfWorkersInLongStatementsIsQuick) {
+TEST_F(PortTest, StopOfWorkersInLongStatementsIsQuick) {
   constexpr unsigned kWorkers = 10;
   server_.settings.workers = kWorkers;
   server_.Start();
@@ -201,7 +201,7 @@ TEST_F(ServiceTest, StopOfWorkersInLongStatementsIsQuick) {
   EXPECT_EQ(0u, server_.store.sessions());
 }
 
-TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
+TEST_F(PortTest, StopUnderTrafficTellsNoLies) {
   server_.settings.workers = 2;
   server_.Start();
   std::atomic<unsigned> acknowledged{0};
@@ -228,28 +228,28 @@ TEST_F(ServiceTest, StopUnderTrafficTellsNoLies) {
   EXPECT_LE(value, 10 + acknowledged + 6);
 }
 
-TEST_F(ServiceTest, MayStopAtOnce) {
+TEST_F(PortTest, MayStopAtOnce) {
   server_.settings.workers = 8;
   for (int i = 0; i < 20; ++i) {
     server_.Start();
-    server_.service->Stop();
+    server_.port->Stop();
   }
   EXPECT_EQ(0u, server_.store.sessions());
 }
 
-TEST_F(ServiceTest, WithoutSessionsItStopsAllTheSame) {
+TEST_F(PortTest, WithoutSessionsItStopsAllTheSame) {
   server_.store.ShutDown();
   server_.Start();
   const LineClient client = server_.Connect();
   server_.Stop();
 }
 
-TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
+TEST_F(PortTest, AddressInUseIsAnErrorAtStart) {
   server_.Start();
-  const uint16_t port = server_.service->listeners().front().address().port;
-  ServiceSettings settings = server_.settings;
+  const uint16_t port = server_.port->listeners().front().address().port;
+  PortSettings settings = server_.settings;
   settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", port, "", false}};
-  Service second(
+  Port second(
       settings, server_.factory, server_.lane, server_.stats, server_.commits,
       [] { return nullptr; }, [](const std::string&) {});
   std::string error;
@@ -258,35 +258,35 @@ TEST_F(ServiceTest, AddressInUseIsAnErrorAtStart) {
   EXPECT_EQ("0\t1", server_.Connect().Ask(kOpenIdV));
 }
 
-TEST_F(ServiceTest, MissingThreadIsAnErrorAtStart) {
+TEST_F(PortTest, MissingThreadIsAnErrorAtStart) {
   const auto start_without_threads = [this] {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_NPROC, &none);
     if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
-    Service service(
+    Port port(
         server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
         [] { return nullptr; }, [](const std::string&) {});
     std::string error;
-    const bool started = service.Start(&error);
+    const bool started = port.Start(&error);
     _exit(!started && error.find("handlersocket_threads") != std::string::npos ? 0 : 2);
   };
   EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ServiceTest, WorkersLeaveTheServerItsDescriptors) {
+TEST_F(PortTest, WorkersLeaveTheServerItsDescriptors) {
   server_.settings.limits.descriptors_max = 3;  // Standard input, output and error.
-  Service service(
+  Port port(
       server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
       [] { return nullptr; }, [](const std::string&) {});
   std::string error;
-  EXPECT_FALSE(service.Start(&error));
+  EXPECT_FALSE(port.Start(&error));
   EXPECT_NE(std::string::npos, error.find("raise open_files_limit, or lower handlersocket_threads"))
       << error;
 }
 
 /// To be called in a process of its own. Ends the process with 0 if the start fails because no
 /// thread can be had; the alarm ends a start that does not return.
-void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {
+void StartWhereWorkersWait(TestPort& server, rlim_t threads_left) {
   alarm(20);
   const rlimit limit{1 + threads_left, 1 + threads_left};
   setrlimit(RLIMIT_NPROC, &limit);
@@ -295,23 +295,22 @@ void StartWhereWorkersWait(TestService& server, rlim_t threads_left) {
   // all.
   if (geteuid() == 0 && setuid(kUserOfNothing) != 0) _exit(3);
   SessionsOfNoServerYet sessions;
-  WaitLane lane(sessions, server.stats, server.commits, TestService::kLaneThreads);
+  WaitLane lane(sessions, server.stats, server.commits, TestPort::kLaneThreads);
   server.settings.workers = 3;
   server.settings.workers_variable = "the_variable";
-  auto service =
-      std::make_unique<Service>(server.settings, sessions, lane, server.stats, server.commits,
-                                server.make_frontend, [](const std::string&) {});
+  auto port = std::make_unique<Port>(server.settings, sessions, lane, server.stats, server.commits,
+                                     server.make_frontend, [](const std::string&) {});
   std::string error;
-  const bool started = service->Start(&error);
+  const bool started = port->Start(&error);
   sessions.Stop();
-  service->Stop();
-  service.reset();
+  port->Stop();
+  port.reset();
   const bool is_clear = error.find("more threads, or lower the_variable") != std::string::npos;
   fputs(error.c_str(), stderr);
   _exit(!started && is_clear ? 0 : 2);
 }
 
-TEST_F(ServiceTest, WorkerThatCannotStartDoesNotWaitForOthersThatWaitForTheServer) {
+TEST_F(PortTest, WorkerThatCannotStartDoesNotWaitForOthersThatWaitForTheServer) {
   constexpr rlim_t kOfAWorker = 2;  // For a worker: its own thread and its executor's.
   for (rlim_t count = 0; count < 2 * kOfAWorker; ++count) {
     EXPECT_EXIT(StartWhereWorkersWait(server_, count), ::testing::ExitedWithCode(0), "") << count;

@@ -1,5 +1,5 @@
-// A service on a loopback port over the in-memory engine, and clients that talk to it line by line.
-// Which protocol it speaks is up to `make_frontend`.
+// A port on loopback over the in-memory engine, and clients that talk to it line by line.
+// Which protocol the port speaks is up to `make_frontend`.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/fake/session.h"
-#include "exec/service.h"
+#include "exec/port.h"
 #include "net/test_sockets.h"
 
 namespace rowsocket::exec {
@@ -64,11 +64,11 @@ class LineClient {
   std::string received_;
 };
 
-class ServiceOnFake {
+class PortOnFake {
  public:
   static constexpr unsigned kLaneThreads = 4;
 
-  ServiceOnFake() {
+  PortOnFake() {
     settings.name = "test";
     settings.workers_variable = "handlersocket_threads";
     settings.connections_variable = "handlersocket_connections_max";
@@ -77,35 +77,35 @@ class ServiceOnFake {
     settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
     settings.limits.auth_timeout_s = 0;
   }
-  ~ServiceOnFake() { Stop(); }
+  ~PortOnFake() { Stop(); }
 
-  /// Starts the service. Public members must be changed before.
-  void Start() { service = StartService(settings); }
+  /// Starts the port. Public members must be changed before.
+  void Start() { port = StartPort(settings); }
   void Stop() {
-    if (service == nullptr) return;
-    service->AskToStop();
+    if (port == nullptr) return;
+    port->AskToStop();
     lane.Stop();
-    service->Stop();
-    service.reset();
+    port->Stop();
+    port.reset();
   }
   net::UniqueFd ConnectFd() const {
-    return net::ConnectV4(service->listeners().front().address().port);
+    return net::ConnectV4(port->listeners().front().address().port);
   }
   LineClient Connect() const { return LineClient(ConnectFd()); }
   /// Another port of the same server.
-  class Port {
+  class AnotherPort {
    public:
-    Port(ServiceOnFake& server, bool writes) {
-      ServiceSettings settings = server.settings;
+    AnotherPort(PortOnFake& server, bool writes) {
+      PortSettings settings = server.settings;
       settings.writes = writes;
-      service_ = server.StartService(settings);
+      port_ = server.StartPort(settings);
     }
     LineClient Connect() const {
-      return LineClient(net::ConnectV4(service_->listeners().front().address().port));
+      return LineClient(net::ConnectV4(port_->listeners().front().address().port));
     }
 
    private:
-    std::unique_ptr<Service> service_;
+    std::unique_ptr<Port> port_;
   };
   uint64_t Stat(exec::Stat stat) const { return stats.Sum(stat); }
   std::vector<std::string> TakeLog() {
@@ -119,16 +119,16 @@ class ServiceOnFake {
   CommitBoard commits;
   WaitLane lane{factory, stats, commits, kLaneThreads};
   std::function<std::unique_ptr<Frontend>()> make_frontend;
-  ServiceSettings settings;
-  std::unique_ptr<Service> service;
+  PortSettings settings;
+  std::unique_ptr<Port> port;
 
  private:
-  std::unique_ptr<Service> StartService(const ServiceSettings& made) {
-    auto starting = std::make_unique<Service>(made, factory, lane, stats, commits, make_frontend,
-                                              [this](const std::string& text) {
-                                                const std::lock_guard lock(log_mutex_);
-                                                log_.push_back(text);
-                                              });
+  std::unique_ptr<Port> StartPort(const PortSettings& made) {
+    auto starting = std::make_unique<Port>(made, factory, lane, stats, commits, make_frontend,
+                                           [this](const std::string& text) {
+                                             const std::lock_guard lock(log_mutex_);
+                                             log_.push_back(text);
+                                           });
     std::string error;
     EXPECT_TRUE(starting->Start(&error)) << error;
     return starting;

@@ -1,7 +1,7 @@
 // One turn: the requests that several connections had ready, executed together, one commit for all.
 //
 // Requests of a batch that name the same row are executed on one copy of it, which is written once
-// (row_groups.h): a request joins a row that is open when all that stands before it on its
+// (shared_rows.h): a request joins a row that is open when all that stands before it on its
 // connection has been executed. Where that is not possible they run one by one.
 //
 // Flow: Add* Run. Afterwards every item is answered (its reply is in its client's output and
@@ -33,7 +33,7 @@
 #include "exec/commit_board.h"
 #include "exec/frontend.h"
 #include "exec/latency.h"
-#include "exec/row_groups.h"
+#include "exec/shared_rows.h"
 #include "exec/stats.h"
 #include "model/limits.h"
 #include "net/gated_output.h"
@@ -100,11 +100,12 @@ struct TurnItem {
   bool is_merged = false;  ///< It was executed on a row that stays open.
   bool is_told = false;    ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
-  std::string kept_reply;          ///< With kChange: the reply of the statement.
-  model::Error answer;             ///< Of a kRequest that was executed.
-  uint64_t rows = 0;               ///< Rows that it sent or changed.
-  uint64_t rows_passed = 0;        ///< Rows that it read behind another row.
-  uint32_t row = RowGroup::kNone;  ///< In a batch: the row that it names together with others.
+  std::string kept_reply;    ///< With kChange: the reply of the statement.
+  model::Error answer;       ///< Of a kRequest that was executed.
+  uint64_t rows = 0;         ///< Rows that it sent or changed.
+  uint64_t rows_passed = 0;  ///< Rows that it read behind another row.
+  /// In a batch: the position in SharedRows of the row that it names together with others.
+  uint32_t shared_row = SharedRow::kNone;
   TurnItem* next_in_row = nullptr;
 
   bool waits() const { return wait != Wait::kNo; }
@@ -181,7 +182,8 @@ class Turn {
   /// Whether the item has shared one change of its row with others.
   bool IsMerged(const TurnItem& item) const {
     if (!merges_ || !item.is_executed()) return false;
-    return item.is_merged || (item.row != RowGroup::kNone && rows_.at(item.row).is_group());
+    return item.is_merged || (item.shared_row != SharedRow::kNone &&
+                              rows_.at(item.shared_row).runs_as_one_statement());
   }
 
   /// When the phases of the last run began and ended.
@@ -242,7 +244,7 @@ class Turn {
   CommitBoard& commits_;
   const Waits waits_;
   std::vector<TurnItem> items_;
-  RowGroups rows_;
+  SharedRows rows_;
   bool writes_ = false;
   bool merges_ = false;       ///< Some items share a row, and rows can be written as a whole.
   uint64_t merged_rows_ = 0;  ///< In this attempt.

@@ -20,8 +20,9 @@ bool ConcernsTable(NotMergeable reason) {
 // Whether the item is to be executed together with others of its row. False for an item that has
 // its answer already or waits, which is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
-  if (item.row == RowGroup::kNone || item.is_fixed() || item.waits()) return false;
-  return rows_.at(item.row).is_group() && item.is_write() && HasRoomFor(*item.client);
+  if (item.shared_row == SharedRow::kNone || item.is_fixed() || item.waits()) return false;
+  return rows_.at(item.shared_row).runs_as_one_statement() && item.is_write() &&
+         HasRoomFor(*item.client);
 }
 
 // Whether all items before this one on its connection have been executed.
@@ -32,7 +33,7 @@ bool Turn::IsNext(const TurnItem& item) const {
 }
 
 bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
-  RowGroup& row = rows_.at(first.row);
+  SharedRow& row = rows_.at(first.shared_row);
   if (row.reason != NotMergeable::kNone) {
     first.ran_alone = Because(row.reason);
     return ExecuteItem(session, first, false);
@@ -114,8 +115,8 @@ void Turn::StopMerging() {
   merges_ = false;
   KeepRowsApart(items_);
   for (TurnItem& item : items_) {
-    if (item.row == RowGroup::kNone || !item.is_write() || item.is_fixed()) continue;
-    if (rows_.at(item.row).writes > 1) item.ran_alone = RanAlone::kRerun;
+    if (item.shared_row == SharedRow::kNone || !item.is_write() || item.is_fixed()) continue;
+    if (rows_.at(item.shared_row).writes > 1) item.ran_alone = RanAlone::kRerun;
   }
 }
 

@@ -2,14 +2,15 @@
 //
 // Two requests name the same row when they have the same Index and equal key texts, and each is for
 // one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Such texts make separate
-// groups, executed one after the other.) A find belongs to a row only directly behind a request of
-// its own connection that belongs to it: elsewhere a find is a read like any other, which locks
+// SharedRows, executed one after the other.) A find belongs to a row only directly behind a request
+// of its own connection that belongs to it: elsewhere a find is a read like any other, which locks
 // nothing.
 //
-// A row that units or requests with a token write to is no group: whatever names it runs at its own
-// place in the turn, and shares the row by Request::shares_row, which Link sets.
+// The requests of a row run as one statement, unless units or requests with a token write to the
+// row, too: then whatever names it runs at its own place in the turn, and shares the row by
+// Request::shares_row, which Link sets.
 //
-// Flow: Link, then row(item) and TurnItem::next_in_row, in the order of the turn.
+// Flow: Link, then at(item.shared_row) and TurnItem::next_in_row, in the order of the turn.
 // Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
 // Limits: memory for as many rows as a batch has ever had; none is allocated in steady state.
 #pragma once
@@ -27,7 +28,8 @@ namespace rowsocket::exec {
 struct TurnItem;
 struct Unit;
 
-struct RowGroup {
+/// A row, and the items of the turn that name it.
+struct SharedRow {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   RowName name;
@@ -42,30 +44,30 @@ struct RowGroup {
 
   /// Whether the row stays open while other statements run.
   bool stays_open() const { return units != 0 && units + writes > 1; }
-  /// Whether the requests are executed side by side, as one statement.
-  bool is_group() const { return writes > 1 && units == 0; }
+  /// Whether the requests are executed behind one another, as one change of the row.
+  bool runs_as_one_statement() const { return writes > 1 && units == 0; }
 };
 
 /// Has no request share its row.
 void KeepRowsApart(std::span<TurnItem> items);
 
-class RowGroups {
+class SharedRows {
  public:
   /// False when no row is written twice.
   bool Link(std::span<TurnItem> items);
 
-  RowGroup& at(uint32_t row) { return rows_[row]; }
-  const RowGroup& at(uint32_t row) const { return rows_[row]; }
+  SharedRow& at(uint32_t row) { return rows_[row]; }
+  const SharedRow& at(uint32_t row) const { return rows_[row]; }
 
  private:
   void CountUnit(const Unit& unit);
   /// False when no row stays open.
   bool ShareRows(std::span<TurnItem> items);
   uint32_t FindOrAdd(const RowName& name);
-  const RowGroup* Find(const RowName& name) const;
+  const SharedRow* Find(const RowName& name) const;
   void Grow(size_t items);
 
-  std::vector<RowGroup> rows_;
+  std::vector<SharedRow> rows_;
   /// A slot of a hash table of positions in rows_. It is valid where its mark is the mark of this
   /// Link.
   struct Slot {

@@ -1,4 +1,4 @@
-#include "exec/row_groups.h"
+#include "exec/shared_rows.h"
 
 #include <algorithm>
 #include <bit>
@@ -32,7 +32,7 @@ void KeepRowsApart(std::span<TurnItem> items) {
   }
 }
 
-bool RowGroups::Link(std::span<TurnItem> items) {
+bool SharedRows::Link(std::span<TurnItem> items) {
   bool any_shared = false;
   bool any_unit = false;
   rows_.clear();
@@ -44,23 +44,23 @@ bool RowGroups::Link(std::span<TurnItem> items) {
   Grow(names);
   const TurnItem* previous = nullptr;
   for (TurnItem& item : items) {
-    item.row = RowGroup::kNone;
+    item.shared_row = SharedRow::kNone;
     item.next_in_row = nullptr;
     if (IsWritingUnit(item)) CountUnit(*item.item.unit);
     if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row())].units;
     any_unit = any_unit || IsWritingUnit(item) || item.is_write_with_token();
     if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
-                             previous->row != RowGroup::kNone &&
+                             previous->shared_row != SharedRow::kNone &&
                              previous->item.row() == item.item.row();
       if (is_behind)
-        item.row = previous->row;
+        item.shared_row = previous->shared_row;
       else if (item.item.request.is_write())
-        item.row = FindOrAdd(item.item.row());
+        item.shared_row = FindOrAdd(item.item.row());
     }
     previous = &item;
-    if (item.row == RowGroup::kNone) continue;
-    RowGroup& row = rows_[item.row];
+    if (item.shared_row == SharedRow::kNone) continue;
+    SharedRow& row = rows_[item.shared_row];
     if (row.first == nullptr)
       row.first = &item;
     else
@@ -73,44 +73,45 @@ bool RowGroups::Link(std::span<TurnItem> items) {
   return any_shared || any_open;
 }
 
-void RowGroups::CountUnit(const Unit& unit) {
+void SharedRows::CountUnit(const Unit& unit) {
   for (const UnitRequest& one : unit.requests) {
     const RowName name(*one.index, one.request);
     if (!one.request.is_write() || !name.is_row()) continue;
-    RowGroup& row = rows_[FindOrAdd(name)];
+    SharedRow& row = rows_[FindOrAdd(name)];
     row.units += row.last_unit != &unit;
     row.last_unit = &unit;
   }
 }
 
-bool RowGroups::ShareRows(std::span<TurnItem> items) {
-  if (std::ranges::none_of(rows_, &RowGroup::stays_open)) return false;
+bool SharedRows::ShareRows(std::span<TurnItem> items) {
+  if (std::ranges::none_of(rows_, &SharedRow::stays_open)) return false;
   for (TurnItem& item : items) {
-    if (item.row != RowGroup::kNone) item.item.request.shares_row = rows_[item.row].stays_open();
+    if (item.shared_row != SharedRow::kNone)
+      item.item.request.shares_row = rows_[item.shared_row].stays_open();
     if (item.is_write_with_token())
       item.item.request.shares_row = Find(item.item.row())->stays_open();
     if (!IsWritingUnit(item)) continue;
     for (UnitRequest& one : item.item.unit->requests) {
       const RowName name(*one.index, one.request);
-      const RowGroup* const row = name.is_row() ? Find(name) : nullptr;
+      const SharedRow* const row = name.is_row() ? Find(name) : nullptr;
       one.request.shares_row = row != nullptr && row->stays_open();
     }
   }
   return true;
 }
 
-const RowGroup* RowGroups::Find(const RowName& name) const {
+const SharedRow* SharedRows::Find(const RowName& name) const {
   const uint64_t hash = name.Hash();
   const size_t mask = slots_.size() - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     const Slot& slot = slots_[i];
     if (slot.mark != mark_) return nullptr;
-    const RowGroup& row = rows_[slot.row];
+    const SharedRow& row = rows_[slot.row];
     if (row.hash == hash && row.name == name) return &row;
   }
 }
 
-uint32_t RowGroups::FindOrAdd(const RowName& name) {
+uint32_t SharedRows::FindOrAdd(const RowName& name) {
   const uint64_t hash = name.Hash();
   const size_t mask = slots_.size() - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
@@ -120,13 +121,13 @@ uint32_t RowGroups::FindOrAdd(const RowName& name) {
       rows_.push_back({name, hash});
       return slot.row;
     }
-    const RowGroup& row = rows_[slot.row];
+    const SharedRow& row = rows_[slot.row];
     if (row.hash == hash && row.name == name) return slot.row;
   }
 }
 
 // Keeps at least half of the slots free.
-void RowGroups::Grow(size_t items) {
+void SharedRows::Grow(size_t items) {
   const size_t slots = std::bit_ceil(2 * items + 1);
   if (slots_.size() < slots) slots_.assign(slots, {});
   if (++mark_ == 0) {

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 // The name of a group: the index and the text of the key. An item that stands alone may also wait
 // for the row of its token, and items that do not must not wait for that row: the two have groups
 // of their own.
-std::string WaitLane::RowOf(const Item& item, bool waits_elsewhere) {
+std::string WaitLane::GroupNameOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
       item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
@@ -49,19 +49,19 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
 // job is still the caller's: what allocates comes before what is seen by the lane's threads.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   std::list<std::unique_ptr<WaitJob>> added(1);
-  const auto known = job->row.empty() ? rows_.end() : rows_.find(job->row);
+  const auto known = job->group_name.empty() ? by_name_.end() : by_name_.find(job->group_name);
   WaitGroup* group;
-  if (known != rows_.end()) {
+  if (known != by_name_.end()) {
     group = known->second;
   } else {
     if (idle_ <= queued_.size() && serving_ < threads_max_) AddThread();
     if (serving_ == 0) return false;
     Groups made(1);
     group = &made.front();
-    group->row = job->row;
+    group->group_name = job->group_name;
     const model::Account* const account = job->item.request.account;
     group->account = account == nullptr ? 0 : account->id();
-    if (!group->row.empty()) rows_.emplace(group->row, group);
+    if (!group->group_name.empty()) by_name_.emplace(group->group_name, group);
     queued_.splice(queued_.end(), made);
     group->place = std::prev(queued_.end());
     work_.NotifyOne();
@@ -87,7 +87,7 @@ bool WaitLane::Cancel(WaitJob& job) {
 }
 
 void WaitLane::Forget(WaitGroup& group) {
-  if (!group.row.empty()) rows_.erase(group.row);
+  if (!group.group_name.empty()) by_name_.erase(group.group_name);
 }
 
 // The process may not be allowed any more threads, or have no memory for one; then no thread is
@@ -113,8 +113,8 @@ void WaitLane::Stop() {
   {
     const base::MutexLock lock(mutex_);
     stopping_ = true;
-    for (auto& [row, group] : rows_) group->jobs.clear();
-    rows_.clear();
+    for (auto& [name, group] : by_name_) group->jobs.clear();
+    by_name_.clear();
     queued_.clear();
     work_.NotifyAll();
     stops_.NotifyAll();

@@ -61,7 +61,7 @@ struct WaitJob {
   Frontend* frontend = nullptr;
   Item item;  ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
-  std::string row;  ///< WaitLane::RowOf(item).
+  std::string group_name;  ///< WaitLane::GroupNameOf(item).
   base::Arena arena;
   int64_t since_ns = 0;          ///< When it was submitted, by base::NowNs.
   bool was_handed_back = false;  ///< The lane has handed it back once: now it is executed.
@@ -80,7 +80,7 @@ struct WaitJob {
 };
 
 struct WaitGroup {
-  std::string row;                           ///< Empty: not for one row.
+  std::string group_name;                    ///< Empty: not for one row.
   std::list<std::unique_ptr<WaitJob>> jobs;  ///< Jobs that no thread has taken up.
   bool is_under_way = false;
   uint64_t account = 0;                  ///< The id of the account of its first job; 0: none.
@@ -99,7 +99,7 @@ class WaitLane {
   /// The name of the group that the item joins. It differs for different rows, and for requests of
   /// a row with and without a token; empty for a request that is not for one row, and waits by
   /// itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
-  static std::string RowOf(const Item& item, bool waits_elsewhere = false);
+  static std::string GroupNameOf(const Item& item, bool waits_elsewhere = false);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);
@@ -139,7 +139,7 @@ class WaitLane {
   base::Condition stops_;             ///< Not work_, whose wake-ups are for idle threads.
   Groups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
   /// The groups of rows by name, those under way included.
-  std::unordered_map<std::string_view, WaitGroup*> rows_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string_view, WaitGroup*> by_name_ GUARDED_BY(mutex_);
   /// How many threads are at work for each account.
   std::unordered_map<uint64_t, unsigned> threads_of_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);

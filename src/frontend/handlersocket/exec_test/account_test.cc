@@ -100,14 +100,14 @@ TEST_F(AccountTest, RequestsThatWaitForGrantsJoinNoGroupOfAnotherAccount) {
   Peer& peer = ConnectAs(one_);
   Send(peer, Add("1"));
   Item item = turn_.items().back().item;
-  const std::string row = WaitLane::RowOf(item);
-  const std::string waits = WaitLane::RowOf(item, /*waits_elsewhere=*/true);
-  EXPECT_NE(row, waits);
+  const std::string name = WaitLane::GroupNameOf(item);
+  const std::string waits = WaitLane::GroupNameOf(item, /*waits_elsewhere=*/true);
+  EXPECT_NE(name, waits);
   item.request.account = two_.get();
-  EXPECT_EQ(row, WaitLane::RowOf(item));
-  EXPECT_NE(waits, WaitLane::RowOf(item, true));
+  EXPECT_EQ(name, WaitLane::GroupNameOf(item));
+  EXPECT_NE(waits, WaitLane::GroupNameOf(item, true));
   item.request.account = nullptr;
-  EXPECT_EQ(row, WaitLane::RowOf(item, true));
+  EXPECT_EQ(name, WaitLane::GroupNameOf(item, true));
 }
 
 TEST_F(AccountTest, NothingIsLookedUpForAnAccountThatMayNotSeeIt) {

@@ -167,7 +167,7 @@ class Probe {
 
  private:
   frontend::HandlerSocketSettings settings_;
-  frontend::HandlerSocket frontend_;
+  frontend::HandlerSocketFrontend frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;
   exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
@@ -190,7 +190,7 @@ class RespProbe {
     settings_.info = &info_;
     settings_.cursors = &cursors_;
     settings_.scripts = &scripts_;
-    frontend_ = std::make_unique<frontend::Resp>(settings_);
+    frontend_ = std::make_unique<frontend::RespFrontend>(settings_);
     client_.frontend = frontend_.get();
     client_.out = &out_;
     for (uint64_t i = 0; i < kRequestsInTurn; ++i) {
@@ -236,7 +236,7 @@ class RespProbe {
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
   frontend::RespSettings settings_;
-  std::unique_ptr<frontend::Resp> frontend_;
+  std::unique_ptr<frontend::RespFrontend> frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;
   exec::CommitBoard commits_;

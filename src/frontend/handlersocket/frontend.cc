@@ -45,31 +45,31 @@ void WipeCopies(const Command& command, std::string_view line) {
 
 }  // namespace
 
-HandlerSocket::HandlerSocket(const HandlerSocketSettings& settings)
+HandlerSocketFrontend::HandlerSocketFrontend(const HandlerSocketSettings& settings)
     : settings_(settings), authenticated_(settings.secret.empty() && !settings.accounts) {
   SetAccount(settings.account);
 }
 
-size_t HandlerSocket::input_bytes_max() const {
+size_t HandlerSocketFrontend::input_bytes_max() const {
   // One byte more than the longest line and its end, so that a longer one is seen to be longer.
   const size_t line =
       authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
   return line + 3;
 }
 
-const model::Limits& HandlerSocket::parse_limits() const {
+const model::Limits& HandlerSocketFrontend::parse_limits() const {
   return authenticated_ ? settings_.limits : kNoValues;
 }
 
 // A browser can be told by any page to send a POST here, whose body would be lines of requests.
-bool HandlerSocket::IsHttp(std::string_view line) {
+bool HandlerSocketFrontend::IsHttp(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   const size_t blank = line.rfind(' ');
   return blank != std::string_view::npos && line.substr(blank + 1).starts_with("HTTP/1.");
 }
 
-exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_requests,
-                                          base::Arena& arena, Item* item) {
+exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool behind_requests,
+                                                  base::Arena& arena, Item* item) {
   const size_t line_bytes_max = input_bytes_max() - 3;
   const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
   if (line.outcome == handlersocket::Framer::Outcome::kNeedMore) {
@@ -137,7 +137,7 @@ exec::Frontend::Step HandlerSocket::Parse(std::string_view input, bool behind_re
   return {Parsed::kItem, line.consumed};
 }
 
-bool HandlerSocket::IsSecret(const Command& command) const {
+bool HandlerSocketFrontend::IsSecret(const Command& command) const {
   if (command.auth_key.is_null() || command.auth_names_user) return false;
   const std::string_view key = command.auth_key.text();
   if (!settings_.secret.empty()) return settings_.secret.Matches(key);
@@ -148,7 +148,8 @@ bool HandlerSocket::IsSecret(const Command& command) const {
 
 // False: the line names no account. The first colon ends the name, so that old clients, which send
 // one key, can log in.
-bool HandlerSocket::PrepareLogin(const Command& command, base::Arena& arena, Item* item) const {
+bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& arena,
+                                         Item* item) const {
   if (command.auth_key.is_null()) return false;
   Credentials credentials;
   const std::string_view key = command.auth_key.text();
@@ -168,12 +169,12 @@ bool HandlerSocket::PrepareLogin(const Command& command, base::Arena& arena, Ite
 }
 
 // A login of nobody: the login threads refuse it unchecked, after the delay of its source.
-void HandlerSocket::RefuseLater(base::Arena& arena, Item* item) {
+void HandlerSocketFrontend::RefuseLater(base::Arena& arena, Item* item) {
   item->kind = Item::Kind::kAuthenticate;
   item->credentials = &(arena.Allocate<Credentials>(1)[0] = Credentials());
 }
 
-void HandlerSocket::LoginEnded(const model::Error& answer, base::Buffer& out) {
+void HandlerSocketFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   authenticated_ = answer.ok();
   if (answer.ok())
     handlersocket::AppendOk(&out);
@@ -181,11 +182,11 @@ void HandlerSocket::LoginEnded(const model::Error& answer, base::Buffer& out) {
     handlersocket::AppendError(answer, &out);
 }
 
-void HandlerSocket::AccountEnded(base::Buffer& out) {
+void HandlerSocketFrontend::AccountEnded(base::Buffer& out) {
   handlersocket::AppendError({ErrorCode::kUnauth}, &out);
 }
 
-void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* item) {
+void HandlerSocketFrontend::Authenticate(Command& command, base::Arena& arena, Item* item) {
   item->verb = VerbNumber(HandlerSocketVerb::kAuth);
   item->authenticates = true;
   const bool matches = IsSecret(command);
@@ -209,22 +210,22 @@ void HandlerSocket::Authenticate(Command& command, base::Arena& arena, Item* ite
   if (authenticated_) SetAccount(settings_.account);
 }
 
-size_t HandlerSocket::ColumnsOf(uint64_t id) const {
+size_t HandlerSocketFrontend::ColumnsOf(uint64_t id) const {
   const engine::Index* const index = FindIndex(id);
   return index != nullptr ? index->columns() + index->filter_columns() : 0;
 }
 
 // Whether the connection may open so many columns more: each costs the server some memory for as
 // long as the id is open.
-bool HandlerSocket::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
+bool HandlerSocketFrontend::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
   const size_t wanted = open.columns.size() + open.filter_columns.size();
   return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
 }
 
 // No table or column has a name so long. The limit matters because several copies of the names of
 // an open index are kept.
-void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open,
-                               handlersocket::ErrorSet* errors) {
+void HandlerSocketFrontend::CheckNames(const handlersocket::OpenIndex& open,
+                                       handlersocket::ErrorSet* errors) {
   const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
   if (is_long(open.database) || is_long(open.table)) errors->Add(ErrorCode::kOpenTable);
   if (is_long(open.index)) errors->Add(ErrorCode::kIdxnum);
@@ -234,7 +235,7 @@ void HandlerSocket::CheckNames(const handlersocket::OpenIndex& open,
   }
 }
 
-void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
+void HandlerSocketFrontend::PrepareOpen(const Command& command, Item* item) {
   item->verb = VerbNumber(HandlerSocketVerb::kOpen);
   handlersocket::ErrorSet errors = command.errors;
   CheckNames(command.open_index, &errors);
@@ -255,8 +256,8 @@ void HandlerSocket::PrepareOpen(const Command& command, Item* item) {
   item->index_id = static_cast<uint32_t>(command.index_id);
 }
 
-void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
-                           std::shared_ptr<engine::Index> index) {
+void HandlerSocketFrontend::Opened(Item& item, const engine::Outcome& outcome,
+                                   std::shared_ptr<engine::Index> index) {
   if (item.kind == Item::Kind::kSilentOpen) {
     tokens_->Opened(std::move(index));
     return;
@@ -272,7 +273,8 @@ void HandlerSocket::Opened(Item& item, const engine::Outcome& outcome,
 
 // A load balancer has no secret: without one it learns whether the server takes finds or writes,
 // and no more.
-void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, Item* item) const {
+void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& arena,
+                                          Item* item) const {
   const handlersocket::AskHealth& ask = command.ask_health;
   handlersocket::ErrorSet errors = command.errors;
   if (!authenticated_ && ask.check != Check::kRead && ask.check != Check::kWrite) {
@@ -296,7 +298,7 @@ void HandlerSocket::PrepareHealth(const Command& command, base::Arena& arena, It
   reply.position = std::string_view(kept, position.size());
 }
 
-bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
+bool HandlerSocketFrontend::Holds(const handlersocket::AskHealth& ask) const {
   if (ask.check == Check::kGroup || ask.check == Check::kName) return true;
   if (ask.check == Check::kAt) {
     const auto all = [](const auto& items, const auto& has_executed) {
@@ -311,18 +313,18 @@ bool HandlerSocket::Holds(const handlersocket::AskHealth& ask) const {
   return health.reads && (!ask.lag_max_s || health.LagIsWithin(*ask.lag_max_s));
 }
 
-void HandlerSocket::TakeName(const Command& command, Item* item) {
+void HandlerSocketFrontend::TakeName(const Command& command, Item* item) {
   handlersocket::ErrorSet errors = command.errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   item->error.code = errors.First();
   if (item->error.ok()) name_ = command.client_name;
 }
 
-engine::Index* HandlerSocket::FindIndex(uint64_t id) const {
+engine::Index* HandlerSocketFrontend::FindIndex(uint64_t id) const {
   return id < indexes_.size() ? indexes_[id].get() : nullptr;
 }
 
-void HandlerSocket::PrepareRequest(Command& command, Item* item) {
+void HandlerSocketFrontend::PrepareRequest(Command& command, Item* item) {
   item->verb = VerbNumber(VerbOf(command.request));
   handlersocket::ErrorSet& errors = command.errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
@@ -345,8 +347,8 @@ void HandlerSocket::PrepareRequest(Command& command, Item* item) {
   item->request.account = account();
 }
 
-engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& session,
-                                       base::Buffer& out) const {
+engine::Outcome HandlerSocketFrontend::Execute(const Item& item, engine::Session& session,
+                                               base::Buffer& out) const {
   const model::Limits& limits = settings_.limits;
   if (item.unit != nullptr) return ExecuteGroup(item, session, out);
   if (item.detail == nullptr) {
@@ -369,7 +371,7 @@ engine::Outcome HandlerSocket::Execute(const Item& item, engine::Session& sessio
   return outcome;
 }
 
-bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+bool HandlerSocketFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   if (item.unit != nullptr && item.detail == nullptr) {
     const auto& requests = item.unit->requests;
     return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
@@ -380,13 +382,15 @@ bool HandlerSocket::MayConcern(const Item& item, const exec::WriteSet& writes) c
   return item.detail != nullptr || writes.MayConcern(item.row());
 }
 
-void HandlerSocket::AddWrites(const Item& item, exec::WriteSet& writes) const {
+void HandlerSocketFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
   if (item.detail != nullptr) tokens_->AddWrites(writes);
 }
 
-engine::Outcome HandlerSocket::ExecuteRequest(engine::Index& index, const model::Request& request,
-                                              size_t reply_bytes_max, engine::Session& session,
-                                              base::Buffer& out) const {
+engine::Outcome HandlerSocketFrontend::ExecuteRequest(engine::Index& index,
+                                                      const model::Request& request,
+                                                      size_t reply_bytes_max,
+                                                      engine::Session& session,
+                                                      base::Buffer& out) const {
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
                             (!request.is_write() || request.find.wants_pre_images);
   const uint32_t columns = answers_rows ? index.columns() : 0;
@@ -410,7 +414,7 @@ engine::Outcome HandlerSocket::ExecuteRequest(engine::Index& index, const model:
   return outcome;
 }
 
-void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
+void HandlerSocketFrontend::Reply(const Item& item, base::Buffer& out) const {
   if (item.unit != nullptr) return AppendGroupError(*item.unit, item.error, out);
   if (!item.error.ok()) return handlersocket::AppendError(item.error, &out);
   if (item.detail == nullptr) return handlersocket::AppendOk(&out);
@@ -421,14 +425,15 @@ void HandlerSocket::Reply(const Item& item, base::Buffer& out) const {
     handlersocket::AppendHealth(reply.health, &out);
 }
 
-void HandlerSocket::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+void HandlerSocketFrontend::ReplyError(const Item& item, model::Error error,
+                                       base::Buffer& out) const {
   // An error reply must never look like success.
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.unit != nullptr) return AppendGroupError(*item.unit, error, out);
   handlersocket::AppendError(error, &out);
 }
 
-void HandlerSocket::RefusePlain(std::string_view, base::Buffer& out) const {
+void HandlerSocketFrontend::RefusePlain(std::string_view, base::Buffer& out) const {
   handlersocket::AppendError({ErrorCode::kNeedtls}, &out);
 }
 

@@ -39,9 +39,9 @@ struct HandlerSocketSettings {
   model::Limits limits;
 };
 
-class HandlerSocket final : public exec::Frontend {
+class HandlerSocketFrontend final : public exec::Frontend {
  public:
-  explicit HandlerSocket(const HandlerSocketSettings& settings);
+  explicit HandlerSocketFrontend(const HandlerSocketSettings& settings);
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;

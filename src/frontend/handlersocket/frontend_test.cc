@@ -69,7 +69,7 @@ class HandlerSocketTest : public ::testing::Test {
   engine::fake::Store store_;
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   HandlerSocketSettings settings_;
-  std::optional<HandlerSocket> frontend_;
+  std::optional<HandlerSocketFrontend> frontend_;
 };
 
 TEST_F(HandlerSocketTest, RepliesOfEveryVerb) {

@@ -37,8 +37,8 @@ void Fail(ErrorCode code, uint32_t position, Item* item) {
 
 // A group whose lines cannot be awaited is refused at once; each of its lines is then refused as it
 // comes, and executed by no chance.
-exec::Frontend::Step HandlerSocket::ParseGroup(const GroupAt& at, std::string_view input,
-                                               base::Arena& arena, Item* item) {
+exec::Frontend::Step HandlerSocketFrontend::ParseGroup(const GroupAt& at, std::string_view input,
+                                                       base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];
   item->verb = VerbNumber(HandlerSocketVerb::kGroup);
   const std::optional<size_t> count = handlersocket::ParseGroup(at.line);
@@ -61,8 +61,8 @@ exec::Frontend::Step HandlerSocket::ParseGroup(const GroupAt& at, std::string_vi
   return {Parsed::kItem, opens ? 0 : end};
 }
 
-void HandlerSocket::PrepareGroup(std::string_view lines, size_t count, base::Arena& arena,
-                                 Item* item) {
+void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, base::Arena& arena,
+                                         Item* item) {
   Unit& unit = *item->unit;
   unit.requests = arena.Allocate<exec::UnitRequest>(count);
   item->weight = static_cast<uint32_t>(count);
@@ -89,8 +89,8 @@ void HandlerSocket::PrepareGroup(std::string_view lines, size_t count, base::Are
 }
 
 // False when an index of the table of tokens has to be opened first.
-bool HandlerSocket::PrepareTokenOfGroup(const GroupAt& at, std::string_view lines,
-                                        base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::PrepareTokenOfGroup(const GroupAt& at, std::string_view lines,
+                                                base::Arena& arena, Item* item) {
   std::string text(at.line);
   for (const exec::UnitRequest& request : item->unit->requests) {
     const GroupRequest parsed = handlersocket::NextGroupRequest(&lines, parse_limits(), arena);
@@ -108,8 +108,8 @@ bool HandlerSocket::PrepareTokenOfGroup(const GroupAt& at, std::string_view line
   return is_ready;
 }
 
-Outcome HandlerSocket::ExecuteGroup(const Item& item, engine::Session& session,
-                                    base::Buffer& out) const {
+Outcome HandlerSocketFrontend::ExecuteGroup(const Item& item, engine::Session& session,
+                                            base::Buffer& out) const {
   Unit& unit = *item.unit;
   const size_t begin = out.size();
   thread_local base::Buffer replies;
@@ -160,18 +160,18 @@ Outcome HandlerSocket::ExecuteGroup(const Item& item, engine::Session& session,
   return outcome;
 }
 
-void HandlerSocket::AppendNotApplied(const Unit& unit, base::Buffer& out) {
+void HandlerSocketFrontend::AppendNotApplied(const Unit& unit, base::Buffer& out) {
   handlersocket::AppendGroupEnd(/*applied=*/false, unit.position, &out);
   AppendNothingDone(unit, out);
 }
 
-void HandlerSocket::AppendGroupError(const Unit& unit, const model::Error& error,
-                                     base::Buffer& out) {
+void HandlerSocketFrontend::AppendGroupError(const Unit& unit, const model::Error& error,
+                                             base::Buffer& out) {
   handlersocket::AppendGroupError(error, unit.position, &out);
   AppendNothingDone(unit, out);
 }
 
-void HandlerSocket::AppendNothingDone(const Unit& unit, base::Buffer& out) {
+void HandlerSocketFrontend::AppendNothingDone(const Unit& unit, base::Buffer& out) {
   for (size_t i = 0; i < unit.requests.size(); ++i) {
     handlersocket::AppendError({ErrorCode::kGroup}, &out);
   }

@@ -14,8 +14,8 @@ using exec::Item;
 using handlersocket::Command;
 using model::ErrorCode;
 
-void HandlerSocket::AppendIdentity(std::string_view line, const engine::Index& index,
-                                   std::string* text) {
+void HandlerSocketFrontend::AppendIdentity(std::string_view line, const engine::Index& index,
+                                           std::string* text) {
   const auto append = [text](std::string_view name) {
     text->append(std::to_string(name.size())).append(1, ':').append(name);
   };
@@ -33,7 +33,7 @@ void HandlerSocket::AppendIdentity(std::string_view line, const engine::Index& i
 
 // Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
 // first.
-bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
   handlersocket::Tokens tokens(line);
   tokens.NextOrEmpty();
   const std::string_view wire_token = tokens.NextOrEmpty();
@@ -53,8 +53,8 @@ bool HandlerSocket::PrepareTokened(std::string_view line, base::Arena& arena, It
   return TakeToken(token, identity, arena, item);
 }
 
-bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
-                              Item* item) {
+bool HandlerSocketFrontend::TakeToken(model::Value token, std::string_view identity,
+                                      base::Arena& arena, Item* item) {
   const size_t bytes = token.text().size();
   if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
     item->kind = Item::Kind::kReply;
@@ -82,7 +82,8 @@ bool HandlerSocket::TakeToken(model::Value token, std::string_view identity, bas
 // False when an index of the table of tokens has to be opened first. The table is the library's
 // own: a client that asks needs no right on it. A fence writes to it for another client, so that
 // the rights of the client that fences are asked for.
-bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::PrepareAsk(model::Value token, bool fences, base::Arena& arena,
+                                       Item* item) {
   handlersocket::ErrorSet errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
@@ -104,8 +105,8 @@ bool HandlerSocket::PrepareAsk(model::Value token, bool fences, base::Arena& are
 }
 
 // The kept answer is shown to those alone who may see every table.
-engine::Outcome HandlerSocket::Ask(const exec::TokenedRequest& tokened, engine::Session& session,
-                                   base::Buffer& out) const {
+engine::Outcome HandlerSocketFrontend::Ask(const exec::TokenedRequest& tokened,
+                                           engine::Session& session, base::Buffer& out) const {
   exec::TokenFate fate;
   const engine::Outcome outcome = tokens_->Ask(tokened, session, &fate);
   if (!outcome.is_answer()) return outcome;

@@ -17,7 +17,7 @@ bool IsCounted(memcached::Error error) {
 
 }  // namespace
 
-void Memcached::CountDetails(const MemcachedWork& work, bool is_answered) {
+void MemcachedFrontend::CountDetails(const MemcachedWork& work, bool is_answered) {
   const bool is_get = IsGet(work.command.verb);
   for (const Target& target : work.targets) {
     MemcachedDetails::Counts counts;
@@ -30,7 +30,7 @@ void Memcached::CountDetails(const MemcachedWork& work, bool is_answered) {
 }
 
 /// REQUIRES: the work is of a kRequest item, whose containers still exist.
-void Memcached::CountContainers(const MemcachedWork& work, bool failed) {
+void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) {
   const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
   };
@@ -49,7 +49,7 @@ void Memcached::CountContainers(const MemcachedWork& work, bool failed) {
 }
 
 /// REQUIRES: as CountContainers.
-void Memcached::TakeBackWins(const MemcachedWork& work) {
+void MemcachedFrontend::TakeBackWins(const MemcachedWork& work) {
   if (shared_.marks.empty()) return;
   for (const Target& target : work.targets) {
     if (target.wrong != Target::Wrong::kNothing) continue;
@@ -57,7 +57,7 @@ void Memcached::TakeBackWins(const MemcachedWork& work) {
   }
 }
 
-void Memcached::Finished(const Item& item, const model::Error& answer) {
+void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kRefresh) return;
   MemcachedWork& work = MemcachedWorkOf(item);
   if (work.is_nothing) return;

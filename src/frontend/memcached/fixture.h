@@ -1,4 +1,4 @@
-// A Memcached frontend on the in-memory engine, asked request by request. For tests.
+// A MemcachedFrontend on the in-memory engine, asked request by request. For tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,11 +78,11 @@ class MemcachedTest : public ::testing::Test {
     keyspaces->SetClockAhead(&clock_offset_ms_);
     shared_ =
         std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));
-    frontend_ = std::make_unique<Memcached>(*shared_);
+    frontend_ = std::make_unique<MemcachedFrontend>(*shared_);
   }
 
   /// The reply to one request, within the turn that the session has begun.
-  static std::string ExecuteIn(engine::Session& session, Memcached& frontend,
+  static std::string ExecuteIn(engine::Session& session, MemcachedFrontend& frontend,
                                std::string_view command) {
     base::Arena arena;
     base::Buffer out;
@@ -92,7 +92,8 @@ class MemcachedTest : public ::testing::Test {
     return std::string(out.view());
   }
   /// The reply to one request in a turn that only reads.
-  static std::string Read(engine::Session& session, Memcached& frontend, std::string_view command) {
+  static std::string Read(engine::Session& session, MemcachedFrontend& frontend,
+                          std::string_view command) {
     session.BeginTurn(false);
     const std::string reply = ExecuteIn(session, frontend, command);
     EXPECT_TRUE(session.Commit().ok());
@@ -161,7 +162,7 @@ class MemcachedTest : public ::testing::Test {
   std::function<std::string_view()> keeps_no_house_;
   MemcachedSettings settings_;
   std::unique_ptr<MemcachedShared> shared_;
-  std::unique_ptr<Memcached> frontend_;
+  std::unique_ptr<MemcachedFrontend> frontend_;
 };
 
 }  // namespace rowsocket::frontend

@@ -68,15 +68,15 @@ bool StoresValue(Verb verb) {
 
 }  // namespace
 
-exec::Frontend::Step Memcached::Parse(std::string_view input, bool behind_requests,
-                                      base::Arena& arena, Item* item) {
+exec::Frontend::Step MemcachedFrontend::Parse(std::string_view input, bool behind_requests,
+                                              base::Arena& arena, Item* item) {
   const Step step = ParseOne(input, behind_requests, arena, item);
   refreshed_bytes_ -= std::min(refreshed_bytes_, step.consumed);
   return step;
 }
 
-exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_requests,
-                                         base::Arena& arena, Item* item) {
+exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool behind_requests,
+                                                 base::Arena& arena, Item* item) {
   const bool is_binary = parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary;
   const bool is_login =
       shared_.settings.accounts &&
@@ -128,7 +128,7 @@ exec::Frontend::Step Memcached::ParseOne(std::string_view input, bool behind_req
 
 // An account has to have some privilege on the table of the container. False: the engine is asked
 // first, by an index of the container that is looked up for the account.
-bool Memcached::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
+bool MemcachedFrontend::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
   const keyspace::Container& container = *work->target().container;
   if (account() != nullptr && !(switch_answer_.has_value() && switch_asked_ == container.reads)) {
     switch_answer_.reset();
@@ -149,11 +149,12 @@ bool Memcached::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
   return true;
 }
 
-void Memcached::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index>) {
+void MemcachedFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index>) {
   switch_answer_ = outcome.error;
 }
 
-exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& arena, Item* item) {
+exec::Frontend::Step MemcachedFrontend::ParseLogin(std::string_view input, base::Arena& arena,
+                                                   Item* item) {
   using Outcome = memcached::LoginStep::Outcome;
   MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::LoginStep step = memcached::NextLogin(input, &work.command);
@@ -175,7 +176,7 @@ exec::Frontend::Step Memcached::ParseLogin(std::string_view input, base::Arena& 
   return {Parsed::kItem, step.consumed};
 }
 
-void Memcached::LoginEnded(const model::Error& answer, base::Buffer& out) {
+void MemcachedFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   Command command;
   command.dialect = login_dialect_;
   command.opcode = login_opcode_;
@@ -189,12 +190,12 @@ void Memcached::LoginEnded(const model::Error& answer, base::Buffer& out) {
 }
 
 // A binary client would take an answer without a request for that to its next request.
-void Memcached::AccountEnded(base::Buffer& out) {
+void MemcachedFrontend::AccountEnded(base::Buffer& out) {
   if (parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary) return;
   memcached::AppendError(Command(), memcached::Error::kUnauthenticated, &out);
 }
 
-void Memcached::TakeSnapshot() {
+void MemcachedFrontend::TakeSnapshot() {
   if (snapshot_ != nullptr && snapshot_->version == shared_.keyspaces->catalog.version()) return;
   former_snapshot_ = std::exchange(snapshot_, shared_.keyspaces->catalog.current());
   standard_ = snapshot_->first;
@@ -203,7 +204,7 @@ void Memcached::TakeSnapshot() {
   standard_ = snapshot_->Find(switched_to_);
 }
 
-void Memcached::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
+void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   const auto& keys = work->command.keys;
   work->targets = arena.Allocate<Target>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -212,14 +213,14 @@ void Memcached::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   }
 }
 
-bool Memcached::AsksForContainer(const MemcachedWork& work) const {
+bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
   for (const Target& target : work.targets) {
     if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
   }
   return false;
 }
 
-void Memcached::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {
+void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {
   const Command& command = work->command;
   item->is_large = command.verb == Verb::kStats;
   if (!IsExecuted(command) || work->switches) return;
@@ -247,7 +248,7 @@ void Memcached::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {
 }
 
 /// Refuses what needs no execution to be refused.
-bool Memcached::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
+bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
   const Command& command = work->command;
   std::string why;
   for (const Target& target : work->targets) {
@@ -266,13 +267,13 @@ bool Memcached::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
 
 /// Why a target cannot be used. Why a container is disabled tells of tables that an account may not
 /// see.
-std::string Memcached::WhyNot(const Target& target) const {
+std::string MemcachedFrontend::WhyNot(const Target& target) const {
   if (account() == nullptr || target.wrong != Wrong::kUnusable) return Explain(target, *snapshot_);
   return "container " + target.container->name() + " is disabled; the server's log says why";
 }
 
 /// Splits the value that is to be stored into columns.
-bool Memcached::TakeValue(base::Arena& arena, MemcachedWork* work) {
+bool MemcachedFrontend::TakeValue(base::Arena& arena, MemcachedWork* work) {
   if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
     return true;
   }
@@ -294,7 +295,7 @@ bool Memcached::TakeValue(base::Arena& arena, MemcachedWork* work) {
   return false;
 }
 
-void Memcached::PrepareFlush(base::Arena& arena, MemcachedWork* work, Item* item) {
+void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, Item* item) {
   Command& command = work->command;
   if (!shared_.settings.may_flush) {
     command.error = memcached::Error::kFlushNotAllowed;
@@ -326,7 +327,8 @@ void Memcached::PrepareFlush(base::Arena& arena, MemcachedWork* work, Item* item
   item->request.account = account();
 }
 
-Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+Outcome MemcachedFrontend::Execute(const Item& item, engine::Session& session,
+                                   base::Buffer& out) const {
   MemcachedWork& work = MemcachedWorkOf(item);
   const size_t begin = out.size();
   work.tally = {};
@@ -349,7 +351,7 @@ Outcome Memcached::Execute(const Item& item, engine::Session& session, base::Buf
   return outcome;
 }
 
-bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+bool MemcachedFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   const std::span<const Target> targets = MemcachedWorkOf(item).targets;
   return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
     return target.wrong == Wrong::kNothing &&
@@ -357,29 +359,29 @@ bool Memcached::MayConcern(const Item& item, const exec::WriteSet& writes) const
   });
 }
 
-void Memcached::AddWrites(const Item& item, exec::WriteSet& writes) const {
+void MemcachedFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
   for (const Target& target : MemcachedWorkOf(item).targets) {
     if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
   }
 }
 
-void Memcached::Reply(const Item& item, base::Buffer& out) const {
+void MemcachedFrontend::Reply(const Item& item, base::Buffer& out) const {
   if (!MemcachedWorkOf(item).is_nothing)
     AppendReply(shared_, MemcachedWorkOf(item), account(), out);
 }
 
-void Memcached::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
+void MemcachedFrontend::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
   exec::Frontend::Refuse(item, error, arena);
   MemcachedWork& work = MemcachedWorkOf(item);
   work.refusal = Copy(Explain(error), arena);
   work.refusal_status = StatusOf(error);
 }
 
-void Memcached::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+void MemcachedFrontend::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   AppendEngineError(MemcachedWorkOf(item).command, error, out);
 }
 
-void Memcached::RefusePlain(std::string_view begin, base::Buffer& out) const {
+void MemcachedFrontend::RefusePlain(std::string_view begin, base::Buffer& out) const {
   if (!begin.starts_with(memcached::kRequestMagic))
     return out.Append("CLIENT_ERROR TLS required\r\n");
   Command command;

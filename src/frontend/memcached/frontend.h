@@ -19,9 +19,9 @@
 
 namespace rowsocket::frontend {
 
-class Memcached final : public exec::Frontend {
+class MemcachedFrontend final : public exec::Frontend {
  public:
-  explicit Memcached(MemcachedShared& shared)
+  explicit MemcachedFrontend(MemcachedShared& shared)
       : shared_(shared), is_logged_in_(!shared.settings.accounts) {
     SetAccount(shared.settings.account);
   }

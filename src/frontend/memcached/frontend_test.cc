@@ -478,7 +478,7 @@ TEST_F(MemcachedTest, BinaryReadsAndWritesTheSameRows) {
       "\x00\x00\x00\x00\x00\x00\x00\x00"
       "a",
       25);
-  frontend_ = std::make_unique<Memcached>(*shared_);
+  frontend_ = std::make_unique<MemcachedFrontend>(*shared_);
   const std::string reply = Ask(get);
   ASSERT_EQ(24u + 4 + 2, reply.size());
   EXPECT_EQ("12", reply.substr(28));

@@ -11,7 +11,7 @@ namespace {
 
 TEST_F(MemcachedTest, ASessionThatSeesAnOldRowLeavesTheMarksOfLaterChanges) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
-  Memcached reader(*shared_);
+  MemcachedFrontend reader(*shared_);
   for (const std::string_view old_read : {"mg a v\r\n", "mg a v R30\r\n", "mg a h v\r\n"}) {
     Ask("ms a 1 T10\r\n0\r\n");
     session_.BeginTurn(true);

@@ -94,7 +94,7 @@ TEST_F(MemcachedTest, ANumberKeepsItsMarksWhenItsBatchRunsAgain) {
 // Sessions that read meanwhile have the row, and its marks, as they were.
 TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
-  Memcached reader(*shared_);
+  MemcachedFrontend reader(*shared_);
   Ask("ms a 1\r\n5\r\n");
   session_.BeginTurn(true);
   ExecuteIn(session_, *frontend_, "md a I T30\r\n");
@@ -112,7 +112,7 @@ TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
 // The batch has changed the row twice, and told of it; other sessions read the row as it was.
 TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
-  Memcached reader(*shared_);
+  MemcachedFrontend reader(*shared_);
   Ask("ms a 1\r\n5\r\nmg a h\r\n");
   session_.BeginTurn(true);
   EXPECT_EQ("HD\r\n", ExecuteIn(session_, *frontend_, "md a I T30\r\n"));

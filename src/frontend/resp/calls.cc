@@ -56,8 +56,8 @@ void MarkRepeated(std::span<RespCall> calls) {
 
 }  // namespace
 
-bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                     std::vector<RespCall>* calls, std::string* error) const {
+bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                             std::vector<RespCall>* calls, std::string* error) const {
   if (IsOfManyKeys(command.verb)) {
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;
@@ -91,8 +91,8 @@ bool Resp::MakeCalls(const RespCommand& command, Arguments arguments, base::Aren
   return true;
 }
 
-bool Resp::MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                    RespCall* call, std::string* error) const {
+bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                            RespCall* call, std::string* error) const {
   const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -120,8 +120,9 @@ bool Resp::MakeCall(const RespCommand& command, Arguments arguments, base::Arena
 }
 
 // The call of one key is made where it stays, without the copies of several.
-std::optional<std::span<RespCall>> Resp::TakeCalls(const RespCommand& command, Arguments arguments,
-                                                   base::Arena& arena, std::string* error) {
+std::optional<std::span<RespCall>> RespFrontend::TakeCalls(const RespCommand& command,
+                                                           Arguments arguments, base::Arena& arena,
+                                                           std::string* error) {
   if (HasOneKey(command)) {
     const std::span<RespCall> call = arena.Allocate<RespCall>(1);
     if (!MakeCall(command, arguments, arena, &call[0], error)) return std::nullopt;
@@ -134,15 +135,16 @@ std::optional<std::span<RespCall>> Resp::TakeCalls(const RespCommand& command, A
   return kept;
 }
 
-std::span<RespCall> Resp::KeepCalls(std::span<const RespCall> calls, base::Arena& arena) {
+std::span<RespCall> RespFrontend::KeepCalls(std::span<const RespCall> calls, base::Arena& arena) {
   const std::span<RespCall> kept = arena.Allocate<RespCall>(calls.size());
   std::copy(calls.begin(), calls.end(), kept.begin());
   return kept;
 }
 
 // A client that gets NOSCRIPT sends the text itself, which is then recognised or refused.
-bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                          std::vector<RespCall>* calls, std::string* error) const {
+bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments arguments,
+                                  base::Arena& arena, std::vector<RespCall>* calls,
+                                  std::string* error) const {
   std::string sha1;
   const bool has_text = command.name == "eval";
   const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
@@ -176,8 +178,9 @@ bool Resp::MakeScriptCall(const RespCommand& command, Arguments arguments, base:
   return PlaceKey(/*writes=*/true, arena, &call, error);
 }
 
-bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                         std::vector<RespCall>* calls, std::string* error) const {
+bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments,
+                                 base::Arena& arena, std::vector<RespCall>* calls,
+                                 std::string* error) const {
   RespMove& move = arena.Allocate<RespMove>(1)[0];
   move.removes = command.name != "copy";
   move.answers_number = command.name != "rename";
@@ -225,19 +228,19 @@ bool Resp::MakeMoveCalls(const RespCommand& command, Arguments arguments, base::
   return true;
 }
 
-void Resp::HideRow(RespCall& call, base::Arena& arena) {
+void RespFrontend::HideRow(RespCall& call, base::Arena& arena) {
   PutInStore(call, arena);
   call.cannot_be = true;
 }
 
-void Resp::PutInStore(RespCall& call, base::Arena& arena) {
+void RespFrontend::PutInStore(RespCall& call, base::Arena& arena) {
   call.is_string = true;
   call.key =
       IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
 }
 
-void Resp::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
-                    Item* item) {
+void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands,
+                            base::Arena& arena, Item* item) {
   RespWork& work = RespWorkOf(*item);
   work.is_exec = is_exec;
   work.commands = commands;

@@ -113,12 +113,12 @@ bool TakeOption(std::string_view name, std::string_view value, Filter* filter, s
 
 }  // namespace
 
-void Resp::SetConnectionId(uint64_t id) {
+void RespFrontend::SetConnectionId(uint64_t id) {
   exec::Frontend::SetConnectionId(id);
   ShowFacts();
 }
 
-void Resp::ShowFacts() {
+void RespFrontend::ShowFacts() {
   facts_.database = state_.database;
   facts_.version = static_cast<int>(state_.version);
   const model::Account* const own = account();
@@ -129,7 +129,7 @@ void Resp::ShowFacts() {
 
 // Whoever logs in sees the connections of the own account, as SHOW PROCESSLIST shows them without
 // the privilege PROCESS.
-std::vector<RespClient> Resp::VisibleClients() const {
+std::vector<RespClient> RespFrontend::VisibleClients() const {
   std::vector<RespClient> clients = settings_.clients->All();
   if (!settings_.accounts) return clients;
   std::erase_if(
@@ -137,7 +137,7 @@ std::vector<RespClient> Resp::VisibleClients() const {
   return clients;
 }
 
-void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
+void RespFrontend::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
   const std::string_view what = arguments[1];
   const size_t count = arguments.size();
   const auto shown = [this] {
@@ -203,7 +203,7 @@ void Resp::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
 }
 
 // ON is answered whatever was before it; OFF and SKIP are not.
-void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
+void RespFrontend::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   const bool is_on = IsWord(mode, "on"), is_off = IsWord(mode, "off");
   if (!is_on && !is_off && !IsWord(mode, "skip")) {
     return resp::AppendError(kSyntax, &out);
@@ -217,7 +217,7 @@ void Resp::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   resp::AppendSimple("OK", &out);
 }
 
-void Resp::SetName(std::string_view name, base::Buffer& out) {
+void RespFrontend::SetName(std::string_view name, base::Buffer& out) {
   if (!model::IsClientName(name)) {
     return resp::AppendError(kRespBadName, &out);
   }
@@ -226,7 +226,7 @@ void Resp::SetName(std::string_view name, base::Buffer& out) {
   resp::AppendSimple("OK", &out);
 }
 
-void Resp::ListClients(Arguments options, base::Buffer& out) const {
+void RespFrontend::ListClients(Arguments options, base::Buffer& out) const {
   std::vector<RespClient> clients = VisibleClients();
   if (!options.empty()) {
     const bool has_type = options.size() == 2 && IsWord(options[0], "type");
@@ -250,7 +250,7 @@ void Resp::ListClients(Arguments options, base::Buffer& out) const {
 }
 
 // A connection that ends itself gets its reply first.
-void Resp::KillClients(Arguments options, base::Buffer& out, Item* item) const {
+void RespFrontend::KillClients(Arguments options, base::Buffer& out, Item* item) const {
   Filter filter;
   const bool is_old = options.size() == 1;  // CLIENT KILL address:port
   if (is_old) {

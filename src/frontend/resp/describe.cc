@@ -46,7 +46,7 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
 
 }  // namespace
 
-void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendCommand(Arguments arguments, base::Buffer& out) const {
   const auto describe = [&](const RespCommand& command) {
     resp::AppendArray(10, &out);
     resp::AppendBulk(command.name, &out);
@@ -91,7 +91,7 @@ void Resp::AppendCommand(Arguments arguments, base::Buffer& out) const {
 }
 
 // Of the filters PATTERN alone: there are no modules and no categories of commands.
-void Resp::ListCommands(Arguments filter, base::Buffer& out) {
+void RespFrontend::ListCommands(Arguments filter, base::Buffer& out) {
   const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
                                            IsWord(filter[1], "pattern"));
   if (!is_known) return resp::AppendError(kSyntax, &out);

@@ -38,34 +38,35 @@ uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
 
 }  // namespace
 
-Resp::Resp(const RespSettings& settings) : settings_(settings), is_logged_in_(!settings.accounts) {
+RespFrontend::RespFrontend(const RespSettings& settings)
+    : settings_(settings), is_logged_in_(!settings.accounts) {
   SetAccount(settings.account);
 }
 
-Resp::~Resp() {
+RespFrontend::~RespFrontend() {
   if (connection_id() != 0) settings_.clients->Leave(connection_id());
   settings_.info->Add(uncounted_);
 }
 
-size_t Resp::input_bytes_max() const {
+size_t RespFrontend::input_bytes_max() const {
   // All of the arguments, and behind them the bytes that the parser takes for a count too long.
   return (is_logged_in_ ? settings_.limits.line_bytes_max
                         : model::kUnauthenticatedLineBytesMax * 4) +
          resp::kCountBytesMax + kLineEndsBytes;
 }
 
-resp::RequestLimits Resp::request_limits() const {
+resp::RequestLimits RespFrontend::request_limits() const {
   if (is_logged_in_)
     return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
   return {kArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
 }
 
-void Resp::Rewind() {
+void RespFrontend::Rewind() {
   if (std::exchange(is_later_, false)) return;
   skips_one_ = false;
 }
 
-void Resp::Finished(const Item& item, const model::Error& answer) {
+void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
   const RespWork& work = RespWorkOf(item);
   if (work.is_skipped) {
@@ -98,15 +99,15 @@ void Resp::Finished(const Item& item, const model::Error& answer) {
   }
 }
 
-void Resp::TakeSnapshot() {
+void RespFrontend::TakeSnapshot() {
   if (settings_.keyspaces == nullptr) return;
   const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
   if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
   former_snapshot_ = std::exchange(snapshot_, catalog.current());
 }
 
-exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, base::Arena& arena,
-                                 Item* item) {
+exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
+                                         base::Arena& arena, Item* item) {
   is_later_ = skips_one_;
   if (is_later_) return {Parsed::kLater, 0};
   const Step step = ParseOne(input, behind_requests, arena, item);
@@ -118,7 +119,7 @@ exec::Frontend::Step Resp::Parse(std::string_view input, bool behind_requests, b
 }
 
 // Connections send the same command again and again.
-const RespCommand* Resp::CommandOf(std::string_view name) {
+const RespCommand* RespFrontend::CommandOf(std::string_view name) {
   if (last_command_ == nullptr || name != last_name_) {
     last_command_ = FindRespCommand(name);
     if (last_command_ != nullptr) last_name_ = name;
@@ -126,8 +127,8 @@ const RespCommand* Resp::CommandOf(std::string_view name) {
   return last_command_;
 }
 
-exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests,
-                                    base::Arena& arena, Item* item) {
+exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, bool behind_requests,
+                                            base::Arena& arena, Item* item) {
   is_behind_ = behind_requests;
   if (!behind_requests) {
     if (!is_opening_) shapes_.ReleaseFormer();
@@ -179,9 +180,9 @@ exec::Frontend::Step Resp::ParseOne(std::string_view input, bool behind_requests
   return Take(*command, arguments, input.substr(0, step.consumed), behind_requests, arena, item);
 }
 
-exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
-                                std::string_view bytes, bool behind_requests, base::Arena& arena,
-                                Item* item) {
+exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments arguments,
+                                        std::string_view bytes, bool behind_requests,
+                                        base::Arena& arena, Item* item) {
   const size_t consumed = bytes.size();
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
@@ -243,7 +244,7 @@ exec::Frontend::Step Resp::Take(const RespCommand& command, Arguments arguments,
 }
 
 // The text has the bytes that the client sent; those that would end the line are replaced.
-std::string Resp::UnknownCommand(Arguments arguments) {
+std::string RespFrontend::UnknownCommand(Arguments arguments) {
   constexpr size_t kShownMax = 128;
   // Redis takes the argument for a text of C.
   const auto front = [](std::string_view argument, size_t size) {
@@ -260,11 +261,11 @@ std::string Resp::UnknownCommand(Arguments arguments) {
   return text + shown;
 }
 
-void Resp::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
+void RespFrontend::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
   RespWorkOf(*item).reply = Keep(reply, arena);
 }
 
-void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
+void RespFrontend::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
   base::Buffer reply;
   resp::AppendError(text, &reply);
   if (item->error.ok()) item->error.code = ErrorCode::kCmd;
@@ -272,17 +273,17 @@ void Resp::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
   Answer(reply.view(), arena, item);
 }
 
-void Resp::Reject(std::string_view text, base::Arena& arena, Item* item) {
+void RespFrontend::Reject(std::string_view text, base::Arena& arena, Item* item) {
   RespWorkOf(*item).is_rejected = true;
   AnswerError(text, arena, item);
 }
 
-void Resp::CountError(uint8_t error, bool is_rejected) const {
+void RespFrontend::CountError(uint8_t error, bool is_rejected) const {
   settings_.info->AddError(error, activity_.verb.load(std::memory_order_relaxed), is_rejected,
                            flushes());
 }
 
-Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
+Outcome RespFrontend::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
   const size_t begin = out.size();
   const Outcome outcome = ExecuteAny(item, session, out);
   RespWork& work = RespWorkOf(item);
@@ -291,7 +292,8 @@ Outcome Resp::Execute(const Item& item, engine::Session& session, base::Buffer& 
   return outcome;
 }
 
-Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffer& out) const {
+Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
+                                 base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = RespWorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
@@ -311,8 +313,8 @@ Outcome Resp::ExecuteAny(const Item& item, engine::Session& session, base::Buffe
   return outcome;
 }
 
-std::string Resp::TextOf(const model::Error& error, const RespWork& work,
-                         const RespCall* call) const {
+std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work,
+                                 const RespCall* call) const {
   const bool is_denied = error.code == ErrorCode::kDenied && work.wrong.empty();
   if (is_denied && call != nullptr && account() != nullptr) {
     return RespDeniedText(*call, *account());
@@ -331,7 +333,8 @@ std::string Resp::TextOf(const model::Error& error, const RespWork& work,
   return RespErrorText(error, work);
 }
 
-Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buffer& out) const {
+Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
+                                  base::Buffer& out) const {
   RespWork& work = RespWorkOf(item);
   Unit& unit = *item.unit;
   // What a WATCH has not seen is not looked at, so that it needs no rights.
@@ -394,8 +397,8 @@ Outcome Resp::ExecuteUnit(const Item& item, engine::Session& session, base::Buff
 
 // EXEC's nil says that the transaction was not applied. An error says which command is to blame,
 // and never stands inside of an array, in which clients would take the other replies for done.
-void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Error& error,
-                         base::Buffer& out) const {
+void RespFrontend::AppendFailure(const RespWork& work, const Unit* unit, const model::Error& error,
+                                 base::Buffer& out) const {
   const RespCall* blamed = nullptr;
   for (const RespCall& call : work.calls) {
     const bool is_it = unit != nullptr && unit->position != 0 && call.fixed.empty() &&
@@ -415,7 +418,7 @@ void Resp::AppendFailure(const RespWork& work, const Unit* unit, const model::Er
       &out);
 }
 
-bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
+bool RespFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   if (RespWorkOf(item).tokened != nullptr) return true;
   if (item.unit == nullptr) return writes.MayConcern(item.row());
   const auto& requests = item.unit->requests;
@@ -424,11 +427,11 @@ bool Resp::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   });
 }
 
-void Resp::AddWrites(const Item& item, exec::WriteSet& writes) const {
+void RespFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
   if (RespWorkOf(item).tokened != nullptr) tokens_->AddWrites(writes);
 }
 
-void Resp::Reply(const Item& item, base::Buffer& out) const {
+void RespFrontend::Reply(const Item& item, base::Buffer& out) const {
   RespWork& work = RespWorkOf(item);
   if (work.is_silent) return;
   const size_t begin = out.size();
@@ -438,12 +441,12 @@ void Resp::Reply(const Item& item, base::Buffer& out) const {
   work.error = ErrorIn(out.view().substr(begin), work);
 }
 
-void Resp::Refuse(Item& item, const model::Error& error, base::Arena&) const {
+void RespFrontend::Refuse(Item& item, const model::Error& error, base::Arena&) const {
   item.kind = Item::Kind::kReply;
   item.error = error;
 }
 
-void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
+void RespFrontend::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
   RespWork& work = RespWorkOf(item);
@@ -454,7 +457,7 @@ void Resp::ReplyError(const Item& item, model::Error error, base::Buffer& out) c
   work.error = ErrorIn(out.view().substr(begin), work);
 }
 
-void Resp::RefusePlain(std::string_view, base::Buffer& out) const {
+void RespFrontend::RefusePlain(std::string_view, base::Buffer& out) const {
   const std::string text = RespErrorText({ErrorCode::kNeedtls}, RespWork());
   CountError(RespErrorOf(text));
   resp::AppendError(text, &out);

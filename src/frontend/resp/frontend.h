@@ -62,10 +62,10 @@ struct RespSettings {
   model::Limits limits;
 };
 
-class Resp final : public exec::Frontend {
+class RespFrontend final : public exec::Frontend {
  public:
-  explicit Resp(const RespSettings& settings);
-  ~Resp() override;
+  explicit RespFrontend(const RespSettings& settings);
+  ~RespFrontend() override;
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;

@@ -84,7 +84,7 @@ HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
 
 }  // namespace
 
-void Resp::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "start") || IsWord(what, "stop")) {
     return resp::AppendError(

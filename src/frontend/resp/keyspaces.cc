@@ -34,7 +34,8 @@ std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options
 
 }  // namespace
 
-bool Resp::PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const {
+bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
+                            std::string* error) const {
   const std::string_view key = call->arguments[call->at];
   call->may_be_string = IsOfString(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
@@ -51,8 +52,8 @@ bool Resp::PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string
                  error);
 }
 
-bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
-                           RespCall* call, std::string* error) const {
+bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
+                                   RespCall* call, std::string* error) const {
   const KeyspaceDefinition& definition = *keyspace.definition;
   const std::string_view key = call->arguments[call->at].substr(definition.prefix.size());
   const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
@@ -90,8 +91,8 @@ bool Resp::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& a
   return IsWrong(RespNoField(*call), error);
 }
 
-bool Resp::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
-                            base::Arena& arena, RespCall* call, std::string* error) const {
+bool RespFrontend::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
+                                    base::Arena& arena, RespCall* call, std::string* error) const {
   if (!call->may_be_string) return IsWrong(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.definition->container + "'";

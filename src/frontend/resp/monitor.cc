@@ -73,7 +73,7 @@ std::string CpuLines() {
 
 }  // namespace
 
-void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendLatency(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
   if (IsWord(what, "latest") && arguments.size() > 2) {
@@ -85,7 +85,7 @@ void Resp::AppendLatency(Arguments arguments, base::Buffer& out) const {
 }
 
 // With accounts, what others have asked for is not theirs to see.
-void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
@@ -126,7 +126,7 @@ void Resp::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
 }
 
 // Names that are no command's are passed over, as in Redis.
-void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
+void RespFrontend::AppendLatencies(Arguments commands, base::Buffer& out) const {
   std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
   std::erase_if(rows, [&](const exec::LatencyRow& row) {
     const std::string_view name = RespCommandName(row.verb);
@@ -145,7 +145,7 @@ void Resp::AppendLatencies(Arguments commands, base::Buffer& out) const {
   }
 }
 
-std::string Resp::PercentileLines() const {
+std::string RespFrontend::PercentileLines() const {
   std::string lines;
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
     char line[256];
@@ -158,7 +158,7 @@ std::string Resp::PercentileLines() const {
 }
 
 // The latencies have the calls that were rejected, too, which Redis does not count as calls.
-std::string Resp::CommandLines() const {
+std::string RespFrontend::CommandLines() const {
   std::vector<base::LatencyCounts> answered(kRespCommandNumbers);
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) answered[row.verb] += row.counts;
   std::string lines;
@@ -181,13 +181,13 @@ std::string Resp::CommandLines() const {
   return lines;
 }
 
-bool Resp::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
+bool RespFrontend::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
 
 // Where the keys cannot be counted, as without the store's table or the right to read it, or while
 // a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
 // else, most of all when something is wrong.
-bool Resp::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                       exec::Item* item) {
+bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                               exec::Item* item) {
   RespCommand counting = command;
   counting.verb = RespVerb::kInfoKeys;
   std::string error;
@@ -203,8 +203,8 @@ bool Resp::PrepareInfo(const RespCommand& command, Arguments arguments, base::Ar
   return true;
 }
 
-engine::Outcome Resp::ExecuteInfo(const RespWork& work, engine::Session& session,
-                                  base::Buffer& out) const {
+engine::Outcome RespFrontend::ExecuteInfo(const RespWork& work, engine::Session& session,
+                                          base::Buffer& out) const {
   const RespCall& call = work.calls[0];
   std::string keys;
   const engine::Outcome outcome = CountDatabases(call, session, &keys);
@@ -213,7 +213,7 @@ engine::Outcome Resp::ExecuteInfo(const RespWork& work, engine::Session& session
   return engine::Outcome();
 }
 
-std::string Resp::Info(Arguments sections, std::string_view keys) const {
+std::string RespFrontend::Info(Arguments sections, std::string_view keys) const {
   std::string text;
   for (const std::string_view section : kSections) {
     if (!IsAsked(sections, section)) continue;
@@ -225,7 +225,7 @@ std::string Resp::Info(Arguments sections, std::string_view keys) const {
   return text;
 }
 
-std::string Resp::InfoSection(std::string_view section, std::string_view keys) const {
+std::string RespFrontend::InfoSection(std::string_view section, std::string_view keys) const {
   const auto sum = [this](exec::Stat stat) {
     return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
   };

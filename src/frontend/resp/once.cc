@@ -28,7 +28,7 @@ constexpr std::string_view kFenceDenied =
 }  // namespace
 
 // Watched keys are not part of it: a client that sends a transaction again has watched them anew.
-std::string Resp::IdentityOf(std::span<const Arguments> commands) const {
+std::string RespFrontend::IdentityOf(std::span<const Arguments> commands) const {
   std::string identity(BeginOf(state_.version));
   identity.append(state_.database);
   for (const Arguments arguments : commands) {
@@ -41,8 +41,8 @@ std::string Resp::IdentityOf(std::span<const Arguments> commands) const {
   return identity;
 }
 
-TokenedRequest* Resp::TakeToken(std::string_view token, std::string_view identity,
-                                base::Arena& arena, Item* item, std::string* error) {
+TokenedRequest* RespFrontend::TakeToken(std::string_view token, std::string_view identity,
+                                        base::Arena& arena, Item* item, std::string* error) {
   if (tokens_ == nullptr) tokens_ = std::make_unique<exec::TokenBook>(settings_.tokens);
   const engine::IndexNames* const to_open = tokens_->ToOpen();
   if (to_open == nullptr) {
@@ -60,7 +60,7 @@ TokenedRequest* Resp::TakeToken(std::string_view token, std::string_view identit
 }
 
 // False: an index has to be opened first, and the command is parsed again.
-bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
+bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   const size_t bytes = arguments[1].size();
   if (arguments.size() > (fences ? 3u : 2u) || bytes == 0 || bytes > model::kTokenBytesMax) {
@@ -93,8 +93,8 @@ bool Resp::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
 }
 
 // A transaction that was not applied keeps no token.
-Outcome Resp::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
-                          base::Buffer& out, const std::function<Outcome()>& run) const {
+Outcome RespFrontend::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
+                                  base::Buffer& out, const std::function<Outcome()>& run) const {
   const Outcome outcome = tokens_->Execute(*work.tokened, session, out, [&] {
     const Outcome ran = run();
     return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;
@@ -105,8 +105,8 @@ Outcome Resp::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& ses
 }
 
 // The kept reply is shown to those alone who may see every table.
-Outcome Resp::ExecuteOutcome(const RespWork& work, engine::Session& session,
-                             base::Buffer& out) const {
+Outcome RespFrontend::ExecuteOutcome(const RespWork& work, engine::Session& session,
+                                     base::Buffer& out) const {
   exec::TokenFate fate;
   const Outcome outcome = tokens_->Ask(*work.tokened, session, &fate);
   if (!outcome.ok()) {

@@ -76,7 +76,7 @@ bool MayLackFields(const RespCall& call) {
 
 }  // namespace
 
-const Shape* Resp::FindShape(const RespCall& call) {
+const Shape* RespFrontend::FindShape(const RespCall& call) {
   const Shape* const repeated = repeats_ && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
   if (repeated != nullptr) return repeated;
   WriteShape(call, &shape_);
@@ -84,8 +84,8 @@ const Shape* Resp::FindShape(const RespCall& call) {
 }
 
 // Only the second of two requests that are alike: others would cost a copy each.
-void Resp::NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
-                       std::span<const RespCall> calls) {
+void RespFrontend::NotePattern(const RespCommand& command, Arguments arguments,
+                               std::string_view bytes, std::span<const RespCall> calls) {
   const RespCommand* const before = std::exchange(noted_command_, &command);
   if (!IsRepeated(command) || before != &command) return;
   pattern_.Note(bytes, arguments);
@@ -96,7 +96,8 @@ void Resp::NotePattern(const RespCommand& command, Arguments arguments, std::str
 }
 
 // Where the names of a key may be those of a table and are not, the key is the store's.
-Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* error) {
+RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
+                                            std::string* error) {
   const bool has_index =
       call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr);
   if (!has_index) {
@@ -132,7 +133,8 @@ Resp::Found Resp::FindIndex(RespCall& call, base::Arena& arena, std::string* err
   return Found::kWrong;
 }
 
-exec::Frontend::Step Resp::ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
+exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Arena& arena,
+                                                Item* item) {
   believes_all_ = true;
   const Step step = Parse(input, /*behind_requests=*/false, arena, item);
   believes_all_ = false;
@@ -140,7 +142,7 @@ exec::Frontend::Step Resp::ParseForLane(std::string_view input, base::Arena& are
 }
 
 // The names of one index at a time: the item is parsed again when they have been looked up.
-bool Resp::AskForIndex(const RespCall& call, Item* item, std::string* error) {
+bool RespFrontend::AskForIndex(const RespCall& call, Item* item, std::string* error) {
   WriteShape(call, &shape_);
   if (wanted_ == shape_ && !wanted_error_.ok()) {
     *error = TextOf(wanted_error_, RespWork(), &call);
@@ -163,8 +165,8 @@ bool Resp::AskForIndex(const RespCall& call, Item* item, std::string* error) {
   return true;
 }
 
-bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item, std::string* error,
-                     const RespCall** wrong) {
+bool RespFrontend::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
+                             std::string* error, const RespCall** wrong) {
   for (RespCall& call : calls) {
     if (!call.fixed.empty()) continue;
     Found found = Found::kAgain;
@@ -181,7 +183,7 @@ bool Resp::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item, 
   return true;
 }
 
-void Resp::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
+void RespFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
   if (std::exchange(opens_tokens_, false)) return tokens_->Opened(std::move(index));
   wanted_error_ = outcome.error;
   const bool is_no_table =

@@ -79,7 +79,7 @@ class RespTest : public ::testing::Test {
   base::Arena arena_;
   exec::Frontend::Parsed parsed_ = exec::Frontend::Parsed::kNeedMore;
   size_t consumed_ = 0;
-  std::optional<Resp> frontend_;
+  std::optional<RespFrontend> frontend_;
 };
 
 }  // namespace rowsocket::frontend

@@ -123,8 +123,8 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                        Item* item) {
+void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                                Item* item) {
   if (command.verb == Verb::kHello) return Hello(arguments, arena, item);
   if (command.verb == Verb::kAuth) return Auth(arguments, arena, item);
   base::Buffer out;
@@ -140,7 +140,7 @@ void Resp::AnswerServer(const RespCommand& command, Arguments arguments, base::A
   Answer(out.view(), arena, item);
 }
 
-bool Resp::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+bool RespFrontend::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
   std::string_view error;
   switch (verb) {
     case Verb::kQuit:
@@ -183,7 +183,7 @@ bool Resp::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& out, Item
   return true;
 }
 
-bool Resp::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+bool RespFrontend::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
   switch (verb) {
     case Verb::kPing:
       AppendPing(arguments, &out);
@@ -241,7 +241,7 @@ bool Resp::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Ite
   return true;
 }
 
-void Resp::Reset(Item* item) {
+void RespFrontend::Reset(Item* item) {
   state_ = {};
   replies_ = Replies::kOn;
   RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
@@ -253,7 +253,7 @@ void Resp::Reset(Item* item) {
 }
 
 // A row is the same in every database; a string belongs to one.
-std::string_view Resp::Select(std::string_view text) {
+std::string_view RespFrontend::Select(std::string_view text) {
   int64_t number = 0;
   if (!ParsePlainInteger(text, &number)) return kNoInteger;
   if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
@@ -264,14 +264,14 @@ std::string_view Resp::Select(std::string_view text) {
   return {};
 }
 
-void Resp::AppendAcl(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendAcl(Arguments arguments, base::Buffer& out) const {
   if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
     return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
   }
   resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
 }
 
-void Resp::AppendTime(base::Buffer& out) {
+void RespFrontend::AppendTime(base::Buffer& out) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
   resp::AppendArray(2, &out);
@@ -279,14 +279,14 @@ void Resp::AppendTime(base::Buffer& out) {
   resp::AppendBulk(std::to_string(us % 1'000'000), &out);
 }
 
-void Resp::Auth(Arguments arguments, base::Arena& arena, Item* item) {
+void RespFrontend::Auth(Arguments arguments, base::Arena& arena, Item* item) {
   if (arguments.size() > 3) return AnswerError(kSyntax, arena, item);
   if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
   LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena, item);
 }
 
 // Where nobody logs in, the default user has no password, and any will do, as in Redis.
-void Resp::AuthWithoutAccounts(Arguments arguments, base::Arena& arena, Item* item) {
+void RespFrontend::AuthWithoutAccounts(Arguments arguments, base::Arena& arena, Item* item) {
   if (arguments.size() == 2) {
     return AnswerError(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
@@ -297,7 +297,8 @@ void Resp::AuthWithoutAccounts(Arguments arguments, base::Arena& arena, Item* it
   Answer("+OK\r\n", arena, item);
 }
 
-void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& arena, Item* item) {
+void RespFrontend::LogIn(std::string_view user, std::string_view password, base::Arena& arena,
+                         Item* item) {
   item->kind = Item::Kind::kAuthenticate;
   // The name is wiped with the password, so that it stands in memory that may be written.
   char* const name = arena.AllocateBytes(user.size());
@@ -308,7 +309,7 @@ void Resp::LogIn(std::string_view user, std::string_view password, base::Arena& 
 }
 
 // A login that fails leaves protocol and name as they are.
-void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
+void RespFrontend::Hello(Arguments arguments, base::Arena& arena, Item* item) {
   resp::Version version = state_.version;
   size_t at = 1;
   if (arguments.size() > 1) {
@@ -366,7 +367,7 @@ void Resp::Hello(Arguments arguments, base::Arena& arena, Item* item) {
   Answer(out.view(), arena, item);
 }
 
-void Resp::AppendHello(base::Buffer& out) const {
+void RespFrontend::AppendHello(base::Buffer& out) const {
   const bool writes = !settings_.health || settings_.health().writes;
   resp::AppendMap(7, state_.version, &out);
   const auto add = [&out](std::string_view name, std::string_view value) {
@@ -385,7 +386,7 @@ void Resp::AppendHello(base::Buffer& out) const {
   resp::AppendArray(0, &out);
 }
 
-void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
+void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   const size_t begin = out.size();
   AppendLoginEnd(answer, out);
   if (!answer.ok()) CountError(RespErrorOf(out.view().substr(begin)));
@@ -394,7 +395,7 @@ void Resp::LoginEnded(const model::Error& answer, base::Buffer& out) {
   skips_one_ = false;
 }
 
-void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
+void RespFrontend::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
   const bool answers_hello = std::exchange(answers_hello_, false);
   // A login that fails ends no login before it, as in Redis.
   if (!answer.ok()) {
@@ -413,11 +414,11 @@ void Resp::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
   AppendHello(out);
 }
 
-void Resp::AccountEnded(base::Buffer& out) {
+void RespFrontend::AccountEnded(base::Buffer& out) {
   resp::AppendError("NOAUTH the account has changed: log in again", &out);
 }
 
-void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendConfig(Arguments arguments, base::Buffer& out) const {
   if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
     return resp::AppendSimple("OK", &out);
   }
@@ -440,7 +441,7 @@ void Resp::AppendConfig(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
+void RespFrontend::AppendScript(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   std::string sha1;
   if (IsWord(what, "load") && arguments.size() == 3) {
@@ -466,7 +467,7 @@ void Resp::AppendScript(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-void Resp::AppendRole(base::Buffer& out) const {
+void RespFrontend::AppendRole(base::Buffer& out) const {
   const bool writes = !settings_.health || settings_.health().writes;
   if (!writes) {
     resp::AppendArray(5, &out);

@@ -22,7 +22,7 @@ bool LogsIn(std::span<const std::string_view> arguments) {
 }  // namespace
 
 /// Whether the command is parsed only when all items before it have their answers.
-bool Resp::MustBeLater(const RespCommand& command, Arguments arguments) const {
+bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) const {
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
   // Whether so many WATCHes fail is not known yet.
@@ -32,13 +32,13 @@ bool Resp::MustBeLater(const RespCommand& command, Arguments arguments) const {
 }
 
 /// To be called before the item changes the state, where the turn may stop at it or before it.
-void Resp::NoteState(Item& item) {
+void RespFrontend::NoteState(Item& item) {
   before_.push_back({state_, facts_.name});
   RespWorkOf(item).changes_state = true;
 }
 
 /// A new turn begins: what is left in before_ is of items that the last one has not come to.
-void Resp::TakeBackState() {
+void RespFrontend::TakeBackState() {
   watching_.clear();
   watch_is_over_ = false;
   if (before_.empty()) return;
@@ -49,32 +49,32 @@ void Resp::TakeBackState() {
   ShowFacts();
 }
 
-void Resp::EndMultiState() {
+void RespFrontend::EndMultiState() {
   state_.in_multi = state_.multi_failed = false;
   state_.multi_bytes = 0;
   state_.queued.reset();
 }
 
-void Resp::NoteWatching(const Item& item) {
+void RespFrontend::NoteWatching(const Item& item) {
   if (item.kind != Item::Kind::kRequest) return;
   for (const RespCall& call : RespWorkOf(item).calls) watching_.push_back(&call);
 }
 
 /// The keys that an EXEC which comes now compares, more than kUnitRequestsMax where they are too
 /// many.
-size_t Resp::CountWatched() const {
+size_t RespFrontend::CountWatched() const {
   if (watch_is_over_) return watching_.size();
   return (watches_too_many_ ? model::kUnitRequestsMax + 1 : watched_.size()) + watching_.size();
 }
 
 /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
-void Resp::EndWatch(Item& item) {
+void RespFrontend::EndWatch(Item& item) {
   watching_.clear();
   if (!is_behind_ && item.kind != Item::Kind::kRequest) return ForgetWatched();
   watch_is_over_ = RespWorkOf(item).ends_watch = true;
 }
 
-void Resp::ForgetWatched() {
+void RespFrontend::ForgetWatched() {
   watched_.clear();
   watches_too_many_ = false;
 }

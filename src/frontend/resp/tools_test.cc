@@ -156,7 +156,7 @@ TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
   settings_.clients = &clients_;
   frontend_.emplace(settings_);
   frontend_->SetConnectionId(7);
-  Resp other(settings_);
+  RespFrontend other(settings_);
   other.SetConnectionId(8);
   Ask("MULTI");
   Ask("GET a");

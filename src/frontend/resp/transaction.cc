@@ -27,7 +27,8 @@ bool IsToken(std::string_view text) {
 
 }  // namespace
 
-void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, Item* item) {
+void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                         Item* item) {
   const auto refuse = [&](std::string_view text) {
     state_.multi_failed = true;
     Reject(text, arena, item);
@@ -66,7 +67,7 @@ void Resp::Queue(const RespCommand& command, Arguments arguments, base::Arena& a
 }
 
 // False: an index has to be opened first, and EXEC is parsed again.
-bool Resp::EndMulti(base::Arena& arena, Item* item) {
+bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
   if (!state_.in_multi) {
     AnswerError("ERR EXEC without MULTI", arena, item);
     return true;
@@ -80,7 +81,7 @@ bool Resp::EndMulti(base::Arena& arena, Item* item) {
 }
 
 /// The item ends the transaction, if there is one.
-void Resp::DropMulti(Item& item) {
+void RespFrontend::DropMulti(Item& item) {
   if (!state_.in_multi) return;
   if (is_behind_ || item.kind == Item::Kind::kRequest) NoteState(item);
   EndMultiState();
@@ -88,7 +89,8 @@ void Resp::DropMulti(Item& item) {
 }
 
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
-bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const {
+bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
+                              std::string* error) const {
   if (CountWatched() > model::kUnitRequestsMax) {
     *error = "ERR at most 64 keys are watched together";
     return false;
@@ -117,8 +119,8 @@ bool Resp::AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::str
 }
 
 // Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
-bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
-                      std::string* error) const {
+bool RespFrontend::AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
+                              std::string* error) const {
   const auto& [command, arguments] = given;
   transaction->given.push_back(arguments);
   const size_t first = transaction->calls.size();
@@ -153,8 +155,8 @@ bool Resp::AddCommand(const Given& given, base::Arena& arena, Transaction* trans
 }
 
 // False: an index has to be opened first, and EXEC is parsed again.
-bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
-                           Item* item) {
+bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
+                                   Item* item) {
   std::vector<RespCall>& calls = transaction.calls;
   const RespCall* wrong = nullptr;
   if (error.empty() && !OpenCalls(calls, arena, item, &error, &wrong)) return false;
@@ -178,7 +180,7 @@ bool Resp::MakeTransaction(Transaction& transaction, std::string error, base::Ar
 }
 
 // The commands' bytes are copied, because the item outlives the queue.
-bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
+bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
   Transaction transaction;
   std::string error;
   bool goes_on = AddWatched(arena, &transaction.calls, &error);
@@ -194,8 +196,8 @@ bool Resp::PrepareQueued(base::Arena& arena, Item* item) {
 
 // A transaction that has come as a whole is one item, of which its connection keeps nothing. Where
 // something is wrong with it, its commands are taken one by one, which says what.
-std::optional<size_t> Resp::TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
-                                      Item* item) {
+std::optional<size_t> RespFrontend::TakeWhole(std::string_view input, size_t consumed,
+                                              base::Arena& arena, Item* item) {
   // SKIP is about the reply to MULTI alone.
   if (!is_logged_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
   if (may_drop_ && shapes_.size() > kShapesMax) shapes_.Clear();

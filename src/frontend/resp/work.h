@@ -108,7 +108,7 @@ struct RespWork : exec::ItemDetail {
   bool is_exec = false;
   bool is_silent = false;      ///< CLIENT REPLY: it has no reply.
   bool is_skipped = false;     ///< By CLIENT REPLY SKIP, which is over with it.
-  bool changes_state = false;  ///< Resp::before_ has what was before it.
+  bool changes_state = false;  ///< RespFrontend::before_ has what was before it.
   bool ends_watch = false;
   bool is_rejected = false;  ///< It was refused before anything of it was tried.
   uint8_t error = 0;         ///< RespErrorOf its reply.

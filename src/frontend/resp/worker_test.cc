@@ -24,7 +24,7 @@ class RespWorkerTest : public ::testing::Test {
     resp_.clients = &clients_;
     resp_.cursors = &cursors_;
     resp_.scripts = &scripts_;
-    test_.make_frontend = [this] { return std::make_unique<Resp>(resp_); };
+    test_.make_frontend = [this] { return std::make_unique<RespFrontend>(resp_); };
     test_.settings.hot_rows = &hot_rows_;
     test_.settings.usage = &usage_;
     test_.settings.slow_log = &slow_;

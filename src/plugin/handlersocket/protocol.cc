@@ -115,7 +115,9 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   if (!must_authenticate) port.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   frontends_.push_back(std::move(frontend));
-  plan.make_frontend = [shared] { return std::make_unique<frontend::HandlerSocket>(*shared); };
+  plan.make_frontend = [shared] {
+    return std::make_unique<frontend::HandlerSocketFrontend>(*shared);
+  };
   plan.note = mode.writable ? ", read/write" : ", read only";
   settings->ports.push_back(std::move(plan));
   return true;

@@ -43,9 +43,9 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   MakeShared(addresses, account, counted);
   house_->keyspaces()->catalog.ExpectContainers();
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &port.doorman.tls, error)) return false;
-  settings->ports.push_back({std::move(port),
-                             [this] { return std::make_unique<frontend::Memcached>(*shared_); },
-                             /*note=*/""});
+  settings->ports.push_back(
+      {std::move(port), [this] { return std::make_unique<frontend::MemcachedFrontend>(*shared_); },
+       /*note=*/""});
   WarnAboutAddresses(addresses);
   return true;
 }

@@ -43,7 +43,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.scripts = &scripts_;
   shared_.limits = variables_.limits;
   settings->ports.push_back({std::move(port),
-                             [this] { return std::make_unique<frontend::Resp>(shared_); },
+                             [this] { return std::make_unique<frontend::RespFrontend>(shared_); },
                              /*note=*/""});
   WarnAboutAddresses(addresses);
   return true;

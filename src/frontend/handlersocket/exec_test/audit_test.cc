@@ -17,7 +17,7 @@ class AuditTest : public ::testing::Test {
     audits = true;
     test_.frontend.account = std::make_shared<model::Account>("app", "%");
     test_.make_frontend = [this] {
-      auto frontend = std::make_unique<frontend::HandlerSocket>(test_.frontend);
+      auto frontend = std::make_unique<frontend::HandlerSocketFrontend>(test_.frontend);
       frontend->SetTellsAccesses([] { return audits; });
       return frontend;
     };

@@ -19,7 +19,7 @@ class TestPort : public PortOnFake {
     store.CreateTable({kServedTable, {"id", "v"}, {{"PRIMARY", {0}}}},
                       {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     frontend.writable = true;
-    make_frontend = [this] { return std::make_unique<frontend::HandlerSocket>(frontend); };
+    make_frontend = [this] { return std::make_unique<frontend::HandlerSocketFrontend>(frontend); };
   }
   // Connections use members of this class.
   ~TestPort() { Stop(); }

@@ -29,7 +29,7 @@ struct Peer {
     return replies;
   }
 
-  frontend::HandlerSocket frontend;
+  frontend::HandlerSocketFrontend frontend;
   size_t parsed = 0;  ///< Bytes that were put into the turn.
   net::GatedOutput out;
   TurnClient client;

@@ -120,7 +120,7 @@ class WaitLaneTest : public ::testing::Test {
   engine::fake::Store store_;
   engine::fake::SessionFactory factory_{store_};
   frontend::HandlerSocketSettings settings_;
-  std::optional<frontend::HandlerSocket> frontend_;
+  std::optional<frontend::HandlerSocketFrontend> frontend_;
   StatRegistry stats_;
   Owner owner_;
   CommitBoard commits_;

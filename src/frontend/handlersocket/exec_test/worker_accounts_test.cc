@@ -31,7 +31,7 @@ class WorkerAccountsTest : public ::testing::Test {
   WorkerAccountsTest() {
     server_.settings.account_limits = &limits_;
     server_.make_frontend = [this] {
-      auto made = std::make_unique<frontend::HandlerSocket>(server_.frontend);
+      auto made = std::make_unique<frontend::HandlerSocketFrontend>(server_.frontend);
       made->SetAccount(accounts_[next_]);
       return made;
     };

@@ -49,7 +49,7 @@ class CountingFrontend final : public Frontend {
   }
 
  private:
-  frontend::HandlerSocket inner_;
+  frontend::HandlerSocketFrontend inner_;
   std::atomic<unsigned>& items_;
 };
 

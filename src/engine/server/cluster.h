@@ -22,12 +22,12 @@
 namespace rowsocket::engine::server {
 
 class Tables;
-class WorkerThd;
+class SessionThd;
 struct OpenTable;
 
 class Cluster {
  public:
-  Cluster(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Cluster(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
   /// Makes a new THD a client of the provider. Leave ends that before the THD is cleaned up.
   static void Join(THD* thd);
@@ -82,7 +82,7 @@ class Cluster {
  private:
   bool WaitForCluster(bool writes);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   bool is_active_ = false;
   Outcome refused_find_;

@@ -6,15 +6,15 @@
 #pragma once
 
 #include "api.h"
+#include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
-#include "engine/server/worker_thd.h"
 #include "own.h"
 
 namespace rowsocket::engine::server {
 
 class Committer {
  public:
-  Committer(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Committer(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
   /// Begins a transaction that writes, or one view for all finds.
   void Begin(bool writes);
@@ -47,7 +47,7 @@ class Committer {
   /// success. A SQL client does not see that, because the server has shut its socket down.
   bool WasCutOff() const;
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   CommitterOwn own_;
 };

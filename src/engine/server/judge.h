@@ -19,14 +19,14 @@
 
 #include "engine/server/index.h"
 #include "engine/server/privileges.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "engine/session.h"
 
 namespace rowsocket::engine::server {
 
 class Judge {
  public:
-  Judge(WorkerThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
+  Judge(SessionThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
   /// What was looked up before does not count any more, unless no grants have changed since.
@@ -62,7 +62,7 @@ class Judge {
   template <class Action>
   Outcome TryUntilDone(Action action);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   const bool waits_;
   const unsigned wait_s_;

@@ -47,7 +47,7 @@ struct OpenRow {
 
 class MergedRow {
  public:
-  MergedRow(WorkerThd& thd, Tables& tables)
+  MergedRow(SessionThd& thd, Tables& tables)
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
   RowOpening Begin(ServerIndex& index, const model::Request& request);
@@ -91,7 +91,7 @@ class MergedRow {
   int WriteInserted();
   Outcome Close(Outcome outcome);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   Statement statement_;
   NewRow new_row_;

@@ -12,7 +12,7 @@
 #include "engine/server/cells.h"
 #include "engine/server/constant.h"
 #include "engine/server/index.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "model/request.h"
 
 namespace rowsocket::engine::server {
@@ -41,7 +41,7 @@ class NewRow {
     kRefused,
   };
 
-  explicit NewRow(WorkerThd& thd) : thd_(thd) {}
+  explicit NewRow(SessionThd& thd) : thd_(thd) {}
 
   /// Marks the columns that an update through this index reads and writes.
   void PrepareUpdate(TABLE* table, const ServerIndex& index);
@@ -87,7 +87,7 @@ class NewRow {
   bool StoreKey(Field* field, const model::Value& value);
   static bool IsSame(const Field* field, bool is_same);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   CellBuffers cells_;
   Constant key_;
 };

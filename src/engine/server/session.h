@@ -99,7 +99,7 @@ class ServerSession final : public Session {
   const LockWait lock_wait_;
   const SessionUser user_;
   Stage stage_ = Stage::kIdle;
-  WorkerThd thd_;
+  SessionThd thd_;
   Tables tables_;
   Judge judge_;
   TableAudit audit_;

@@ -11,8 +11,8 @@
 
 #include <climits>
 
+#include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
-#include "engine/server/worker_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -21,7 +21,7 @@ bool HasTriggers(const TABLE& table, int sql_command);
 
 class Statement {
  public:
-  Statement(WorkerThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Statement(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
   /// In place of a handler's number: the reason is in the THD's diagnostics area.
   static constexpr int kReported = INT_MIN;
@@ -69,7 +69,7 @@ class Statement {
   /// Undoes what has been prepared. The statement has been committed or taken back.
   void Close(OpenTable& open, Outcome* outcome);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before this statement.
   bool has_changed_rows_ = false;  ///< Whether this statement has.

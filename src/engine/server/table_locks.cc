@@ -4,8 +4,8 @@
 
 namespace rowsocket::engine::server {
 
-Outcome LockFailure(WorkerThd& worker) {
-  const THD& thd = *worker.get();
+Outcome LockFailure(SessionThd& session) {
+  const THD& thd = *session.get();
   Outcome outcome = Outcome::Fail(model::ErrorCode::kLockTables);
   if (IsKilled(thd)) {
     outcome = Outcome::Fail(model::ErrorCode::kKilled);
@@ -14,7 +14,7 @@ Outcome LockFailure(WorkerThd& worker) {
     if (number == ER_LOCK_DEADLOCK) outcome.result = Outcome::Result::kGivesWay;
     if (number == ER_LOCK_WAIT_TIMEOUT) outcome.result = Outcome::Result::kBusy;
   }
-  worker.ClearStatement();
+  session.ClearStatement();
   return outcome;
 }
 

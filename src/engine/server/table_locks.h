@@ -6,17 +6,17 @@
 #pragma once
 
 #include "engine/server/open_table.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "engine/session.h"
 
 namespace rowsocket::engine::server {
 
 /// The outcome when a lock could not be had.
-Outcome LockFailure(WorkerThd& thd);
+Outcome LockFailure(SessionThd& thd);
 
 class TableLocks {
  public:
-  explicit TableLocks(WorkerThd& thd) : thd_(thd) {}
+  explicit TableLocks(SessionThd& thd) : thd_(thd) {}
 
   /// Takes the lock that FLUSH TABLES WITH READ LOCK, BACKUP STAGE and, in MySQL, SET GLOBAL
   /// read_only wait for, or hold.
@@ -39,7 +39,7 @@ class TableLocks {
   /// `lock`: the lock's own bit in backup_locks_.
   Outcome Take(const MDL_key& key, enum_mdl_type type, unsigned lock);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   unsigned backup_locks_ = 0;  ///< One bit for each kind of lock taken in this turn.
 };
 

@@ -40,7 +40,7 @@ Opening::~Opening() {
   thd_->mdl_context.rollback_to_savepoint(locks_);
 }
 
-Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& name,
+Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& name,
                      OpenTable* open) {
   if (!IsName(db) || !IsName(name)) return Outcome::Fail(ErrorCode::kOpenTable);
   Opening opening(thd.get());
@@ -60,22 +60,22 @@ Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& n
   return {};
 }
 
-Outcome OpenOne(WorkerThd& worker, OpenTable* open, std::string_view db, std::string_view name,
+Outcome OpenOne(SessionThd& session, OpenTable* open, std::string_view db, std::string_view name,
                 thr_lock_type lock, const char* foreign_key, TABLE** table) {
-  THD* thd = worker.get();
+  THD* thd = session.get();
   TableReference& list = Refer(open, db, name, lock, foreign_key);
   if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
-    return LockFailure(worker);
+    return LockFailure(session);
   }
   // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
   // each turn that writes, not for as long as the table is open.
   Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
   if (open_table(thd, &list, &context)) {
     if (foreign_key == nullptr || !MayBeMissing(ErrorNumberOf(*thd))) {
-      return FailureToOpen(worker, &context);
+      return FailureToOpen(session, &context);
     }
     open->list.pop_back();
-    worker.ClearStatement();
+    session.ClearStatement();
     return {};
   }
   TABLE* const opened = list.table;
@@ -88,12 +88,12 @@ Outcome OpenOne(WorkerThd& worker, OpenTable* open, std::string_view db, std::st
   return {};
 }
 
-Outcome FailureToOpen(WorkerThd& worker, Open_table_context* context) {
-  THD* thd = worker.get();
+Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
+  THD* thd = session.get();
   const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
   // To recover, the server closes all tables of the session.
   if (retry && thd->open_tables == nullptr && !context->recover_from_failed_open()) {
-    worker.ClearStatement();
+    session.ClearStatement();
     return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
   }
   const uint number = ErrorNumberOf(*thd);
@@ -104,7 +104,7 @@ Outcome FailureToOpen(WorkerThd& worker, Open_table_context* context) {
   else if (number == ER_LOCK_DEADLOCK || retry)
     outcome = Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
   if (IsKilled(*thd)) outcome = Outcome::Fail(ErrorCode::kKilled);
-  worker.ClearStatement();
+  session.ClearStatement();
   return outcome;
 }
 

@@ -12,14 +12,14 @@
 
 #include "api.h"
 #include "engine/server/open_table.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "engine/session.h"
 
 namespace rowsocket::engine::server {
 
 /// Opens one more instance of the table. REQUIRES: open->access is set. A failure leaves nothing
 /// open.
-Outcome OpenInstance(WorkerThd& thd, const std::string& db, const std::string& name,
+Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& name,
                      OpenTable* open);
 
 // What table_opener.cc and those of the families ask of each other.
@@ -44,16 +44,16 @@ class Opening {
 /// Opens one table into open->tables and `*table`. `foreign_key`: the name of the key for whose
 /// sake it is opened; null for the table that the client named. `*table` stays null where a table
 /// of a foreign key may be missing, and is. A failure may leave something open.
-Outcome OpenOne(WorkerThd& thd, OpenTable* open, std::string_view db, std::string_view name,
+Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::string_view name,
                 thr_lock_type lock, const char* foreign_key, TABLE** table);
 /// Why the server's open_table has failed. Afterwards the THD can go on.
-Outcome FailureToOpen(WorkerThd& thd, Open_table_context* context);
+Outcome FailureToOpen(SessionThd& thd, Open_table_context* context);
 
 // Each family's own.
 
 /// Opens the table into open->table, and the tables of its foreign keys into open->tables. A
 /// failure may leave something open.
-Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
+Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open);
 /// Prepares the reference by which a table is opened, in open->list. As OpenOne.
 TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,

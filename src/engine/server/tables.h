@@ -21,15 +21,15 @@
 #include <vector>
 
 #include "engine/server/open_table.h"
+#include "engine/server/session_thd.h"
 #include "engine/server/table_locks.h"
-#include "engine/server/worker_thd.h"
 #include "engine/session.h"
 
 namespace rowsocket::engine::server {
 
 class Tables {
  public:
-  explicit Tables(WorkerThd& thd) : thd_(thd), locks_(thd) {}
+  explicit Tables(SessionThd& thd) : thd_(thd), locks_(thd) {}
 
   /// The open instance, opened when need be. Outcome errors: open_table, view, sequence,
   /// system_table, trigger..., or busy when a lock is in the way.
@@ -106,7 +106,7 @@ class Tables {
   void UnlockAll();
   void FlushStatistics(int64_t now_ms);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   TableLocks locks_;
   std::unordered_map<std::string, std::unique_ptr<OpenTable>> by_name_;
   std::vector<OpenTable*> locked_;

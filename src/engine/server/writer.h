@@ -21,7 +21,7 @@ namespace rowsocket::engine::server {
 
 class Writer {
  public:
-  Writer(WorkerThd& thd, Tables& tables)
+  Writer(SessionThd& thd, Tables& tables)
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
   /// REQUIRES: a turn that writes is open.
@@ -84,7 +84,7 @@ class Writer {
   Outcome Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
                 std::span<const model::CellChange> changes, bool* again);
 
-  WorkerThd& thd_;
+  SessionThd& thd_;
   Tables& tables_;
   Statement statement_;
   NewRow new_row_;

@@ -1,6 +1,6 @@
 #include "engine/server/account_text.h"
 
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "find_account.h"
 #include "local_sql.h"
 #include "login_api.h"

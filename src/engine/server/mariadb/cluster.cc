@@ -1,8 +1,8 @@
 #include "engine/server/cluster.h"
 
 #include "engine/server/cluster_node.h"
+#include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
-#include "engine/server/worker_thd.h"
 #include "galera_api.h"
 
 namespace rowsocket::engine::server {

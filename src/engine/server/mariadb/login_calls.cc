@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/server/login.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "login_api.h"
 #include "login_thd.h"
 

@@ -7,7 +7,7 @@
 
 namespace rowsocket::engine::server {
 
-class WorkerThdOwn {
+class SessionThdOwn {
  public:
   /// Nothing: no function of the server replaces the text of Describe for good.
   void ShowAgain(THD*) {}

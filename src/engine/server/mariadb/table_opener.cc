@@ -30,12 +30,12 @@ bool IsOpen(const OpenTable& open, const FOREIGN_KEY_INFO& key, bool cascades) {
 
 /// A cascade changes rows of the child inside the engine: as SQL does, the child is open and locked
 /// while its parent is written to, so that no DDL of the child can come between.
-Outcome OpenChildren(WorkerThd& worker, OpenTable* open, TABLE* parent, unsigned depth) {
+Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsigned depth) {
   if (depth == kCascadeDepthMax) return {};
   List<FOREIGN_KEY_INFO> keys;
   References& references = open->references.emplace_back(References{parent, {}});
-  if (!ListReferences(worker.get(), parent, &keys, &references.keys)) {
-    worker.ClearStatement();
+  if (!ListReferences(session.get(), parent, &keys, &references.keys)) {
+    session.ClearStatement();
     return Outcome::Fail(ErrorCode::kOpenTable);
   }
   List_iterator<FOREIGN_KEY_INFO> next(keys);
@@ -46,14 +46,14 @@ Outcome OpenChildren(WorkerThd& worker, OpenTable* open, TABLE* parent, unsigned
     TABLE* child = nullptr;
     // A child that is not there must leave no lock behind: no check would notice that the lock is
     // in another session's way.
-    Opening opening(worker.get());
-    Outcome outcome = OpenOne(worker, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
+    Opening opening(session.get());
+    Outcome outcome = OpenOne(session, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
                               cascades ? TL_FIRST_WRITE : TL_READ, key->foreign_id->str, &child);
     if (!outcome.ok()) return outcome;
     if (child == nullptr) continue;
     opening.Keep();
     if (!cascades) continue;
-    outcome = OpenChildren(worker, open, child, depth + 1);
+    outcome = OpenChildren(session, open, child, depth + 1);
     if (!outcome.ok()) return outcome;
   }
   return {};
@@ -99,7 +99,7 @@ Outcome CheckServed(TABLE& table, Access) {
   return {};
 }
 
-Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
+Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
   const Outcome outcome =

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "login_thd.h"
 
 namespace rowsocket::engine::server {

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "engine/server/cluster_node.h"
+#include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
-#include "engine/server/worker_thd.h"
 #include "mysql/plugin_group_replication.h"
 #include "sql/rpl_group_replication.h"
 

@@ -4,7 +4,7 @@ set(server_flavor_sources
   account_text.cc cluster.cc commit.cc foreign_keys.cc hash_key.cc lock_waits.cc login_calls.cc login_vio.cc new_row_rules.cc partition_merge.cc
   plugin_handle.cc
   privileges.cc replication.cc
-  server_log.cc server_tls.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc times.cc worker_thd.cc)
+  server_log.cc server_tls.cc session_thd.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc times.cc)
 
 set(server_flavor_openssl_sources server_tls.cc)
 set(server_flavor_own_targets)

@@ -3,7 +3,7 @@
 #include <netdb.h>
 
 #include "engine/server/login.h"
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 #include "login_thd.h"
 #include "sql/hostname_cache.h"
 #include "sql/sql_audit.h"

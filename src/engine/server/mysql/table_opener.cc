@@ -10,10 +10,10 @@ using model::ErrorCode;
 
 namespace {
 
-Outcome OpenForeignKeyTables(WorkerThd& worker, OpenTable* open, const TABLE* table,
+Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
                              const char* but);
 
-Outcome OpenForeignKeyTable(WorkerThd& worker, OpenTable* open, const TABLE* of,
+Outcome OpenForeignKeyTable(SessionThd& session, OpenTable* open, const TABLE* of,
                             const LEX_CSTRING& db, const LEX_CSTRING& name, const LEX_CSTRING& key,
                             bool changes) {
   const auto is_it = [&](const TABLE* table) {
@@ -28,30 +28,30 @@ Outcome OpenForeignKeyTable(WorkerThd& worker, OpenTable* open, const TABLE* of,
       });
   if (is_open) return {};
   TABLE* opened = nullptr;
-  const Outcome outcome = OpenOne(worker, open, db.str, name.str,
+  const Outcome outcome = OpenOne(session, open, db.str, name.str,
                                   changes ? TL_WRITE : TL_READ_WITH_SHARED_LOCKS, key.str, &opened);
   // With foreign_key_checks=0 the other table may have been dropped.
   if (outcome.error.code == ErrorCode::kOpenTable) return Outcome::Fail(ErrorCode::kUnserved);
-  return outcome.ok() && changes ? OpenForeignKeyTables(worker, open, opened, key.str) : outcome;
+  return outcome.ok() && changes ? OpenForeignKeyTables(session, open, opened, key.str) : outcome;
 }
 
 // The tables are those that the server opens for statements of SQL (process_table_fks), here for
 // all kinds of writes at once. For a table that refers to itself the server opens another instance
 // while it checks a row. `but`: the key by which a cascade has come to this table.
-Outcome OpenForeignKeyTables(WorkerThd& worker, OpenTable* open, const TABLE* table,
+Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
                              const char* but) {
   const TABLE_SHARE& share = *table->s;
   for (uint i = 0; i < share.foreign_keys; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
     if (but != nullptr && IsSameColumn(key.fk_name.str, but)) continue;
-    const Outcome outcome = OpenForeignKeyTable(worker, open, table, key.referenced_table_db,
+    const Outcome outcome = OpenForeignKeyTable(session, open, table, key.referenced_table_db,
                                                 key.referenced_table_name, key.fk_name, false);
     if (!outcome.ok()) return outcome;
   }
   for (uint i = 0; i < share.foreign_key_parents; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key = share.foreign_key_parent[i];
     const Outcome outcome =
-        OpenForeignKeyTable(worker, open, table, key.referencing_table_db,
+        OpenForeignKeyTable(session, open, table, key.referencing_table_db,
                             key.referencing_table_name, key.fk_name, ChangesChild(key));
     if (!outcome.ok()) return outcome;
   }
@@ -91,7 +91,7 @@ Outcome CheckServed(TABLE& table, Access access) {
                                                      : Outcome();
 }
 
-Outcome OpenWithForeignKeys(WorkerThd& thd, const std::string& db, const std::string& name,
+Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
   const Outcome outcome =

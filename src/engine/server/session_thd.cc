@@ -1,4 +1,4 @@
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 
 #include "engine/server/engine_error.h"
 #include "engine/server/server_log.h"
@@ -11,12 +11,12 @@ void LogOtherLayout() {
       "build rowsocket.so with the server's own source and options");
 }
 
-void WorkerThd::SetThd(THD* thd) {
+void SessionThd::SetThd(THD* thd) {
   const base::MutexLock lock(mutex_);
   thd_ = thd;
 }
 
-void WorkerThd::SetLogging(THD* thd) {
+void SessionThd::SetLogging(THD* thd) {
   thd->variables.option_bits |= OPTION_BIN_LOG;
   // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
   thd->variables.option_bits &=
@@ -25,7 +25,7 @@ void WorkerThd::SetLogging(THD* thd) {
   thd->set_current_stmt_binlog_format_row();
 }
 
-bool WorkerThd::RefreshVariables() {
+bool SessionThd::RefreshVariables() {
   const auto& global = global_system_variables;
   auto& mine = thd_->variables;
   sql_mode_t mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
@@ -49,13 +49,13 @@ bool WorkerThd::RefreshVariables() {
   return changed;
 }
 
-void WorkerThd::RefuseWaits(bool refuse) {
+void SessionThd::RefuseWaits(bool refuse) {
   if (!timeouts_.waits_for_rows) return;
   WaitForTables(!refuse);
   RefuseRowWaits(refuse);
 }
 
-void WorkerThd::ClearStatement() {
+void SessionThd::ClearStatement() {
   SetStrict(false);
   Diagnostics_area* const area = thd_->get_stmt_da();
   if (area->is_set()) area->reset_diagnostics_area();
@@ -67,30 +67,30 @@ void WorkerThd::ClearStatement() {
   own_.ShowAgain(thd_);
 }
 
-unsigned long long WorkerThd::id() const { return thd_get_thread_id(thd_); }
+unsigned long long SessionThd::id() const { return thd_get_thread_id(thd_); }
 
-void WorkerThd::Interrupt() {
+void SessionThd::Interrupt() {
   const base::MutexLock lock(mutex_);
   if (thd_ != nullptr) KillQuery(*thd_);
 }
 
-void WorkerThd::WaitForTables(bool waits) {
+void SessionThd::WaitForTables(bool waits) {
   thd_->variables.lock_wait_timeout = waits ? timeouts_.table_lock_s : 0;
 }
 
-void WorkerThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
+void SessionThd::RestoreLockWait() { thd_->variables.lock_wait_timeout = timeouts_.table_lock_s; }
 
 // The server computes NOW() and similar functions once for each query id.
-void WorkerThd::SetTime() {
+void SessionThd::SetTime() {
   thd_->set_time();
   thd_->set_query_id(next_query_id());
 }
 
-model::Error WorkerThd::TakeError() {
+model::Error SessionThd::TakeError() {
   const unsigned number = ErrorNumberOf(*thd_);
   return number == 0 ? model::Error() : EngineError(static_cast<int>(number));
 }
 
-bool WorkerThd::killed() const { return IsKilled(*thd_); }
+bool SessionThd::killed() const { return IsKilled(*thd_); }
 
 }  // namespace rowsocket::engine::server

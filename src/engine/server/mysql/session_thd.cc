@@ -1,4 +1,4 @@
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 
 #include <atomic>
 #include <mutex>
@@ -52,7 +52,7 @@ void EnterPerformanceSchema(THD* thd) {
 
 bool ServerStopping() { return connection_events_loop_aborted(); }
 
-bool WorkerThd::Create() {
+bool SessionThd::Create() {
   THD* thd = new THD(/*enable_plugins=*/true);
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->set_new_thread_id();
@@ -95,7 +95,7 @@ bool WorkerThd::Create() {
   return true;
 }
 
-void WorkerThd::Destroy() {
+void SessionThd::Destroy() {
   THD* const thd = thd_;
   if (thd == nullptr) return;
   SetStrict(false);
@@ -113,7 +113,7 @@ void WorkerThd::Destroy() {
 
 // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
 // GLOBAL would never be seen.
-void WorkerThd::FollowRowLockWait() {
+void SessionThd::FollowRowLockWait() {
   constexpr const char* kName = "innodb_lock_wait_timeout";
   const auto place_of = [](const uchar* place) { return place; };
   const uchar* const global = LookAtVariable(thd_, kName, OPT_GLOBAL, place_of);
@@ -122,14 +122,14 @@ void WorkerThd::FollowRowLockWait() {
   *reinterpret_cast<ulong*>(const_cast<uchar*>(mine)) = *reinterpret_cast<const ulong*>(global);
 }
 
-void WorkerThd::RefuseRowWaits(bool refuse) {
+void SessionThd::RefuseRowWaits(bool refuse) {
   if (refuse)
     LockWaits::RefuseWaits(thd_);
   else
     LockWaits::AllowWaits();
 }
 
-void WorkerThd::StartStatement(int sql_command) {
+void SessionThd::StartStatement(int sql_command) {
   LockWaits::TakeMetLock();
   thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
   if (sql_command == SQLCOM_SELECT) return;
@@ -139,7 +139,7 @@ void WorkerThd::StartStatement(int sql_command) {
   SetStrict(true);
 }
 
-void WorkerThd::SetStrict(bool strict) {
+void SessionThd::SetStrict(bool strict) {
   thd_->check_for_truncated_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
   if (strict == own_.is_strict) return;
   own_.is_strict = strict;
@@ -149,30 +149,30 @@ void WorkerThd::SetStrict(bool strict) {
     thd_->pop_internal_handler();
 }
 
-void WorkerThd::FreeStatementMemory() {
+void SessionThd::FreeStatementMemory() {
   thd_->cleanup_after_query();
   thd_->mem_root->ClearForReuse();
 }
 
-void WorkerThd::ReleaseAuditPlugins() {}
-void WorkerThd::ReleaseOldAuditPlugins() {}
-bool WorkerThd::holds_audit_plugins() const { return false; }
+void SessionThd::ReleaseAuditPlugins() {}
+void SessionThd::ReleaseOldAuditPlugins() {}
+bool SessionThd::holds_audit_plugins() const { return false; }
 
-bool WorkerThd::TakeBusy() {
+bool SessionThd::TakeBusy() {
   if (!LockWaits::TakeMetLock()) return false;
   ForgetKillQuery();
   return true;
 }
 
-bool WorkerThd::must_end() const { return thd_->killed == THD::KILL_CONNECTION; }
+bool SessionThd::must_end() const { return thd_->killed == THD::KILL_CONNECTION; }
 
-void WorkerThd::ForgetKillQuery() {
+void SessionThd::ForgetKillQuery() {
   for (THD::killed_state state : {THD::KILL_QUERY, THD::KILL_TIMEOUT}) {
     thd_->killed.compare_exchange_strong(state, THD::NOT_KILLED);
   }
 }
 
-void WorkerThd::Describe(std::string_view text) {
+void SessionThd::Describe(std::string_view text) {
   own_.shown = description_.Set(text);
   thd_->set_proc_info(own_.shown);
 }

@@ -1,5 +1,5 @@
 // The THD of one session: the server's idea of a thread that runs statements. What all servers do
-// alike is in worker_thd.cc, the rest in one worker_thd.cc for each family.
+// alike is in session_thd.cc, the rest in one session_thd.cc for each family.
 //
 // Flow: Create on the owning thread, StartStatement before and ClearStatement after every
 // statement, Destroy on the same thread. A KILL of the thread is noticed with killed(); the
@@ -31,12 +31,12 @@ struct SessionUser {
   bool shows_padding = false;  ///< Of CHAR columns, if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
 };
 
-class WorkerThd {
+class SessionThd {
  public:
-  WorkerThd(const WaitTimeouts& timeouts, SessionUser user) : timeouts_(timeouts), user_(user) {}
-  ~WorkerThd() { Destroy(); }
-  WorkerThd(const WorkerThd&) = delete;
-  WorkerThd& operator=(const WorkerThd&) = delete;
+  SessionThd(const WaitTimeouts& timeouts, SessionUser user) : timeouts_(timeouts), user_(user) {}
+  ~SessionThd() { Destroy(); }
+  SessionThd(const SessionThd&) = delete;
+  SessionThd& operator=(const SessionThd&) = delete;
 
   /// REQUIRES: the server has started (mysqld_server_started).
   bool Create();
@@ -101,7 +101,7 @@ class WorkerThd {
   void Interrupt();
 
   /// What the family's other files need.
-  WorkerThdOwn& own() { return own_; }
+  SessionThdOwn& own() { return own_; }
 
  private:
   void WaitForTables(bool waits);
@@ -121,7 +121,7 @@ class WorkerThd {
   base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
   THD* thd_ = nullptr;
   base::ShownText description_;
-  WorkerThdOwn own_;
+  SessionThdOwn own_;
 };
 
 // For the families' files.

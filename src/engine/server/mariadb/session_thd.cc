@@ -1,4 +1,4 @@
-#include "engine/server/worker_thd.h"
+#include "engine/server/session_thd.h"
 
 #include <atomic>
 
@@ -59,7 +59,7 @@ void IgnoreSnapshotIsolation(THD* thd) {
 
 }  // namespace
 
-void WorkerThdOwn::FindFlushAtCommit(THD* thd) {
+void SessionThdOwn::FindFlushAtCommit(THD* thd) {
   sys_var* variable = find_sys_var(thd, STRING_WITH_LEN("innodb_flush_log_at_trx_commit"),
                                    /*throw_error=*/false);
   if (variable == nullptr) return;
@@ -69,7 +69,7 @@ void WorkerThdOwn::FindFlushAtCommit(THD* thd) {
 
 bool ServerStopping() { return abort_loop; }
 
-bool WorkerThd::Create() {
+bool SessionThd::Create() {
   THD* thd = new THD(next_thread_id());
   thd->thread_stack = reinterpret_cast<char*>(&thd);
   thd->store_globals();
@@ -113,7 +113,7 @@ bool WorkerThd::Create() {
   return true;
 }
 
-void WorkerThd::Destroy() {
+void SessionThd::Destroy() {
   THD* thd = thd_;
   if (thd == nullptr) return;
   SetThd(nullptr);
@@ -128,11 +128,11 @@ void WorkerThd::Destroy() {
   PSI_CALL_delete_current_thread();
 }
 
-void WorkerThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
+void SessionThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
 
-void WorkerThd::RefuseRowWaits(bool refuse) { SetRowLockWait(thd_, !refuse); }
+void SessionThd::RefuseRowWaits(bool refuse) { SetRowLockWait(thd_, !refuse); }
 
-void WorkerThd::StartStatement(int sql_command) {
+void SessionThd::StartStatement(int sql_command) {
   thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
   if (sql_command == SQLCOM_SELECT) return;
   SetTime();
@@ -142,37 +142,37 @@ void WorkerThd::StartStatement(int sql_command) {
   SetStrict(true);
 }
 
-void WorkerThd::SetStrict(bool strict) {
+void SessionThd::SetStrict(bool strict) {
   thd_->abort_on_warning = strict;
   thd_->count_cuted_fields = strict ? CHECK_FIELD_ERROR_FOR_NULL : CHECK_FIELD_IGNORE;
 }
 
-void WorkerThd::FreeStatementMemory() {
+void SessionThd::FreeStatementMemory() {
   thd_->free_items();
   free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
 }
 
-void WorkerThd::ReleaseAuditPlugins() { mysql_audit_release(thd_); }
+void SessionThd::ReleaseAuditPlugins() { mysql_audit_release(thd_); }
 
-void WorkerThd::ReleaseOldAuditPlugins() {
+void SessionThd::ReleaseOldAuditPlugins() {
   if (mysql_audit_release_required(thd_)) ReleaseAuditPlugins();
 }
 
-bool WorkerThd::holds_audit_plugins() const { return thd_->audit_class_plugins.elements != 0; }
+bool SessionThd::holds_audit_plugins() const { return thd_->audit_class_plugins.elements != 0; }
 
-bool WorkerThd::TakeBusy() { return false; }
+bool SessionThd::TakeBusy() { return false; }
 
-bool WorkerThd::must_end() const {
+bool SessionThd::must_end() const {
   const killed_state state = thd_->killed;
   return state == KILL_CONNECTION || state == KILL_CONNECTION_HARD || state == KILL_SYSTEM_THREAD ||
          state == KILL_SYSTEM_THREAD_HARD || state == KILL_SERVER || state == KILL_SERVER_HARD;
 }
 
-void WorkerThd::ForgetKillQuery() {
+void SessionThd::ForgetKillQuery() {
   if (!must_end()) thd_->reset_killed();
 }
 
-void WorkerThd::Describe(std::string_view text) {
+void SessionThd::Describe(std::string_view text) {
   std::atomic_ref(thd_->proc_info).store(description_.Set(text), std::memory_order_release);
 }
 

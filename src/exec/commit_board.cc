@@ -82,7 +82,7 @@ void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
         if (one.request.is_write()) add(one.index, one.request);
       }
     }
-    if (item.item.stands_alone) item.client->frontend->AddWrites(item.item, commit.writes);
+    if (item.item.is_composite) item.client->frontend->AddWrites(item.item, commit.writes);
   }
   commit.has_writes = true;
 }

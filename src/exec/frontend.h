@@ -65,15 +65,15 @@ struct Item {
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
   model::Request request;                     ///< Also the account of an item that opens.
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
-  /// `index`, once, and nothing else, unless it stands alone.
+  /// `index`, once, and nothing else, unless it is composite.
   ItemDetail* detail = nullptr;
   /// kRequest: several requests with one outcome, which `request` is the first write of, or the
-  /// first find; the item stands alone. kReply: the requests that are refused together.
+  /// first find; the item is composite. kReply: the requests that are refused together.
   Unit* unit = nullptr;
   uint32_t weight = 1;  ///< As how many requests it counts against the limits of its account.
   /// Executing the item is more than executing `request`: a turn must not make it part of a row
   /// (S7).
-  bool stands_alone = false;
+  bool is_composite = false;
   /// A kReply whose reply may be large. It has changed nothing yet, and waits for room in the
   /// output as a request does.
   bool is_large = false;
@@ -166,8 +166,8 @@ class Frontend {
                                   base::Buffer& out) const = 0;
   /// Whether a kRequest item that finds may have seen a row in `writes`.
   virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
-  /// Adds what a kRequest item that stands alone changes beyond its `request`. Called on any
-  /// thread, while the turn of the item commits.
+  /// Adds what a composite kRequest item changes beyond its `request`. Called on any thread, while
+  /// the turn of the item commits.
   virtual void AddWrites(const Item&, WriteSet&) const {}
   /// Calls `visit` with the rows that a kRequest item names where its `request` names none.
   virtual void VisitRows(const Item&, const std::function<void(const RowName&)>& /*visit*/) const {}

@@ -13,7 +13,7 @@ namespace {
 
 // A find with details of its frontend may be several requests.
 bool MayJoin(const TurnItem& item) {
-  return item.item.kind == Item::Kind::kRequest && !item.item.stands_alone &&
+  return item.item.kind == Item::Kind::kRequest && !item.item.is_composite &&
          item.item.row().is_row() && (item.is_write() || item.item.detail == nullptr);
 }
 

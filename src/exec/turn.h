@@ -122,7 +122,7 @@ struct TurnItem {
   /// Whether the item is one request that changes a row that it names, and has a token. It shares
   /// the row as units do, because its token is a statement of its own.
   bool is_write_with_token() const {
-    return is_write() && item.stands_alone && item.unit == nullptr &&
+    return is_write() && item.is_composite && item.unit == nullptr &&
            item.request.verb == model::Request::Verb::kFind && item.row().is_row();
   }
   /// Whether its client is stopped neither at it nor before it.

@@ -15,16 +15,15 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 
 }  // namespace
 
-// The name of a group: the index and the text of the key. An item that stands alone may also wait
-// for the row of its token, and items that do not must not wait for that row: the two have groups
-// of their own.
+// The name of a group: the index and the text of the key. A composite item may also wait for the
+// row of its token, and other items must not wait for that row: the two have groups of their own.
 std::string WaitLane::GroupNameOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
       item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
   // A unit that waits for another row than the one it is known by keeps nobody else from that row.
   if (!is_row || (item.unit != nullptr && waits_elsewhere)) return name;
-  name.append(1, item.unit != nullptr ? 'u' : item.stands_alone ? 'a' : ' ');
+  name.append(1, item.unit != nullptr ? 'u' : item.is_composite ? 'c' : ' ');
   if (waits_elsewhere && item.request.account != nullptr) {
     name.append(std::to_string(item.request.account->id())).append(1, ' ');
   }

@@ -85,7 +85,7 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
     item->request = member.request;
   }
   item->kind = Item::Kind::kRequest;
-  item->stands_alone = true;
+  item->is_composite = true;
 }
 
 // False when an index of the table of tokens has to be opened first.

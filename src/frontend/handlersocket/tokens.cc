@@ -65,7 +65,7 @@ bool HandlerSocketFrontend::TakeToken(model::Value token, std::string_view ident
   const engine::IndexNames* to_open = tokens_->ToOpen();
   if (to_open == nullptr) {
     item->detail = exec::TokenBook::Describe(token, identity, arena);
-    item->stands_alone = true;
+    item->is_composite = true;
     return true;
   }
   if (tokens_->TakeFailed()) {

@@ -237,7 +237,7 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   // An item that is too large must not share a row: it would meet the lock of the row, and wait for
   // it, before Execute is asked.
   item->weight = static_cast<uint32_t>(work->targets.size());
-  item->stands_alone = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
+  item->is_composite = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
   item->request.account = account();
   if (is_edit && account() != nullptr) {
@@ -322,7 +322,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
   }
   item->kind = Item::Kind::kRequest;
   item->index = standard_->rows.get();
-  item->stands_alone = true;
+  item->is_composite = true;
   item->request = keyspace::DeleteRowsRequest();
   item->request.account = account();
 }

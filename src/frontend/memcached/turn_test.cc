@@ -18,7 +18,7 @@ TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
             frontend_->Parse(header + std::string(8, '\0') + "k123", false, arena, &item).parsed);
   EXPECT_EQ(Item::Kind::kRequest, item.kind);
   EXPECT_TRUE(item.request.is_write());
-  EXPECT_TRUE(item.stands_alone);
+  EXPECT_TRUE(item.is_composite);
 }
 
 // An engine that cannot take a change back keeps its answer when the batch runs again: no reply.

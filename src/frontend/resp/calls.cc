@@ -259,7 +259,7 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
   if (!is_exec && calls.size() == 1) {
     item->index = calls[0].index;
     item->request = calls[0].request;
-    item->stands_alone = calls[0].verb == Verb::kFlush;
+    item->is_composite = calls[0].verb == Verb::kFlush;
     return;
   }
   MarkAbsent(work.calls);
@@ -283,7 +283,7 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
     ++at;
   }
   item->unit = &unit;
-  item->stands_alone = true;
+  item->is_composite = true;
   item->weight = static_cast<uint32_t>(asks);
 }
 

@@ -88,7 +88,7 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
   const std::span<model::Value> key = arena.Allocate<model::Value>(1);
   key[0] = tokened->token;
   item->request.edit.key = key;
-  item->stands_alone = true;
+  item->is_composite = true;
   return true;
 }
 

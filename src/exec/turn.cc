@@ -140,7 +140,7 @@ void Turn::Lose(engine::Session& session) {
 }
 
 void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
-  Drop(items);
+  DropReplies(items);
   for (TurnItem& item : items) {
     item.client->loss = loss;
     item.client->stopped_at = nullptr;
@@ -185,7 +185,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
     session.Rollback();
-    Drop(items);
+    DropReplies(items);
     // The next run finds out again which items wait, as other requests may then run before them.
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
@@ -204,7 +204,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   was_conflict_ = commit.result == Result::kConflict;
   if (was_conflict_ || (commit.result == Result::kTooLarge && items.size() > 1)) {
     too_large_ = !was_conflict_;
-    Drop(items);
+    DropReplies(items);
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
   }
@@ -218,7 +218,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     CountOpenRows(open_rows_, stats_);
   } else {
     stats_.Add(Stat::kCommitFailures);
-    Drop(items);
+    DropReplies(items);
     AnswerAll(items, commit.error);
   }
   Finish(items);
@@ -462,7 +462,7 @@ void Turn::Hold(std::span<TurnItem> items) {
   }
 }
 
-void Turn::Drop(std::span<TurnItem> items) {
+void Turn::DropReplies(std::span<TurnItem> items) {
   for (TurnItem& item : items) item.client->out->DropGated();
 }
 

@@ -235,7 +235,7 @@ class Turn {
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();
   static void Hold(std::span<TurnItem> items);
-  static void Drop(std::span<TurnItem> items);
+  static void DropReplies(std::span<TurnItem> items);
   /// Counts the answers, which are final, and opens the gates.
   void Finish(std::span<TurnItem> items);
   void FinishItem(TurnItem& item);

@@ -295,7 +295,7 @@ Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return outcome;
     if (error != 0) {
-      tables_.LetGo();
+      tables_.KeepNoLocksBeyondTurn();
       return thd_.killed() ? Outcome::Fail(ErrorCode::kKilled) : Outcome::Of(EngineError(error));
     }
     for (const CellReader& reader : index.readers()) {
@@ -337,7 +337,7 @@ Outcome ServerSession::Commit() {
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
     if (result.too_large && !in_cluster) outcome = TooLarge();
     if (writes_ || in_cluster) committer_.RollbackTransaction();
-    tables_.LetGo();
+    tables_.KeepNoLocksBeyondTurn();
     tables_.EndScans();
   }
   if (result.unknown) outcome.result = Outcome::Result::kUnknown;
@@ -385,7 +385,7 @@ void ServerSession::Rollback() {
   row_.Abandon();
   open_rows_.Abandon();
   writer_.Abandon();
-  tables_.LetGo();
+  tables_.KeepNoLocksBeyondTurn();
   tables_.EndScans();
   committer_.RollbackStatement();
   if (writes_ || cluster_.is_active()) committer_.RollbackTransaction();

@@ -142,7 +142,7 @@ void Tables::EndScans() {
 }
 
 void Tables::UnlockAll() {
-  LetGo();
+  KeepNoLocksBeyondTurn();
   EndScans();
   EndTurn();
 }

@@ -50,7 +50,7 @@ class Tables {
   /// Releases the locks of the turn, but for those that may stay; the tables stay open.
   void EndTurn();
   /// Lets no lock stay beyond this turn, because something has gone wrong in it.
-  void LetGo() { locks_stay_ = false; }
+  void KeepNoLocksBeyondTurn() { locks_stay_ = false; }
 
   /// Ends the initialization of the handlers whose locks do not stay. REQUIRED before a commit.
   void EndScans();

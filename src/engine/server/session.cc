@@ -104,7 +104,7 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
   judge_
       .BeginTurn();  // Opens happen outside of turns: a wait in vain is no reason for the next one.
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome;
 }
 
@@ -113,7 +113,7 @@ Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>
   IndexNames wanted = lower_case_table_names == 0 ? names : Folded(names);
   Outcome outcome = wanted.lists != IndexNames::Lists::kColumns ? ListColumns(&wanted) : Outcome();
   if (!outcome.ok()) {
-    Finish(&outcome);
+    Classify(&outcome);
     return outcome;
   }
   std::shared_ptr<Index> made = indexes_.Get(wanted);
@@ -122,7 +122,7 @@ Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>
   if (outcome.ok())
     *index = std::move(made);
   else
-    Finish(&outcome);
+    Classify(&outcome);
   return outcome;
 }
 
@@ -143,7 +143,7 @@ Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
     handler* const file = open->table->file;
     if (file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK) == 0) *rows = file->stats.records;
   } else {
-    Finish(&outcome);
+    Classify(&outcome);
   }
   return outcome;
 }
@@ -156,7 +156,7 @@ Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
   if (outcome.ok())
     *facts = FactsOf(*open->table, state.key_info(*open), state.column_fields());
   else
-    Finish(&outcome);
+    Classify(&outcome);
   return outcome;
 }
 
@@ -209,7 +209,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   } else if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   } else if (request.account != nullptr && !Admits(server_index, request, &outcome)) [[unlikely]] {
-    Finish(&outcome);
+    Classify(&outcome);
     return outcome;
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
@@ -217,7 +217,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
     outcome = ExecuteOnTable(server_index, request, sink);
   }
   outcome.rows_passed = RowsPassed() - passed_before;
-  Finish(&outcome);
+  Classify(&outcome);
   judge_.HoldLocks();
   must_flush_ = must_flush_ || !(request.relaxed || outcome.result == Outcome::Result::kBusy);
   return outcome;
@@ -238,7 +238,7 @@ Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
   else if (request.account != nullptr)
     Admits(StateOf(index), request, &outcome);
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome;
 }
 
@@ -247,7 +247,7 @@ uint64_t ServerSession::RowsPassed() const {
   return counts.ha_read_next_count + counts.ha_read_prev_count;
 }
 
-void ServerSession::Finish(Outcome* outcome) {
+void ServerSession::Classify(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok() || outcome->result == Outcome::Result::kRowLost) return;
   const Cluster::Loss loss = cluster_.LossOf(tables_.has_changed_rows());

@@ -77,7 +77,9 @@ class ServerSession final : public Session {
   Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
                    model::RowSink& sink);
-  void Finish(Outcome* outcome);
+  /// Makes of an error of the server what the caller is to do about it: Outcome::Result, and
+  /// whether the transaction is lost.
+  void Classify(Outcome* outcome);
   uint64_t RowsPassed() const;
   Cluster::End EndInCluster();
   void TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* outcome);

@@ -21,7 +21,7 @@ RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) 
   if (row_.is_open()) stage_ = Stage::kInRow;
   holds_rows_ = true;
   judge_.HoldLocks();
-  Finish(&opening.outcome);
+  Classify(&opening.outcome);
   return opening;
 }
 
@@ -29,7 +29,7 @@ Outcome ServerSession::EndRow() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInRow);
   stage_ = Stage::kInTurn;
   Outcome outcome = row_.End();
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome;
 }
 
@@ -82,7 +82,7 @@ Outcome ServerSession::MakeWay(Index& index, const model::Request& request) {
     holds_rows_ = true;
     judge_.HoldLocks();
   }
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome.transaction_lost ? outcome : Outcome();
 }
 
@@ -91,7 +91,7 @@ Outcome ServerSession::CloseRows(OpenRowTally* tally) {
   Outcome outcome = open_rows_.empty() ? Outcome() : writer_.Seal();
   if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
   *tally = open_rows_.TakeTally();
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome;
 }
 

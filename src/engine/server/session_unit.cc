@@ -27,7 +27,7 @@ Outcome ServerSession::BeginUnit() {
     tables_.BeginUnit();
     Cluster::MarkBegin(thd_.get());
   }
-  Finish(&outcome);
+  Classify(&outcome);
   return outcome;
 }
 
@@ -51,7 +51,7 @@ Outcome ServerSession::EndUnit(bool keep) {
     tables_.TakeBackUnit();
   }
   thd_.ClearStatement();
-  Finish(&outcome);
+  Classify(&outcome);
   const bool is_row_lost = !open_rows_.EndUnit(is_kept);
   const bool are_texts_lost = !is_kept && tables_.has_lost_texts();
   if ((is_row_lost || are_texts_lost) && !outcome.transaction_lost) {

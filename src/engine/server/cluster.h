@@ -6,8 +6,8 @@
 //
 // Flow, as a grammar:
 //   thread := Join { turn } Leave
-//   turn   := Begin { AppendChildren | LossOf }* [ Fate ]
-// Begin is called before the first statement of the turn, Fate behind its commit or rollback.
+//   turn   := Begin { AppendChildren | LossOf }* [ EndTurn ]
+// Begin is called before the first statement of the turn, EndTurn behind its commit or rollback.
 //
 // Where there is no cluster each call is one look at a flag.
 //
@@ -57,27 +57,31 @@ class Cluster {
   static bool CollectsRowEvents(THD* thd);
   /// Notes where in the writeset a statement or a unit begins: its rollback goes back to there.
   static void MarkBegin(THD* thd);
-  /// Whether the turn's transaction is lost: another node's writeset has aborted it, or the server
-  /// has rolled it back inside a call because it is too large.
-  enum class Loss : uint8_t { kNone, kConflict, kTooLarge };
-  Loss LossOf(bool has_changed_rows) const;
+  enum class LostBy : uint8_t {
+    kNone,      ///< The transaction is not lost.
+    kConflict,  ///< Another node's writeset has aborted it.
+    kTooLarge,  ///< The server has rolled it back inside a call because it is too large.
+  };
+  /// By what the turn's transaction is lost, if it is.
+  LostBy LossOf(bool has_changed_rows) const;
   /// Says in the outcome that the cluster has taken the turn's transaction back, and that the turn
   /// may run again.
-  void TellLoss(Loss loss, Outcome* outcome) const;
-  /// Whether the tables of this session must be closed before Fate: a transaction that is ordered,
-  /// and not committed, waits for its place behind DDL that waits for those tables.
+  void TellLoss(LostBy loss, Outcome* outcome) const;
+  /// Whether the tables of this session must be closed before EndTurn: a transaction that is
+  /// ordered, and not committed, waits for its place behind DDL that waits for those tables.
   bool MustCloseTables() const;
 
   /// The outcome of the turn's transaction in the cluster.
-  enum class End : uint8_t {
+  enum class TurnEnd : uint8_t {
     kAsServerSays,  ///< Committed, or failed for a reason of this server's own.
     kReplayed,      ///< The commit failed here, and the cluster has carried it out all the same.
     kConflict,      ///< Another node's change came first: run the turn again.
     kTooLarge,
     kUnknown,  ///< The node lost its cluster while the writeset was under way.
   };
-  /// Ends the statement in the provider. REQUIRES: committed or rolled back by the server.
-  End Fate();
+  /// Ends the turn in the cluster: the provider's work for the transaction, which the server has
+  /// committed or rolled back.
+  TurnEnd EndTurn();
 
  private:
   bool WaitForCluster(bool writes);

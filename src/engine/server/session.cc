@@ -250,8 +250,8 @@ uint64_t ServerSession::RowsPassed() const {
 void ServerSession::Classify(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok() || outcome->result == Outcome::Result::kRowLost) return;
-  const Cluster::Loss loss = cluster_.LossOf(tables_.has_changed_rows());
-  if (loss != Cluster::Loss::kNone) return cluster_.TellLoss(loss, outcome);
+  const Cluster::LostBy loss = cluster_.LossOf(tables_.has_changed_rows());
+  if (loss != Cluster::LostBy::kNone) return cluster_.TellLoss(loss, outcome);
   Result& result = outcome->result;
   lost_events_ = lost_events_ || Statement::LostEvents(*outcome);
   if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
@@ -323,11 +323,11 @@ Outcome ServerSession::Commit() {
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
   if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
   tables_.EndScans();
-  Cluster::Loss loss = Cluster::Loss::kNone;
+  Cluster::LostBy loss = Cluster::LostBy::kNone;
   if (in_cluster) [[unlikely]]
     loss = cluster_.LossOf(tables_.has_changed_rows());
   Committer::Result result;
-  result.failed = !outcome.ok() || loss != Cluster::Loss::kNone || CommitStatement(thd_.get());
+  result.failed = !outcome.ok() || loss != Cluster::LostBy::kNone || CommitStatement(thd_.get());
   if (writes_ && !result.failed) result = committer_.Commit(must_flush_);
   // What the server has committed is never run again, whatever the cluster says behind it.
   const bool is_committed = !result.failed && tables_.has_changed_rows();
@@ -353,21 +353,21 @@ Outcome ServerSession::Commit() {
 }
 
 // The outcome of the commit becomes what the cluster has made of it.
-void ServerSession::TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* outcome) {
+void ServerSession::TakeVerdict(Cluster::LostBy loss, bool is_committed, Outcome* outcome) {
   switch (EndInCluster()) {
-    case Cluster::End::kAsServerSays:
-      if (loss != Cluster::Loss::kNone) cluster_.TellLoss(loss, outcome);
+    case Cluster::TurnEnd::kAsServerSays:
+      if (loss != Cluster::LostBy::kNone) cluster_.TellLoss(loss, outcome);
       break;
-    case Cluster::End::kReplayed:
+    case Cluster::TurnEnd::kReplayed:
       *outcome = Outcome();
       break;
-    case Cluster::End::kConflict:
-      if (!is_committed) cluster_.TellLoss(Cluster::Loss::kConflict, outcome);
+    case Cluster::TurnEnd::kConflict:
+      if (!is_committed) cluster_.TellLoss(Cluster::LostBy::kConflict, outcome);
       break;
-    case Cluster::End::kTooLarge:
+    case Cluster::TurnEnd::kTooLarge:
       if (!is_committed) outcome->result = Outcome::Result::kTooLarge;
       break;
-    case Cluster::End::kUnknown:
+    case Cluster::TurnEnd::kUnknown:
       outcome->result = Outcome::Result::kUnknown;
       break;
   }
@@ -375,10 +375,10 @@ void ServerSession::TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* 
 
 // A transaction that has its place in the cluster's order and is not committed waits for that
 // place. DDL before it may wait for the tables of this session, which are closed first.
-Cluster::End ServerSession::EndInCluster() {
+Cluster::TurnEnd ServerSession::EndInCluster() {
   if (cluster_.MustCloseTables()) tables_.CloseAll();
   thd_.ClearStatement();
-  return cluster_.Fate();
+  return cluster_.EndTurn();
 }
 
 void ServerSession::Rollback() {

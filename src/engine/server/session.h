@@ -81,8 +81,8 @@ class ServerSession final : public Session {
   /// whether the transaction is lost.
   void Classify(Outcome* outcome);
   uint64_t RowsPassed() const;
-  Cluster::End EndInCluster();
-  void TakeVerdict(Cluster::Loss loss, bool is_committed, Outcome* outcome);
+  Cluster::TurnEnd EndInCluster();
+  void TakeVerdict(Cluster::LostBy loss, bool is_committed, Outcome* outcome);
   void EndTurn();
   void Recover();
   void Renew();

@@ -95,7 +95,7 @@ bool Cluster::Replicates(const TABLE& table) {
   return (table.file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }
 
-// The provider tells by LossOf and Fate.
+// The provider tells by LossOf and EndTurn.
 bool Cluster::HasRefused(THD*) { return false; }
 bool Cluster::MayStand(THD*) { return false; }
 
@@ -175,29 +175,29 @@ bool Cluster::AppendChildren(THD* thd, const OpenTable& open) {
 
 // Beyond wsrep_max_ws_rows the server rolls the transaction back within the call that writes a row:
 // rows that are written after that would stay on this node alone.
-Cluster::Loss Cluster::LossOf(bool has_changed_rows) const {
-  if (!is_active_ || !refused_write_.ok()) return Loss::kNone;
+Cluster::LostBy Cluster::LossOf(bool has_changed_rows) const {
+  if (!is_active_ || !refused_write_.ok()) return LostBy::kNone;
   THD* thd = thd_.get();
   const DataLock lock(thd);
   const wsrep::transaction& transaction = thd->wsrep_trx();
-  if (transaction.bf_aborted()) return Loss::kConflict;
-  if (!transaction.active()) return has_changed_rows ? Loss::kTooLarge : Loss::kNone;
+  if (transaction.bf_aborted()) return LostBy::kConflict;
+  if (!transaction.active()) return has_changed_rows ? LostBy::kTooLarge : LostBy::kNone;
   switch (transaction.state()) {
     case wsrep::transaction::s_must_abort:
-      return Loss::kConflict;
+      return LostBy::kConflict;
     case wsrep::transaction::s_aborting:
     case wsrep::transaction::s_aborted:
-      return Loss::kTooLarge;
+      return LostBy::kTooLarge;
     default:
-      return Loss::kNone;
+      return LostBy::kNone;
   }
 }
 
 // The requests of a turn beyond the limits of a writeset may well succeed in transactions of their
 // own.
-void Cluster::TellLoss(Loss loss, Outcome* outcome) const {
+void Cluster::TellLoss(LostBy loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
-  if (loss == Loss::kTooLarge) {
+  if (loss == LostBy::kTooLarge) {
     outcome->result = Outcome::Result::kTooLarge;
     if (outcome->error.ok()) outcome->error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
   } else {
@@ -215,7 +215,7 @@ bool Cluster::MustCloseTables() const {
          (transaction.ordered() && transaction.state() != wsrep::transaction::s_committed);
 }
 
-Cluster::End Cluster::Fate() {
+Cluster::TurnEnd Cluster::EndTurn() {
   THD* thd = thd_.get();
   wsrep::client_state& client = thd->wsrep_cs();
   bool replays, was_aborted;
@@ -231,16 +231,16 @@ Cluster::End Cluster::Fate() {
   client.reset_error();
   if (was_aborted) thd->reset_kill_query();
   if (error == wsrep::e_error_during_commit && status == wsrep::provider::error_connection_failed) {
-    return End::kUnknown;
+    return TurnEnd::kUnknown;
   }
   if (replays) {
-    return error == wsrep::e_success && is_committed ? End::kReplayed : End::kConflict;
+    return error == wsrep::e_success && is_committed ? TurnEnd::kReplayed : TurnEnd::kConflict;
   }
-  if (error == wsrep::e_deadlock_error || was_aborted) return End::kConflict;
+  if (error == wsrep::e_deadlock_error || was_aborted) return TurnEnd::kConflict;
   if (error == wsrep::e_size_exceeded_error || status == wsrep::provider::error_size_exceeded) {
-    return End::kTooLarge;
+    return TurnEnd::kTooLarge;
   }
-  return End::kAsServerSays;
+  return TurnEnd::kAsServerSays;
 }
 
 }  // namespace rowsocket::engine::server

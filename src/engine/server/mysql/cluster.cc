@@ -77,10 +77,10 @@ bool Cluster::AppendChildren(THD*, const OpenTable&) { return true; }
 bool Cluster::CollectsRowEvents(THD*) { return false; }
 void Cluster::MarkBegin(THD*) {}
 void Cluster::Begin(bool) {}
-Cluster::Loss Cluster::LossOf(bool) const { return Loss::kNone; }
-void Cluster::TellLoss(Loss, Outcome*) const {}
+Cluster::LostBy Cluster::LossOf(bool) const { return LostBy::kNone; }
+void Cluster::TellLoss(LostBy, Outcome*) const {}
 bool Cluster::MustCloseTables() const { return false; }
-Cluster::End Cluster::Fate() { return End::kAsServerSays; }
+Cluster::TurnEnd Cluster::EndTurn() { return TurnEnd::kAsServerSays; }
 
 // Group replication does not certify the transaction, or has had the engine end it for one that was
 // certified. In the second case the engine's number stands in the text of the error, in every

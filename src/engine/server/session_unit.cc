@@ -53,10 +53,10 @@ Outcome ServerSession::EndUnit(bool keep) {
   thd_.ClearStatement();
   Classify(&outcome);
   const bool is_row_lost = !open_rows_.EndUnit(is_kept);
-  const bool are_texts_lost = !is_kept && tables_.has_lost_texts();
-  if ((is_row_lost || are_texts_lost) && !outcome.transaction_lost) {
+  const bool are_full_text_changes_lost = !is_kept && tables_.has_lost_full_text_changes();
+  if ((is_row_lost || are_full_text_changes_lost) && !outcome.transaction_lost) {
     using Result = Outcome::Result;
-    outcome = Outcome::Make(are_texts_lost ? Result::kTooLarge : Result::kRowLost,
+    outcome = Outcome::Make(are_full_text_changes_lost ? Result::kTooLarge : Result::kRowLost,
                             {ErrorCode::kInternal});
     outcome.transaction_lost = true;
   }

@@ -76,11 +76,11 @@ int Statement::DeleteRow(TABLE* table) {
   return Wrote(*table, table->file->ha_delete_row(table->record[0]));
 }
 
-bool Statement::LosesTexts(const OpenTable& open, const Outcome& outcome) {
+bool Statement::NoteFullTextChange(const OpenTable& open, const Outcome& outcome) {
   if (!open.has_full_text || !has_changed_rows_) return false;
   const bool is_taken_back = !outcome.ok() && !tables_.in_unit();
-  if (!is_taken_back) tables_.NoteChangedTexts();
-  return is_taken_back && tables_.has_changed_texts();
+  if (!is_taken_back) tables_.CountFullTextChange();
+  return is_taken_back && tables_.has_full_text_changes();
 }
 
 void Statement::End(OpenTable& open, Outcome* outcome) {
@@ -96,15 +96,15 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
                    ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
                    : ServerFailure();
   }
-  const bool loses_texts = LosesTexts(open, *outcome);
-  const bool runs_again = loses_texts && outcome->result == Outcome::Result::kFailed &&
+  const bool loses_full_text_changes = NoteFullTextChange(open, *outcome);
+  const bool runs_again = loses_full_text_changes && outcome->result == Outcome::Result::kFailed &&
                           outcome->error.code != ErrorCode::kKilled;
   if (LostEvents(*outcome) || runs_again) outcome->result = Outcome::Result::kTooLarge;
   // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
-  outcome->transaction_lost = thd->transaction_rollback_request || loses_texts ||
+  outcome->transaction_lost = thd->transaction_rollback_request || loses_full_text_changes ||
                               outcome->result == Outcome::Result::kConflict ||
                               outcome->result == Outcome::Result::kTooLarge;
   // A unit is taken back as a whole, by its own end.

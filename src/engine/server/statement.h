@@ -64,8 +64,8 @@ class Statement {
   /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
   /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
-  /// back alone (Tables::NoteChangedTexts).
-  bool LosesTexts(const OpenTable& open, const Outcome& outcome);
+  /// back alone (Tables::CountFullTextChange).
+  bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
   /// Undoes what has been prepared. The statement has been committed or taken back.
   void Close(OpenTable& open, Outcome* outcome);
 

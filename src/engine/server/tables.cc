@@ -51,8 +51,8 @@ void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
   has_changed_rows_ = has_unlogged_rows_ = in_unit_ = false;
-  changed_texts_ = had_changed_texts_ = 0;
-  has_lost_texts_ = has_copied_too_much_ = false;
+  full_text_changes_ = full_text_changes_before_unit_ = 0;
+  has_lost_full_text_changes_ = has_copied_too_much_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -163,8 +163,9 @@ void Tables::EndTurn() {
 void Tables::TakeBackUnit() {
   TakeBackCopiedRows();
   has_changed_rows_ = had_changed_rows_;
-  has_lost_texts_ = had_changed_texts_ != 0 && changed_texts_ != had_changed_texts_;
-  changed_texts_ = had_changed_texts_;
+  has_lost_full_text_changes_ =
+      full_text_changes_before_unit_ != 0 && full_text_changes_ != full_text_changes_before_unit_;
+  full_text_changes_ = full_text_changes_before_unit_;
   for (OpenTable* open : locked_) {
     if (open->access == Access::kRead) continue;
     for (TABLE* table : open->tables) table->file->ha_reset();

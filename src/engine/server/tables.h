@@ -71,7 +71,7 @@ class Tables {
   void BeginUnit() {
     in_unit_ = true;
     had_changed_rows_ = has_changed_rows_;
-    had_changed_texts_ = changed_texts_;
+    full_text_changes_before_unit_ = full_text_changes_;
     BeginCopiedRows();
   }
   bool in_unit() const { return in_unit_; }
@@ -81,10 +81,10 @@ class Tables {
   /// A statement has changed rows of a table with a full-text index. Where it is taken back alone,
   /// InnoDB's full-text index forgets the rows that earlier statements of the transaction have
   /// changed as well (fts_savepoint_rollback_last_stmt).
-  void NoteChangedTexts() { ++changed_texts_; }
-  bool has_changed_texts() const { return changed_texts_ != 0; }
+  void CountFullTextChange() { ++full_text_changes_; }
+  bool has_full_text_changes() const { return full_text_changes_ != 0; }
   /// Whether a unit that was taken back had done so behind other statements.
-  bool has_lost_texts() const { return has_lost_texts_; }
+  bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
   /// A statement has changed a row of a table that an ALTER copies meanwhile.
   void NoteCopiedRow() { ++copied_rows_; }
   /// A statement begins that may be taken back alone, or a unit.
@@ -117,9 +117,9 @@ class Tables {
   bool in_unit_ = false;
   bool had_changed_rows_ = false;  ///< Before the unit.
   bool has_unlogged_rows_ = false;
-  unsigned changed_texts_ = 0;      ///< How many statements of the turn have changed texts.
-  unsigned had_changed_texts_ = 0;  ///< Before the unit.
-  bool has_lost_texts_ = false;
+  unsigned full_text_changes_ = 0;              ///< How many statements of the turn have made one.
+  unsigned full_text_changes_before_unit_ = 0;  ///< As they were when the unit began.
+  bool has_lost_full_text_changes_ = false;
   unsigned copied_rows_ = 0;  ///< Of the statement, or of the unit.
   bool has_copied_too_much_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.

@@ -52,7 +52,7 @@ void Tables::BeginTurn(bool writes) {
   locks_stay_ = !writes;
   has_changed_rows_ = has_unlogged_rows_ = in_unit_ = false;
   full_text_changes_ = full_text_changes_before_unit_ = 0;
-  has_lost_full_text_changes_ = has_copied_too_much_ = false;
+  has_lost_full_text_changes_ = alter_has_undone_rows_ = false;
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -161,7 +161,7 @@ void Tables::EndTurn() {
 // As a statement that is taken back does: a handler that has marked the transaction as one that
 // writes would not mark it again, and the commit would leave out its two phases.
 void Tables::TakeBackUnit() {
-  TakeBackCopiedRows();
+  TakeBackRowsForAlter();
   has_changed_rows_ = had_changed_rows_;
   has_lost_full_text_changes_ =
       full_text_changes_before_unit_ != 0 && full_text_changes_ != full_text_changes_before_unit_;

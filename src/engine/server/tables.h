@@ -72,7 +72,7 @@ class Tables {
     in_unit_ = true;
     had_changed_rows_ = has_changed_rows_;
     full_text_changes_before_unit_ = full_text_changes_;
-    BeginCopiedRows();
+    BeginRowsForAlter();
   }
   bool in_unit() const { return in_unit_; }
   void EndUnit() { in_unit_ = false; }
@@ -86,14 +86,14 @@ class Tables {
   /// Whether a unit that was taken back had done so behind other statements.
   bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
   /// A statement has changed a row of a table that an ALTER copies meanwhile.
-  void NoteCopiedRow() { ++copied_rows_; }
+  void NoteRowForAlter() { ++rows_for_alter_; }
   /// A statement begins that may be taken back alone, or a unit.
-  void BeginCopiedRows() { copied_rows_ = 0; }
+  void BeginRowsForAlter() { rows_for_alter_ = 0; }
   /// It was taken back. Of several rows the server's list of changes for the copy keeps all but the
   /// last (MariaDB, online_alter.cc), unless the whole transaction is rolled back.
-  void TakeBackCopiedRows() { has_copied_too_much_ |= std::exchange(copied_rows_, 0) > 1; }
+  void TakeBackRowsForAlter() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
   /// Whether a commit of this turn would give an ALTER changes that were taken back.
-  bool has_copied_too_much() const { return has_copied_too_much_; }
+  bool alter_has_undone_rows() const { return alter_has_undone_rows_; }
   /// Some of the changed rows may be missing in the binary log, if there is one.
   void NoteUnloggedRows() { has_unlogged_rows_ = true; }
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
@@ -120,8 +120,8 @@ class Tables {
   unsigned full_text_changes_ = 0;              ///< How many statements of the turn have made one.
   unsigned full_text_changes_before_unit_ = 0;  ///< As they were when the unit began.
   bool has_lost_full_text_changes_ = false;
-  unsigned copied_rows_ = 0;  ///< Of the statement, or of the unit.
-  bool has_copied_too_much_ = false;
+  unsigned rows_for_alter_ = 0;  ///< Of the statement, or of the unit.
+  bool alter_has_undone_rows_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
   int64_t statistics_flushed_s_ = 0;

@@ -66,11 +66,11 @@ Committer::Result Committer::Commit(bool must_flush) {
   Result result;
   // Changes that were taken back would come into the table that an ALTER makes. Where others stand
   // beside them, the requests run again, each in a transaction of its own.
-  result.too_large = tables_.has_copied_too_much() && tables_.has_changed_rows();
+  result.too_large = tables_.alter_has_undone_rows() && tables_.has_changed_rows();
   if (result.too_large)
     result.failed = true;
   else
-    result.failed = tables_.has_copied_too_much() ? trans_rollback(thd) : trans_commit(thd);
+    result.failed = tables_.alter_has_undone_rows() ? trans_rollback(thd) : trans_commit(thd);
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   if (!result.failed) {
     for (handlerton* engine : own_.seen) FlushLogs(engine, thd_.own().flush_at_commit());

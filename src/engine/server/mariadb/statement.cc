@@ -46,7 +46,7 @@ int Statement::Wrote(const TABLE& table, int error) {
     return 0;
   }
   tables_.SetChangedRows(true);
-  if (IsCopiedByAlter(table)) tables_.NoteCopiedRow();
+  if (IsCopiedByAlter(table)) tables_.NoteRowForAlter();
   if (!table.file->row_logging) tables_.NoteUnloggedRows();
   return 0;
 }

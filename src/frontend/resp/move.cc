@@ -56,8 +56,8 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
     const Moved& moved = MovedHere();
     call.stored->value = moved.value;
     call.stored->only_if_absent = move.only_if_absent;
-    call.stored->expires = moved.expires_ms == keyspace::kNever ? RespStored::Expires::kNever
-                                                                : RespStored::Expires::kAt;
+    call.stored->expires = moved.expires_ms == keyspace::kNever ? RespStringCommand::Expires::kNever
+                                                                : RespStringCommand::Expires::kAt;
     call.stored->at_ms = moved.expires_ms;
   }
   if (call.cannot_be && (!puts || !move.is_taken)) return {};

@@ -37,7 +37,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
     return WrongExpiry(call, arena);
   }
-  call.stored->expires = RespStored::Expires::kAt;
+  call.stored->expires = RespStringCommand::Expires::kAt;
   call.stored->at_ms = std::min(value, keyspace::kNever - 1);
   return {};
 }
@@ -46,7 +46,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
 std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& arena) {
   constexpr std::string_view kTimes[] = {"ex", "px", "exat", "pxat"};
   const auto& arguments = call.arguments;
-  RespStored& stored = *call.stored;
+  RespStringCommand& stored = *call.stored;
   const bool sets = call.verb == Verb::kSet;
   bool keeps = false;
   std::string_view kind, number;
@@ -61,7 +61,8 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
       number = arguments[++i];
     } else if (IsWord(word, sets ? "keepttl" : "persist") && kind.empty()) {
       keeps = true;
-      stored.expires = sets ? RespStored::Expires::kKeep : RespStored::Expires::kNever;
+      stored.expires =
+          sets ? RespStringCommand::Expires::kKeep : RespStringCommand::Expires::kNever;
     } else if (sets && IsWord(word, "nx") && !stored.only_if_there) {
       stored.only_if_absent = true;
     } else if (sets && IsWord(word, "xx") && !stored.only_if_absent) {
@@ -82,7 +83,7 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
 
 /// Of the scripts that rate limiters send: what is added, and for how long a number is kept.
 std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
-  RespStored& stored = *call.stored;
+  RespStringCommand& stored = *call.stored;
   const auto& arguments = call.arguments;
   stored.by = 1;
   if (call.script == RespScript::kHits) return {};
@@ -103,7 +104,7 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
 
 /// Of the scripts that compare the string with a text, and set another one.
 std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
-  RespStored& stored = *call.stored;
+  RespStringCommand& stored = *call.stored;
   const auto& arguments = call.arguments;
   stored.value = arguments[4];
   if (call.script == RespScript::kObtain) {
@@ -111,7 +112,7 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
     if (!ParsePlainInteger(arguments[5], &stored.to) || stored.to < 1) return kNoInteger;
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  stored.expires = RespStored::Expires::kNever;
+  stored.expires = RespStringCommand::Expires::kNever;
   if (call.script != RespScript::kSwap) {
     stored.token = arguments[4];
     stored.value = arguments[5];
@@ -126,7 +127,7 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
 }
 
 std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
-  RespStored& stored = *call.stored;
+  RespStringCommand& stored = *call.stored;
   const auto& arguments = call.arguments;
   stored.script = call.script;
   if (Limits(call.script)) return TakeLimit(call, arena);
@@ -143,7 +144,7 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
 
 /// EXPIRE and its kin: the condition behind the time.
 std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
-  RespStored& stored = *call.stored;
+  RespStringCommand& stored = *call.stored;
   for (const std::string_view word : call.arguments.subspan(3)) {
     if (IsWord(word, "nx"))
       stored.only_if_never = true;
@@ -214,7 +215,7 @@ void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out)
 }
 
 /// Bytes from one offset to another, both included; from the end where they are negative.
-std::string_view RangeOf(std::string_view text, const RespStored& stored) {
+std::string_view RangeOf(std::string_view text, const RespStringCommand& stored) {
   const auto size = static_cast<int64_t>(text.size());
   int64_t from = stored.from, to = stored.to;
   if (from < 0 && to < 0 && from > to) return {};
@@ -315,7 +316,7 @@ int64_t TimeUntil(const RespCall& call, int64_t ms) {
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
-  call.stored = &arena.Allocate<RespStored>(1)[0];
+  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
   return TakeCondition(call, arena);
 }
 
@@ -349,7 +350,7 @@ std::string_view PrepareRead(RespCall& call, base::Arena& arena) {
   call.request.find.key = call.key.parts;
   call.request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
   if (call.verb != Verb::kGetRange) return {};
-  call.stored = &arena.Allocate<RespStored>(1)[0];
+  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
   const bool is_right = ParsePlainInteger(call.arguments[2], &call.stored->from) &&
                         ParsePlainInteger(call.arguments[3], &call.stored->to);
   return is_right ? std::string_view() : kNoInteger;
@@ -377,8 +378,8 @@ std::string_view PrepareIncrBy(const RespCall& call) {
 /// Reads the words of a command that changes its string.
 std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
-  RespStored& stored = *call.stored;
-  stored.expires = RespStored::Expires::kNever;
+  RespStringCommand& stored = *call.stored;
+  stored.expires = RespStringCommand::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:
       stored.value = arguments[2];
@@ -407,7 +408,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
     case Verb::kSetRange:
       return PrepareSetRange(call);
     case Verb::kGetEx:
-      stored.expires = RespStored::Expires::kKeep;
+      stored.expires = RespStringCommand::Expires::kKeep;
       return TakeOptions(call, 2, arena);
     case Verb::kExpire:
       return TakeCondition(call, arena);
@@ -432,7 +433,7 @@ std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   request.relaxed = call.container != nullptr && call.container->relaxed;
   if (ReadsString(call.verb)) return PrepareRead(call, arena);
-  call.stored = &arena.Allocate<RespStored>(1)[0];
+  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
   TellRights(call, arena, &request.edit);

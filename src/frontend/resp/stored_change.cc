@@ -18,7 +18,7 @@ using model::Value;
 using Verb = RespVerb;
 
 // Never is later than any time.
-bool MayExpire(const RespStored& stored, int64_t expires_ms) {
+bool MayExpire(const RespStringCommand& stored, int64_t expires_ms) {
   const bool expires = expires_ms != keyspace::kNever;
   return !(stored.only_if_never && expires) && !(stored.only_if_expires && !expires) &&
          !(stored.only_if_later && stored.at_ms <= expires_ms) &&

@@ -17,7 +17,7 @@
 namespace rowsocket::frontend {
 
 /// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
-bool MayExpire(const RespStored& stored, int64_t expires_ms);
+bool MayExpire(const RespStringCommand& stored, int64_t expires_ms);
 
 class StoredChange final : public model::RowEditor {
  public:
@@ -38,9 +38,9 @@ class StoredChange final : public model::RowEditor {
   int64_t left_ms() const { return left_ms_; }
 
  private:
-  using Expires = RespStored::Expires;
+  using Expires = RespStringCommand::Expires;
 
-  const RespStored& stored() const { return *call_.stored; }
+  const RespStringCommand& stored() const { return *call_.stored; }
   bool expires() const { return row_.expires_ms() != keyspace::kNever; }
 
   model::Decision Make();

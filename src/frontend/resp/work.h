@@ -25,8 +25,8 @@ inline std::string_view Keep(std::string_view text, base::Arena& arena) {
   return {kept, text.size()};
 }
 
-/// What a command does with a string.
-struct RespStored {
+/// A command on a string, parsed: what it does with the string.
+struct RespStringCommand {
   enum class Expires : uint8_t { kKeep, kNever, kAt };
   std::string_view value;
   Expires expires = Expires::kKeep;
@@ -82,13 +82,13 @@ struct RespCall {
   bool has_count = false;       ///< HRANDFIELD.
   int64_t count = 0;
   RespScript script = RespScript::kNone;
-  bool answers_nil = false;        ///< script: in place of 0.
-  std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
-  RespStored* stored = nullptr;    ///< is_string.
-  RespMove* move = nullptr;        ///< Of RENAME or COPY.
-  RespScan* scan = nullptr;        ///< Of a command on many keys.
-  RespImage* image = nullptr;      ///< WATCH: of the key.
-  std::string_view database;       ///< Of the store.
+  bool answers_nil = false;             ///< script: in place of 0.
+  std::string_view expected = {};       ///< script: what the field must hold (ComparesField).
+  RespStringCommand* stored = nullptr;  ///< is_string.
+  RespMove* move = nullptr;             ///< Of RENAME or COPY.
+  RespScan* scan = nullptr;             ///< Of a command on many keys.
+  RespImage* image = nullptr;           ///< WATCH: of the key.
+  std::string_view database;            ///< Of the store.
   engine::Index* index = nullptr;
   model::Request request;
   std::string_view fixed;  ///< The reply of a command that asks no engine.

@@ -75,7 +75,7 @@ NotMergeable MergedRow::Takes(const Request& request) const {
 }
 
 Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
-  if (open_->tells_time) thd_.SetTime();
+  if (open_->depends_on_time) thd_.SetTime();
   Outcome outcome =
       request.verb == Request::Verb::kEdit ? Edit(request.edit) : Find(request.find, sink);
   thd_.ClearStatement();

@@ -20,7 +20,7 @@ bool IsName(std::string_view name) {
 }
 
 /// Whether a row may depend on the time at which its statement began.
-bool TellsTime(const TABLE& table) {
+bool DependsOnTime(const TABLE& table) {
   if (HasGenerated(table) || HasChecks(table) || HasComputedDefaults(table)) return true;
   // NULL for a TIMESTAMP that is NOT NULL is the current time in MariaDB, and may be in MySQL.
   return std::any_of(table.field, table.field + table.s->fields, [](const Field* field) {
@@ -49,7 +49,7 @@ Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& 
   const TABLE& table = *open->table;
   open->rolls_back = RollsBack(table);
   open->is_innodb = !IsPartitioned(table) && IsInnodb(table);
-  open->tells_time = TellsTime(table);
+  open->depends_on_time = DependsOnTime(table);
   open->has_full_text =
       open->rolls_back && std::any_of(open->tables.begin(), open->tables.end(), HasFullText);
   // The memory in which generated columns are computed is the statement's; that of partitions is

@@ -125,7 +125,7 @@ Outcome Writer::Join(OpenTable& open, ServerIndex& index, const Request& request
                      model::RowSink& sink) {
   THD* thd = thd_.get();
   statement_.SetCommand(SqlCommand(request));
-  if (open.tells_time) thd_.SetTime();
+  if (open.depends_on_time) thd_.SetTime();
   thd_.SetStrict(true);
   Outcome outcome;
   if (request.verb == Request::Verb::kInsert) {

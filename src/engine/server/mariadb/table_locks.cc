@@ -17,13 +17,13 @@ Outcome TableLocks::TakeCommitLock(OpenTable& open) {
   if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
     return LockFailure(thd_);
   }
-  open.commits = request.ticket;
+  open.commit_lock = request.ticket;
   return {};
 }
 
 void TableLocks::ReleaseCommitLock(OpenTable& open) {
-  if (open.commits != nullptr) thd_.get()->mdl_context.release_lock(open.commits);
-  open.commits = nullptr;
+  if (open.commit_lock != nullptr) thd_.get()->mdl_context.release_lock(open.commit_lock);
+  open.commit_lock = nullptr;
 }
 
 }  // namespace rowsocket::engine::server

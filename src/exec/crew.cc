@@ -131,7 +131,7 @@ CrewSize::Sample Crew::Measure(int64_t now_ms) {
     const double commit_us =
         static_cast<double>(committed_us - std::exchange(committed_us_[i], committed_us));
     int64_t ran_us = writes_ ? -1 : load.run_time.Us();
-    if (ran_us >= 0) ran_us -= load.lingered_us.load(std::memory_order_relaxed);
+    if (ran_us >= 0) ran_us -= load.looked_on_us.load(std::memory_order_relaxed);
     const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
     if (i >= at_work()) continue;
     const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);

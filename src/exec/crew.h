@@ -37,7 +37,7 @@ struct WorkerLoad {
   std::atomic<uint64_t> active{0};
   uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
   /// On a core, though counted as sleep: the worker looked for events.
-  std::atomic<int64_t> lingered_us{0};
+  std::atomic<int64_t> looked_on_us{0};
   /// In commits of batches that the worker itself ran.
   std::atomic<int64_t> committed_us{0};
   RunTime run_time;

@@ -124,16 +124,16 @@ void Worker::Loop(engine::Session& session) {
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
                            : session.HoldsTables()              ? kReleaseTablesMs
                                                                 : kTickMs;
-    HandleEvents(timeout_ms != 0 && Lingers() ? 0 : timeout_ms);
+    HandleEvents(timeout_ms != 0 && LooksOn() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
     if (batches_ != nullptr) batches_->TakeDone(&session);
     TakeHeld(&session);
     logins_.EndAccounts();
     if (!clients_.ready().empty()) {
-      if (linger_.is_on()) EndLinger(true);
+      if (look_on_.is_on()) EndLookOn(true);
       RunTurn(session);
-      if (!turn_.empty() && clients_.ready().empty()) BeginLinger();
+      if (!turn_.empty() && clients_.ready().empty()) BeginLookOn();
     } else if (gathers)
       batches_->EndGather(session);
     ReleaseIdleTables(session);
@@ -146,27 +146,27 @@ void Worker::Loop(engine::Session& session) {
 }
 
 // The crew counts the moment as sleep: it is no work, and brings no reason for another worker.
-void Worker::BeginLinger() {
-  if (!linger_.Begins(core_.load.ActiveLately(core_.context.crew->period()))) return;
+void Worker::BeginLookOn() {
+  if (!look_on_.Begins(core_.load.ActiveLately(core_.context.crew->period()))) return;
   const int64_t now_us = base::NowUs();
-  linger_.Begin(now_us);
+  look_on_.Begin(now_us);
   core_.load.FallAsleep(now_us);
 }
 
-bool Worker::Lingers() {
-  if (!linger_.is_on()) return false;
-  if (linger_.IsOver(base::NowUs())) EndLinger(/*found=*/false);
-  return linger_.is_on();
+bool Worker::LooksOn() {
+  if (!look_on_.is_on()) return false;
+  if (look_on_.IsOver(base::NowUs())) EndLookOn(/*found=*/false);
+  return look_on_.is_on();
 }
 
-void Worker::EndLinger(bool found) {
-  linger_.End(found);
+void Worker::EndLookOn(bool found) {
+  look_on_.End(found);
   WorkerLoad& load = core_.load;
   const int64_t slept_us = load.slept_us.load(std::memory_order_relaxed);
   load.WakeUp(base::NowUs());
   const int64_t us = load.slept_us.load(std::memory_order_relaxed) - slept_us;
-  load.lingered_us.store(load.lingered_us.load(std::memory_order_relaxed) + us,
-                         std::memory_order_relaxed);
+  load.looked_on_us.store(load.looked_on_us.load(std::memory_order_relaxed) + us,
+                          std::memory_order_relaxed);
 }
 
 // The worker is idle by the time since it executed a request, even if other events keep the loop

@@ -38,9 +38,9 @@
 #include "exec/inbox.h"
 #include "exec/input_consumer.h"
 #include "exec/item_reader.h"
-#include "exec/linger.h"
 #include "exec/lock_waits.h"
 #include "exec/logins.h"
+#include "exec/look_on.h"
 #include "exec/session_thread.h"
 #include "exec/turn.h"
 #include "exec/wait_lane.h"
@@ -90,9 +90,9 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void RefusePlain(Client& client, std::string_view begin);
   bool GiveIfAsked(Client& client);
   void TakeInbox(engine::Session& session);
-  void BeginLinger();
-  bool Lingers();
-  void EndLinger(bool found);
+  void BeginLookOn();
+  bool LooksOn();
+  void EndLookOn(bool found);
   /// `session` null: the worker ends, and nothing is logged.
   void TakeHeld(engine::Session* session);
   void AddTo(ConnectionList& list) const;
@@ -126,7 +126,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
-  Linger linger_;  ///< Whether the worker is about to sleep.
+  LookOn look_on_;  ///< Whether the worker is about to sleep.
   int64_t described_ms_ = 0;
 
   std::atomic<Worker*> give_to_{nullptr};

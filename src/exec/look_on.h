@@ -7,8 +7,9 @@
 // come within some microseconds. Where they do not come, the worker puts its next try off, for
 // twice as many turns each time, so that looking in vain costs nothing that could be measured.
 //
-// Flow: when a turn ends Begins is called; Goes is called while nothing is there; End is called
-// when requests have come, or the moment is over. Threads: the worker's own.
+// Flow: when a turn ends Begins is called, and Begin where it says so; IsOver is called while
+// nothing is there; End is called when requests have come, or the moment is over. Threads: the
+// worker's own.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace rowsocket::exec {
 
-class Linger {
+class LookOn {
  public:
   /// Of more clients than this a sleeping worker gets larger turns, which are worth more
   /// (adr/0013).

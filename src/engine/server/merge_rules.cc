@@ -72,7 +72,7 @@ NotMergeable OfTable(const OpenTable& open) {
   const TABLE& table = *open.table;
   if (!open.rolls_back) return NotMergeable::kEngine;
   if (KeepsHistory(table)) return NotMergeable::kVersioned;
-  if (IsPartitioned(table) || HasPeriod(table) || HasIndexBeside(table)) {
+  if (IsPartitioned(table) || HasPeriod(table) || HasVectorIndexTable(table)) {
     return NotMergeable::kTable;
   }
   return NotMergeable::kNone;

@@ -52,7 +52,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     each->query_id = thd->query_id;
     // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
     if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
-    BeginStatementOfIndexBeside(thd, each);
+    BeginStatementOfVectorIndexTable(thd, each);
   }
   PrepareForRows(open);
   return {};

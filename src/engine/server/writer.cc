@@ -65,7 +65,7 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
-      HasServersUniqueKeys(table) || !IsInnodb(table) || HasIndexBeside(table) ||
+      HasServersUniqueKeys(table) || !IsInnodb(table) || HasVectorIndexTable(table) ||
       ServerChecksForeignKeys(table)) {
     return Kind::kAlone;
   }

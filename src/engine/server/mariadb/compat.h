@@ -117,7 +117,7 @@ inline bool IsVector([[maybe_unused]] const Field& field) {
 /// Whether the server keeps an index of the table in a table of its own beside it (VECTOR, since
 /// 11.8). When a row of such a table fails after the engine has changed it, only a rollback of the
 /// whole statement takes the change back.
-inline bool HasIndexBeside([[maybe_unused]] const TABLE& table) {
+inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
 #if MYSQL_VERSION_ID >= 110800
   return table.s->hlindexes() != 0;
 #else
@@ -125,10 +125,11 @@ inline bool HasIndexBeside([[maybe_unused]] const TABLE& table) {
 #endif
 }
 
-/// Tells the index beside the table (since 11.8) that another statement begins. The index stays
+/// Tells the table of the VECTOR index (since 11.8) that another statement begins. The index stays
 /// locked from its first use in the transaction on, so that its handler and its cache have to be
 /// told as the table's handler is.
-inline void BeginStatementOfIndexBeside([[maybe_unused]] THD* thd, [[maybe_unused]] TABLE* table) {
+inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
+                                             [[maybe_unused]] TABLE* table) {
 #if MYSQL_VERSION_ID >= 110800
   if (table->hlindex == nullptr || table->hlindex->in_use != thd) return;
   table->hlindex->file->start_stmt(thd, table->reginfo.lock_type);

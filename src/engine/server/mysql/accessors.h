@@ -291,8 +291,8 @@ inline bool HasSequences(const TABLE&) { return false; }
 /// Whether the server keeps values unique beyond the engine's own indexes.
 inline bool HasServersUniqueKeys(const TABLE&) { return false; }
 /// Whether the server keeps an index of the table in a table of its own beside it.
-inline bool HasIndexBeside(const TABLE&) { return false; }
-inline void BeginStatementOfIndexBeside(THD*, TABLE*) {}
+inline bool HasVectorIndexTable(const TABLE&) { return false; }
+inline void BeginStatementOfVectorIndexTable(THD*, TABLE*) {}
 /// Whether replicas find the rows of an event all at once, by what the rows hold: they do not find
 /// a row that the event changes twice. So it is where no unique key without NULL tells rows apart.
 inline bool ReplicasLookUpRowsTogether(const TABLE& table) {

@@ -79,9 +79,9 @@ class OneRowSession final : public engine::Session {
   bool WaitsForLocks() const override { return false; }
   int64_t slow_us() const override { return INT64_MAX; }
   void LogSlow(const engine::SlowRequest&) override {}
-  bool HearsAccesses() const override { return false; }
+  bool WantsAccesses() const override { return false; }
   void TellAccess(const engine::TableAccess&) override {}
-  void EndOfAccesses() override {}
+  void EndAccesses() override {}
   bool ShouldStop() const override { return false; }
   void Describe(std::string_view) override {}
   void Interrupt() override {}

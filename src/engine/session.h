@@ -282,11 +282,11 @@ class Session {
   virtual void LogSlow(const SlowRequest& request) = 0;
 
   /// Whether a plugin of the server asks of which tables requests have reached.
-  virtual bool HearsAccesses() const = 0;
-  /// Tells such plugins. REQUIRES: HearsAccesses; a turn is open.
+  virtual bool WantsAccesses() const = 0;
+  /// Tells such plugins. REQUIRES: WantsAccesses; a turn is open.
   virtual void TellAccess(const TableAccess& access) = 0;
   /// Call behind the last TellAccess of a turn.
-  virtual void EndOfAccesses() = 0;
+  virtual void EndAccesses() = 0;
 
   /// The server wants this session to end: close it soon.
   virtual bool ShouldStop() const = 0;

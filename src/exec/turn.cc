@@ -194,7 +194,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });
-  if (session.HearsAccesses()) TellAccesses(session, items);
+  if (session.WantsAccesses()) TellAccesses(session, items);
   const engine::Outcome commit = wrote ? CommitWrites(session, items) : EndReads(session);
   const bool is_unknown = commit.result == Result::kUnknown;
   if (wrote && is_unknown) {

@@ -92,7 +92,7 @@ void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
       teller.Tell(one.index->names(), one.request.is_write());
     }
   }
-  if (has_told) session.EndOfAccesses();
+  if (has_told) session.EndAccesses();
 }
 
 }  // namespace rowsocket::exec

@@ -64,9 +64,9 @@ class Session final : public engine::Session {
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   int64_t slow_us() const override { return store_.slow_us(); }
   void LogSlow(const SlowRequest& request) override { store_.LogSlow(request); }
-  bool HearsAccesses() const override { return store_.hears_accesses(); }
+  bool WantsAccesses() const override { return store_.wants_accesses(); }
   void TellAccess(const TableAccess& access) override { store_.TellAccess(access); }
-  void EndOfAccesses() override {}
+  void EndAccesses() override {}
   bool ShouldStop() const override { return store_.shuts_down(); }
   void Describe(std::string_view text) override { store_.Describe(owner_, text); }
   void Interrupt() override;

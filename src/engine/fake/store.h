@@ -113,9 +113,9 @@ class Store {
   void SetSlow(int64_t us) { slow_us_.store(us); }
   int64_t slow_us() const { return slow_us_.load(); }
   void LogSlow(const SlowRequest& request);
-  /// From now on an audit plugin asks of tables (Session::HearsAccesses).
-  void HearAccesses() { hears_accesses_.store(true); }
-  bool hears_accesses() const { return hears_accesses_.load(); }
+  /// From now on an audit plugin asks of tables (Session::WantsAccesses).
+  void WantAccesses() { wants_accesses_.store(true); }
+  bool wants_accesses() const { return wants_accesses_.load(); }
   void TellAccess(const TableAccess& access);
   /// What was told: "user read schema.table".
   std::vector<std::string> Accesses() const;
@@ -151,7 +151,7 @@ class Store {
   Locks locks_;
   IndexRegistry indexes_;
   std::atomic<int64_t> slow_us_{INT64_MAX};
-  std::atomic<bool> hears_accesses_{false};
+  std::atomic<bool> wants_accesses_{false};
   mutable std::mutex mutex_;  ///< Guards all members below; never held while waiting or in a hook.
   std::vector<std::string> slow_texts_, accesses_;
   std::map<std::string, std::shared_ptr<Table>> tables_;

@@ -57,9 +57,9 @@ class ServerSession final : public Session {
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   int64_t slow_us() const override { return LongQueryUs(); }
   void LogSlow(const SlowRequest& request) override;
-  bool HearsAccesses() const override { return TableAudit::IsHeard(); }
+  bool WantsAccesses() const override { return TableAudit::IsWanted(); }
   void TellAccess(const TableAccess& access) override { audit_.Tell(thd_.get(), access); }
-  void EndOfAccesses() override { audit_.Release(); }
+  void EndAccesses() override { audit_.Release(); }
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }

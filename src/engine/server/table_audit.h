@@ -1,7 +1,7 @@
 // What a session tells the server's audit plugins of the tables that requests reach. One .cc for
 // each family of servers; MySQL's community server has no such plugins.
 //
-// Flow: IsHeard -> { Tell } -> Release; Close, when there is nothing to do for a while. A plugin
+// Flow: IsWanted -> { Tell } -> Release; Close, when there is nothing to do for a while. A plugin
 //       notes with a THD whose it is and whether that user is to be audited, so that there is a THD
 //       for each account.
 // Threads: the session's. Limits: kAuditThdsMax THDs of a session.
@@ -27,7 +27,7 @@ class TableAudit {
   TableAudit& operator=(const TableAudit&) = delete;
 
   /// Whether a plugin asks for events of tables.
-  static bool IsHeard();
+  static bool IsWanted();
   /// `session`: the THD of this thread.
   void Tell(THD* session, const TableAccess& access);
   /// Call behind the last Tell of a turn.

@@ -33,7 +33,7 @@ MYSQL_CONST_LEX_STRING Lex(const std::string& text) { return {text.c_str(), text
 
 const bool kHasTableAudit = true;
 
-bool TableAudit::IsHeard() { return mysql_audit_table_enabled(); }
+bool TableAudit::IsWanted() { return mysql_audit_table_enabled(); }
 
 THD* TableAudit::ThdOf(THD* session, uint64_t account_id) {
   const auto found = std::find_if(owners_.begin(), owners_.end(), [account_id](const Owner& owner) {

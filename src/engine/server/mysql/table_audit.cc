@@ -4,7 +4,7 @@ namespace rowsocket::engine::server {
 
 const bool kHasTableAudit = false;
 
-bool TableAudit::IsHeard() { return false; }
+bool TableAudit::IsWanted() { return false; }
 
 void TableAudit::Tell(THD*, const TableAccess&) {}
 

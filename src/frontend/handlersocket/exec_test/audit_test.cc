@@ -21,7 +21,7 @@ class AuditTest : public ::testing::Test {
       frontend->SetTellsAccesses([] { return audits; });
       return frontend;
     };
-    test_.store.HearAccesses();
+    test_.store.WantAccesses();
     test_.Start();
   }
   TestPort test_;

@@ -53,8 +53,8 @@ struct IndexNames {
   };
   Lists lists = Lists::kColumns;
   /// Requests fail with kFld once `lists` would give other columns than it has given.
-  bool holds = false;
-  Lists held = Lists::kColumns;  ///< Of an index that is open and `holds`: what `lists` was.
+  bool pins_columns = false;
+  Lists pinned_lists = Lists::kColumns;  ///< Of an open index that pins them: what `lists` was.
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

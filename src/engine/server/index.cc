@@ -57,9 +57,9 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 /// Whether a list of columns that is to hold has the same columns still.
 bool HasListed(const TABLE& table, const IndexNames& names) {
-  if (names.held == IndexNames::Lists::kColumns) return true;
+  if (names.pinned_lists == IndexNames::Lists::kColumns) return true;
   std::vector<std::string> columns = names.columns;
-  const ErrorCode wrong = ColumnsOf(table, names.index, names.held, &columns);
+  const ErrorCode wrong = ColumnsOf(table, names.index, names.pinned_lists, &columns);
   return wrong == ErrorCode::kNone && columns == names.columns;
 }
 

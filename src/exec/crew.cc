@@ -34,7 +34,7 @@ constexpr int64_t kHoldMsMax = 6400;
 
 }  // namespace
 
-uint32_t CrewSize::Next(const Sample& sample) {
+uint32_t CrewSizer::Next(const Sample& sample) {
   if (tried_from_ != 0) {
     Decide(sample);
     return at_work_;
@@ -57,13 +57,13 @@ uint32_t CrewSize::Next(const Sample& sample) {
   return at_work_;
 }
 
-void CrewSize::Try(bool may_be_more) {
+void CrewSizer::Try(bool may_be_more) {
   const bool tries_more = at_work_ == 1 || (may_be_more && tries_more_ && at_work_ < workers_);
   tried_from_ = at_work_;
   at_work_ = tries_more ? std::min(2 * at_work_, workers_) : (at_work_ + 1) / 2;
 }
 
-void CrewSize::Decide(const Sample& sample) {
+void CrewSizer::Decide(const Sample& sample) {
   const bool tried_more = at_work_ > tried_from_;
   const double more = is_blocked_ ? kWorthMoreBlocked : kWorthMore;
   const double less = is_blocked_ ? kWorthLessBlocked : kWorthLess;
@@ -91,7 +91,7 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
       writes_(writes),
       due_ms_(0),
       at_work_(elastic_ ? 1 : static_cast<uint32_t>(workers.size())),
-      size_(static_cast<uint32_t>(workers.size())),
+      sizer_(static_cast<uint32_t>(workers.size())),
       slept_us_(workers.size()),
       ran_us_(workers.size()),
       committed_us_(workers.size()) {
@@ -108,14 +108,14 @@ void Crew::Adapt(int64_t now_ms) {
     return;
   }
   const bool is_first = measured_us_ == 0;
-  const CrewSize::Sample sample = Measure(now_ms);
+  const CrewSizer::Sample sample = Measure(now_ms);
   if (is_first) return;
-  at_work_.store(size_.Next(sample), std::memory_order_relaxed);
+  at_work_.store(sizer_.Next(sample), std::memory_order_relaxed);
   Balance();
   period_.store(period() + 1, std::memory_order_relaxed);
 }
 
-CrewSize::Sample Crew::Measure(int64_t now_ms) {
+CrewSizer::Sample Crew::Measure(int64_t now_ms) {
   const int64_t now_us = base::NowUs();
   const double elapsed_us = static_cast<double>(std::max<int64_t>(now_us - measured_us_, 1));
   double awake_us = 0, blocked_us = 0;
@@ -138,7 +138,7 @@ CrewSize::Sample Crew::Measure(int64_t now_ms) {
     awake_us += std::max(worker_awake_us - commit_us, 0.0);
     if (ran_us >= 0) blocked_us += std::max(worker_awake_us - run_us, 0.0);
   }
-  CrewSize::Sample sample;
+  CrewSizer::Sample sample;
   sample.now_ms = now_ms;
   sample.busy = awake_us / elapsed_us;
   sample.blocked = blocked_us / elapsed_us;

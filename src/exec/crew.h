@@ -7,7 +7,7 @@
 // that waits for the disk takes no core, so that it has to bring less. All but the first worker
 // rest until then, and rest again when they are not needed.
 //
-// Flow:   every worker, once a round: AdaptIfDue -> once in a period: CrewSize::Next -> Balance
+// Flow:   every worker, once a round: AdaptIfDue -> once in a period: CrewSizer::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 //
@@ -79,7 +79,7 @@ struct WorkerLoad {
 };
 
 /// Decides when twice or half as many workers are tried, and whether the new number stays.
-class CrewSize {
+class CrewSizer {
  public:
   struct Sample {  ///< Of one period.
     int64_t now_ms = 0;
@@ -87,7 +87,7 @@ class CrewSize {
     double requests = 0;  ///< Requests/s.
     double blocked = 0;   ///< Part of `busy`: neither running nor waiting for a core.
   };
-  explicit CrewSize(uint32_t workers) : workers_(workers) {}
+  explicit CrewSizer(uint32_t workers) : workers_(workers) {}
 
   uint32_t at_work() const { return at_work_; }
   /// How many workers shall be at work in the next period.
@@ -130,7 +130,7 @@ class Crew {
 
  private:
   void Adapt(int64_t now_ms);
-  CrewSize::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
+  CrewSizer::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
   void Balance() REQUIRES(mutex_);
   uint32_t ActiveOf(const Worker& worker) const;
   void PutToRest();
@@ -143,7 +143,7 @@ class Crew {
   std::atomic<uint32_t> at_work_;
 
   base::Mutex mutex_;
-  CrewSize size_ GUARDED_BY(mutex_);
+  CrewSizer sizer_ GUARDED_BY(mutex_);
   int64_t measured_us_ GUARDED_BY(mutex_) = 0;
   std::vector<int64_t> slept_us_ GUARDED_BY(mutex_);      ///< By worker, at the last measurement.
   std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);        ///< By worker, at the last measurement.

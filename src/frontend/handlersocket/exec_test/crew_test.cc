@@ -16,35 +16,35 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-/// Plays periods to a CrewSize. `requests`: requests/s by the workers at work, from 1 on.
-class CrewSizeTest : public ::testing::Test {
+/// Plays periods to a CrewSizer. `requests`: requests/s by the workers at work, from 1 on.
+class CrewSizerTest : public ::testing::Test {
  protected:
   uint32_t Play(double busy, std::vector<double> requests, unsigned periods = 1) {
     for (unsigned i = 0; i < periods; ++i) {
       now_ms_ += 100;
-      const double awake = busy * size_->at_work();
-      size_->Next({now_ms_, awake, requests[size_->at_work() - 1], blocked_ * awake});
-      seen_[size_->at_work()]++;
+      const double awake = busy * sizer_->at_work();
+      sizer_->Next({now_ms_, awake, requests[sizer_->at_work() - 1], blocked_ * awake});
+      seen_[sizer_->at_work()]++;
     }
-    return size_->at_work();
+    return sizer_->at_work();
   }
 
-  std::optional<CrewSize> size_{4};
+  std::optional<CrewSizer> sizer_{4};
   double blocked_ = 0;  ///< Of the time awake.
   int64_t now_ms_ = 0;
   std::map<uint32_t, unsigned> seen_;
 };
 
-TEST_F(CrewSizeTest, OneWorkerWhileItSleepsNowAndThen) {
+TEST_F(CrewSizerTest, OneWorkerWhileItSleepsNowAndThen) {
   EXPECT_EQ(1u, Play(0.8, {100, 200, 300, 400}, 100));
   EXPECT_EQ(100u, seen_[1]);
 }
 
-TEST_F(CrewSizeTest, AllWorkersSoonWhereEachIsWorthIt) {
+TEST_F(CrewSizerTest, AllWorkersSoonWhereEachIsWorthIt) {
   EXPECT_EQ(4u, Play(1, {100, 200, 300, 400}, 10));
 }
 
-TEST_F(CrewSizeTest, WorkersThatAreNotWorthItAreSeldomTried) {
+TEST_F(CrewSizerTest, WorkersThatAreNotWorthItAreSeldomTried) {
   Play(1, {100, 180, 185, 190}, 1000);
   EXPECT_GT(seen_[2], 950u);
   EXPECT_GT(seen_[4], 0u) << "that it is not worth it may change";
@@ -53,7 +53,7 @@ TEST_F(CrewSizeTest, WorkersThatAreNotWorthItAreSeldomTried) {
   EXPECT_GT(seen_[1], 850u);
 }
 
-TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
+TEST_F(CrewSizerTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_EQ(2u, Play(1, {100, 0, 0, 0}, 2)) << "tried";
   EXPECT_EQ(2u, Play(1, {0, 140, 0, 0})) << "worth it, as it seems";
   seen_.clear();
@@ -61,31 +61,31 @@ TEST_F(CrewSizeTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_GT(seen_[1], 70u);
 }
 
-TEST_F(CrewSizeTest, LoadThatBeganInTheMidstOfAPeriodIsNoMark) {
+TEST_F(CrewSizerTest, LoadThatBeganInTheMidstOfAPeriodIsNoMark) {
   Play(1, {40, 0, 0, 0});
   EXPECT_EQ(2u, Play(1, {100, 0, 0, 0})) << "tried";
   EXPECT_EQ(1u, Play(1, {0, 90, 0, 0}))
       << "less than one worker, though more than in its first period";
 }
 
-TEST_F(CrewSizeTest, DoublesWhereOneMoreWorkerBringsLittle) {
-  size_.emplace(12);
+TEST_F(CrewSizerTest, DoublesWhereOneMoreWorkerBringsLittle) {
+  sizer_.emplace(12);
   std::vector<double> requests;
   for (unsigned workers = 1; workers <= 12; ++workers) requests.push_back(workers * 100.0);
   EXPECT_EQ(12u, Play(1, requests, 20));
 }
 
-TEST_F(CrewSizeTest, WorkersThatWaitForTheDiskNeedToBringLess) {
+TEST_F(CrewSizerTest, WorkersThatWaitForTheDiskNeedToBringLess) {
   Play(1, {100, 115, 125, 130}, 100);
   EXPECT_GT(seen_[1], 70u);
-  size_.emplace(4);
+  sizer_.emplace(4);
   seen_.clear();
   blocked_ = 0.6;
   Play(1, {100, 115, 125, 130}, 100);
   EXPECT_GT(seen_[4], 70u);
 }
 
-TEST_F(CrewSizeTest, FewerWorkersAsSoonAsThereIsLittleToDo) {
+TEST_F(CrewSizerTest, FewerWorkersAsSoonAsThereIsLittleToDo) {
   Play(1, {100, 200, 300, 400}, 10);
   EXPECT_EQ(3u, Play(0.4, {100, 100, 100, 100}));
   EXPECT_EQ(1u, Play(0.1, {10, 10, 10, 10}, 2));

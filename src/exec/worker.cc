@@ -95,7 +95,7 @@ void Worker::Admitted(std::unique_ptr<Client> client) {
 // repairs.
 void Worker::GiveAway(Worker* target, uint32_t count) {
   give_to_.store(target, std::memory_order_relaxed);
-  give_.store(count, std::memory_order_release);
+  give_count_.store(count, std::memory_order_release);
 }
 
 void Worker::Main(engine::Session* session) {
@@ -268,11 +268,11 @@ void Worker::RefusePlain(Client& client, std::string_view begin) {
 // way then, so that its requests stay in order. The target counts the connection before this worker
 // stops counting it, so that the limit of connections holds meanwhile.
 bool Worker::GiveIfAsked(Client& client) {
-  const uint32_t count = give_.load(std::memory_order_acquire);
+  const uint32_t count = give_count_.load(std::memory_order_acquire);
   if (count == 0 || !clients_.MayMove(client)) return false;
   Worker* const target = give_to_.load(std::memory_order_relaxed);
   if (target == nullptr || target == this) return false;
-  if (count != kAll) give_.store(count - 1, std::memory_order_relaxed);
+  if (count != kAll) give_count_.store(count - 1, std::memory_order_relaxed);
   target->clients_.Expect();
   std::unique_ptr<Client> moved = clients_.Release(client);
   core_.stats.Add(Stat::kConnectionsMoved);

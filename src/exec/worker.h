@@ -130,7 +130,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   int64_t described_ms_ = 0;
 
   std::atomic<Worker*> give_to_{nullptr};
-  std::atomic<uint32_t> give_{0};  ///< Connections that are to go to give_to_.
+  std::atomic<uint32_t> give_count_{0};  ///< Connections that are to go to give_to_.
   std::atomic<bool> stopping_{false};
   SessionThread::Clock::time_point interrupt_from_;  ///< For the thread that stops the worker.
   SessionThread thread_;

@@ -54,8 +54,8 @@ struct Item {
     kRequest,       ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
-  /// By which latencies are counted: below the number of the protocol's verbs (plugin/protocol.h);
-  /// 0: none of them.
+  /// By which latencies are counted: the number of one of the protocol's verbs, below
+  /// LatencyRegistry::verbs(); 0: none of them.
   uint16_t verb = 0;
   model::Error error;
   uint32_t index_id = 0;
@@ -94,8 +94,9 @@ class Frontend {
   enum class Parsed : uint8_t {
     kItem,
     kNeedMore,  ///< No complete request in the input.
-    kLater,     ///< Changes the connection's state (P, A) while requests before it may yet be run
-                ///< again: to be parsed anew, after Rewind, once they are answered.
+    kLater,     ///< Changes the connection's state (as an open or a login does) while requests
+                ///< before it may yet be run again: to be parsed anew, after Rewind, once they are
+                ///< answered.
   };
   struct Step {
     Parsed parsed = Parsed::kNeedMore;

@@ -6,7 +6,8 @@
 //        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
 // Two requests with the same token at once meet in the table's primary key: one of them waits or
 // runs again, also when the other has kept the token between the Find and the Keep of the first.
-// Keeping a token removes up to kTokensPurgedAtOnce expired tokens; an expired token counts as new.
+// Keeping a token removes up to kTokensPurgedAtOnce expired tokens; a session that waits for locks
+// removes none. An expired token counts as new.
 //
 // Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
 // Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql).

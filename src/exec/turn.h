@@ -85,7 +85,8 @@ struct TurnItem {
   };
   enum class Progress : uint8_t {
     kToDo,
-    kExecuted,  ///< On a row, perhaps before items in front of it. Noted where rows are merged.
+    kExecuted,  ///< It has run, and its answer is not final. With merged rows it may have run
+                ///< before items of other connections that stand in front of it.
     kFinished,  ///< Its answer is final, and counted.
   };
 

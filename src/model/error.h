@@ -1,5 +1,6 @@
 // Why a request fails: the causes, by names that belong to no protocol. Each protocol has its own
-// table of answers to the causes (spec/errors.tsv for HandlerSocket, replies.cc for memcached).
+// table of answers to the causes: spec/errors.tsv for HandlerSocket,
+// src/frontend/memcached/replies.cc for memcached, src/frontend/resp/error_text.cc for RESP.
 // Threads: plain values.
 #pragma once
 

@@ -111,14 +111,15 @@ inline constexpr uint32_t kBackOffsMax = 2000;
 inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
-/// A group of requests with one outcome: requests, rows that they may change, and how many locks of
-/// other sessions it waits for one after the other.
+/// Requests of a group of HandlerSocket, and keys that a connection of RESP watches.
 inline constexpr size_t kUnitRequestsMax = 64;
 /// Keys that one command of RESP names, or all commands of a transaction together.
 inline constexpr size_t kUnitKeysMax = 10'000;
 /// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
 inline constexpr size_t kRespCommandsMax = 10'000;
+/// Rows that the requests of a group of HandlerSocket may change together.
 inline constexpr uint64_t kUnitRowsMax = 10'000;
+/// Locks of other sessions that a unit waits for, one after the other.
 inline constexpr size_t kUnitWaitsMax = 8;
 /// Rows that a turn keeps open at once: twice as many as a unit of HandlerSocket can name.
 inline constexpr size_t kOpenRowsMax = 128;

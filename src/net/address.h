@@ -1,5 +1,5 @@
-// Turns the texts of `handlersocket_address` and `handlersocket_port` into the addresses to listen
-// on.
+// Turns the texts of a plugin's variables (`resp_address` and `resp_port`, for example) into the
+// addresses to listen on.
 //
 // The list:  list    := [ item { (',' | blank) item } ]       empty list: 127.0.0.1
 //            item    := '*' | ipv4 | ipv6 | '[' ipv6 ']' | name | '/' | path

@@ -8,13 +8,11 @@
 // States (the rest of a connection's life lies with its owner):
 //   kServing    reads requests, sends replies
 //   kPaused     too many unsent bytes: reads nothing and should be given nothing more to do until
-//               the peer has taken half of them            -> kServing
+//               the peer has taken half of them; then kServing again
 //   kDraining   the client has sent its last byte: what was received is answered, then closed
 //   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
-//   so that
-//               the kernel does not answer it with a reset that would destroy the last reply;
-//               behind kLingerBytesMax bytes the connection is reset                         ->
-//               kBroken
+//               so that the kernel does not answer it with a reset that would destroy the last
+//               reply; behind kLingerBytesMax bytes the connection is reset, and kBroken
 //   kBroken     reset or failed: nothing can be sent or received any more
 // kServing and kPaused lead to every later state, and states never go back otherwise.
 //

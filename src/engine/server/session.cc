@@ -101,8 +101,8 @@ void ServerSession::Prepare() {
 
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
   if (stage_ == Stage::kIdle) Recover();
-  judge_
-      .BeginTurn();  // Opens happen outside of turns: a wait in vain is no reason for the next one.
+  // An open is judged by the grants of now, and a wait in vain for the open before does not count.
+  judge_.BeginTurn();
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
   Classify(&outcome);
   return outcome;

@@ -22,8 +22,8 @@ inline constexpr std::string_view kRespRedisVersion = "7.2.0";
 /// What connections count by themselves, and add to RespInfo now and then.
 struct RespCounts {
   uint64_t commands = 0;
-  uint64_t hits = 0;    ///< Keys that commands which read have found,
-  uint64_t misses = 0;  ///< and have not found.
+  uint64_t hits = 0;    ///< Keys that commands which read have found.
+  uint64_t misses = 0;  ///< Keys that commands which read have not found.
 
   RespCounts& operator+=(const RespCounts& other) {
     commands += other.commands;

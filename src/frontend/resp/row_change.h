@@ -34,8 +34,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena);
 /// Decides about the row of a call.
 class RowChange final : public model::RowEditor {
  public:
-  /// `column`: of an increment with a fraction; null for other commands.
-  /// `columns`: facts of the opened columns, where NeedsFacts says so.
+  /// `columns`: facts of the opened columns where NeedsFacts says so; empty otherwise.
   RowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns);
 
   // Of the last decision:

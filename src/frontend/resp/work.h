@@ -69,8 +69,8 @@ struct RespCall {
   size_t at = 1;                                   ///< The argument that is its key.
   RespKey key;                                     ///< The row's, or in the store.
   bool may_be_string = false;                      ///< The command is for strings, or for any key.
-  bool is_string = false;                          ///< The key is a string: of the store, or
-  const keyspace::Container* container = nullptr;  ///< of this container.
+  bool is_string = false;                          ///< The key is a string.
+  const keyspace::Container* container = nullptr;  ///< Of a string; null: it is in the store.
   const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container or `expiry` is one of.
   keyspace::RowKey row_key;                        ///< In the container.
   bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.

@@ -7,11 +7,11 @@
 //   row     := BeginRow { RowTakes Execute }* EndRow
 //   unit    := BeginUnit { Execute }* EndUnit
 //   end     := [ CloseRows ] [ PrepareCommit ] Commit | Rollback
-// OpenIndex may also be called within a turn, before its first Execute. A row is a group of
-// requests for one row that are executed on a copy in memory, which is written once. A row is open
-// only when BeginRow says so; Rollback ends it as well. A unit is a group of requests with one
-// outcome. A request that shares its row (Request::shares_row) may open the row by itself: such a
-// row stays open while other statements and units run, until CloseRows at the latest.
+// OpenIndex may also be called within a turn, before its first Execute. A row here means requests
+// for one row that are executed on a copy in memory, which is written once. A row is open only when
+// BeginRow says so; Rollback ends it as well. A unit means requests with one outcome. A request
+// that shares its row (Request::shares_row) may open the row by itself: such a row stays open while
+// other statements and units run, until CloseRows at the latest.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a

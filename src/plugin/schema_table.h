@@ -1,5 +1,6 @@
 // What the library's tables in information_schema have in common: who may read them, and how they
-// are declared to the server.
+// are declared to the server. A change of any table's columns raises kColumnsVersion
+// (engine/server/mysql/information_schema.h): MySQL keeps the columns in its dictionary.
 //
 // Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
 // process list.

@@ -53,8 +53,6 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
          pin.Holds(FactsOf(table, table.key_info[key], fields));
 }
 
-}  // namespace
-
 /// Whether a list of columns that is to hold has the same columns still.
 bool HasListed(const TABLE& table, const IndexNames& names) {
   if (names.pinned_lists == IndexNames::Lists::kColumns) return true;
@@ -62,6 +60,8 @@ bool HasListed(const TABLE& table, const IndexNames& names) {
   const ErrorCode wrong = ColumnsOf(table, names.index, names.pinned_lists, &columns);
   return wrong == ErrorCode::kNone && columns == names.columns;
 }
+
+}  // namespace
 
 ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                     std::vector<std::string>* columns) {

@@ -2,11 +2,11 @@
 // changes of a turn are one transaction there, which the members certify, order and apply.
 //
 // Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
-// only how its commit has failed is to be told (HasRefused, MayStand), and is_active() is false.
+// only how its commit has failed is to be told (HasRefused), and is_active() is false. What one
+// family's own files alone ask stands in its folder: galera.h of MariaDB's, group_member.h of
+// MySQL's.
 //
-// Flow, as a grammar:
-//   thread := Join { turn } Leave
-//   turn   := Begin { AppendChildren | LossOf }* [ EndTurn ]
+// Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
 // Begin is called before the first statement of the turn, EndTurn behind its commit or rollback.
 //
 // Where there is no cluster each call is one look at a flag.
@@ -23,23 +23,16 @@ namespace rowsocket::engine::server {
 
 class Tables;
 class SessionThd;
-struct OpenTable;
 
 class Cluster {
  public:
   Cluster(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
 
-  /// Makes a new THD a client of the provider. Leave ends that before the THD is cleaned up.
-  static void Join(THD* thd);
-  static void Leave(THD* thd);
   /// Whether the cluster replicates what a storage engine writes to this table.
   static bool Replicates(const TABLE& table);
   /// Whether a commit, of a statement or of the transaction, has failed because another member has
   /// changed the same rows before. REQUIRES: the commit's error has not been cleared.
   static bool HasRefused(THD* thd);
-  /// Whether other members may carry out a transaction whose commit has failed here, because this
-  /// one hears them no more. REQUIRES: as HasRefused.
-  static bool MayStand(THD* thd);
 
   /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
   /// session keeps open where DDL waits for one of them, or may come to wait.
@@ -50,11 +43,6 @@ class Cluster {
   /// Whether the turn takes part in the cluster's order.
   bool is_active() const { return is_active_; }
 
-  /// Names the tables that refer to a written table to the provider, so that DDL of another node
-  /// that changes them conflicts with the write. False with an error on the THD.
-  static bool AppendChildren(THD* thd, const OpenTable& open);
-  /// Whether row events are collected for a writeset although there is no binary log.
-  static bool CollectsRowEvents(THD* thd);
   /// Notes where in the writeset a statement or a unit begins: its rollback goes back to there.
   static void MarkBegin(THD* thd);
   enum class LostBy : uint8_t {

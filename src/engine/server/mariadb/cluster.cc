@@ -3,6 +3,7 @@
 #include "engine/server/cluster_node.h"
 #include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
+#include "galera.h"
 #include "galera_api.h"
 
 namespace rowsocket::engine::server {
@@ -74,7 +75,7 @@ void AddClusterNode(model::Health* health) {
 
 // The server's own switch for streaming replication would send a turn in fragments, which other
 // nodes see before the turn has ended.
-void Cluster::Join(THD* thd) {
+void JoinGalera(THD* thd) {
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   thd->variables.wsrep_trx_fragment_size = 0;
   wsrep_open(thd);
@@ -84,7 +85,7 @@ void Cluster::Join(THD* thd) {
   wsrep_wait_rollback_complete_and_acquire_ownership(thd);
 }
 
-void Cluster::Leave(THD* thd) {
+void LeaveGalera(THD* thd) {
   wsrep_after_command_before_result(thd);
   wsrep_after_command_after_result(thd);
   wsrep_close(thd);
@@ -97,7 +98,6 @@ bool Cluster::Replicates(const TABLE& table) {
 
 // The provider tells by LossOf and EndTurn.
 bool Cluster::HasRefused(THD*) { return false; }
-bool Cluster::MayStand(THD*) { return false; }
 
 // Waits once a turn, by the provider's own call: the server's function waits only for threads of
 // its clients. The tables are closed first, because the wait may be for DDL that waits for one of
@@ -126,7 +126,7 @@ void Cluster::Begin(bool writes) {
     if (IsProviderLoaded()) refused_write_ = Outcome::Fail(ErrorCode::kGalera);
     return;
   }
-  if (thd->wsrep_cs().state() == wsrep::client_state::s_none) Join(thd);
+  if (thd->wsrep_cs().state() == wsrep::client_state::s_none) JoinGalera(thd);
   is_active_ = true;
   if (wsrep_before_command(thd) != 0) tables_.CloseAll();
   thd->wsrep_cs().reset_error();
@@ -151,7 +151,7 @@ void Cluster::Begin(bool writes) {
   thd->reset_kill_query();
 }
 
-bool Cluster::CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
+bool CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
 
 // Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a
 // statement removes the event that is still pending, and leaves those before it to the other nodes.
@@ -161,7 +161,7 @@ void Cluster::MarkBegin(THD* thd) {
   wsrep_register_binlog_handler(thd, /*trx=*/false);
 }
 
-bool Cluster::AppendChildren(THD* thd, const OpenTable& open) {
+bool AppendChildren(THD* thd, const OpenTable& open) {
   if (open.tables.size() == 1 || !WSREP(thd) || !wsrep_is_active(thd)) return true;
   for (const TABLE* child : open.tables) {
     if (child == open.table) continue;

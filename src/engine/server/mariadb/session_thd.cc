@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "engine/server/cluster.h"
+#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -107,7 +107,7 @@ bool SessionThd::Create() {
   SetRowLockWait(thd, timeouts_.waits_for_rows);
   IgnoreSnapshotIsolation(thd);
   RefreshVariables();
-  Cluster::Join(thd);
+  JoinGalera(thd);
   ClearStatement();
   FreeStatementMemory();
   return true;
@@ -118,7 +118,7 @@ void SessionThd::Destroy() {
   if (thd == nullptr) return;
   SetThd(nullptr);
   thd->proc_info = nullptr;
-  Cluster::Leave(thd);
+  LeaveGalera(thd);
   thd->cleanup();
   thd->add_status_to_global();
   server_threads.erase(thd);

@@ -2,6 +2,7 @@
 
 #include "api.h"
 #include "engine/server/cluster.h"
+#include "galera.h"
 
 namespace rowsocket::engine::server {
 
@@ -20,7 +21,7 @@ Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
 
 bool Statement::Announce(OpenTable& open) {
   THD* thd = thd_.get();
-  if (!Cluster::AppendChildren(thd, open)) return false;
+  if (!AppendChildren(thd, open)) return false;
   // With this mark, an event that cannot be written becomes an incident in the log, not half an
   // event.
   if (!open.rolls_back) thd->lex->set_stmt_accessed_table(LEX::STMT_WRITES_NON_TRANS_TABLE);
@@ -53,7 +54,7 @@ int Statement::Wrote(const TABLE& table, int error) {
 
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
-  const bool collects = mysql_bin_log.is_open() || Cluster::CollectsRowEvents(thd);
+  const bool collects = mysql_bin_log.is_open() || CollectsRowEvents(thd);
   if (!collects || !open.table->file->row_logging) return;
   if (!outcome->ok() && !thd->transaction->stmt.modified_non_trans_table) return;
   const int error = thd->binlog_query(THD::ROW_QUERY_TYPE, "", 0, open.rolls_back,

@@ -1,6 +1,6 @@
 #include "engine/server/commit.h"
 
-#include "engine/server/cluster.h"
+#include "group_member.h"
 
 namespace rowsocket::engine::server {
 
@@ -53,7 +53,7 @@ Committer::Result Committer::Commit(bool must_flush) {
   // rotated, for example.
   const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
   result.unknown =
-      stays || (!result.failed && WasCutOff()) || (result.failed && Cluster::MayStand(thd));
+      stays || (!result.failed && WasCutOff()) || (result.failed && MayStandInGroup(thd));
   // The log's cache has no room for the last events. The server tells no reason there.
   result.too_large = result.failed && !stays && !thd->is_error();
   return result;

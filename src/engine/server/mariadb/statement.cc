@@ -11,9 +11,9 @@ using model::ErrorCode;
 Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
   const TABLE& table = *open.table;
   if (HasTriggers(table, sql_command)) return Outcome::Fail(ErrorCode::kTrigger);
-  if (table.versioned()) return Outcome::Fail(ErrorCode::kVersioned);
+  if (KeepsHistory(table)) return Outcome::Fail(ErrorCode::kVersioned);
   // DEFAULT NEXTVAL(...) would have to write to the sequence's own table.
-  if (sql_command == SQLCOM_INSERT && table.internal_tables != nullptr) {
+  if (sql_command == SQLCOM_INSERT && HasSequences(table)) {
     return Outcome::Fail(ErrorCode::kSequence);
   }
   return {};

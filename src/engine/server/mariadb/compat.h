@@ -2,9 +2,14 @@
 // function, "since" the first of these lines that has it so. No other file asks for the server's
 // version (scripts/check-docs). Included by api.h alone, behind the server's headers.
 //
-// Another line: it gets its name below; then each block says which of its sides the line compiles
-// with, or gets a side more.
+// Another line: it is named below; then each block is read, because the compiler takes the side of
+// 11.8 for every later line, whether that is right there or not. All steps:
+// docs/adr/0004-supported-versions.md.
 #pragma once
+
+#if MYSQL_VERSION_ID / 100 != 1011 && MYSQL_VERSION_ID / 100 != 1108
+#error "This file knows MariaDB 10.11 and 11.8 only: see its first lines"
+#endif
 
 #include <string>
 #include <string_view>
@@ -14,14 +19,6 @@
 #endif
 
 namespace rowsocket::engine::server {
-
-#if MYSQL_VERSION_ID / 100 == 1011
-inline constexpr const char* kServerLine = "mariadb-10.11";
-#elif MYSQL_VERSION_ID / 100 == 1108
-inline constexpr const char* kServerLine = "mariadb-11.8";
-#else
-#error "This file knows MariaDB 10.11 and 11.8 only: see its first lines"
-#endif
 
 // --- Transactions ---
 

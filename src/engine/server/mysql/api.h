@@ -7,5 +7,5 @@
 #include "server_headers.h"
 // It needs the server's headers before it, as accessors.h does.
 #include "compat.h"
-// It needs compat.h.
+// Behind compat.h, which says first where the server's version is not a known one.
 #include "accessors.h"

@@ -210,7 +210,7 @@ inline double ReadDouble(std::string_view text, const char** end, int* error) {
 inline bool IsTableName(std::string_view name) {
   return check_table_name(name.data(), name.size()) == Ident_name_check::OK;
 }
-inline bool IsSameColumn(const char* left, const char* right) {
+inline bool IsSameName(const char* left, const char* right) {
   return my_strcasecmp(system_charset_info, left, right) == 0;
 }
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {

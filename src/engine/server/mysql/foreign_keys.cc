@@ -10,7 +10,7 @@ namespace {
 
 bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
   return std::any_of(fields.begin(), fields.end(), [&](uint field) {
-    return IsSameColumn(table.field[field]->field_name, name.str);
+    return IsSameName(table.field[field]->field_name, name.str);
   });
 }
 

@@ -24,7 +24,7 @@ Outcome OpenForeignKeyTable(SessionThd& session, OpenTable* open, const TABLE* o
   const bool is_open =
       std::any_of(open->tables.begin(), open->tables.end(), [&](const TABLE* table) {
         const char* const known = table->pos_in_table_list->open_for_fk_name;
-        return known != nullptr && is_it(table) && IsSameColumn(known, key.str);
+        return known != nullptr && is_it(table) && IsSameName(known, key.str);
       });
   if (is_open) return {};
   TABLE* opened = nullptr;
@@ -43,7 +43,7 @@ Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* 
   const TABLE_SHARE& share = *table->s;
   for (uint i = 0; i < share.foreign_keys; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
-    if (but != nullptr && IsSameColumn(key.fk_name.str, but)) continue;
+    if (but != nullptr && IsSameName(key.fk_name.str, but)) continue;
     const Outcome outcome = OpenForeignKeyTable(session, open, table, key.referenced_table_db,
                                                 key.referenced_table_name, key.fk_name, false);
     if (!outcome.ok()) return outcome;

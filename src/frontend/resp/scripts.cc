@@ -15,7 +15,9 @@ namespace rowsocket::frontend {
 namespace {
 
 struct KnownScript {
-  std::string_view sha1;  ///< Of the normal text.
+  /// Of the normal text. tests/test_script_numbers.py tells it for each script that stands in a
+  /// vector of spec/vectors/resp and not here.
+  std::string_view sha1;
   RespScript script;
   std::string_view source;
 };

@@ -32,6 +32,7 @@ class ServerLogins final : public LoginChecker {
   void Enter() override;
   void Leave() override;
   Login Check(const LoginAttempt& attempt) override;
+  /// In login_calls.cc of each family, because the ticket is of the family's own type.
   void End(std::unique_ptr<LoginTicket> ticket) override;
   bool Watch(std::function<void()> on_ended) override { return watch_.Start(std::move(on_ended)); }
   /// No account ends any more.

@@ -23,9 +23,13 @@ set(server_flavor_not_precompiled services.cc)
 set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
 
 set(server_flavor_openssl_sources)
+include(${CMAKE_CURRENT_LIST_DIR}/ed25519.cmake)
 set(server_flavor_own_targets rowsocket_ed25519)
 set(server_flavor_libraries)
 set(server_flavor_link_options)
 set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 set(server_flavor_plugin_dir /usr/lib/mysql/plugin)
 set(server_flavor_config_dir /etc/mysql/mariadb.conf.d)
+# The files of packaging have MariaDB's names.
+set(server_flavor_renames)
+set(server_flavor_has_loader ON)

@@ -34,3 +34,6 @@ set(server_flavor_link_options -Wl,-z,now -Wl,-z,nodelete)
 set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 set(server_flavor_plugin_dir /usr/lib/mysql/plugin)
 set(server_flavor_config_dir /etc/mysql/mysql.conf.d)
+# Prints a file of packaging with MySQL's names.
+set(server_flavor_renames ${PROJECT_SOURCE_DIR}/packaging/for-mysql)
+set(server_flavor_has_loader OFF)

@@ -19,9 +19,11 @@ cache_recipe=2
 server_binaries=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client
   mariadb-common libmariadb3)
 
-# The libraries that the server's programs load in Debian 13, for a machine with an earlier release.
-server_libraries=(libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 libmd0 libncurses6
-  libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g)
+# The libraries that the server's programs load in a release of Debian, for a machine with an earlier one.
+declare -A server_libraries=(
+  [trixie]="libaio1t64 libbsd0 libc6 libcap2 libcrypt1 libedit2 libgcc-s1 libmd0 libncurses6
+    libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g"
+)
 
 # Those of Debian 12 that later releases do not have, under the name by which its programs load them.
 server_libraries_gone=(libaio1)
@@ -126,7 +128,7 @@ server_is_of() {
 # this machine's, since the library that is built here wants them; they still have what it asks for.
 libraries_beside_server() {
   if server_is_of later; then
-    echo "${server_libraries[@]}"
+    echo "${server_libraries[${server_release[$server_name]}]}"
   elif server_is_of earlier; then
     echo "${server_libraries_gone[@]}"
   fi
@@ -337,6 +339,8 @@ make_server_binaries() {
   cd -P "$(server_link)" || die "cannot enter $(server_link)"
   rm -rf ./*.partial
   if [[ ! -e prefix ]]; then
+    ! server_is_of later || [[ -n ${server_libraries[${server_release[$server_name]}]-} ]] ||
+      die "server_libraries in scripts/lib/server_cache.sh has none of ${server_release[$server_name]}"
     prepare_private_apt "${server_release[$server_name]}"
     run_step "downloading the binaries of MariaDB $ROWSOCKET_SERVER_PACKAGE" "$apt_dir/log" \
       download_binaries "$ROWSOCKET_SERVER_PACKAGE" || die "the server's binaries cannot be downloaded"

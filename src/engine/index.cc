@@ -23,7 +23,7 @@ std::string KeyOf(const IndexNames& names) {
   key.append(1, ';');
   for (const std::string& column : names.filter_columns) add(column);
   key.append(1, ';').append(std::to_string(reinterpret_cast<uintptr_t>(names.pin.get())));
-  key.append(1, ';').append(std::to_string(static_cast<int>(names.pinned_lists)));
+  key.append(1, ';').append(std::to_string(static_cast<int>(names.kept_lists)));
   return key;
 }
 

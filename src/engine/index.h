@@ -52,9 +52,10 @@ struct IndexNames {
     kNotOfKey,   ///< Those that are named; kFld where one of them is in the index.
   };
   Lists lists = Lists::kColumns;
-  /// Requests fail with kFld once `lists` would give other columns than it has given.
-  bool pins_columns = false;
-  Lists pinned_lists = Lists::kColumns;  ///< Of an open index that pins them: what `lists` was.
+  /// To OpenIndex: requests fail with kFld once `lists` would give other columns than it has given.
+  bool keeps_listed_columns = false;
+  /// Of an open index that keeps its listed columns: what `lists` was when it was opened.
+  Lists kept_lists = Lists::kColumns;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

@@ -75,7 +75,7 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   if (!outcome.ok()) return outcome;
   IndexNames wanted = names;
   const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
-  if (wanted.pins_columns) wanted.pinned_lists = lists;
+  if (wanted.keeps_listed_columns) wanted.kept_lists = lists;
   const bool names_them =
       lists == IndexNames::Lists::kColumns || lists == IndexNames::Lists::kNotOfKey;
   if (!names_them) wanted.columns.clear();

@@ -53,11 +53,11 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
          pin.Holds(FactsOf(table, table.key_info[key], fields));
 }
 
-/// Whether a list of columns that is to hold has the same columns still.
+/// Whether the list of columns that an open index keeps still gives the same columns.
 bool HasListed(const TABLE& table, const IndexNames& names) {
-  if (names.pinned_lists == IndexNames::Lists::kColumns) return true;
+  if (names.kept_lists == IndexNames::Lists::kColumns) return true;
   std::vector<std::string> columns = names.columns;
-  const ErrorCode wrong = ColumnsOf(table, names.index, names.pinned_lists, &columns);
+  const ErrorCode wrong = ColumnsOf(table, names.index, names.kept_lists, &columns);
   return wrong == ErrorCode::kNone && columns == names.columns;
 }
 

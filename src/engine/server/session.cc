@@ -131,7 +131,7 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
   const Outcome outcome = tables_.Open(names->db, names->table, Access::kRead, &open);
   if (!outcome.ok()) return outcome;
   const auto lists = std::exchange(names->lists, IndexNames::Lists::kColumns);
-  if (names->pins_columns) names->pinned_lists = lists;
+  if (names->keeps_listed_columns) names->kept_lists = lists;
   return Outcome::Fail(ColumnsOf(*open->table, names->index, lists, &names->columns));
 }
 

@@ -279,8 +279,8 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   if (ReadsAll(verb)) {
     names->lists = engine::IndexNames::Lists::kBesideKey;
     // A watched row is compared as a whole, with the columns that a DDL statement adds meanwhile.
-    names->pins_columns = verb == Verb::kWatch || verb == Verb::kWatched;
-    if (!names->pins_columns) ShowFields(call, /*all=*/true, names);
+    names->keeps_listed_columns = verb == Verb::kWatch || verb == Verb::kWatched;
+    if (!names->keeps_listed_columns) ShowFields(call, /*all=*/true, names);
     return;
   }
   if (verb == Verb::kRequire) names->filter_columns.emplace_back(arguments[2]);

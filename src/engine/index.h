@@ -49,7 +49,9 @@ struct IndexNames {
     kBesideKey,  ///< All columns of the table but those of the index, in their order.
     kKey,        ///< Those of the index, in the order of the index.
     kKnown,      ///< Those that are named and that the table has.
-    kNotOfKey,   ///< Those that are named; kFld where one of them is in the index.
+    /// Those that are named, as with kColumns, and OpenIndex fails with kFld where one of them is a
+    /// column of the index.
+    kColumnsOutsideKey,
   };
   Lists lists = Lists::kColumns;
   /// To OpenIndex: requests fail with kFld once `lists` would give other columns than it has given.

@@ -77,12 +77,12 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
   if (wanted.keeps_listed_columns) wanted.kept_lists = lists;
   const bool names_them =
-      lists == IndexNames::Lists::kColumns || lists == IndexNames::Lists::kNotOfKey;
+      lists == IndexNames::Lists::kColumns || lists == IndexNames::Lists::kColumnsOutsideKey;
   if (!names_them) wanted.columns.clear();
   Resolved resolved;
   outcome = Outcome::Fail(store_.Resolve(wanted, &resolved));
   if (!outcome.ok()) return outcome;
-  if (lists == IndexNames::Lists::kNotOfKey && NamesKey(resolved)) {
+  if (lists == IndexNames::Lists::kColumnsOutsideKey && NamesKey(resolved)) {
     return Outcome::Fail(ErrorCode::kFld);
   }
   HoldTables(true);

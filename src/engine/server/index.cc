@@ -79,7 +79,7 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
     return std::any_of(parts.first, parts.first + parts.count,
                        [field](const auto& part) { return part.fieldnr == field + 1; });
   };
-  if (lists == IndexNames::Lists::kNotOfKey) {
+  if (lists == IndexNames::Lists::kColumnsOutsideKey) {
     std::vector<uint> fields;
     const bool has_all = LookUpFields(table, *columns, &fields);
     const bool is_right = has_all && std::none_of(fields.begin(), fields.end(), is_in_key);

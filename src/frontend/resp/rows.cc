@@ -360,7 +360,7 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   const bool adds = call.expiry != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
   if (adds) names->columns.push_back(call.expiry->definition.expire_time_column);
   // Another value in a column of the key would make another key's row of it.
-  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNotOfKey;
+  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kColumnsOutsideKey;
 }
 
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {

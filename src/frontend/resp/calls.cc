@@ -272,7 +272,7 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
     unit.requests[at] = {call.index, call.request,
                          call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
                              call.absent != nullptr ||
-                             (call.verb == Verb::kMSetNx && call.stored->only_if_absent)};
+                             (call.verb == Verb::kMSetNx && call.string_command->only_if_absent)};
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {
       unit.writes = call.request.is_write();

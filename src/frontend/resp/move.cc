@@ -54,11 +54,12 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   const bool puts = call.verb == Verb::kMovePut;
   if (puts) {
     const Moved& moved = MovedHere();
-    call.stored->value = moved.value;
-    call.stored->only_if_absent = move.only_if_absent;
-    call.stored->expires = moved.expires_ms == keyspace::kNever ? RespStringCommand::Expires::kNever
-                                                                : RespStringCommand::Expires::kAt;
-    call.stored->at_ms = moved.expires_ms;
+    call.string_command->value = moved.value;
+    call.string_command->only_if_absent = move.only_if_absent;
+    call.string_command->expires = moved.expires_ms == keyspace::kNever
+                                       ? RespStringCommand::Expires::kNever
+                                       : RespStringCommand::Expires::kAt;
+    call.string_command->at_ms = moved.expires_ms;
   }
   if (call.cannot_be && (!puts || !move.is_taken)) return {};
   if (call.cannot_be) {

@@ -99,9 +99,9 @@ void RowChange::Touch(std::span<const Value> row) {
       PutExpiry(keyspace::kNever);
       break;
     default:
-      if (!MayExpire(*call_.stored, now_ms)) return;
-      deletes_ = call_.stored->at_ms <= call_.keyspaces->NowMs();
-      if (!deletes_) PutExpiry(call_.stored->at_ms);
+      if (!MayExpire(*call_.string_command, now_ms)) return;
+      deletes_ = call_.string_command->at_ms <= call_.keyspaces->NowMs();
+      if (!deletes_) PutExpiry(call_.string_command->at_ms);
       break;
   }
   answer_ = 1;

@@ -367,7 +367,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   model::Request& request = call.request;
   request.account = account;
   if (call.scan != nullptr) return PrepareScan(call, arena);
-  if (call.is_string) return PrepareStored(call, arena);
+  if (call.is_string) return PrepareString(call, arena);
   if (call.verb == Verb::kExpire && call.expiry == nullptr) {
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";
@@ -438,7 +438,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     const bool may_be_there = call.is_string ? !call.cannot_be : !HasOtherNumber(call, session);
     return ExecuteWatch(call, may_be_there, session, out);
   }
-  if (call.is_string) return ExecuteStored(work, call, session, out);
+  if (call.is_string) return ExecuteString(work, call, session, out);
   if (HasOtherNumber(call, session)) {
     if (ChangesFields(call.verb)) {
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";

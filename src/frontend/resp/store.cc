@@ -37,8 +37,8 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
   if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
     return WrongExpiry(call, arena);
   }
-  call.stored->expires = RespStringCommand::Expires::kAt;
-  call.stored->at_ms = std::min(value, keyspace::kNever - 1);
+  call.string_command->expires = RespStringCommand::Expires::kAt;
+  call.string_command->at_ms = std::min(value, keyspace::kNever - 1);
   return {};
 }
 
@@ -46,7 +46,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
 std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& arena) {
   constexpr std::string_view kTimes[] = {"ex", "px", "exat", "pxat"};
   const auto& arguments = call.arguments;
-  RespStringCommand& stored = *call.stored;
+  RespStringCommand& command = *call.string_command;
   const bool sets = call.verb == Verb::kSet;
   bool keeps = false;
   std::string_view kind, number;
@@ -61,14 +61,14 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
       number = arguments[++i];
     } else if (IsWord(word, sets ? "keepttl" : "persist") && kind.empty()) {
       keeps = true;
-      stored.expires =
+      command.expires =
           sets ? RespStringCommand::Expires::kKeep : RespStringCommand::Expires::kNever;
-    } else if (sets && IsWord(word, "nx") && !stored.only_if_there) {
-      stored.only_if_absent = true;
-    } else if (sets && IsWord(word, "xx") && !stored.only_if_absent) {
-      stored.only_if_there = true;
+    } else if (sets && IsWord(word, "nx") && !command.only_if_there) {
+      command.only_if_absent = true;
+    } else if (sets && IsWord(word, "xx") && !command.only_if_absent) {
+      command.only_if_there = true;
     } else if (sets && IsWord(word, "get")) {
-      stored.gets = true;
+      command.gets = true;
     } else {
       return kSyntax;
     }
@@ -77,49 +77,49 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   const std::string_view wrong =
       TakeExpiry(call, number, kind.front() == 'e', kind.ends_with("at"), arena);
   if (sets || wrong.empty()) return wrong;
-  stored.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
+  command.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
   return {};
 }
 
 /// Of the scripts that rate limiters send: what is added, and for how long a number is kept.
 std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& stored = *call.stored;
+  RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
-  stored.by = 1;
+  command.by = 1;
   if (call.script == RespScript::kHits) return {};
   if (call.script == RespScript::kHit) {
-    ParsePlainInteger(arguments[4], &stored.window_ms);
+    ParsePlainInteger(arguments[4], &command.window_ms);
     return TakeExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   const bool is_first = call.script == RespScript::kConsume;
-  if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &stored.by)) return kNoInteger;
+  if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &command.by)) return kNoInteger;
   const std::string_view seconds = arguments[is_first ? 5 : 4];
   const std::string_view wrong =
       TakeExpiry(call, seconds, /*is_seconds=*/true, /*is_moment=*/false, arena);
   if (!wrong.empty()) return wrong;
-  ParsePlainInteger(seconds, &stored.window_ms);
-  stored.window_ms *= 1000;
+  ParsePlainInteger(seconds, &command.window_ms);
+  command.window_ms *= 1000;
   return {};
 }
 
 /// Of the scripts that compare the string with a text, and set another one.
 std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& stored = *call.stored;
+  RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
-  stored.value = arguments[4];
+  command.value = arguments[4];
   if (call.script == RespScript::kObtain) {
-    stored.token = arguments[4];
-    if (!ParsePlainInteger(arguments[5], &stored.to) || stored.to < 1) return kNoInteger;
+    command.token = arguments[4];
+    if (!ParsePlainInteger(arguments[5], &command.to) || command.to < 1) return kNoInteger;
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  stored.expires = RespStringCommand::Expires::kNever;
+  command.expires = RespStringCommand::Expires::kNever;
   if (call.script != RespScript::kSwap) {
-    stored.token = arguments[4];
-    stored.value = arguments[5];
+    command.token = arguments[4];
+    command.value = arguments[5];
     if (call.script != RespScript::kCompareAndSetForMs) return {};
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  stored.token = arguments[5];
+  command.token = arguments[5];
   if (arguments.size() != 8) return {};
   const bool is_seconds = IsWord(arguments[6], "ex");
   if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
@@ -127,41 +127,41 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
 }
 
 std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& stored = *call.stored;
+  RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
-  stored.script = call.script;
+  command.script = call.script;
   if (Limits(call.script)) return TakeLimit(call, arena);
   if (call.script == RespScript::kObtain || Swaps(call.script)) return TakeSwap(call, arena);
   if (Increments(call.script))
-    return ParsePlainInteger(arguments[4], &stored.by) ? std::string_view() : kNoInteger;
-  (Adds(call.script) ? stored.value : stored.token) = arguments[4];
-  stored.only_if_absent = Adds(call.script);
+    return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
+  (Adds(call.script) ? command.value : command.token) = arguments[4];
+  command.only_if_absent = Adds(call.script);
   if (ArgumentsMin(call.script) == 1) return {};
-  stored.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
+  command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
   const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
   return TakeExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
 /// EXPIRE and its kin: the condition behind the time.
 std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& stored = *call.stored;
+  RespStringCommand& command = *call.string_command;
   for (const std::string_view word : call.arguments.subspan(3)) {
     if (IsWord(word, "nx"))
-      stored.only_if_never = true;
+      command.only_if_never = true;
     else if (IsWord(word, "xx"))
-      stored.only_if_expires = true;
+      command.only_if_expires = true;
     else if (IsWord(word, "gt"))
-      stored.only_if_later = true;
+      command.only_if_later = true;
     else if (IsWord(word, "lt"))
-      stored.only_if_sooner = true;
+      command.only_if_sooner = true;
     else
       return Keep("ERR Unsupported option " + std::string(word.substr(0, 128)), arena);
   }
-  if (stored.only_if_never &&
-      (stored.only_if_expires || stored.only_if_later || stored.only_if_sooner)) {
+  if (command.only_if_never &&
+      (command.only_if_expires || command.only_if_later || command.only_if_sooner)) {
     return "ERR NX and XX, GT or LT options at the same time are not compatible";
   }
-  if (stored.only_if_later && stored.only_if_sooner) {
+  if (command.only_if_later && command.only_if_sooner) {
     return "ERR GT and LT options at the same time are not compatible";
   }
   const std::string name = Lower(call.arguments[0]);
@@ -215,9 +215,9 @@ void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out)
 }
 
 /// Bytes from one offset to another, both included; from the end where they are negative.
-std::string_view RangeOf(std::string_view text, const RespStringCommand& stored) {
+std::string_view RangeOf(std::string_view text, const RespStringCommand& command) {
   const auto size = static_cast<int64_t>(text.size());
-  int64_t from = stored.from, to = stored.to;
+  int64_t from = command.from, to = command.to;
   if (from < 0 && to < 0 && from > to) return {};
   if (from < 0) from = std::max<int64_t>(from + size, 0);
   if (to < 0) to = std::max<int64_t>(to + size, 0);
@@ -242,7 +242,8 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
     case Verb::kGet:
       return AppendText(work, row.is_there(), row.value(), out);
     case Verb::kGetRange:
-      return resp::AppendBulk(RangeOf(row.is_there() ? row.value() : "", *call.stored), &out);
+      return resp::AppendBulk(RangeOf(row.is_there() ? row.value() : "", *call.string_command),
+                              &out);
     case Verb::kStrLen:
       return resp::AppendInteger(row.is_there() ? static_cast<int64_t>(row.value().size()) : 0,
                                  &out);
@@ -299,7 +300,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
     default:
       ROWSOCKET_REQUIRE(!"a command that changes a string has no reply");
   }
-  if (call.stored->gets) return AppendText(work, change.is_there(), change.old(), out);
+  if (call.string_command->gets) return AppendText(work, change.is_there(), change.old(), out);
   if (change.done())
     resp::AppendSimple("OK", &out);
   else
@@ -316,7 +317,7 @@ int64_t TimeUntil(const RespCall& call, int64_t ms) {
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
-  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
+  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   return TakeCondition(call, arena);
 }
 
@@ -350,15 +351,15 @@ std::string_view PrepareRead(RespCall& call, base::Arena& arena) {
   call.request.find.key = call.key.parts;
   call.request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
   if (call.verb != Verb::kGetRange) return {};
-  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
-  const bool is_right = ParsePlainInteger(call.arguments[2], &call.stored->from) &&
-                        ParsePlainInteger(call.arguments[3], &call.stored->to);
+  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
+  const bool is_right = ParsePlainInteger(call.arguments[2], &call.string_command->from) &&
+                        ParsePlainInteger(call.arguments[3], &call.string_command->to);
   return is_right ? std::string_view() : kNoInteger;
 }
 
 std::string_view PrepareSetRange(const RespCall& call) {
   const std::string_view value = call.arguments[3];
-  int64_t& from = call.stored->from;
+  int64_t& from = call.string_command->from;
   if (!ParsePlainInteger(call.arguments[2], &from)) return kNoInteger;
   if (from < 0) return "ERR offset is out of range";
   const bool is_long = !value.empty() && from > static_cast<int64_t>(model::kRespStringBytesMax) -
@@ -368,7 +369,7 @@ std::string_view PrepareSetRange(const RespCall& call) {
 
 std::string_view PrepareIncrBy(const RespCall& call) {
   const bool is_down = (call.arguments[0].front() | 0x20) == 'd';
-  int64_t& by = call.stored->by;
+  int64_t& by = call.string_command->by;
   by = 1;
   if (call.arguments.size() == 3 && !ParsePlainInteger(call.arguments[2], &by)) return kNoInteger;
   const bool overflows = is_down && __builtin_sub_overflow(int64_t{0}, by, &by);
@@ -378,37 +379,37 @@ std::string_view PrepareIncrBy(const RespCall& call) {
 /// Reads the words of a command that changes its string.
 std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
-  RespStringCommand& stored = *call.stored;
-  stored.expires = RespStringCommand::Expires::kNever;
+  RespStringCommand& command = *call.string_command;
+  command.expires = RespStringCommand::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:
-      stored.value = arguments[2];
+      command.value = arguments[2];
       return TakeOptions(call, 3, arena);
     case Verb::kSetEx:
-      stored.value = arguments[3];
+      command.value = arguments[3];
       return TakeExpiry(call, arguments[2], (arguments[0].front() | 0x20) != 'p', false, arena);
     case Verb::kSetNx:
-      stored.value = arguments[2];
-      stored.only_if_absent = true;
+      command.value = arguments[2];
+      command.only_if_absent = true;
       return {};
     case Verb::kGetSet:
-      stored.value = arguments[2];
+      command.value = arguments[2];
       return {};
     case Verb::kMSet:
-      stored.value = arguments[call.at + 1];
+      command.value = arguments[call.at + 1];
       return {};
     case Verb::kMSetNx:
-      stored.only_if_absent = !call.repeats_key;
-      stored.value = arguments[call.at + 1];
+      command.only_if_absent = !call.repeats_key;
+      command.value = arguments[call.at + 1];
       return {};
     case Verb::kEval:
       return TakeScript(call, arena);
     case Verb::kIncrByFloat:
-      return ParseFloat(arguments[2], &stored.by_float) ? std::string_view() : kNoFloat;
+      return ParseFloat(arguments[2], &command.by_float) ? std::string_view() : kNoFloat;
     case Verb::kSetRange:
       return PrepareSetRange(call);
     case Verb::kGetEx:
-      stored.expires = RespStringCommand::Expires::kKeep;
+      command.expires = RespStringCommand::Expires::kKeep;
       return TakeOptions(call, 2, arena);
     case Verb::kExpire:
       return TakeCondition(call, arena);
@@ -429,18 +430,18 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
 
 }  // namespace
 
-std::string_view PrepareStored(RespCall& call, base::Arena& arena) {
+std::string_view PrepareString(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   request.relaxed = call.container != nullptr && call.container->relaxed;
   if (ReadsString(call.verb)) return PrepareRead(call, arena);
-  call.stored = &arena.Allocate<RespStringCommand>(1)[0];
+  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
   TellRights(call, arena, &request.edit);
   return PrepareChange(call, arena);
 }
 
-Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
+Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
   if (call.move != nullptr) return ExecuteMove(work, call, session, out);
   if (ReadsString(call.verb)) {

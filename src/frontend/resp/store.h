@@ -18,12 +18,12 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
 /// Whether the command only reads its string.
 bool ReadsString(RespVerb verb);
 /// What the options of a command say. Empty, or the text of an error.
-std::string_view PrepareStored(RespCall& call, base::Arena& arena);
+std::string_view PrepareString(RespCall& call, base::Arena& arena);
 /// EXPIRE and its kin, on any key.
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena);
 /// What TTL, PTTL, EXPIRETIME and PEXPIRETIME answer of a key that is there.
 int64_t TimeUntil(const RespCall& call, int64_t expires_ms);
-engine::Outcome ExecuteStored(RespWork& work, const RespCall& call, engine::Session& session,
+engine::Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                               base::Buffer& out);
 
 }  // namespace rowsocket::frontend

@@ -18,11 +18,11 @@ using model::Value;
 using Verb = RespVerb;
 
 // Never is later than any time.
-bool MayExpire(const RespStringCommand& stored, int64_t expires_ms) {
+bool MayExpire(const RespStringCommand& command, int64_t expires_ms) {
   const bool expires = expires_ms != keyspace::kNever;
-  return !(stored.only_if_never && expires) && !(stored.only_if_expires && !expires) &&
-         !(stored.only_if_later && stored.at_ms <= expires_ms) &&
-         !(stored.only_if_sooner && stored.at_ms >= expires_ms);
+  return !(command.only_if_never && expires) && !(command.only_if_expires && !expires) &&
+         !(command.only_if_later && command.at_ms <= expires_ms) &&
+         !(command.only_if_sooner && command.at_ms >= expires_ms);
 }
 
 namespace {
@@ -49,7 +49,7 @@ Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellCh
   done_ = keeps_flags_ = false;
   wrong_ = {};
   count_ = 0;
-  at_ms_ = stored().at_ms;
+  at_ms_ = command().at_ms;
   arena_.Reset();
   if (MustBeAbsent(call_) && is_there_) return Decision::kKeep;
   Decision decision = Decision::kKeep;
@@ -82,11 +82,11 @@ Decision StoredChange::Make() {
       return done_ ? Change(std::nullopt, Expires::kNever) : Decision::kKeep;
     case Verb::kGetEx:
       done_ = is_there_;
-      if (is_there_) wrong_ = stored().wrong_if_there;
-      if (!is_there_ || !wrong_.empty() || stored().expires == Expires::kKeep) {
+      if (is_there_) wrong_ = command().wrong_if_there;
+      if (!is_there_ || !wrong_.empty() || command().expires == Expires::kKeep) {
         return Decision::kKeep;
       }
-      return Change(std::nullopt, stored().expires);
+      return Change(std::nullopt, command().expires);
     case Verb::kEval:
       if (Increments(call_.script)) {
         const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
@@ -127,10 +127,10 @@ Decision StoredChange::Decline(std::string_view why) {
 }
 
 Decision StoredChange::Set() {
-  done_ = !(stored().only_if_absent && is_there_) && !(stored().only_if_there && !is_there_);
+  done_ = !(command().only_if_absent && is_there_) && !(command().only_if_there && !is_there_);
   if (!done_) return Decision::kKeep;
-  const bool keeps = stored().expires == Expires::kKeep;
-  return Change(stored().value, keeps && !is_there_ ? Expires::kNever : stored().expires);
+  const bool keeps = command().expires == Expires::kKeep;
+  return Change(command().value, keeps && !is_there_ ? Expires::kNever : command().expires);
 }
 
 Decision StoredChange::Store(std::string_view made) {
@@ -141,7 +141,7 @@ Decision StoredChange::Store(std::string_view made) {
 // Nothing to set leaves the key as it is.
 Decision StoredChange::SetRange() {
   const std::string_view text = call_.arguments[3];
-  const auto from = static_cast<size_t>(stored().from);
+  const auto from = static_cast<size_t>(command().from);
   number_ = static_cast<int64_t>(old_.size());
   if (text.empty()) return Decision::kKeep;
   new_ = old_;
@@ -159,15 +159,15 @@ Decision StoredChange::CountInTime() {
   const bool begins = script == RespScript::kHit && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
-  if (__builtin_add_overflow(now, stored().by, &number_)) {
+  if (__builtin_add_overflow(now, command().by, &number_)) {
     return Decline("ERR increment or decrement would overflow");
   }
   new_ = std::to_string(number_);
   keeps_flags_ = !begins;
   const bool expires_anew =
-      script == RespScript::kIncrAndExpire ? number_ == stored().by : left_ms_ < 0 || begins;
+      script == RespScript::kIncrAndExpire ? number_ == command().by : left_ms_ < 0 || begins;
   if (!expires_anew) return Change(new_, Expires::kKeep);
-  left_ms_ = stored().window_ms;
+  left_ms_ = command().window_ms;
   return Change(new_, Expires::kAt);
 }
 
@@ -179,19 +179,19 @@ int64_t StoredChange::TimeLeftMs() const {
 /// What the scripts of locks do where the string is the token.
 Decision StoredChange::ChangeLock() {
   if (call_.script == RespScript::kObtain) {
-    const auto size = static_cast<size_t>(stored().to);
-    done_ = !is_there_ || old_.substr(0, size) == stored().token.substr(0, size);
-    return done_ ? Change(stored().value, Expires::kAt) : Decision::kKeep;
+    const auto size = static_cast<size_t>(command().to);
+    done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
+    return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }
   if (call_.script == RespScript::kHold && !is_there_) {
     if (at_ms_ <= NowMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
-    return Change(stored().token, Expires::kAt);
+    return Change(command().token, Expires::kAt);
   }
   const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
-  done_ = is_zero ? IsZero(stored().token) : is_there_ && old_ == stored().token;
+  done_ = is_zero ? IsZero(command().token) : is_there_ && old_ == command().token;
   if (!done_) return Decision::kKeep;
-  if (Swaps(call_.script)) return Change(stored().value, stored().expires);
+  if (Swaps(call_.script)) return Change(command().value, command().expires);
   if (call_.script == RespScript::kTimeLeft) {
     left_ms_ = TimeLeftMs();
     return Decision::kKeep;
@@ -199,13 +199,13 @@ Decision StoredChange::ChangeLock() {
   const bool releases =
       call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
   if (releases) return Decision::kDelete;
-  if (stored().script == RespScript::kExtend) {
+  if (command().script == RespScript::kExtend) {
     done_ = expires();
     if (!done_) return Decision::kKeep;
   }
   const int64_t now_ms = NowMs(call_);
   const bool overflows =
-      stored().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
+      command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
   if (overflows) return Decline("ERR invalid expire time in script");
   return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
@@ -213,7 +213,7 @@ Decision StoredChange::ChangeLock() {
 Decision StoredChange::Increment() {
   int64_t now = 0;
   if (is_there_ && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
-  if (__builtin_add_overflow(now, stored().by, &number_)) {
+  if (__builtin_add_overflow(now, command().by, &number_)) {
     return Decline("ERR increment or decrement would overflow");
   }
   new_ = std::to_string(number_);
@@ -223,7 +223,7 @@ Decision StoredChange::Increment() {
 Decision StoredChange::IncrementFloat() {
   long double now = 0;
   if (is_there_ && !ParseFloat(old_, &now)) return Decline(kNoFloat);
-  now += stored().by_float;
+  now += command().by_float;
   if (!std::isfinite(now)) return Decline("ERR increment would produce NaN or Infinity");
   new_ = FormatFloat(now);
   return Store(new_);
@@ -231,9 +231,9 @@ Decision StoredChange::IncrementFloat() {
 
 Decision StoredChange::Expire() {
   if (!is_there_) return Decision::kKeep;
-  done_ = MayExpire(stored(), row_.expires_ms());
+  done_ = MayExpire(command(), row_.expires_ms());
   if (!done_) return Decision::kKeep;
-  return stored().at_ms <= NowMs(call_) ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+  return command().at_ms <= NowMs(call_) ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
 Decision StoredChange::Change(std::optional<std::string_view> value, Expires expires) {

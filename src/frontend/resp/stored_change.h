@@ -17,7 +17,7 @@
 namespace rowsocket::frontend {
 
 /// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
-bool MayExpire(const RespStringCommand& stored, int64_t expires_ms);
+bool MayExpire(const RespStringCommand& command, int64_t expires_ms);
 
 class StoredChange final : public model::RowEditor {
  public:
@@ -40,7 +40,7 @@ class StoredChange final : public model::RowEditor {
  private:
   using Expires = RespStringCommand::Expires;
 
-  const RespStringCommand& stored() const { return *call_.stored; }
+  const RespStringCommand& command() const { return *call_.string_command; }
   bool expires() const { return row_.expires_ms() != keyspace::kNever; }
 
   model::Decision Make();

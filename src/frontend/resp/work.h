@@ -82,13 +82,14 @@ struct RespCall {
   bool has_count = false;       ///< HRANDFIELD.
   int64_t count = 0;
   RespScript script = RespScript::kNone;
-  bool answers_nil = false;             ///< script: in place of 0.
-  std::string_view expected = {};       ///< script: what the field must hold (ComparesField).
-  RespStringCommand* stored = nullptr;  ///< is_string.
-  RespMove* move = nullptr;             ///< Of RENAME or COPY.
-  RespScan* scan = nullptr;             ///< Of a command on many keys.
-  RespImage* image = nullptr;           ///< WATCH: of the key.
-  std::string_view database;            ///< Of the store.
+  bool answers_nil = false;        ///< script: in place of 0.
+  std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
+  /// What the command does with a string, or EXPIRE with a row; null: it reads, and is no GETRANGE.
+  RespStringCommand* string_command = nullptr;
+  RespMove* move = nullptr;    ///< Of RENAME or COPY.
+  RespScan* scan = nullptr;    ///< Of a command on many keys.
+  RespImage* image = nullptr;  ///< WATCH: of the key.
+  std::string_view database;   ///< Of the store.
   engine::Index* index = nullptr;
   model::Request request;
   std::string_view fixed;  ///< The reply of a command that asks no engine.

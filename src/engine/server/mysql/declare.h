@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api.h"
-#include "lock_waits.h"
 #include "plugin_handle.h"
+#include "wait_hook.h"
 
 namespace rowsocket::plugin {
 
@@ -43,10 +43,10 @@ using PluginDeclaration = st_mysql_plugin;
 template <typename Plugin>
 int InitPlugin(MYSQL_PLUGIN handle) {
   engine::server::NotePlugin(handle);
-  engine::server::LockWaits::Install();
+  engine::server::WaitHook::Install();
   const int failed = Plugin::Init();
   if (failed == 0) return 0;
-  engine::server::LockWaits::Remove();
+  engine::server::WaitHook::Remove();
   engine::server::ForgetPlugin(handle);
   return failed;
 }
@@ -54,7 +54,7 @@ int InitPlugin(MYSQL_PLUGIN handle) {
 template <typename Plugin>
 int DeinitPlugin(MYSQL_PLUGIN handle) {
   const int failed = Plugin::Deinit();
-  engine::server::LockWaits::Remove();
+  engine::server::WaitHook::Remove();
   engine::server::ForgetPlugin(handle);
   return failed;
 }

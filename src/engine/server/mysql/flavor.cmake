@@ -1,10 +1,10 @@
 # What the build has to know of MySQL. Included by src/CMakeLists.txt.
 
 set(server_flavor_sources
-  account_text.cc cluster.cc commit.cc foreign_keys.cc hash_key.cc lock_waits.cc login_calls.cc login_vio.cc new_row_rules.cc partition_merge.cc
+  account_text.cc cluster.cc commit.cc foreign_keys.cc hash_key.cc login_calls.cc login_vio.cc new_row_rules.cc partition_merge.cc
   plugin_handle.cc
   privileges.cc replication.cc
-  server_log.cc server_tls.cc session_thd.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc times.cc)
+  server_log.cc server_tls.cc session_thd.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc times.cc wait_hook.cc)
 
 set(server_flavor_openssl_sources server_tls.cc)
 set(server_flavor_own_targets)
@@ -29,7 +29,7 @@ set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/MYSQL_VERSION)
 # The pointers to the server's services.
 set(server_flavor_libraries ${ROWSOCKET_SERVER_BUILD}/libmysqlservices.a)
 # A server thread may be inside a function of the library while the library is uninstalled
-# (lock_waits.h), so that the code stays in memory.
+# (wait_hook.h), so that the code stays in memory.
 set(server_flavor_link_options -Wl,-z,now -Wl,-z,nodelete)
 set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 set(server_flavor_plugin_dir /usr/lib/mysql/plugin)

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "lock_waits.h"
 #include "sql/protocol_classic.h"
+#include "wait_hook.h"
 
 namespace rowsocket::engine::server {
 
@@ -88,7 +88,7 @@ bool SessionThd::Create() {
   thd->mem_root = of_statements;
   thd->lex->sql_command = SQLCOM_SELECT;
   SetThd(thd);
-  if (!timeouts_.waits_for_rows) LockWaits::RefuseWaits(thd);
+  if (!timeouts_.waits_for_rows) WaitHook::RefuseWaits(thd);
   RefreshVariables();
   ClearStatement();
   FreeStatementMemory();
@@ -99,7 +99,7 @@ void SessionThd::Destroy() {
   THD* const thd = thd_;
   if (thd == nullptr) return;
   SetStrict(false);
-  LockWaits::AllowWaits();
+  WaitHook::AllowWaits();
   SetThd(nullptr);
   thd->set_proc_info(nullptr);
   PSI_thread* const psi = thd->get_psi();
@@ -124,13 +124,13 @@ void SessionThd::FollowRowLockWait() {
 
 void SessionThd::RefuseRowWaits(bool refuse) {
   if (refuse)
-    LockWaits::RefuseWaits(thd_);
+    WaitHook::RefuseWaits(thd_);
   else
-    LockWaits::AllowWaits();
+    WaitHook::AllowWaits();
 }
 
 void SessionThd::StartStatement(int sql_command) {
-  LockWaits::TakeMetLock();
+  WaitHook::TakeMetLock();
   thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
   if (sql_command == SQLCOM_SELECT) return;
   SetTime();
@@ -159,7 +159,7 @@ void SessionThd::ReleaseOldAuditPlugins() {}
 bool SessionThd::holds_audit_plugins() const { return false; }
 
 bool SessionThd::TakeBusy() {
-  if (!LockWaits::TakeMetLock()) return false;
+  if (!WaitHook::TakeMetLock()) return false;
   ForgetKillQuery();
   return true;
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api.h"
-#include "lock_waits.h"
+#include "wait_hook.h"
 
 namespace rowsocket::engine::server {
 
@@ -35,10 +35,10 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   // The log's table is locked by one writer at a time. A wait for it must not be canceled as one
   // for a row is: the line would be lost, and the next request of this worker would end as one
   // killed.
-  THD* const refusing = LockWaits::AllowWaits();
+  THD* const refusing = WaitHook::AllowWaits();
   query_logger.slow_log_write(thd, request.text.data(), request.text.size(), /*aggregate=*/true,
                               request.lock_us, request.whole_us);
-  LockWaits::RefuseWaits(refusing);
+  WaitHook::RefuseWaits(refusing);
   thd->set_sent_row_count(0);
   thd->reset_db(own_db);
   thd->set_security_context(own);

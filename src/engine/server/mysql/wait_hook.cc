@@ -1,4 +1,4 @@
-#include "lock_waits.h"
+#include "wait_hook.h"
 
 #include <mutex>
 #include <utility>
@@ -31,7 +31,7 @@ void BeginWait(THD* thd, int type) {
 
 }  // namespace
 
-void LockWaits::Install() {
+void WaitHook::Install() {
   const std::lock_guard lock(install_mutex);
   if (installed++ != 0) return;
   THD_event_functions*& functions = Connection_handler_manager::event_functions;
@@ -44,18 +44,18 @@ void LockWaits::Install() {
 
 // A library that has put itself in front of the hook calls it on: then the hook stays, and finds no
 // thread that refuses.
-void LockWaits::Remove() {
+void WaitHook::Remove() {
   const std::lock_guard lock(install_mutex);
   if (--installed != 0) return;
   THD_event_functions*& functions = Connection_handler_manager::event_functions;
   if (functions == &hook) functions = previous;
 }
 
-void LockWaits::RefuseWaits(THD* thd) { refusing = thd; }
+void WaitHook::RefuseWaits(THD* thd) { refusing = thd; }
 
-THD* LockWaits::AllowWaits() { return std::exchange(refusing, nullptr); }
+THD* WaitHook::AllowWaits() { return std::exchange(refusing, nullptr); }
 
-bool LockWaits::TakeMetLock() {
+bool WaitHook::TakeMetLock() {
   const bool met = met_lock;
   met_lock = false;
   return met;

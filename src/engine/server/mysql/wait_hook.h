@@ -15,7 +15,7 @@
 
 namespace rowsocket::engine::server {
 
-class LockWaits {
+class WaitHook {
  public:
   /// Counted: the hook is there from the first Install to the last Remove. Another library that
   /// replaced the hook meanwhile keeps its place.

@@ -6,6 +6,7 @@
 #include "frontend/resp/scan.h"
 #include "frontend/resp/scanned_rows.h"
 #include "frontend/resp/stored_row.h"
+#include "keyspace/time.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -47,7 +48,7 @@ Outcome CountByDatabase(const RespCall& call, engine::Session& session, KeysByDa
     Outcome outcome = session.Execute(*call.index, request, found);
     if (!outcome.ok()) return outcome;
     for (const ScannedRows::Row& row : found.rows()) {
-      CountRow(row, NowMs(), &(*counts)[row[kScannedDatabase].value_or("0")]);
+      CountRow(row, keyspace::WallClockMs(), &(*counts)[row[kScannedDatabase].value_or("0")]);
     }
     if (found.rows().size() < request.find.limit) return outcome;
     database = found.rows().back()[kScannedDatabase].value_or("0");

@@ -8,6 +8,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/stored_change.h"
 #include "frontend/resp/watch.h"
+#include "keyspace/time.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -34,7 +35,7 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
       call.verb == Verb::kExpire || (call.verb == Verb::kEval && !ExpiresLater(call.script));
   const bool fits =
       (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
-  if (!fits || (!is_moment && __builtin_add_overflow(value, NowMs(), &value))) {
+  if (!fits || (!is_moment && __builtin_add_overflow(value, keyspace::WallClockMs(), &value))) {
     return WrongExpiry(call, arena);
   }
   call.string_command->expires = RespStringCommand::Expires::kAt;
@@ -311,7 +312,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& cha
 
 int64_t TimeUntil(const RespCall& call, int64_t ms) {
   if (ms == keyspace::kNever) return -1;
-  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - NowMs(call), 0);
+  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - ExpiryClockMs(call), 0);
   const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
   return is_ms ? ms : ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
 }

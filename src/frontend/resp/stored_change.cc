@@ -173,7 +173,7 @@ Decision StoredChange::CountInTime() {
 
 int64_t StoredChange::TimeLeftMs() const {
   if (!is_there_) return -2;
-  return expires() ? row_.expires_ms() - NowMs(call_) : -1;
+  return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
 }
 
 /// What the scripts of locks do where the string is the token.
@@ -184,7 +184,7 @@ Decision StoredChange::ChangeLock() {
     return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }
   if (call_.script == RespScript::kHold && !is_there_) {
-    if (at_ms_ <= NowMs(call_)) return Decline("ERR invalid expire time in 'set' command");
+    if (at_ms_ <= ExpiryClockMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
     return Change(command().token, Expires::kAt);
   }
@@ -203,7 +203,7 @@ Decision StoredChange::ChangeLock() {
     done_ = expires();
     if (!done_) return Decision::kKeep;
   }
-  const int64_t now_ms = NowMs(call_);
+  const int64_t now_ms = ExpiryClockMs(call_);
   const bool overflows =
       command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
   if (overflows) return Decline("ERR invalid expire time in script");
@@ -233,7 +233,8 @@ Decision StoredChange::Expire() {
   if (!is_there_) return Decision::kKeep;
   done_ = MayExpire(command(), row_.expires_ms());
   if (!done_) return Decision::kKeep;
-  return command().at_ms <= NowMs(call_) ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+  return command().at_ms <= ExpiryClockMs(call_) ? Decision::kDelete
+                                                 : Change(std::nullopt, Expires::kAt);
 }
 
 Decision StoredChange::Change(std::optional<std::string_view> value, Expires expires) {

@@ -3,7 +3,6 @@
 // Threads: an object has one; the functions are pure but for the clock.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/work.h"
 #include "keyspace/row.h"
+#include "keyspace/time.h"
 #include "model/row_sink.h"
 
 namespace rowsocket::frontend {
@@ -20,15 +20,11 @@ namespace rowsocket::frontend {
 /// The columns of the store that commands on one string open.
 enum StoredColumn : uint32_t { kValue, kExpires };
 
-/// Milliseconds since 1970.
-inline int64_t NowMs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-/// The time that the expiry of the call's key is compared with.
-inline int64_t NowMs(const RespCall& call) {
+/// The time that the expiry of the call's key is compared with: tests can set the clock of mapped
+/// keys ahead, and not that of the store.
+inline int64_t ExpiryClockMs(const RespCall& call) {
   const bool is_mapped = call.container != nullptr || call.expiry != nullptr;
-  return is_mapped ? call.keyspaces->NowMs() : NowMs();
+  return is_mapped ? call.keyspaces->NowMs() : keyspace::WallClockMs();
 }
 
 /// The moment in the store's column `expires`; keyspace::kNever for NULL.
@@ -38,7 +34,9 @@ inline int64_t MomentOf(const model::Value& expires) {
   return at_ms;
 }
 /// Whether the store's column `expires` says that the row has expired.
-inline bool IsExpired(const model::Value& expires) { return MomentOf(expires) <= NowMs(); }
+inline bool IsExpired(const model::Value& expires) {
+  return MomentOf(expires) <= keyspace::WallClockMs();
+}
 
 /// Takes the cells of one row.
 class StoredRow final : public model::RowSink {
@@ -66,7 +64,7 @@ class StoredRow final : public model::RowSink {
   /// The row's key only looks equal to the one that was asked for.
   bool is_another() const { return is_another_; }
   bool is_expired() const {
-    return has_row_ && expires_ms_ != keyspace::kNever && expires_ms_ <= NowMs(call_);
+    return has_row_ && expires_ms_ != keyspace::kNever && expires_ms_ <= ExpiryClockMs(call_);
   }
   bool is_there() const { return has_row_ && !is_another_ && !is_expired(); }
   /// Valid until the next row.

@@ -1,5 +1,5 @@
 #include "exec/write_set.h"
-#include "frontend/memcached/fixture.h"
+#include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frontend/memcached/fixture.h"
+#include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {

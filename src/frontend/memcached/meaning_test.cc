@@ -1,5 +1,5 @@
 // What the order of flags, an expired row and the counters mean.
-#include "frontend/memcached/fixture.h"
+#include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {

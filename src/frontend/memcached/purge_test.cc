@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "exec/test_notification.h"
-#include "frontend/memcached/fixture.h"
+#include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {

@@ -1,7 +1,7 @@
 // Requests of which only a part has come, which a turn runs again, or which are answered elsewhere.
 #include "exec/turn.h"
 
-#include "frontend/memcached/fixture.h"
+#include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
 namespace {

@@ -34,7 +34,7 @@ void KeepRowsApart(std::span<TurnItem> items) {
 
 bool SharedRows::Link(std::span<TurnItem> items) {
   bool any_shared = false;
-  bool any_unit = false;
+  bool any_composite = false;
   rows_.clear();
   KeepRowsApart(items);
   size_t names = items.size();
@@ -47,8 +47,8 @@ bool SharedRows::Link(std::span<TurnItem> items) {
     item.shared_row = SharedRow::kNone;
     item.next_in_row = nullptr;
     if (IsWritingUnit(item)) CountUnit(*item.item.unit);
-    if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row())].units;
-    any_unit = any_unit || IsWritingUnit(item) || item.is_write_with_token();
+    if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row())].composite_writes;
+    any_composite = any_composite || IsWritingUnit(item) || item.is_write_with_token();
     if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->shared_row != SharedRow::kNone &&
@@ -66,10 +66,10 @@ bool SharedRows::Link(std::span<TurnItem> items) {
     else
       row.last->next_in_row = &item;
     row.last = &item;
-    row.writes += item.is_write();
-    any_shared = any_shared || row.writes > 1;
+    row.plain_writes += item.is_write();
+    any_shared = any_shared || row.plain_writes > 1;
   }
-  const bool any_open = any_unit && ShareRows(items);
+  const bool any_open = any_composite && ShareRows(items);
   return any_shared || any_open;
 }
 
@@ -78,7 +78,7 @@ void SharedRows::CountUnit(const Unit& unit) {
     const RowName name(*one.index, one.request);
     if (!one.request.is_write() || !name.is_row()) continue;
     SharedRow& row = rows_[FindOrAdd(name)];
-    row.units += row.last_unit != &unit;
+    row.composite_writes += row.last_unit != &unit;
     row.last_unit = &unit;
   }
 }

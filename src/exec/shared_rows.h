@@ -36,16 +36,17 @@ struct SharedRow {
   uint64_t hash = 0;
   TurnItem* first = nullptr;
   TurnItem* last = nullptr;
-  uint32_t writes = 0;  ///< Items that are one request without a token.
-  uint32_t units = 0;   ///< Units, and requests with a token, that write to the row.
+  uint32_t plain_writes = 0;      ///< Writes that are one request without a token.
+  uint32_t composite_writes = 0;  ///< Units, and requests with a token, that write to the row.
+  /// The unit that was counted last: a unit counts once, however often it writes to the row.
   const Unit* last_unit = nullptr;
   /// Why no request of this row can be merged.
   engine::NotMergeable reason = engine::NotMergeable::kNone;
 
   /// Whether the row stays open while other statements run.
-  bool stays_open() const { return units != 0 && units + writes > 1; }
+  bool stays_open() const { return composite_writes != 0 && composite_writes + plain_writes > 1; }
   /// Whether the requests are executed behind one another, as one change of the row.
-  bool runs_as_one_statement() const { return writes > 1 && units == 0; }
+  bool runs_as_one_statement() const { return plain_writes > 1 && composite_writes == 0; }
 };
 
 /// Has no request share its row.

@@ -116,7 +116,7 @@ void Turn::StopMerging() {
   KeepRowsApart(items_);
   for (TurnItem& item : items_) {
     if (item.shared_row == SharedRow::kNone || !item.is_write() || item.is_fixed()) continue;
-    if (rows_.at(item.shared_row).writes > 1) item.ran_alone = RanAlone::kRerun;
+    if (rows_.at(item.shared_row).plain_writes > 1) item.ran_alone = RanAlone::kRerun;
   }
 }
 

@@ -121,10 +121,11 @@ struct TurnItem {
   bool is_finished() const { return progress == Progress::kFinished; }
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
   /// Whether the item is one request that changes a row that it names, and has a token. It shares
-  /// the row as units do, because its token is a statement of its own.
+  /// the row as units do, because its token is a statement of its own. Other composite writes are
+  /// units, edits, or name no row.
   bool is_write_with_token() const {
-    return is_write() && item.is_composite && item.unit == nullptr &&
-           item.request.verb == model::Request::Verb::kFind && item.row().is_row();
+    return item.kind == Item::Kind::kRequest && item.is_composite && item.unit == nullptr &&
+           item.request.is_find_modify() && item.row().is_row();
   }
   /// Whether its client is stopped neither at it nor before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }

@@ -144,6 +144,10 @@ struct Request {
   bool shares_row = false;
 
   bool is_write() const { return verb != Verb::kFind || find.modification != Modification::kNone; }
+  /// Whether the request changes, or deletes, the rows that it finds.
+  bool is_find_modify() const {
+    return verb == Verb::kFind && find.modification != Modification::kNone;
+  }
   /// The key by which the rows are found; none for an insert.
   std::span<const Value> key() const {
     if (verb == Verb::kInsert) return {};

@@ -14,8 +14,8 @@
 // other statements and units run, until CloseRows at the latest.
 //
 // What an implementation must satisfy:
-//   S1  All finds of a turn that are not behind a write see one consistent state; a find behind a
-//       write of the same turn sees that write.
+//   S1  All finds of a turn that run before its first write see one consistent state; a find that
+//       runs after a write of the same turn sees that write.
 //   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
 //   S3  When Commit of a turn that writes returns success, every change of the turn is durable as
@@ -114,7 +114,7 @@ struct Outcome {
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
   bool on_open_row = false;    ///< The request was executed on a row that stays open (S13).
-  uint64_t rows_passed = 0;    ///< Rows that were read behind another row, sent or not.
+  uint64_t rows_passed = 0;    ///< Rows that were read after another row, sent or not.
 
   bool ok() const { return result == Result::kDone; }
   /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
@@ -285,7 +285,7 @@ class Session {
   virtual bool WantsAccesses() const = 0;
   /// Tells such plugins. REQUIRES: WantsAccesses; a turn is open.
   virtual void TellAccess(const TableAccess& access) = 0;
-  /// Call behind the last TellAccess of a turn.
+  /// Call after the last TellAccess of a turn.
   virtual void EndAccesses() = 0;
 
   /// The server wants this session to end: close it soon.

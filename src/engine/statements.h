@@ -11,7 +11,7 @@ inline void AddDone(const Outcome& outcome, Outcome* done) {
   done->permanent = done->permanent || outcome.permanent;
 }
 
-/// The outcome of a request that fails behind statements that are done. Their changes can only be
+/// The outcome of a request that fails after statements that are done. Their changes can only be
 /// taken back with the whole transaction, whose other requests then run again.
 inline Outcome FailBehind(const Outcome& done, Outcome failed) {
   if (done.permanent)

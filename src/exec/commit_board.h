@@ -5,9 +5,10 @@
 // that may have been about a row of a commit under way is answered when that has ended.
 //
 // Flow:   a thread that commits: Enter -> Session::Commit -> Leave
-//         a thread that has executed finds: MarkUndurable behind the turn; it keeps the marked
+//         a thread that has executed finds: MarkUndurable after the turn; it keeps the marked
 //         clients until HasEnded
-// It looks behind the turn: a commit whose rows it has seen is durable by then, or still here.
+// MarkUndurable comes after the turn: by then a commit whose rows the turn has seen is durable, or
+// still among those under way here.
 // Threads: any; a Watcher is told on the thread that commits. Lifetime: outlives turns and workers.
 // Limits: as many commits as there are threads that write, so that a list will do.
 #pragma once

@@ -21,7 +21,7 @@ class HeldReplies final : private CommitBoard::Watcher {
  public:
   HeldReplies(CommitBoard& commits, net::EventLoop& loop) : commits_(commits), loop_(loop) {}
 
-  /// Called behind a turn: see CommitBoard::MarkUndurable.
+  /// Called after a turn: see CommitBoard::MarkUndurable.
   uint64_t MarkUndurable(std::span<TurnItem> finds, engine::Session& session) {
     return commits_.MarkUndurable(finds, session, /*watcher=*/*this);
   }

@@ -18,7 +18,7 @@ void InputConsumer::Consume(Client& client) const {
   client.frontend->Rewind();
   client.has_more = true;
   if (stopped_at->item.kind == Item::Kind::kAuthenticate) {
-    // A login is read behind no request of its turn, so that no reply of its client is held.
+    // A login is read after no request of its turn, so that no reply of its client is held.
     ROWSOCKET_REQUIRE(!client.turn.may_see_undurable);
     logins_.Start(client, *stopped_at);
   } else if (stopped_at->waits()) {

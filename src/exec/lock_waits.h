@@ -1,7 +1,7 @@
 // How the connections of a worker get through a lock wait: to the lane with their request, and back
 // with its reply.
 //
-// Flow:   behind a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
+// Flow:   after a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the lane's threads.
 // Errors: where memory runs out the connection is lost.
 #pragma once

@@ -1,7 +1,7 @@
 // How the connections of a worker log in with an account of the server: to the login desk with what
 // the client has sent, and back with the answer. And how they end when their account does.
 //
-// Flow:   behind a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
+// Flow:   after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
 //         the worker is told that accounts have ended: EndAccounts, until none is left
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
 // Errors: where memory runs out the connection is lost.
@@ -26,7 +26,7 @@ class Logins {
   void Finish(LoginJob& job);
 
   /// A connection that has logged in may have become another account, or nobody, by one of its
-  /// requests: the account's connection is over then. Call behind each of its turns.
+  /// requests: the account's connection is over then. Call after each of its turns.
   void LookForAnother(Client& client) {
     if (client.ticket != nullptr) [[unlikely]]
       LeaveAccount(client);

@@ -102,7 +102,7 @@ void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& time
     Noted one = About(item.verb, frontend, times, TextOf(item, frontend, shows_values_()));
     one.schema = item.index->names().db;
     one.rows = rows.done;
-    // The first row of a scan is read behind none.
+    // The first row of a scan is read after no other row.
     one.examined = rows.passed == 0 ? rows.done : std::max(rows.done, rows.passed + 1);
     one.writes = item.unit != nullptr ? item.unit->writes : item.request.is_write();
     noted->push_back(std::move(one));

@@ -70,7 +70,7 @@ class SlowLog {
   };
   struct Rows {
     uint64_t done = 0;    ///< Sent or changed.
-    uint64_t passed = 0;  ///< Read behind another row.
+    uint64_t passed = 0;  ///< Read after another row.
   };
 
   Noted About(uint32_t verb, const Frontend& frontend, const Times& times, std::string text) const;

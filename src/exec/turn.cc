@@ -69,7 +69,7 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
          }) == items.end();
 }
 
-/// What must be so behind a turn: each connection is lost, or may send all its replies (invariant
+/// What must be so after a turn: each connection is lost, or may send all its replies (invariant
 /// I4) and is stopped nowhere, or at one of its own items.
 [[maybe_unused]] bool AreAnswered(std::span<const TurnItem> items) {
   return std::ranges::all_of(items, [items](const TurnItem& item) {

@@ -104,7 +104,7 @@ struct TurnItem {
   std::string kept_reply;    ///< With kChange: the reply of the statement.
   model::Error answer;       ///< Of a kRequest that was executed.
   uint64_t rows = 0;         ///< Rows that it sent or changed.
-  uint64_t rows_passed = 0;  ///< Rows that it read behind another row.
+  uint64_t rows_passed = 0;  ///< Rows that it read after another row.
   /// In a batch: the position in SharedRows of the row that it names together with others.
   uint32_t shared_row = SharedRow::kNone;
   TurnItem* next_in_row = nullptr;
@@ -178,7 +178,7 @@ class Turn {
   /// replies.
   bool is_full() const { return is_full_; }
 
-  /// Whether another node of a cluster has taken back an attempt, behind which the turn slept.
+  /// Whether another node of a cluster has taken back an attempt, after which the turn slept.
   bool met_conflicts() const { return pause_us_max_ != kFirstPauseUs; }
 
   /// Whether the item has shared one change of its row with others.

@@ -10,8 +10,8 @@
 // given up, and it begins anew with one more lock to take first.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits: kUnitRequestsMax
-// requests, of RESP kUnitKeysMax; kUnitWaitsMax locks of others, behind which it ends as after a
-// deadlock.
+// requests, of RESP kUnitKeysMax; kUnitWaitsMax locks of others: a unit that meets more ends as
+// after a deadlock.
 #pragma once
 
 #include <array>

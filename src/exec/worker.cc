@@ -289,7 +289,8 @@ void Worker::TakeInbox(engine::Session& session) {
     logins_.LookAt(*client);
     clients_.AddMoved(std::move(client));
   }
-  // Asked behind Take: the worker is told to stop before the lane and its sessions are.
+  // The worker is told to stop before the lane and its sessions are: asked after the mail was
+  // taken, it knows of its end when a job comes back because the lane ends.
   const bool is_stopping = stopping_.load() || session.ShouldStop();
   for (auto& job : mail.jobs) waits_.Finish(*job, session, is_stopping);
   for (auto& job : mail.logins) logins_.Finish(*job);

@@ -90,7 +90,7 @@ inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 /// A turn begins no more requests after so many bytes of replies, or after so many milliseconds.
-/// The time is looked at behind requests that have met more than kShortFindRows rows, or have more
+/// The time is looked at after requests that have met more than kShortFindRows rows, or have more
 /// than kShortLineBytes.
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 inline constexpr int64_t kTurnMsMax = 100;

@@ -12,7 +12,7 @@
 //   kDraining   the client has sent its last byte: what was received is answered, then closed
 //   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
 //               so that the kernel does not answer it with a reset that would destroy the last
-//               reply; behind kLingerBytesMax bytes the connection is reset, and kBroken
+//               reply; after kLingerBytesMax bytes the connection is reset, and kBroken
 //   kBroken     reset or failed: nothing can be sent or received any more
 // kServing and kPaused lead to every later state, and states never go back otherwise.
 //
@@ -53,7 +53,7 @@ struct ConnectionContext {
 
 class Connection {
  public:
-  /// Bytes of a client that are thrown away behind the last reply, before the reset comes.
+  /// Bytes of a client that are thrown away after the last reply, before the reset comes.
   static constexpr uint32_t kLingerBytesMax = uint32_t{4} << 20;
 
   enum class State : uint8_t { kServing, kPaused, kDraining, kLingering, kBroken };

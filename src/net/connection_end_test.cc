@@ -1,4 +1,4 @@
-// How a connection ends: by its client, or by the server behind the last reply.
+// How a connection ends: by its client, or by the server after the last reply.
 #include <gtest/gtest.h>
 
 #include <array>

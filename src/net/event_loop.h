@@ -8,7 +8,7 @@
 // caller.
 //
 // A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
-// Everything pushed before a Wake is seen by the drain behind the next Wait. A Wake costs a system
+// Everything pushed before a Wake is seen by the drain after the next Wait. A Wake costs a system
 // call only when the owner sleeps.
 #pragma once
 

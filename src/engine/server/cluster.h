@@ -7,7 +7,7 @@
 // MySQL's.
 //
 // Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
-// Begin is called before the first statement of the turn, EndTurn behind its commit or rollback.
+// Begin is called before the first statement of the turn, EndTurn after its commit or rollback.
 //
 // Where there is no cluster each call is one look at a flag.
 //

@@ -10,7 +10,7 @@
 // taken
 //   a session that does not wait    answers busy, so that the request goes to the lane
 //   a session that waits            tries again and again, for as long as it waits for a table;
-//                                   behind other requests of a turn, whose locks it would keep from
+//                                   after other requests of a turn, whose locks it would keep from
 //                                   others meanwhile, it gives way instead
 // Threads: the session's.
 #pragma once

@@ -54,7 +54,7 @@ ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* logi
   LoginVio vio(attempt);
   LoginThd owner;
   // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then:
-  // a login that has a THD before the shutdown is waited for, and no login begins behind it.
+  // a login that has a THD before the shutdown is waited for, and no login begins after it.
   if (ServerStopping() || !owner.SpeakThrough(vio.vio())) return Verdict::kRefused;
   THD* const thd = owner.get();
   unsigned host_errors = 0;

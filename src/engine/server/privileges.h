@@ -7,7 +7,7 @@
 // by PUBLIC and by the Account's role; in MySQL by the roles that a login activates (default roles,
 // mandatory ones, or all), less what was revoked partially. The server has changed its
 // grants in memory before it answers the statement that changed them, so that a look that begins
-// behind the answer sees the change.
+// after the answer sees the change.
 // Threads: the owner's, which has a THD. Locks: a lock that a GRANT holds until a replica has
 // acknowledged, or until its event is in the binary log, is only tried. MariaDB's LOCK_grant is
 // such a lock, which TryLook needs not; in MySQL the metadata lock of the accounts' caches, which

@@ -329,7 +329,7 @@ Outcome ServerSession::Commit() {
   Committer::Result result;
   result.failed = !outcome.ok() || loss != Cluster::LostBy::kNone || CommitStatement(thd_.get());
   if (writes_ && !result.failed) result = committer_.Commit(must_flush_);
-  // What the server has committed is never run again, whatever the cluster says behind it.
+  // What the server has committed is never run again, whatever the cluster says afterwards.
   const bool is_committed = !result.failed && tables_.has_changed_rows();
   const bool is_conflict = result.failed && !result.unknown && Cluster::HasRefused(thd_.get());
   if (result.failed) {

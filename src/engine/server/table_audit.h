@@ -30,7 +30,7 @@ class TableAudit {
   static bool IsWanted();
   /// `session`: the THD of this thread.
   void Tell(THD* session, const TableAccess& access);
-  /// Call behind the last Tell of a turn.
+  /// Call after the last Tell of a turn.
   void Release();
   /// Whether there are THDs: as a SQL session does, each keeps the plugins that there were when it
   /// began from being uninstalled.

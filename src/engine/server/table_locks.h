@@ -25,7 +25,7 @@ class TableLocks {
 
   /// A change in a table of an engine without transactions cannot be taken back, so that its commit
   /// must not be what has to wait: the lock of the commit is taken before the change. It is taken
-  /// behind the lock of the table and held no longer, because all other commits of the server may
+  /// after the lock of the table and held no longer, because all other commits of the server may
   /// wait for it. In MySQL nothing: every table that is served takes part in transactions.
   Outcome TakeCommitLock(OpenTable& open);
   void ReleaseCommitLock(OpenTable& open);

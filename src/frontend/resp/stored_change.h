@@ -34,7 +34,7 @@ class StoredChange final : public model::RowEditor {
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
-  /// Of the scripts of rate limiters and kTimeLeft: as PTTL says it, behind the change.
+  /// Of the scripts of rate limiters and kTimeLeft: as PTTL says it, after the change.
   int64_t left_ms() const { return left_ms_; }
 
  private:

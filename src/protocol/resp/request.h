@@ -5,7 +5,7 @@
 // again from its first byte when more has come.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
-// behind which the connection ends.
+// after which the connection ends.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behaviour.
 #pragma once
 

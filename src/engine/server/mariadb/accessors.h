@@ -1,6 +1,6 @@
 // What the servers that this library is built for name differently: one small inline function for
 // each difference, so that the files of src/engine/server are the same for all of them. Included by
-// api.h alone, behind the server's headers and compat.h.
+// api.h alone, after the server's headers and compat.h.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What differs between the lines of MariaDB that this library is built for: one block for each
 // function, "since" the first of these lines that has it so. No other file asks for the server's
-// version (scripts/check-docs). Included by api.h alone, behind the server's headers.
+// version (scripts/check-docs). Included by api.h alone, after the server's headers.
 //
 // Another line: it is named below; then each block is read, because the compiler takes the side of
 // 11.8 for every later line, whether that is right there or not. All steps:

@@ -1,6 +1,6 @@
 // What the servers that this library is built for name differently: one small inline function for
 // each difference, so that the files of src/engine/server are the same for all of them. Included by
-// api.h alone, behind the server's headers.
+// api.h alone, after the server's headers.
 #pragma once
 
 #include <algorithm>
@@ -250,7 +250,7 @@ inline bool MergesPartitionsBy(const Field&) { return false; }
 inline bool MakeBitmap(MY_BITMAP* bitmap, uint bits) { return !bitmap_init(bitmap, nullptr, bits); }
 inline void FreeBitmap(MY_BITMAP* bitmap) { bitmap_free(bitmap); }
 
-/// The server shows a step of its own while it locks; behind that the session's text stands again.
+/// The server shows a step of its own while it locks; after that the session's text stands again.
 inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool) {
   const char* const shown = thd->proc_info();
   MYSQL_LOCK* const lock = mysql_lock_tables(thd, tables.data(), tables.size(), 0);

@@ -1,9 +1,9 @@
 // Ends the wait for a row or table lock of InnoDB at the moment when it begins, for sessions that
 // do not wait (docs/adr/0018-mysql-lock-waits.md).
 //
-// InnoDB tells the server's thread scheduler of a wait, behind its own latches and before it
-// sleeps. This library puts itself into that place. For a session that does not wait it cancels the
-// wait that was just queued; InnoDB then ends the statement as KILL QUERY does.
+// InnoDB tells the server's thread scheduler of a wait, after it has released its own latches
+// and before it sleeps. This library puts itself into that place. For a session that does not wait
+// it cancels the wait that was just queued; InnoDB then ends the statement as KILL QUERY does.
 //
 // Flow: Install { RefuseWaits { TakeMetLock } AllowWaits }* Remove.
 // Threads: Install and Remove from the server's plugin code; the others for the calling thread.

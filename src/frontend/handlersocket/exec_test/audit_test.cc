@@ -55,7 +55,7 @@ TEST_F(AuditTest, TheRequestsOfAGroupAreToldEach) {
 
 TEST_F(AuditTest, ATurnThatRunsAgainIsToldOnce) {
   LineClient client = test_.ConnectAndOpen();
-  // The first commit is lost to another node, behind which the turn runs again.
+  // The first commit is lost to another node, after which the turn runs again.
   const auto commits = std::make_shared<std::atomic<int>>(0);
   test_.store.SetHook([commits](const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kCommit || commits->fetch_add(1) != 0) {

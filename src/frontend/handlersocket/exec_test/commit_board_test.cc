@@ -83,7 +83,7 @@ TEST_F(CommitBoardTest, CommitIsUsedAgainForOtherRows) {
   commits_.Leave(commit);
 }
 
-// A worker that only writes has no finds behind its round, while its executor commits.
+// A worker that only writes has no finds after its round, while its executor commits.
 TEST_F(CommitBoardTest, TurnWithoutFindsDoesNotLookAtTheWrites) {
   const std::vector<TurnItem> writes = Write(2);
   Commit commit;
@@ -93,7 +93,7 @@ TEST_F(CommitBoardTest, TurnWithoutFindsDoesNotLookAtTheWrites) {
   commits_.Leave(commit);
 }
 
-// The connection's next find comes behind a commit again whenever one is under way, so that it
+// The connection's next find comes after a commit again whenever one is under way, so that it
 // would wait again and again.
 TEST_F(CommitBoardTest, FindThatWasNotExecutedDoesNotWait) {
   const std::vector<TurnItem> writes = Write(2);

@@ -174,7 +174,7 @@ TEST_F(TurnMergeTest, RequestsThatCannotBeMergedRunOneByOneAndAreCounted) {
 TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsBehindIt) {
   Peer& one = Connect();
   Peer& two = Connect();
-  // The second request changes the key: the requests behind it find no such row.
+  // The second request changes the key: the requests after it find no such row.
   Send(one, Add("1") + "0\t=\t1\t1\t1\t0\tU\t5\t50\n" + Add("1"));
   Send(two, Add("1"));
   Run();

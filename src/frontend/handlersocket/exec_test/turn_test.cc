@@ -16,7 +16,7 @@ TEST_F(TurnTest, RepliesKeepRequestOrder) {
        "0\t=\t1\t1\n"      // a row
        "bad\n"             // an error that the frontend knows
        "0\t+\t2\t9\t90\n"  // an insert
-       "0\t=\t1\t9\n"      // the find behind the insert sees its row
+       "0\t=\t1\t9\n"      // the find after the insert sees its row
        "1\t=\t1\t2\t1\t0\tU\t21\n"
        "0\t+\t2\t1\t11\n"  // an error that the engine knows
        "7\t=\t1\t1\n"

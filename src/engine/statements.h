@@ -13,7 +13,7 @@ inline void AddDone(const Outcome& outcome, Outcome* done) {
 
 /// The outcome of a request that fails after statements that are done. Their changes can only be
 /// taken back with the whole transaction, whose other requests then run again.
-inline Outcome FailBehind(const Outcome& done, Outcome failed) {
+inline Outcome FailAfter(const Outcome& done, Outcome failed) {
   if (done.permanent)
     failed.permanent = true;
   else if (done.rows != 0)

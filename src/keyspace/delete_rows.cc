@@ -43,7 +43,7 @@ Outcome DeleteEqual(const Container& container, engine::Session& session,
   Outcome all;
   for (;;) {
     const Outcome outcome = session.Execute(*container.keys, request, none);
-    if (!outcome.ok()) return FailBehind(all, outcome);
+    if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (outcome.rows == 0) return all;
   }
@@ -61,14 +61,14 @@ Outcome DeleteAllRows(const Container& container, engine::Session& session) {
   for (;;) {
     KeyCollector keys(container);
     const Outcome outcome = session.Execute(*container.keys, request, keys);
-    if (!outcome.ok()) return FailBehind(all, outcome);
+    if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (keys.rows.empty()) return all;
     chunk = std::move(keys.rows);
     last = chunk.back().Values();
     if (chunk.back().has_null()) {
       const Outcome equal = DeleteEqual(container, session, last);
-      if (!equal.ok()) return FailBehind(all, equal);
+      if (!equal.ok()) return FailAfter(all, equal);
       AddDone(equal, &all);
     }
     request.find.op = CompareOp::kGt;

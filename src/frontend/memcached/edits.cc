@@ -292,19 +292,19 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
     // A failed deletion of an expired row is no failure of the request: the row stays, and is
     // absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
-    if (!outcome.ok() && !stays) return FailBehind(all, outcome);
+    if (!outcome.ok() && !stays) return FailAfter(all, outcome);
     if (editor.result() == Editor::Result::kUnshowable) {
-      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
+      return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }
     AddDone(outcome, &all);
     const Outcome found = FindToken(shared, work, target, session, &editor);
-    if (!found.ok()) return FailBehind(all, found);
+    if (!found.ok()) return FailAfter(all, found);
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);
     target.was_hit = editor.result() == Result::kHit && !editor.promises();
     Count(editor, &work.tally);
     if (out.size() - begin > shared.settings.limits.reply_bytes_max) {
-      return FailBehind(all, Outcome::Fail(model::ErrorCode::kResultsize));
+      return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }
   }
   if (IsGet(work.command.verb)) memcached::AppendGetEnd(work.command, &out);

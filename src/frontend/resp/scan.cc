@@ -223,7 +223,7 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
   for (;;) {
     ScannedRows found(call.index->columns());
     const Outcome outcome = session.Execute(*call.index, request, found);
-    if (!outcome.ok()) return FailBehind(all, outcome);
+    if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (found.rows().empty()) break;
     database = found.rows().back()[kScannedDatabase].value_or("0");

@@ -32,7 +32,7 @@ struct IndexPin {
   bool Holds(IndexFacts now) const;
 };
 
-/// The names that a client gave with P.
+/// The names by which a client, or the library itself, opens an index.
 struct IndexNames {
   std::string db;
   std::string table;

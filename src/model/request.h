@@ -24,8 +24,9 @@ inline constexpr size_t kModifications = static_cast<size_t>(Modification::kDecr
 
 /// One condition on a column of the index's filter columns.
 struct Filter {
-  bool stops_scan = false;  ///< W: the first row that does not meet the condition ends the scan;
-                            ///< else F: skip the row.
+  /// What a row that does not meet the condition does: true: it ends the scan; false: it is
+  /// skipped.
+  bool stops_scan = false;
   CompareOp op = CompareOp::kEq;
   uint32_t column = 0;  ///< Position among the filter columns of the opened index.
   Value value;

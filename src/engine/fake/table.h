@@ -73,7 +73,7 @@ std::vector<Row> Matching(const Rows& rows, const IndexDefinition& index,
                           uint64_t* rows_passed = nullptr);
 
 enum class Change : uint8_t { kChanged, kLeftAlone, kOutOfRange };
-/// Carries out U, + or - on a row.
+/// Carries out the update, the increment or the decrement of a find on a row.
 Change Modify(const model::Find& find, const std::vector<uint32_t>& columns, Row* row);
 
 }  // namespace rowsocket::engine::fake

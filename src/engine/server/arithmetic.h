@@ -1,4 +1,4 @@
-// The increments of the protocol (`+` and `-`): exact, in the column's own type.
+// Increments and decrements: exact, in the column's own type.
 //
 // Threads: the session's; works on the table's current row.
 #pragma once

@@ -24,8 +24,8 @@ namespace rowsocket::engine::server {
 /// see merge_rules.h.
 struct MergeRules {
   NotMergeable find = NotMergeable::kNone;
-  NotMergeable modify = NotMergeable::kNone;  ///< For U, + and -.
-  NotMergeable erase = NotMergeable::kNone;   ///< For D.
+  NotMergeable modify = NotMergeable::kNone;  ///< For updates, increments and decrements.
+  NotMergeable erase = NotMergeable::kNone;   ///< For deletes.
   NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
 
   /// The reason for a request whose key names one row.

@@ -1,4 +1,4 @@
-// Walks an index by a key of the protocol: five operators, any number of leading key parts.
+// Walks an index by the key of a request: five operators, any number of leading key parts.
 //
 // Where every value fits its column the storage engine's own search does it all. Where a value does
 // not (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or

@@ -45,7 +45,7 @@ class NewRow {
 
   /// Marks the columns that an update through this index reads and writes.
   void PrepareUpdate(TABLE* table, const ServerIndex& index);
-  /// Makes the row of U, + or -.
+  /// Makes the row of an update, an increment or a decrement.
   Made Modify(TABLE* table, const ServerIndex& index, const model::Find& find);
   /// Makes the row of an edit.
   Made Change(TABLE* table, const ServerIndex& index, std::span<const model::CellChange> changes);

@@ -67,7 +67,7 @@ class Writer {
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
   /// Changes the row in record[0], or sends it where nothing is to change. `*changed`: whether the
-  /// row counts for the protocol.
+  /// row counts as changed, for the answer to the client.
   Outcome ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);

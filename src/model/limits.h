@@ -32,52 +32,62 @@ struct Limits {
 
 /// Bytes of a line that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
-/// TLS handshakes of one port that are done at a time, and those of one address among them; more
-/// wait. One costs about 40 KiB.
+/// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
 inline constexpr uint32_t kHandshakesMax = 2048;
+/// TLS handshakes of one address on one port that are done at a time; more wait.
 inline constexpr uint32_t kHandshakesOfAddressMax = 512;
-/// Logins of one source that are under way at a time, the wait of a failed one included; of all
-/// sources of an address; logins of an address that wait; sources that are remembered, and for how
-/// long after the last failure.
+/// Logins of one source that are under way at a time, a failed one until it is answered.
 inline constexpr uint32_t kLoginsOfSourceMax = 4;
+/// Logins of all sources of one address that are under way at a time, counted as those of a source.
 inline constexpr uint32_t kLoginsOfAddressMax = 32;
+/// Logins of one address that wait to be checked.
 inline constexpr uint32_t kLoginsWaitingOfAddressMax = 1024;
+/// Sources of logins that are remembered.
 inline constexpr size_t kLoginSourcesMax = 4096;
+/// Time after its last failed login until a source counts as new.
 inline constexpr int64_t kLoginForgetMs = 60'000;
-/// Milliseconds after which a failed login is answered, how often they double, and the failures of
-/// one connection with which it ends.
+/// Time until the first failed login of a source is answered.
 inline constexpr int64_t kLoginDelayMs = 100;
+/// How often kLoginDelayMs doubles at most: once with each further failure of the source.
 inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
+/// Failed logins of a connection, of which the last one ends it.
 inline constexpr uint32_t kLoginFailuresMax = 3;
 /// Bytes of a user's name in a login: the server's own limit is 128 characters.
 inline constexpr size_t kUserBytesMax = 512;
-/// Milliseconds between two looks at the accounts in use: at least, at most, and as a multiple of
-/// the time that the last look has taken.
+/// The shortest pause between two looks at the accounts in use.
 inline constexpr int64_t kAccountsLookMsMin = 10;
+/// The longest pause between two looks at the accounts in use.
 inline constexpr int64_t kAccountsLookMsMax = 100;
+/// The pause between two looks at the accounts is so many times as long as the last look has taken,
+/// within kAccountsLookMsMin and kAccountsLookMsMax.
 inline constexpr int64_t kAccountsLookMultiple = 50;
 /// Accounts for which a session keeps what audit plugins have noted of them.
 inline constexpr size_t kAuditThdsMax = 16;
-/// Hot rows: those that a slice of ten seconds keeps by requests and by lock waits, bytes of a key
-/// that are kept, requests that a worker looks at in a second, and rows that it has for a moment.
+/// Hot rows (exec/hot_rows.h): rows with the most requests that a slice of ten seconds keeps.
 inline constexpr size_t kHotRowsOfSlice = 256;
+/// Hot rows with the longest lock waits that a slice of ten seconds keeps.
 inline constexpr size_t kHotLocksOfSlice = 128;
+/// Bytes that are kept of the key of a hot row.
 inline constexpr size_t kHotKeyBytesMax = 128;
+/// Requests that a worker looks at in a second to find hot rows.
 inline constexpr uint32_t kHotSamplesPerSecond = 1000;
+/// Rows that a worker has counted and not handed over yet.
 inline constexpr size_t kHotRowsKeptMax = 4096;
 /// Names of indexes, and of accounts, that a worker counts requests by (exec/usage.h).
 inline constexpr size_t kUsageNamesMax = 4096;
-/// Slow requests (exec/slow_log.h): how many are kept in memory for a plugin, how many of one turn
-/// are written to the server's log, and how much is shown of a value and of a request.
+/// Slow requests (exec/slow_log.h) that are kept in memory for a plugin.
 inline constexpr size_t kSlowKeptMax = 128;
+/// Slow requests of one turn that are written to the server's log.
 inline constexpr size_t kSlowOfTurnMax = 64;
+/// Bytes that are shown of a value of a slow request.
 inline constexpr size_t kSlowValueBytesMax = 64;
+/// Bytes that are shown of a slow request.
 inline constexpr size_t kSlowTextBytesMax = 4096;
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
-/// Requests of one connection in one batch: at most, where no other connection writes, and the
-/// least share, where many connections write.
+/// Requests of one connection in one batch, where no other connection writes.
 inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
+/// The least share of one connection in a batch, however many connections write.
 inline constexpr uint32_t kBatchRequestsShareMin = 16;
 /// Connections that a worker puts into a batch before its executor may take it.
 inline constexpr uint32_t kPublishEvery = 64;
@@ -89,25 +99,28 @@ inline constexpr size_t kBatchArenasMax = 16;
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
 inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
-/// A turn begins no more requests after so many bytes of replies, or after so many milliseconds.
-/// The time is looked at after requests that have met more than kShortFindRows rows, or have more
-/// than kShortLineBytes.
+/// Bytes of replies after which a turn begins no more requests.
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
+/// Time after which a turn begins no more requests.
 inline constexpr int64_t kTurnMsMax = 100;
+/// A turn looks at the clock after a request that has met more rows than these.
 inline constexpr uint64_t kShortFindRows = 100;
+/// A turn looks at the clock after a request that has more bytes than these.
 inline constexpr size_t kShortLineBytes = 4096;
-/// Milliseconds for which a batch that lost its rows to other nodes of a cluster is run again, and
-/// the longest pause before one of these runs.
+/// Time for which a batch that lost its rows to other nodes of a cluster is run again.
 inline constexpr int64_t kConflictRetryMsMax = 5000;
+/// The longest pause before a batch that lost its rows to other nodes is run again.
 inline constexpr int64_t kConflictPauseMsMax = 20;
 /// Transactions of a position that a client asks about: one for each replication domain of MariaDB,
-/// or ranges of MySQL's. Bytes of a MySQL transaction's tag (mysql::gtid::tag_max_length).
+/// or ranges of MySQL's.
 inline constexpr size_t kGtidsMax = 64;
+/// Bytes of a MySQL transaction's tag (mysql::gtid::tag_max_length).
 inline constexpr size_t kGtidTagBytesMax = 32;
 /// Times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
-/// Times that a request in the wait lane gives way to a DDL statement, and how long it then pauses.
+/// Times that a request in the wait lane gives way to a DDL statement.
 inline constexpr uint32_t kBackOffsMax = 2000;
+/// How long a request in the wait lane pauses when it gives way to a DDL statement.
 inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
@@ -131,24 +144,26 @@ inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
-/// Accounts whose rights a thread keeps for an index in a turn: at first, and at most.
+/// Accounts for whose rights on an index in a turn a thread has room from the beginning.
 inline constexpr size_t kRightsKeptMin = 4;
+/// Accounts whose rights on an index in a turn a thread keeps at most.
 inline constexpr size_t kRightsKeptMax = 256;
-/// Accounts whose requests are counted, where each may make so many a second; milliseconds for
-/// which an account is refused because of one request that counts as several.
+/// Accounts whose requests are counted, where an account may make so many a second.
 inline constexpr size_t kAccountBudgetsMax = 4096;
+/// Time for which an account is refused because of one request that counts as several.
 inline constexpr int64_t kAccountOwedMsMax = 60'000;
-/// Bytes of memory for one value, and constants of filters, that a thread keeps for its next
-/// request.
+/// Bytes of memory for one value that a thread keeps for its next request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
+/// Constants of filters that a thread keeps for its next request.
 inline constexpr size_t kKeptFiltersMax = 8;
-/// Bytes of a name in a P: the server's own limit is below it (NAME_LEN). Also of a client's name.
+/// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
+/// NAME_LEN, is below it), and of a client's name.
 inline constexpr size_t kNameBytesMax = 256;
-/// Columns that one P may name.
+/// Columns, and filter columns, of one opened index: so many of each.
 inline constexpr uint32_t kColumnsMax = 4096;
-/// Columns, filter columns included, of all ids of a connection: kOpenColumnsOfAnId for each id
-/// that the connection may have, and at least kOpenColumnsMin.
+/// Columns, filter columns included, of all ids of a connection, for each id that it may have.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
+/// Columns of all ids of a connection, where kOpenColumnsOfAnId for each id would be fewer.
 inline constexpr size_t kOpenColumnsMin = 65'536;
 constexpr size_t OpenColumnsMax(const Limits& limits) {
   const size_t columns = kOpenColumnsOfAnId * limits.index_ids_max;
@@ -170,48 +185,52 @@ inline constexpr size_t kMemcachedKeysMax = 32'768;
 inline constexpr uint32_t kMetaTokensMax = 20;
 /// Bytes of the opaque token of a meta command, with its letter.
 inline constexpr size_t kMetaOpaqueBytesMax = 32;
-/// Rows of the mapping tables that are read, and value columns of one container.
+/// Rows that are read of each of the mapping tables.
 inline constexpr uint32_t kContainersMax = 1000;
+/// Value columns of one container.
 inline constexpr uint32_t kContainerValuesMax = 64;
-/// Milliseconds after which a change of the mapping tables, or of a mapped table's columns, is
-/// seen.
+/// Time after which a change of the mapping tables is seen.
 inline constexpr int64_t kMappingAgeMsMax = 50;
+/// Time after which a change of a mapped table's columns is seen.
 inline constexpr int64_t kTableAgeMsMax = 1000;
-/// Rows that flush_all deletes at a time; rows that a purge looks at, where there is no index.
+/// Rows that flush_all deletes at a time.
 inline constexpr uint64_t kFlushChunkRows = 10'000;
+/// Rows that a purge looks at in one round, where there is no index.
 inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Expired rows of a container that are removed in a second, where no variable says otherwise.
 inline constexpr unsigned kPurgeRowsPerSecond = 1000;
-/// Milliseconds between two rounds of the purge, while there is something to purge and otherwise.
+/// Time between two rounds of the purge, while there is something to purge.
 inline constexpr int64_t kPurgeTickMs = 100;
+/// Time between two rounds of the purge, while there is nothing to purge.
 inline constexpr int64_t kPurgeIdleMs = 500;
-/// Milliseconds until a flush that failed is tried again.
+/// Time until a flush that failed is tried again.
 inline constexpr int64_t kFlushRetryMs = 1000;
-/// Marks of memcached items that are remembered, and prefixes of keys that `stats detail` counts
-/// by.
+/// Marks of memcached items that are remembered.
 inline constexpr size_t kMemcachedMarksMax = 65'536;
+/// Prefixes of keys that `stats detail` of memcached counts by.
 inline constexpr size_t kMemcachedPrefixesMax = 1000;
 /// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
 /// one command could.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
 /// Bytes of the pattern of KEYS, SCAN, HSCAN and CONFIG GET, which is gone through for each name.
 inline constexpr size_t kRespPatternBytesMax = 1024;
-/// Calls that are made for one command of RESP, with those that are made again, and calls for which
-/// a connection keeps memory.
+/// Calls that are made for one command of RESP, with those that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
+/// Calls for which a connection of RESP keeps memory from one command to the next.
 inline constexpr size_t kRespCallsKept = 64;
 /// Rows that one SCAN or KEYS of RESP looks at.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
 /// Keys of one database that INFO of RESP counts one by one.
 inline constexpr uint64_t kRespInfoKeysMax = 2'000;
-/// Keys of which RANDOMKEY of RESP chooses one: of a small database, and of a part of a larger one.
+/// Keys of which RANDOMKEY of RESP chooses one, where a database has no more.
 inline constexpr uint64_t kRespRandomKeys = 1'000;
+/// Keys of a part of a larger database of which RANDOMKEY of RESP chooses one.
 inline constexpr uint64_t kRespRandomRows = 100;
 /// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
 inline constexpr size_t kRespCursorsMax = 4096;
-/// Bytes of a script of RESP that may be one of those that are served, and different texts of these
-/// that a port remembers.
+/// Bytes of a script of RESP that may be one of those that are served.
 inline constexpr size_t kRespScriptBytesMax = 4096;
+/// Different texts of the scripts that are served that a port remembers.
 inline constexpr size_t kRespScriptsMax = 1024;
 /// Bytes of an error's text in a reply to a memcached client.
 inline constexpr size_t kMemcachedErrorBytesMax = 512;

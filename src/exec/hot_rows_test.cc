@@ -195,7 +195,7 @@ TEST_F(HotRowSamplerTest, OfManyRequestsAFewAreLookedAtAndCountForAll) {
   EXPECT_NEAR(static_cast<double>(RequestsOf(top, "seldom")), 1000.0 * kPeriods, 10'000);
 }
 
-// Behind a pause all requests are looked at, until there are many.
+// After a pause all requests are looked at, until there are many.
 TEST_F(HotRowSamplerTest, ABurstIsCountedWithoutMemoryForEachRequest) {
   sampler_.Flush(1000);
   for (int i = 0; i < 5'000; ++i) Run("burst", 100);

@@ -53,7 +53,7 @@ inline constexpr size_t kLatencyHistogramBytes = sizeof(base::LatencyHistogram);
 struct TurnTimes {
   int64_t began_ns = 0;
   int64_t executed_ns = 0;
-  int64_t ended_ns = 0;  ///< Behind the commit.
+  int64_t ended_ns = 0;  ///< After the commit.
   bool commits = false;  ///< Else the turn had nothing to commit.
 };
 

@@ -41,7 +41,7 @@ class Keyspaces {
   /// How much the server's time of day is ahead of UTC.
   int64_t UtcOffsetMs() const;
   /// A token that is later than `old`: microseconds of the server's time of day, as the column has
-  /// them. Behind the largest token it is the clock's time again: otherwise no item could be
+  /// them. After the largest token it is the clock's time again: otherwise no item could be
   /// changed any more.
   uint64_t NextToken(uint64_t old, uint64_t largest) const;
   /// REQUIRES: the container has a cas column.

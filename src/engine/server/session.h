@@ -95,7 +95,7 @@ class ServerSession final : public Session {
     kInTurn,
     kInRow,
     kInUnit,
-    kSealed,  ///< Behind PrepareCommit.
+    kSealed,  ///< After PrepareCommit.
   };
 
   const LockWait lock_wait_;

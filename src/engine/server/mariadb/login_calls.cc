@@ -134,7 +134,7 @@ void CountRefusal() { statistic_increment(aborted_connects, &LOCK_status); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
   auto& ended = static_cast<ServerTicket&>(*ticket);
-  // Behind the beginning of a shutdown the server frees its counts of connections without waiting
+  // After the beginning of a shutdown the server frees its counts of connections without waiting
   // for anybody.
   const THD_count counted;
   if (ServerStopping()) ended.counted = nullptr;

@@ -127,7 +127,7 @@ void ForgetHostErrors(THD* thd) { reset_host_connect_errors(thd->m_main_security
 void CountRefusal() { Connection_handler_manager::get_instance()->inc_aborted_connects(); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
-  // Behind the beginning of a shutdown the server frees its counts of connections: the THD has it
+  // After the beginning of a shutdown the server frees its counts of connections: the THD has it
   // wait.
   const LoginThd waited_for;
   if (ServerStopping()) static_cast<ServerTicket&>(*ticket).counted = nullptr;

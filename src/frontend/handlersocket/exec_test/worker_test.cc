@@ -234,7 +234,7 @@ TEST_F(WorkerTest, ClientMayVanishWhenItsLockWaitEnds) {
   client.Reset();
   held.reset();
   ASSERT_TRUE(Eventually([this] { return server_.store.Dump(kServedTable) == "1,10;2,21;3,30;"; }));
-  server_.lane.Stop();  // Behind its commit the job only has to go back to its worker.
+  server_.lane.Stop();  // After its commit the job only has to go back to its worker.
   delay.reset();
   EXPECT_EQ("0\t2\t3\t30", other.ReadLine());
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));

@@ -174,8 +174,8 @@ enum class ClosedBy : uint8_t {
 
 /// What became of the rows of a turn that stayed open.
 struct OpenRowTally {
-  uint64_t rows = 0;      ///< That several requests were executed on.
-  uint64_t requests = 0;  ///< That were executed on such a row.
+  uint64_t rows = 0;      ///< Rows that several requests were executed on.
+  uint64_t requests = 0;  ///< Requests that were executed on such a row.
   uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows that were closed early.
 };
 

@@ -15,7 +15,7 @@ struct SlowRequest {
   std::string_view schema;
   int64_t began_s = 0;  ///< Seconds since 1970.
   uint64_t whole_us = 0;
-  uint64_t lock_us = 0;   ///< That it waited for a lock.
+  uint64_t lock_us = 0;   ///< Time that the request waited for a lock.
   uint64_t rows = 0;      ///< Sent or changed.
   uint64_t examined = 0;  ///< Rows that were looked at.
   bool writes = false;

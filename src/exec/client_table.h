@@ -43,7 +43,7 @@ class ClientTable {
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// A connection is on its way here: Add or AddMoved is called next.
   void Expect() { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// It will not come after all.
+  /// A connection that was expected does not come after all.
   void ExpectNoMore() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);

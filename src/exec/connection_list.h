@@ -22,7 +22,7 @@ inline constexpr const char* kUnknownState = "worker busy";
 
 struct ConnectionInfo {
   uint64_t id = 0;      ///< In the ConnectionBook.
-  std::string name;     ///< That the client has given itself; may be empty.
+  std::string name;     ///< The name that the client has given itself; may be empty.
   std::string state;    ///< "idle", or what its next request waits for.
   std::string mode;     ///< Of the port: "mode=rd".
   std::string account;  ///< As SQL shows it: user@host; empty: let in without one.

@@ -101,7 +101,7 @@ class Doorman {
   ClientQueue new_ GUARDED_BY(mutex_);
 
   std::unordered_map<Client*, Guest> guests_;
-  HandshakeQueue queue_;  ///< Of those in kWaits and kShakes.
+  HandshakeQueue queue_;  ///< Connections in kWaits and kShakes.
   net::IdleList<Client> deadlines_{0};
   int64_t logged_ms_ = -3'600'000;
   std::thread thread_;

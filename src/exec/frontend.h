@@ -63,7 +63,7 @@ struct Item {
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   const Credentials* credentials = nullptr;   ///< kAuthenticate; in the arena of Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
-  model::Request request;                     ///< Also the account of an item that opens.
+  model::Request request;  ///< kRequest; an item that opens has its account here.
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
   /// `index`, once, and nothing else, unless it is composite.
   ItemDetail* detail = nullptr;

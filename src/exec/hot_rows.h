@@ -49,7 +49,7 @@ std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {
   uint64_t requests = 0;
-  uint64_t merged = 0;  ///< Of these, those that shared one change of the row.
+  uint64_t merged = 0;  ///< Requests that shared one change of the row.
   uint64_t lock_waits = 0;
   uint64_t lock_ns = 0;
   uint64_t overcount = 0;  ///< By how many `requests` may be too high because rows left a slice.

@@ -27,7 +27,8 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     return Parsed::kEnd;
   }
   item.input_end = client.parsed;
-  // Also where it is refused below: its frontend took it for one at which the turn may stop.
+  // An item that Charge refuses counts as a request all the same: its frontend took it for one at
+  // which the turn may stop.
   const bool is_request = item.item.kind == Item::Kind::kRequest || item.item.is_large;
   if (item.item.request.account != nullptr) {
     Charge(client, item, place.arena);

@@ -19,8 +19,8 @@ class ItemReader {
     Turn& turn;
     base::Arena& arena;
     bool takes_writes;
-    /// Else a write that is its client's first item stays the last of the turn, for a batch to
-    /// take.
+    /// In a place that takes no writes: a write that is its client's first item stays the last of
+    /// the turn, for a batch to take.
     bool hands_writes_over = false;
   };
   enum class Parsed : uint8_t {

@@ -54,7 +54,7 @@ struct TurnTimes {
   int64_t began_ns = 0;
   int64_t executed_ns = 0;
   int64_t ended_ns = 0;  ///< After the commit.
-  bool commits = false;  ///< Else the turn had nothing to commit.
+  bool commits = false;  ///< The turn had something to commit.
 };
 
 struct LatencyRow {

@@ -71,9 +71,9 @@ class LoginSources {
   bool MakeRoom();
   void ForgetIdle(Addresses::iterator address);
 
-  std::list<Entry> entries_;  ///< In the order of the last failure; those without one are in front.
+  std::list<Entry> entries_;  ///< By last failure; sources without one are in front.
   std::unordered_map<LoginSource, std::list<Entry>::iterator, LoginSource::Hash> places_;
-  Addresses addresses_;  ///< Those with logins that wait or are under way.
+  Addresses addresses_;  ///< Addresses with logins that wait or are under way.
 };
 
 }  // namespace rowsocket::exec

@@ -11,7 +11,7 @@ namespace rowsocket::exec {
 /// The values of engine::NotMergeable, then the executor's.
 enum class RanAlone : uint8_t {
   kNot,  ///< The request was merged with others, or its row was not shared.
-  /// Its batch could not be written merged, and ran again one by one.
+  /// The batch of the request could not be written merged, and ran again one by one.
   kRerun = static_cast<uint8_t>(engine::NotMergeable::kCount),
   kCount
 };

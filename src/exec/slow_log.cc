@@ -61,7 +61,7 @@ void SlowLog::AddWaited(const Item& item, const TurnClient& client, int64_t lock
   Write(&noted, session);
 }
 
-// Those that were slow before they were held are noted already.
+// Requests that were slow before their replies were held are noted already.
 void SlowLog::NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,
                        std::vector<Noted>* noted) const {
   const int64_t whole_us = (sent_ns - client.since_ns) / 1000;

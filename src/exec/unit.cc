@@ -31,7 +31,8 @@ Outcome Judge(Unit& unit, engine::Session& session) {
 Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   if (session.HoldsRows()) {
     if (!unit.WaitsElsewhere()) return {};
-    // Others of this turn hold rows that batches need: this unit runs without them, a moment later.
+    // Other items of this turn hold rows that batches need: the unit runs without these items, a
+    // moment later.
     return Outcome::Make(Result::kGivesWay, {model::ErrorCode::kLockWait});
   }
   for (uint32_t i = 0; i < unit.waits_count; ++i) {

@@ -29,7 +29,7 @@ struct UnitRequest {
   engine::Index* index = nullptr;
   model::Request request;
   bool is_required = true;
-  uint64_t rows = 0;  ///< That it has sent or changed, where the unit was applied.
+  uint64_t rows = 0;  ///< Rows that the request has sent or changed, where the unit was applied.
 };
 
 struct Unit {

@@ -144,7 +144,7 @@ class WaitLane {
   std::unordered_map<uint64_t, unsigned> threads_of_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);
   unsigned serving_ GUARDED_BY(mutex_) = 0;  ///< Threads that will look at queued_ again.
-  unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Those of them that wait for a group.
+  unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Threads of serving_ that wait for a group.
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

@@ -95,7 +95,7 @@ class Housekeeper {
   };
   FlushUnderWay flush_;
 
-  base::Mutex mutex_;  ///< Also for its sleep.
+  base::Mutex mutex_;  ///< The housekeeper sleeps with it, until wake_.
   std::shared_ptr<const HouseRules> rules_ GUARDED_BY(mutex_);
   base::Condition wake_;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.

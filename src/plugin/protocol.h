@@ -28,7 +28,7 @@ struct DaemonSettings {
   engine::server::SessionSettings sessions;
   unsigned lock_wait_threads = 64;
   unsigned auth_threads = 0;     ///< Threads that check logins; 0: no port asks for logins.
-  bool checks_accounts = false;  ///< Else the threads only delay the answers to wrong secrets.
+  bool checks_accounts = false;  ///< False: the threads only delay the answers to wrong secrets.
   const exec::AccountLimitSettings* account_limits = nullptr;  ///< The variables.
   std::vector<PortPlan> ports;
 };

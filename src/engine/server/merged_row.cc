@@ -248,7 +248,7 @@ Outcome MergedRow::ExecuteOn(OpenRow& row, const Request& request, model::RowSin
   uchar* const record = row.open->table->record[0];
   thd_.StartStatement(SQLCOM_UPDATE);
   thd_.SetStrict(false);
-  // Also where memory runs out: there is no statement that Abandon could end.
+  // open_ is null again even where memory runs out: there is no statement that Abandon could end.
   struct Ending {
     ~Ending() { open = nullptr; }
     OpenTable*& open;

@@ -28,7 +28,7 @@ struct OpenRow {
   /// The row as requests have left it.
   struct Image {
     bool exists = true;
-    bool inserted = false;  ///< It is one that an edit has inserted.
+    bool inserted = false;  ///< An edit has inserted the row.
     std::vector<uchar> bytes;
   };
   OpenTable* open = nullptr;

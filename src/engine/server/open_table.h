@@ -35,7 +35,7 @@ struct OpenTable {
   bool is_innodb = false;             ///< An InnoDB table that is not partitioned.
   /// A row may depend on when it is written (ON UPDATE, DEFAULT ...).
   bool depends_on_time = false;
-  /// It, or a table that its foreign keys may change, has a full-text index of InnoDB.
+  /// The table, or one that its foreign keys may change, has a full-text index of InnoDB.
   bool has_full_text = false;
   /// Serial of the Index for which the handler is initialized; 0: none.
   uint64_t positioned_for = 0;

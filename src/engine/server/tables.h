@@ -83,14 +83,16 @@ class Tables {
   /// changed as well (fts_savepoint_rollback_last_stmt).
   void CountFullTextChange() { ++full_text_changes_; }
   bool has_full_text_changes() const { return full_text_changes_ != 0; }
-  /// Whether a unit that was taken back had done so behind other statements.
+  /// Whether the unit that was taken back last had changed rows of tables with full-text indexes,
+  /// and statements before it, too: the changes of these may be lost.
   bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
   /// A statement has changed a row of a table that an ALTER copies meanwhile.
   void NoteRowForAlter() { ++rows_for_alter_; }
   /// A statement begins that may be taken back alone, or a unit.
   void BeginRowsForAlter() { rows_for_alter_ = 0; }
-  /// It was taken back. Of several rows the server's list of changes for the copy keeps all but the
-  /// last (MariaDB, online_alter.cc), unless the whole transaction is rolled back.
+  /// The statement or unit that began last was taken back. Of several rows the server's list of
+  /// changes for the copy keeps all but the last (MariaDB, online_alter.cc), unless the whole
+  /// transaction is rolled back.
   void TakeBackRowsForAlter() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
   /// Whether a commit of this turn would give an ALTER changes that were taken back.
   bool alter_has_undone_rows() const { return alter_has_undone_rows_; }

@@ -122,7 +122,7 @@ class HandlerSocketFrontend final : public exec::Frontend {
   size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first request with a token on.
-  std::string name_;                         ///< That the client has given itself with N.
+  std::string name_;                         ///< The name that the client has given itself with N.
   bool authenticated_;
 };
 

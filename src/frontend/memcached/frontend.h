@@ -82,7 +82,7 @@ class MemcachedFrontend final : public exec::Frontend {
   std::optional<model::Error> switch_answer_;      ///< Whether the account may see switch_asked_.
   std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
   size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
-  std::string name_;            ///< That the client has given itself.
+  std::string name_;            ///< The name that the client has given itself.
   bool is_logged_in_;           ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;

@@ -55,7 +55,7 @@ struct RespSettings {
   RespInfo* info = nullptr;           ///< What INFO tells.
   const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
   RespClients* clients = nullptr;     ///< The port's connections.
-  RespScripts* scripts = nullptr;     ///< That clients have brought.
+  RespScripts* scripts = nullptr;     ///< Scripts that clients have brought.
   keyspace::Keyspaces* keyspaces = nullptr;  ///< Of the server; null: none.
   RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
   exec::TokenSettings tokens;                ///< Of ROW.ONCE.

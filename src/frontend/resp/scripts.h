@@ -41,7 +41,7 @@ enum class RespScript : uint8_t {
   kSwap,      ///< Sets the value, with SET's EX or PX, where the key holds the second argument.
   kHit,       ///< Counts one more, from one on where nothing expires, for the first argument's
               ///< milliseconds; answers the number and the time that is left.
-  kHits,      ///< Both without counting.
+  kHits,      ///< As kHit, without counting: the number and the time that is left.
   kConsume,   ///< As kHit: adds the first argument, for the second one's seconds.
   kIncrAndExpire,       ///< Adds the second argument; the first addition expires in the first one's
                         ///< seconds.

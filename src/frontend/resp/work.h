@@ -71,7 +71,7 @@ struct RespCall {
   bool may_be_string = false;                      ///< The command is for strings, or for any key.
   bool is_string = false;                          ///< The key is a string.
   const keyspace::Container* container = nullptr;  ///< Of a string; null: it is in the store.
-  const keyspace::Keyspaces* keyspaces = nullptr;  ///< That the container or `expiry` is one of.
+  const keyspace::Keyspaces* keyspaces = nullptr;  ///< They have the container or `expiry`.
   keyspace::RowKey row_key;                        ///< In the container.
   bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.
   const keyspace::KeyspaceDefinition* keyspace = nullptr;  ///< Of a row's key, where one has it.

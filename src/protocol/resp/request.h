@@ -23,7 +23,7 @@ namespace rowsocket::resp {
 struct RequestLimits {
   size_t arguments_max = 0;
   size_t bytes_max = 0;  ///< Of one argument, and of a request.
-  bool is_in = true;     ///< Else the errors say that the client has not logged in.
+  bool is_in = true;     ///< False: the errors say that the client has not logged in.
 };
 
 inline constexpr size_t kInlineBytesMax = 64u << 10;

@@ -14,5 +14,5 @@
 #undef swap
 
 #include "compat.h"
-// It needs compat.h.
+// accessors.h needs compat.h.
 #include "accessors.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "server_headers.h"
-// It needs the server's headers before it, as accessors.h does.
+// compat.h needs the server's headers before it, as accessors.h does.
 #include "compat.h"
-// Behind compat.h, which says first where the server's version is not a known one.
+// After compat.h, which says first where the server's version is not a known one.
 #include "accessors.h"

@@ -166,7 +166,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, bool behind_
   activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
-    may_drop_ = !behind_requests && !is_opening_;
+    may_clear_shapes_ = !behind_requests && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
@@ -211,7 +211,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     Queue(command, arguments, arena, item);
     return taken;
   }
-  may_drop_ = !behind_requests && !is_opening_;
+  may_clear_shapes_ = !behind_requests && !is_opening_;
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
     AnswerError(
@@ -230,7 +230,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  if (may_drop_ && shapes_.size() > kShapesMax) shapes_.Clear();
+  if (may_clear_shapes_ && shapes_.size() > kShapesMax) shapes_.Clear();
   std::string error;
   const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};

@@ -325,7 +325,7 @@ class RespFrontend final : public exec::Frontend {
   Shapes shapes_;
   /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
   /// to open all of its tables again: shapes_ may be cleared.
-  bool may_drop_ = true;
+  bool may_clear_shapes_ = true;
   bool is_opening_ = false;    ///< The last parse has asked for an index: its command comes again.
   bool believes_all_ = false;  ///< No shape is too old for the command that is being parsed.
   int64_t command_ms_ = 0;     ///< When that was parsed for the first time.

@@ -326,10 +326,10 @@ class RespFrontend final : public exec::Frontend {
   /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
   /// to open all of its tables again: shapes_ may be cleared.
   bool may_clear_shapes_ = true;
-  bool is_opening_ = false;    ///< The last parse has asked for an index: its command comes again.
-  bool believes_all_ = false;  ///< No shape is too old for the command that is being parsed.
-  int64_t command_ms_ = 0;     ///< When that was parsed for the first time.
-  size_t indexes_asked_ = 0;   ///< How many indexes have been opened for it.
+  bool is_opening_ = false;  ///< The last parse has asked for an index: its command comes again.
+  bool trusts_old_shapes_ = false;  ///< No shape is too old for the command that is being parsed.
+  int64_t command_ms_ = 0;          ///< When that was parsed for the first time.
+  size_t indexes_asked_ = 0;        ///< How many indexes have been opened for it.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;
   resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.

@@ -103,7 +103,7 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
   if (!has_index) {
     const Shape* const known = FindShape(call);
     const bool is_old =
-        known != nullptr && !believes_all_ && command_ms_ - known->opened_ms > kShapeKnownMs;
+        known != nullptr && !trusts_old_shapes_ && command_ms_ - known->opened_ms > kShapeKnownMs;
     if (known == nullptr || is_old) return Found::kNo;
     call.index = known->index.get();
     if (call.may_be_string && !call.is_string) {
@@ -135,9 +135,9 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
 
 exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Arena& arena,
                                                 Item* item) {
-  believes_all_ = true;
+  trusts_old_shapes_ = true;
   const Step step = Parse(input, /*behind_requests=*/false, arena, item);
-  believes_all_ = false;
+  trusts_old_shapes_ = false;
   return step;
 }
 

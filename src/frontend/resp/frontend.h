@@ -288,13 +288,14 @@ class RespFrontend final : public exec::Frontend {
   static constexpr uint64_t kCountEvery = 64;
   static constexpr size_t kShapesMax = 256;
 
-  /// Null: it is not there, and shape_ is the call's.
+  /// What was found for the shape of the call. Null: nothing yet, and shape_ is that shape.
   const Shape* FindShape(const RespCall& call);
 
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
-  /// Of the items of a turn whose last one is parsed again, for the wait lane.
+  /// The snapshot before snapshot_. The item at which a turn stops is parsed again for the lane,
+  /// and may need a newer snapshot, while items before it point into this one.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   RespCounts uncounted_;  ///< What the connection has not added to RespInfo yet.
   State state_;
@@ -316,34 +317,53 @@ class RespFrontend final : public exec::Frontend {
   /// The command that kSkip is for is in the turn: what is behind it is parsed when it has its
   /// answer.
   bool skips_one_ = false;
-  std::vector<Watched> watched_;   ///< By commands that have their answers.
-  bool watches_too_many_ = false;  ///< More than kUnitRequestsMax, of which none is kept.
+  std::vector<Watched> watched_;   ///< Keys of WATCHes that have their answers.
+  bool watches_too_many_ = false;  ///< There were more than kUnitRequestsMax: none is kept.
   /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
   std::vector<const RespCall*> watching_;
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
   bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
+
+  // How a command is parsed again: where one of its calls needs an index that the connection has
+  // not open, the command is not taken. Parse makes an item that asks for the index (AskForIndex),
+  // Opened puts the index into shapes_, and Parse gets the same bytes again: once for each index
+  // that is missing. What was found of a table counts for a second, as of the first of these
+  // parses: otherwise a command with very many tables could come to no end.
   Shapes shapes_;
-  /// No item of the turn uses an index of shapes_, and no command is half opened, which would have
-  /// to open all of its tables again: shapes_ may be cleared.
+  /// Whether shapes_ may be cleared when it has become large: no item of the turn uses an index of
+  /// it, and the command that is being parsed has not had indexes opened that it would need anew.
   bool may_clear_shapes_ = true;
-  bool is_opening_ = false;  ///< The last parse has asked for an index: its command comes again.
-  bool trusts_old_shapes_ = false;  ///< No shape is too old for the command that is being parsed.
-  int64_t command_ms_ = 0;          ///< When that was parsed for the first time.
-  size_t indexes_asked_ = 0;        ///< How many indexes have been opened for it.
-  const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
-  std::string last_name_;
-  resp::RequestPattern pattern_;  ///< Of commands on rows alone: no secret is kept.
-  bool repeats_ = false;          ///< The request that is being parsed is one of pattern_.
-  const RespCommand* noted_command_ = nullptr;  ///< The last one that was executed on rows.
-  std::vector<RespCall> calls_;  ///< Of the command that is being parsed, as shape_ is.
-  std::string shape_;
-  std::string wanted_;                                ///< The shape that is being opened.
-  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< Null: none.
-  bool wanted_may_be_string_ = false;  ///< Where there is no such table, the key is the store's.
-  bool wanted_may_lack_ = false;       ///< Where there is no such column, the field is absent.
-  model::Error wanted_error_;          ///< Why it could not be opened.
+  /// The last Parse has asked for an index: the next Parse gets the same command.
+  bool is_opening_ = false;
+  /// ParseForLane: what was found of a table counts, however long ago it was found.
+  bool trusts_old_shapes_ = false;
+  int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
+  size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
+  /// The calls of the command that is being parsed, before they have their place in the arena.
+  std::vector<RespCall> calls_;
+  std::string shape_;   ///< The shape of the call that was looked up last (FindShape).
+  std::string wanted_;  ///< The shape whose index the last AskForIndex has asked for.
+  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
+  /// wanted_: where there is no such table, the key is a string of the store.
+  bool wanted_may_be_string_ = false;
+  /// wanted_: where the table has no such column, the field is absent.
+  bool wanted_may_lack_ = false;
+  /// Why the index of wanted_ could not be opened: the answer when its command is parsed again.
+  model::Error wanted_error_;
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
-  bool opens_tokens_ = false;                ///< What is being opened is an index of tokens_.
+  /// The index that was asked for last is one of tokens_, and not that of wanted_.
+  bool opens_tokens_ = false;
+
+  // How a command that comes again and again is recognized.
+  const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
+  std::string last_name_;                      ///< As the client wrote it.
+  /// A request of which the next one may differ in its key alone. Of commands on rows alone, so
+  /// that no secret is kept.
+  resp::RequestPattern pattern_;
+  bool repeats_ = false;  ///< The request that is being parsed is one of pattern_.
+  /// The command of the request on rows that was taken last without pattern_: the second request in
+  /// a row with the same command may become pattern_ (NotePattern).
+  const RespCommand* noted_command_ = nullptr;
 };
 
 }  // namespace rowsocket::frontend

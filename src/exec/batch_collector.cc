@@ -111,9 +111,9 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
   const auto count = static_cast<uint32_t>(batch->turn.size() - first);
   if (count == 0) return true;
   const std::vector<TurnItem>& items = batch->turn.items();
-  client.writes = std::any_of(items.begin() + static_cast<ptrdiff_t>(first), items.end(),
-                              [](const TurnItem& item) { return item.is_write(); });
-  if (!client.writes) {
+  client.is_writer = std::any_of(items.begin() + static_cast<ptrdiff_t>(first), items.end(),
+                                 [](const TurnItem& item) { return item.is_write(); });
+  if (!client.is_writer) {
     // The views of these items stay valid: the batch is not reused before the next round.
     batch->turn.MoveTo(finds, first);
     return true;

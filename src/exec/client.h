@@ -75,7 +75,7 @@ struct Client : net::IdleLink {
   bool can_receive = false;
   bool has_more = false;         ///< The input may hold further complete requests.
   bool has_requests = false;     ///< Requests of this connection are in the turn.
-  bool writes = false;           ///< It wrote last: its next requests go into a batch.
+  bool is_writer = false;        ///< A write was among its last requests: the next go into a batch.
   bool closes = false;           ///< The last item of this turn ends the connection.
   bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
   Life life = Life::kServed;

@@ -87,7 +87,7 @@ void Worker::Parse(Client& client, engine::Session& session) {
   const uint64_t account = IdOf(client.frontend->account());
   const size_t before = turn_.size();
   const uint32_t places = places_.Left(account);
-  if (!client.writes || !batches_->Parse(client, session, turn_, places))
+  if (!client.is_writer || !batches_->Parse(client, session, turn_, places))
     ParseIntoTurn(client, session, places);
   places_.Add(account, turn_.size() - before);
 }
@@ -110,7 +110,7 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t pl
     if (parsed != ItemReader::Parsed::kMore) break;
   }
   // The requests in front of the write are answered first.
-  client.writes = client.has_more = true;
+  client.is_writer = client.has_more = true;
   if (is_first && !batches_->Parse(client, session, turn_, places, arena_)) batches_->Await(client);
 }
 

@@ -248,11 +248,11 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
   // EXEC says that all is on disk, whatever one key's container asks for by itself.
   for (RespCall& call : calls) call.request.relaxed = call.request.relaxed && !is_exec;
   const auto asks = static_cast<size_t>(std::count_if(
-      calls.begin(), calls.end(), [](const RespCall& call) { return call.fixed.empty(); }));
+      calls.begin(), calls.end(), [](const RespCall& call) { return call.known_reply.empty(); }));
   if (asks == 0) {
     base::Buffer reply;
     resp::AppendArray(calls.size(), &reply);
-    for (const RespCall& call : calls) reply.Append(call.fixed);
+    for (const RespCall& call : calls) reply.Append(call.known_reply);
     return Answer(reply.view(), arena, item);
   }
   item->kind = Item::Kind::kRequest;
@@ -268,7 +268,7 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
   uint32_t at = 0;
   for (RespCall& call : work.calls) {
     call.unit_request = at;
-    if (!call.fixed.empty()) continue;
+    if (!call.known_reply.empty()) continue;
     unit.requests[at] = {call.index, call.request,
                          call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
                              call.absent != nullptr ||

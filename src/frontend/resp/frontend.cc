@@ -339,7 +339,7 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   Unit& unit = *item.unit;
   // What a WATCH has not seen is not looked at, so that it needs no rights.
   for (RespCall& call : work.calls) {
-    if (call.fixed.empty()) {
+    if (call.known_reply.empty()) {
       call.request.shares_row = unit.requests[call.unit_request].request.shares_row;
     }
     if (call.verb != Verb::kWatched) continue;
@@ -353,8 +353,8 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   size_t bytes_max = settings_.limits.reply_bytes_max;
   if (work.tokened != nullptr) bytes_max = std::min(bytes_max, model::kTokenAnswerBytesMax);
   const auto append_fixed = [&] {
-    for (; next < work.calls.size() && !work.calls[next].fixed.empty(); ++next) {
-      out.Append(work.calls[next].fixed);
+    for (; next < work.calls.size() && !work.calls[next].known_reply.empty(); ++next) {
+      out.Append(work.calls[next].known_reply);
     }
   };
   const auto execute = [&](uint32_t request, bool appends) {
@@ -362,9 +362,11 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
     work.wrong = {};
     if (appends) append_fixed();
     // Requests whose replies are appended come in the order of their calls.
-    const auto call = std::find_if(
-        work.calls.begin() + static_cast<std::ptrdiff_t>(appends ? next : 0), work.calls.end(),
-        [&](const RespCall& one) { return one.fixed.empty() && one.unit_request == request; });
+    const auto call =
+        std::find_if(work.calls.begin() + static_cast<std::ptrdiff_t>(appends ? next : 0),
+                     work.calls.end(), [&](const RespCall& one) {
+                       return one.known_reply.empty() && one.unit_request == request;
+                     });
     const size_t left = bytes_max - std::min(bytes_max, out.size() - begin);
     Outcome outcome = ExecuteCall(work, *call, left, session, out);
     const bool is_too_large = outcome.ok() && out.size() - begin > bytes_max;
@@ -401,7 +403,7 @@ void RespFrontend::AppendFailure(const RespWork& work, const Unit* unit, const m
                                  base::Buffer& out) const {
   const RespCall* blamed = nullptr;
   for (const RespCall& call : work.calls) {
-    const bool is_it = unit != nullptr && unit->position != 0 && call.fixed.empty() &&
+    const bool is_it = unit != nullptr && unit->position != 0 && call.known_reply.empty() &&
                        call.unit_request + 1 == unit->position;
     if (is_it) blamed = &call;
   }

@@ -168,7 +168,7 @@ bool RespFrontend::AskForIndex(const RespCall& call, Item* item, std::string* er
 bool RespFrontend::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item* item,
                              std::string* error, const RespCall** wrong) {
   for (RespCall& call : calls) {
-    if (!call.fixed.empty()) continue;
+    if (!call.known_reply.empty()) continue;
     Found found = Found::kAgain;
     while (found == Found::kAgain) found = FindIndex(call, arena, error);
     if (found == Found::kYes) continue;

@@ -145,7 +145,7 @@ bool RespFrontend::AddCommand(const Given& given, base::Arena& arena, Transactio
     } else {
       resp::AppendSimple("PONG", &reply);
     }
-    transaction->calls.emplace_back().fixed = Keep(reply.view(), arena);
+    transaction->calls.emplace_back().known_reply = Keep(reply.view(), arena);
   }
   ++transaction->commands;
   for (size_t i = first; i < transaction->calls.size(); ++i) {
@@ -163,7 +163,7 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
   if (wrong != nullptr) error = Blame(wrong->number) + error;
   if (error.empty() && !transaction.token.empty()) {
     const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
-      return call.fixed.empty() && call.request.is_write();
+      return call.known_reply.empty() && call.request.is_write();
     });
     if (!writes) error = "ERR ROW.ONCE is for transactions that write";
     exec::TokenedRequest* const tokened =

@@ -95,7 +95,7 @@ void MarkAbsent(std::span<RespCall> calls) {
         watched.verb == RespVerb::kWatched && !(watched.image->is_known && watched.image->is_there);
     if (!may_be_absent) continue;
     const auto write = std::find_if(calls.begin(), calls.end(), [&](const RespCall& call) {
-      return call.fixed.empty() && call.request.is_write() && SameKey(call, watched);
+      return call.known_reply.empty() && call.request.is_write() && SameKey(call, watched);
     });
     if (write != calls.end()) write->absent = watched.image;
   }

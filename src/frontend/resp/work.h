@@ -92,8 +92,8 @@ struct RespCall {
   std::string_view database;   ///< Of the store.
   engine::Index* index = nullptr;
   model::Request request;
-  std::string_view fixed;  ///< The reply of a command that asks no engine.
-  uint32_t number = 1;     ///< Of its command, among those of a MULTI, from 1.
+  std::string_view known_reply;  ///< Of a command that asks no engine; empty: one that does.
+  uint32_t number = 1;           ///< Of its command, among those of a MULTI, from 1.
   uint32_t unit_request = 0;
   bool is_first = true;  ///< Of the keys of its command.
   bool is_last = true;

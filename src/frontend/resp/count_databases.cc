@@ -5,7 +5,7 @@
 
 #include "frontend/resp/scan.h"
 #include "frontend/resp/scanned_rows.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_row.h"
 #include "keyspace/time.h"
 #include "model/limits.h"
 

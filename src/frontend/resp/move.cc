@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "frontend/resp/stored_change.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_change.h"
+#include "frontend/resp/string_row.h"
 #include "frontend/resp/watch.h"
 #include "model/limits.h"
 
@@ -30,7 +30,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
   move.is_taken = move.is_put = false;
   base::Buffer text;
-  StoredRow row(call, text);
+  StringRow row(call, text);
   Outcome outcome;
   if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
@@ -66,7 +66,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
     work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
     return Outcome::Fail(ErrorCode::kNumber);
   }
-  StoredChange change(call);
+  StringChange change(call);
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;

@@ -10,7 +10,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/scanned_rows.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_row.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {

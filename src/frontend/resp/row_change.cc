@@ -5,7 +5,7 @@
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
-#include "frontend/resp/stored_change.h"
+#include "frontend/resp/string_change.h"
 #include "frontend/resp/watch.h"
 #include "model/limits.h"
 

@@ -8,7 +8,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scanned_rows.h"
 #include "frontend/resp/store.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_row.h"
 #include "keyspace/codec.h"
 #include "model/limits.h"
 

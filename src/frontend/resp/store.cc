@@ -6,7 +6,7 @@
 #include "base/require.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
-#include "frontend/resp/stored_change.h"
+#include "frontend/resp/string_change.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/time.h"
 #include "model/limits.h"
@@ -235,7 +235,7 @@ std::string_view EncodingOf(std::string_view text) {
   return text.size() <= kEmbeddedMax ? "embstr" : "raw";
 }
 
-void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base::Buffer& out) {
+void AppendRead(RespWork& work, const RespCall& call, const StringRow& row, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kMGet:
       if (call.is_first) resp::AppendArray(call.arguments.size() - 1, &out);
@@ -266,7 +266,7 @@ void AppendRead(RespWork& work, const RespCall& call, const StoredRow& row, base
   }
 }
 
-void AppendChanged(RespWork& work, const RespCall& call, const StoredChange& change,
+void AppendChanged(RespWork& work, const RespCall& call, const StringChange& change,
                    base::Buffer& out) {
   switch (call.verb) {
     case Verb::kDel:
@@ -448,14 +448,14 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
   if (ReadsString(call.verb)) {
     thread_local base::Buffer text;
     if (text.capacity() > model::kKeptValueBytesMax) text.Release();
-    StoredRow row(call, text);
+    StringRow row(call, text);
     Outcome outcome;
     if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
     if (outcome.ok()) CountLookup(work, call, row.is_there());
     if (outcome.ok()) AppendRead(work, call, row, out);
     return outcome;
   }
-  StoredChange change(call);
+  StringChange change(call);
   Outcome outcome;
   if (call.cannot_be) {
     std::span<const CellChange> changes;

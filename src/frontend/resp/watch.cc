@@ -8,7 +8,7 @@
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/store.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_row.h"
 
 namespace rowsocket::frontend {
 
@@ -44,7 +44,7 @@ class RowText final : public model::RowSink {
   bool is_expired_ = false;
   std::string text_;
   base::Buffer value_;
-  std::optional<StoredRow> string_;
+  std::optional<StringRow> string_;
 };
 
 bool SameKey(const RespCall& a, const RespCall& b) {

@@ -1,4 +1,4 @@
-#include "frontend/resp/stored_change.h"
+#include "frontend/resp/string_change.h"
 
 #include <charconv>
 #include <cmath>
@@ -34,13 +34,13 @@ bool IsZero(std::string_view text) {
 
 }  // namespace
 
-StoredChange::StoredChange(const RespCall& call) : call_(call), row_(call, text_) {
+StringChange::StringChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;
   many_.resize(call.container->values + 3);
   changes_ = many_.data();
 }
 
-Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+Decision StringChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   row_.TakeRow(row);
   has_row_ = !row.empty();
   is_there_ = row_.is_there();
@@ -65,7 +65,7 @@ Decision StoredChange::Decide(std::span<const Value> row, std::span<const CellCh
   return decision;
 }
 
-Decision StoredChange::Make() {
+Decision StringChange::Make() {
   switch (call_.verb) {
     case Verb::kDel:
     case Verb::kGetDel:
@@ -121,25 +121,25 @@ Decision StoredChange::Make() {
   return Set();
 }
 
-Decision StoredChange::Decline(std::string_view why) {
+Decision StringChange::Decline(std::string_view why) {
   wrong_ = why;
   return Decision::kKeep;
 }
 
-Decision StoredChange::Set() {
+Decision StringChange::Set() {
   done_ = !(command().only_if_absent && is_there_) && !(command().only_if_there && !is_there_);
   if (!done_) return Decision::kKeep;
   const bool keeps = command().expires == Expires::kKeep;
   return Change(command().value, keeps && !is_there_ ? Expires::kNever : command().expires);
 }
 
-Decision StoredChange::Store(std::string_view made) {
+Decision StringChange::Store(std::string_view made) {
   keeps_flags_ = true;
   return Change(made, is_there_ ? Expires::kKeep : Expires::kNever);
 }
 
 // Nothing to set leaves the key as it is.
-Decision StoredChange::SetRange() {
+Decision StringChange::SetRange() {
   const std::string_view text = call_.arguments[3];
   const auto from = static_cast<size_t>(command().from);
   number_ = static_cast<int64_t>(old_.size());
@@ -152,7 +152,7 @@ Decision StoredChange::SetRange() {
 }
 
 // A number without an expiry is counted anew by kHit, and gets one by kConsume.
-Decision StoredChange::CountInTime() {
+Decision StringChange::CountInTime() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kHits) return Decision::kKeep;
@@ -171,13 +171,13 @@ Decision StoredChange::CountInTime() {
   return Change(new_, Expires::kAt);
 }
 
-int64_t StoredChange::TimeLeftMs() const {
+int64_t StringChange::TimeLeftMs() const {
   if (!is_there_) return -2;
   return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
 }
 
 /// What the scripts of locks do where the string is the token.
-Decision StoredChange::ChangeLock() {
+Decision StringChange::ChangeLock() {
   if (call_.script == RespScript::kObtain) {
     const auto size = static_cast<size_t>(command().to);
     done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
@@ -210,7 +210,7 @@ Decision StoredChange::ChangeLock() {
   return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
-Decision StoredChange::Increment() {
+Decision StringChange::Increment() {
   int64_t now = 0;
   if (is_there_ && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
@@ -220,7 +220,7 @@ Decision StoredChange::Increment() {
   return Store(new_);
 }
 
-Decision StoredChange::IncrementFloat() {
+Decision StringChange::IncrementFloat() {
   long double now = 0;
   if (is_there_ && !ParseFloat(old_, &now)) return Decline(kNoFloat);
   now += command().by_float;
@@ -229,7 +229,7 @@ Decision StoredChange::IncrementFloat() {
   return Store(new_);
 }
 
-Decision StoredChange::Expire() {
+Decision StringChange::Expire() {
   if (!is_there_) return Decision::kKeep;
   done_ = MayExpire(command(), row_.expires_ms());
   if (!done_) return Decision::kKeep;
@@ -237,13 +237,13 @@ Decision StoredChange::Expire() {
                                                  : Change(std::nullopt, Expires::kAt);
 }
 
-Decision StoredChange::Change(std::optional<std::string_view> value, Expires expires) {
+Decision StringChange::Change(std::optional<std::string_view> value, Expires expires) {
   const bool puts =
       (!value || PutValue(*value)) && PutExpiry(expires) && PutToken(value.has_value());
   return puts ? Decision::kStore : Decision::kKeep;
 }
 
-bool StoredChange::PutValue(std::string_view value) {
+bool StringChange::PutValue(std::string_view value) {
   if (call_.container == nullptr) {
     Put(kValue, Value(value));
     return true;
@@ -271,7 +271,7 @@ bool StoredChange::PutValue(std::string_view value) {
   return true;
 }
 
-bool StoredChange::PutExpiry(Expires expires) {
+bool StringChange::PutExpiry(Expires expires) {
   if (expires == Expires::kKeep) return true;
   const int64_t at_ms = expires == Expires::kNever ? keyspace::kNever : at_ms_;
   if (call_.container == nullptr) {
@@ -295,7 +295,7 @@ bool StoredChange::PutExpiry(Expires expires) {
 
 // A change of the expiry alone keeps the token, as memcached's touch does: a column that updates
 // itself is told so.
-bool StoredChange::PutToken(bool changes_value) {
+bool StringChange::PutToken(bool changes_value) {
   if (call_.container == nullptr || call_.container->token == TokenKind::kHash) return true;
   const keyspace::Container& container = *call_.container;
   if (!changes_value) {
@@ -313,17 +313,17 @@ bool StoredChange::PutToken(bool changes_value) {
   return true;
 }
 
-void StoredChange::PutTold(uint32_t column, const Value& value) {
+void StringChange::PutTold(uint32_t column, const Value& value) {
   Put(column, value);
   changes_[count_ - 1].fit = CellChange::Fit::kTold;
 }
 
-void StoredChange::Put(uint32_t column, const Value& value, bool keeps) {
+void StringChange::Put(uint32_t column, const Value& value, bool keeps) {
   if (column == Layout::kNone) return;
   changes_[count_++] = {column, value, keeps};
 }
 
-void AppendOfScript(resp::Version version, const RespCall& call, const StoredChange& change,
+void AppendOfScript(resp::Version version, const RespCall& call, const StringChange& change,
                     base::Buffer& out) {
   switch (call.script) {
     case RespScript::kHit:

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "frontend/resp/stored_row.h"
+#include "frontend/resp/string_row.h"
 #include "keyspace/time.h"
 #include "model/request.h"
 
@@ -19,9 +19,9 @@ namespace rowsocket::frontend {
 /// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
 bool MayExpire(const RespStringCommand& command, int64_t expires_ms);
 
-class StoredChange final : public model::RowEditor {
+class StringChange final : public model::RowEditor {
  public:
-  explicit StoredChange(const RespCall& call);
+  explicit StringChange(const RespCall& call);
 
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>* changes) override;
@@ -64,7 +64,7 @@ class StoredChange final : public model::RowEditor {
 
   const RespCall& call_;
   base::Buffer text_;
-  StoredRow row_;
+  StringRow row_;
   base::Arena arena_;
   /// Of one value column, flags, token and expiry; of more value columns in `many_`.
   model::CellChange few_[4];
@@ -84,7 +84,7 @@ class StoredChange final : public model::RowEditor {
 };
 
 /// The reply to a script, of all but those that set a value as SET does.
-void AppendOfScript(resp::Version version, const RespCall& call, const StoredChange& change,
+void AppendOfScript(resp::Version version, const RespCall& call, const StringChange& change,
                     base::Buffer& out);
 
 }  // namespace rowsocket::frontend

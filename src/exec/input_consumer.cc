@@ -5,7 +5,7 @@
 namespace rowsocket::exec {
 
 void InputConsumer::Consume(Client& client) const {
-  logins_.LookForAnother(client);
+  logins_.LookForOtherAccount(client);
   const TurnItem* const stopped_at = client.turn.stopped_at;
   if (stopped_at == nullptr) {
     client.Consume(client.parsed);

@@ -91,7 +91,7 @@ void Logins::Finish(LoginJob& job) {
   const model::ErrorCode error = is_accepted ? model::ErrorCode::kNone : model::ErrorCode::kUnauth;
   Answer(client, {error}, client.login_failures == model::kLoginFailuresMax);
   // In some protocols a login that is refused ends the one before it.
-  LookForAnother(client);
+  LookForOtherAccount(client);
 }
 
 void Logins::EndTicket(Client& client) {

@@ -27,7 +27,7 @@ class Logins {
 
   /// A connection that has logged in may have become another account, or nobody, by one of its
   /// requests: the account's connection is over then. Call after each of its turns.
-  void LookForAnother(Client& client) {
+  void LookForOtherAccount(Client& client) {
     if (client.ticket != nullptr) [[unlikely]]
       LeaveAccount(client);
   }

@@ -68,9 +68,9 @@ BatchCollector::ClientBatch* BatchCollector::Collecting() {
 // A connection that keeps many requests in flight gets no more of a batch than all others together
 // have of late, so that it at most doubles what a batch takes.
 uint32_t BatchCollector::Share() const {
-  return others_ == 0 ? model::kBatchRequestsAloneMax
-                      : std::clamp(others_, model::kBatchRequestsShareMin,
-                                   model::kTurnRequestsPerConnectionMax);
+  return others_requests_ == 0 ? model::kBatchRequestsAloneMax
+                               : std::clamp(others_requests_, model::kBatchRequestsShareMin,
+                                            model::kTurnRequestsPerConnectionMax);
 }
 
 // False: the item has to be read again.
@@ -246,7 +246,7 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
 
 void BatchCollector::NoteCommit(const ClientBatch& batch) {
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
-  others_ = std::max(others, others_ - (others_ + 7) / 8);
+  others_requests_ = std::max(others, others_requests_ - (others_requests_ + 7) / 8);
   if (batch.turn.met_conflicts()) {
     // The next batch may well meet one, too: its pauses must not keep finds waiting.
     commits_are_cheap_ = false;

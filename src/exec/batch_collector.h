@@ -91,8 +91,8 @@ class BatchCollector {
   std::vector<std::unique_ptr<ClientBatch>> batches_;
   std::vector<ClientBatch*> free_;
   ClientBatch* collecting_ = nullptr;
-  std::deque<Client*> waiting_;  ///< Clients that write, while no batch has room.
-  uint32_t others_ = 0;          ///< Most requests of late of all clients but the busiest.
+  std::deque<Client*> waiting_;   ///< Clients that write, while no batch has room.
+  uint32_t others_requests_ = 0;  ///< Most requests of late of all clients but the busiest.
 
   bool commits_are_cheap_ = false;      ///< The last commit was cheap.
   bool gathers_ = false;                ///< A batch could run here, and waits for more clients.

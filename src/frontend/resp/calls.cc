@@ -50,7 +50,7 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
 void MarkRepeated(std::span<RespCall> calls) {
   std::unordered_set<std::string_view> seen;
   for (RespCall& call : calls) {
-    call.repeats_key = !seen.insert(call.arguments[call.at]).second;
+    call.repeats_key = !seen.insert(call.arguments[call.key_at]).second;
   }
 }
 
@@ -81,7 +81,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
   }
   for (size_t i = 0; i < keys; ++i) {
     RespCall call;
-    call.at = 1 + i * step;
+    call.key_at = 1 + i * step;
     call.is_first = i == 0;
     call.is_last = i + 1 == keys;
     if (!MakeCall(command, arguments, arena, &call, error)) return false;
@@ -101,7 +101,7 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   if (command.first_key == 2) {
     *error = WhyNotOfKey(command, arguments);
     if (!error->empty()) return false;
-    call->at = 2;
+    call->key_at = 2;
   }
   call->verb = command.verb;
   call->arguments = arguments;
@@ -173,7 +173,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
   call.script = WithoutNil(script);
   call.answers_nil = call.script != script;
   call.arguments = arguments;
-  call.at = 3;
+  call.key_at = 3;
   call.database = state_.database;
   return PlaceKey(/*writes=*/true, arena, &call, error);
 }
@@ -210,7 +210,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     RespCall& call = steps[i];
     call.verb = kVerbs[i];
     call.arguments = arguments;
-    call.at = i == 1 ? 2 : 1;
+    call.key_at = i == 1 ? 2 : 1;
     call.database = i == 1 ? database : state_.database;
     call.move = &move;
     if (!PlaceKey(/*writes=*/i != 0, arena, &call, error)) return false;
@@ -235,8 +235,8 @@ void RespFrontend::HideRow(RespCall& call, base::Arena& arena) {
 
 void RespFrontend::PutInStore(RespCall& call, base::Arena& arena) {
   call.is_string = true;
-  call.key =
-      IsOfManyKeys(call.verb) ? RespKey() : StoreKey(call.database, call.arguments[call.at], arena);
+  call.key = IsOfManyKeys(call.verb) ? RespKey()
+                                     : StoreKey(call.database, call.arguments[call.key_at], arena);
 }
 
 void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands,

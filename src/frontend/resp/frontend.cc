@@ -95,7 +95,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
       watches_too_many_ || watched_.size() + work.calls.size() > model::kUnitRequestsMax;
   if (watches_too_many_) return watched_.clear();
   for (const RespCall& call : work.calls) {
-    watched_.push_back({call.database, std::string(call.arguments[call.at]), *call.image});
+    watched_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});
   }
 }
 

@@ -36,7 +36,7 @@ std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options
 
 bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
                             std::string* error) const {
-  const std::string_view key = call->arguments[call->at];
+  const std::string_view key = call->arguments[call->key_at];
   call->may_be_string = IsOfString(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
@@ -55,7 +55,7 @@ bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
 bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
                                    RespCall* call, std::string* error) const {
   const KeyspaceDefinition& definition = *keyspace.definition;
-  const std::string_view key = call->arguments[call->at].substr(definition.prefix.size());
+  const std::string_view key = call->arguments[call->key_at].substr(definition.prefix.size());
   const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
   if (is_value)
     writes = !ReadsString(call->verb);

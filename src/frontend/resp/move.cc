@@ -85,7 +85,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
 
 bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
   if (a.container == nullptr && b.container == nullptr)
-    return a.database == b.database && a.arguments[a.at] == b.arguments[b.at];
+    return a.database == b.database && a.arguments[a.key_at] == b.arguments[b.key_at];
   if (a.container == b.container) {
     return std::equal(
         a.key.parts.begin(), a.key.parts.end(), b.key.parts.begin(), b.key.parts.end(),

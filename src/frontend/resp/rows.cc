@@ -249,8 +249,8 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
     case Verb::kType:
       return resp::AppendSimple("hash", &out);
     case Verb::kMemoryUsage:
-      return resp::AppendInteger(static_cast<int64_t>(call.arguments[call.at].size() + row.bytes()),
-                                 &out);
+      return resp::AppendInteger(
+          static_cast<int64_t>(call.arguments[call.key_at].size() + row.bytes()), &out);
     case Verb::kObjectEncoding:
       return resp::AppendBulk("listpack", &out);
     case Verb::kTtl:

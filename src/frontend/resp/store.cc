@@ -255,7 +255,7 @@ void AppendRead(RespWork& work, const RespCall& call, const StringRow& row, base
     case Verb::kMemoryUsage:
       if (!row.is_there()) return resp::AppendNil(work.version, &out);
       return resp::AppendInteger(
-          static_cast<int64_t>(call.arguments[call.at].size() + row.value().size()), &out);
+          static_cast<int64_t>(call.arguments[call.key_at].size() + row.value().size()), &out);
     case Verb::kObjectEncoding:
       return AppendText(work, row.is_there(), EncodingOf(row.value()), out);
     case Verb::kTtl:
@@ -397,11 +397,11 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       command.value = arguments[2];
       return {};
     case Verb::kMSet:
-      command.value = arguments[call.at + 1];
+      command.value = arguments[call.key_at + 1];
       return {};
     case Verb::kMSetNx:
       command.only_if_absent = !call.repeats_key;
-      command.value = arguments[call.at + 1];
+      command.value = arguments[call.key_at + 1];
       return {};
     case Verb::kEval:
       return TakeScript(call, arena);

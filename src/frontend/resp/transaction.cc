@@ -114,7 +114,7 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
     if (!add(Keep(watched_[i].key, arena), watched_[i].database, image)) return false;
   }
   return std::all_of(watching_.begin(), watching_.end(), [&](const RespCall* call) {
-    return add(call->arguments[call->at], call->database, call->image);
+    return add(call->arguments[call->key_at], call->database, call->image);
   });
 }
 

@@ -66,7 +66,7 @@ struct RespImage;
 struct RespCall {
   RespVerb verb = RespVerb::kPing;
   std::span<const std::string_view> arguments;     ///< With the command's name.
-  size_t at = 1;                                   ///< The argument that is its key.
+  size_t key_at = 1;                               ///< The argument that is its key.
   RespKey key;                                     ///< The row's, or in the store.
   bool may_be_string = false;                      ///< The command is for strings, or for any key.
   bool is_string = false;                          ///< The key is a string.

@@ -9,7 +9,7 @@
 
 namespace rowsocket::exec {
 
-/// Without its port, and without the brackets of IPv6.
+/// The address without its port, and without the brackets of IPv6.
 inline std::string_view HostOf(std::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string_view::npos) return address;
@@ -20,7 +20,7 @@ inline std::string_view HostOf(std::string_view address) {
   return address;
 }
 
-/// 0: it has none, as that of a UNIX socket.
+/// The port of an address; 0: it has none, as that of a UNIX socket.
 inline uint16_t PortOf(std::string_view address) {
   const size_t colon = address.rfind(':');
   uint16_t port = 0;

@@ -53,7 +53,8 @@ class ConnectionList {
     if (--awaited_ == 0) complete_.NotifyAll();
   }
 
-  /// Returns what has come by then. A worker that is in a long turn may be missing.
+  /// Returns the rows that have come when all workers have added theirs, or `at_most` is over: a
+  /// worker that is in a long turn may be missing.
   std::vector<ConnectionInfo> Await(std::chrono::milliseconds at_most) {
     base::MutexLock lock(mutex_);
     complete_.WaitFor(lock, at_most, [this]() REQUIRES(mutex_) { return awaited_ == 0; });

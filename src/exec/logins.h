@@ -36,7 +36,8 @@ class Logins {
   void LookForEnded() { may_have_ended_ = true; }
   /// The client is new here, or its account is.
   void LookAt(const Client& client) { may_have_ended_ = may_have_ended_ || HasEnded(client); }
-  /// Closes these connections, except those that are away, which follow when they are back.
+  /// Closes the connections of accounts that have ended, except connections that are away, which
+  /// follow when they are back.
   void EndAccounts();
 
  private:

@@ -18,7 +18,8 @@ class RunTime {
   RunTime& operator=(const RunTime&) = delete;
 
   void Open();
-  /// Since the thread began; -1 where the system does not tell.
+  /// Microseconds since the thread began in which it ran or waited for a core; -1 where the system
+  /// does not tell.
   int64_t Us() const;
 
  private:

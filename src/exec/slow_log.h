@@ -58,7 +58,7 @@ class SlowLog {
   void AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns, int64_t sent_ns,
                  const engine::Outcome& outcome, engine::Session& session, StatBlock& stats);
 
-  /// From the last one; at most `count`.
+  /// At most `count` of the slow requests that are kept, from the last one.
   std::vector<SlowEntry> Last(size_t count) const;
   size_t size() const;
   void Clear();

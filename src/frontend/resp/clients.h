@@ -55,7 +55,7 @@ class RespClients {
     const base::MutexLock lock(mutex_);
     clients_.erase(id);
   }
-  /// In the order of their numbers.
+  /// All connections, in the order of their numbers.
   std::vector<RespClient> All() const {
     const base::MutexLock lock(mutex_);
     std::vector<RespClient> all;

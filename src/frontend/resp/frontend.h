@@ -265,7 +265,7 @@ class RespFrontend final : public exec::Frontend {
   std::vector<RespClient> VisibleClients() const;
   void ListClients(Arguments arguments, base::Buffer& out) const;
   void KillClients(Arguments arguments, base::Buffer& out, exec::Item* item) const;
-  /// To be called when they have changed.
+  /// To be called when facts_ has changed.
   void ShowFacts();
   // What monitors ask for (monitor.cc).
   void AppendLatency(Arguments arguments, base::Buffer& out) const;

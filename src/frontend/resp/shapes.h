@@ -27,7 +27,7 @@ struct Shape {
 
 class Shapes {
  public:
-  /// Null: it is not there.
+  /// Null: there is no shape of this name.
   const Shape* Find(const std::string& name) const {
     const auto found = shapes_.find(name);
     return found == shapes_.end() ? nullptr : &found->second;
@@ -44,7 +44,7 @@ class Shapes {
     KeepFormer(&found->second, nullptr);
     shapes_.erase(found);
   }
-  /// All are to be opened anew: a table has changed.
+  /// All shapes are to be opened anew: a table has changed.
   void Distrust() {
     for (auto& [name, shape] : shapes_) shape.opened_ms = 0;
   }
@@ -67,7 +67,7 @@ class Shapes {
     index_ = key.index;
   }
   void ForgetRepeated() { repeated_ = nullptr; }
-  /// Null: none is kept, or it is another table's.
+  /// The shape that Repeat has kept. Null: none is kept, or it is another table's.
   const Shape* Repeated(const RespKey& key) const {
     const bool is_it =
         repeated_ != nullptr && key.db == db_ && key.table == table_ && key.index == index_;

@@ -206,6 +206,39 @@ TEST_F(EngineContract, S6DeadlockAtARowRollsTheTurnBack) {
   EXPECT_EQ(kRows, harness_->Dump());
 }
 
+// An engine may expect of the next turn what many before it did, and give it up once when it errs.
+TEST_F(EngineContract, S6ATurnThatIsLostAfterManyWithoutAChangeSucceedsTheNextTime) {
+  constexpr int kTurns = 100;
+  User user(*harness_, LockWait::kNever, {"v"});
+  for (const bool in_unit : {false, true}) {
+    for (int i = 0; i < kTurns; ++i) {
+      user.BeginTurn(true);
+      EXPECT_TRUE(user.Do(Command::Increment("absent", "1")).ok());
+      EXPECT_TRUE(user.Commit().ok());
+    }
+    int lost = 0;
+    for (bool is_done = false; !is_done; ++lost) {
+      ASSERT_LT(lost, 2);
+      user.BeginTurn(true);
+      if (in_unit) {
+        ASSERT_TRUE(user.BeginUnit().ok());
+      }
+      const Outcome outcome = user.Do(Command::Increment("1", "1"));
+      is_done = outcome.ok();
+      if (is_done) {
+        EXPECT_TRUE(!in_unit || user.EndUnit(true).ok());
+        EXPECT_TRUE(user.Commit().ok());
+      } else {
+        EXPECT_TRUE(IsLost(outcome));
+        EXPECT_EQ(kDeadlock, outcome.error);
+        EXPECT_EQ(Outcome::Result::kDeadlock, outcome.result);
+        user.Rollback();
+      }
+    }
+  }
+  EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
 TEST_F(EngineContract, KillOfAStatementEndsThatStatement) {
   User user(*harness_, LockWait::kServer, {"v"});
   user.Describe("to be killed");

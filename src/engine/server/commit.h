@@ -14,9 +14,13 @@ namespace rowsocket::engine::server {
 
 class Committer {
  public:
-  Committer(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  /// `waits_for_locks`: a turn of the session may have waited.
+  Committer(SessionThd& thd, Tables& tables, bool waits_for_locks)
+      : thd_(thd), tables_(tables), waits_for_locks_(waits_for_locks) {}
 
-  /// Begins a transaction that writes, or one view for all finds.
+  /// Begins a transaction that writes, or one view for all finds. After many turns that could write
+  /// and changed nothing the transaction is read only (Tables::is_read_only), until one is rolled
+  /// back.
   void Begin(bool writes);
 
   /// Whether other sessions see the rows of the transaction before its log is flushed.
@@ -35,11 +39,17 @@ class Committer {
     bool too_large = false;
   };
   /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
-  Result Commit(bool must_flush);
+  Result Commit(bool must_flush) {
+    unchanged_turns_ = tables_.has_changed_rows() ? 0 : unchanged_turns_ + 1;
+    return CommitAsServerDoes(must_flush);
+  }
   void RollbackStatement();
   void RollbackTransaction();
 
  private:
+  // Of each family, with IsSeenBeforeItIsFlushed, HoldBackups and LetBackupsGo:
+
+  Result CommitAsServerDoes(bool must_flush);
   /// Longer than any backup.
   static constexpr unsigned long kLockWaitSeconds = 86400;
 
@@ -47,8 +57,16 @@ class Committer {
   /// success. A SQL client does not see that, because the server has shut its socket down.
   bool WasCutOff() const;
 
+  // Of all servers:
+
+  /// After how many turns without a change the next is expected to change nothing.
+  static constexpr unsigned kUnchangedTurnsMin = 16;
+
   SessionThd& thd_;
   Tables& tables_;
+  const bool waits_for_locks_;
+  /// How many turns that could write have changed nothing since the last one that did.
+  unsigned unchanged_turns_ = 0;
   CommitterOwn own_;
 };
 

@@ -45,7 +45,7 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       thd_(timeouts, user),
       tables_(thd_),
       judge_(thd_, tables_, lock_wait, timeouts.table_lock_s),
-      committer_(thd_, tables_),
+      committer_(thd_, tables_, lock_wait == LockWait::kServer),
       cluster_(thd_, tables_),
       writer_(thd_, tables_),
       row_(thd_, tables_),

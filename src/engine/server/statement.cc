@@ -55,23 +55,36 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     BeginStatementOfVectorIndexTable(thd, each);
   }
   PrepareForRows(open);
+  // Tables of a transaction that is read only could be neither opened nor locked for writing.
+  // InnoDB asks when the first row is read.
+  thd->tx_read_only = tables_.is_read_only();
   return {};
 }
 
+int Statement::RefuseChange() {
+  if (!tables_.is_read_only()) [[likely]]
+    return 0;
+  thd_.get()->transaction_rollback_request = true;
+  return HA_ERR_LOCK_DEADLOCK;
+}
+
 int Statement::WriteRow(TABLE* table) {
-  const int refused = CheckForeignKeys(table, SQLCOM_INSERT);
+  int refused = RefuseChange();
+  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_INSERT);
   if (refused != 0) return refused;
   return Wrote(*table, table->file->ha_write_row(table->record[0]));
 }
 
 int Statement::UpdateRow(TABLE* table) {
-  const int refused = CheckForeignKeys(table, SQLCOM_UPDATE);
+  int refused = RefuseChange();
+  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_UPDATE);
   if (refused != 0) return refused;
   return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
 }
 
 int Statement::DeleteRow(TABLE* table) {
-  const int refused = CheckForeignKeys(table, SQLCOM_DELETE);
+  int refused = RefuseChange();
+  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_DELETE);
   if (refused != 0) return refused;
   return Wrote(*table, table->file->ha_delete_row(table->record[0]));
 }
@@ -85,6 +98,7 @@ bool Statement::NoteFullTextChange(const OpenTable& open, const Outcome& outcome
 
 void Statement::End(OpenTable& open, Outcome* outcome) {
   THD* thd = thd_.get();
+  thd->tx_read_only = false;
   TABLE* table = open.table;
   table->file->ha_index_or_rnd_end();
   table->file->ha_release_auto_increment();

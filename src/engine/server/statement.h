@@ -49,6 +49,10 @@ class Statement {
   Outcome ServerFailure() { return Failure(kReported); }
 
  private:
+  /// In a turn that is read only gives the transaction up, as after a deadlock, and returns the
+  /// handler's number for that; else 0.
+  int RefuseChange();
+
   // Each family's own steps.
 
   /// Tells the log and the cluster of the statement, whose tables are locked. False with an error

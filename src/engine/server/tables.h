@@ -1,4 +1,6 @@
-// The tables that one session keeps open between turns, and their locks.
+// The tables that one session keeps open between turns, and their locks; and what the turn under
+// way has done to them: whether rows were changed, whether a unit is open, what may not be taken
+// back alone.
 //
 // A table is open at most twice: once for reads (consistent, without row locks) and once for
 // writes. Opening takes a metadata lock, which is what DDL waits for; CloseIfWanted gives
@@ -64,6 +66,10 @@ class Tables {
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }
 
+  /// Lets no row be changed in this turn: Statement ends the transaction of a turn that is to
+  /// change one after all, as after a deadlock.
+  void SetReadOnly(bool is_read_only) { is_read_only_ = is_read_only; }
+  bool is_read_only() const { return is_read_only_; }
   /// Whether rows of engines with transactions were changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
@@ -115,6 +121,7 @@ class Tables {
   uint64_t generation_ = 1;
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
+  bool is_read_only_ = false;
   bool has_changed_rows_ = false;
   bool in_unit_ = false;
   bool had_changed_rows_ = false;  ///< Before the unit.

@@ -248,6 +248,9 @@ inline bool RollsBack(const TABLE& table) {
 /// Whether InnoDB, where it is read only, takes the isolation that finds rows there, READ
 /// UNCOMMITTED, only when a table is locked (innodb_isolation_level in ha_innodb.cc).
 inline constexpr bool kReadOnlyNeedsLocks = true;
+/// Whether InnoDB writes the ids of transactions to its log. MariaDB finds the last id anew when it
+/// starts.
+inline constexpr bool kLogsTransactionIds = false;
 /// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
 inline bool HasComputedDefaults(const TABLE& table) { return table.default_field != nullptr; }
 inline bool HasPeriod(const TABLE& table) { return table.s->period.name.str != nullptr; }

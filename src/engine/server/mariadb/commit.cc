@@ -51,7 +51,7 @@ bool Committer::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.
 // already) has nothing to flush of its own, and without `seen` would be answered too soon. The
 // engine returns at once where its whole log is flushed already: when a stock is sold out nobody
 // writes.
-Committer::Result Committer::Commit(bool must_flush) {
+Committer::Result Committer::CommitAsServerDoes(bool must_flush) {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
   own_.seen.clear();

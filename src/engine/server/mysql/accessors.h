@@ -278,6 +278,9 @@ inline bool HasChecks(const TABLE& table) {
 inline bool RollsBack(const TABLE& table) { return table.file->has_transactions(); }
 /// Whether InnoDB, where it is read only, finds rows only when a table is locked.
 inline constexpr bool kReadOnlyNeedsLocks = false;
+/// Whether InnoDB writes the ids of transactions to its log: every 256th, and each transaction that
+/// locks rows has one, unless it is read only (trx_sys_allocate_trx_id in trx0sys.ic).
+inline constexpr bool kLogsTransactionIds = true;
 /// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
 inline bool HasComputedDefaults(const TABLE& table) {
   return std::any_of(table.field, table.field + table.s->fields, [](const Field* field) {

@@ -38,7 +38,7 @@ bool Committer::WasCutOff() const {
 // flushes that commit with its own. A turn that changes nothing ("not applied", a key that is there
 // already) has nothing to flush of its own, so that the log is flushed for its answers. The engine
 // returns at once where its whole log is flushed already.
-Committer::Result Committer::Commit(bool must_flush) {
+Committer::Result Committer::CommitAsServerDoes(bool must_flush) {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
   const bool flushes_seen = must_flush && !tables_.has_changed_rows();

@@ -222,7 +222,7 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
     std::stable_partition(batch.clients.begin(), batch.clients.end(),
                           [](const Client* client) { return client->is_left(); });
   }
-  core_.NoteTurn(batch.turn, session);
+  core_.NoteTurn(batch.turn, base::NowNs(), session);
   for (Client* client : batch.clients) {
     client->SetAway(Away::kNo);
     if (client->turn.loss != Loss::kNone) {

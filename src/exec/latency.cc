@@ -9,7 +9,7 @@
 
 namespace rowsocket::exec {
 
-/// Items in a row that share their verb and their clients' times.
+/// Items one after another that share their verb and their clients' times.
 struct LatencyBlock::Run {
   const TurnClient* client = nullptr;  ///< Of the last item.
   uint32_t verb = 0;

@@ -436,6 +436,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
 
 void Turn::GiveUp(std::span<TurnItem> items) {
   merges_ = false;  // Nothing is left of what was merged.
+  times_.executed_ns = times_.ended_ns = base::NowNs();
   for (TurnItem& item : items) {
     if (item.waits() && !item.client->stopped()) item.client->stopped_at = &item;
   }

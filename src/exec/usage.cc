@@ -55,7 +55,7 @@ void UsageCells::AddTo(UsageCounts* sum) const {
 
 template <typename Name>
 template <typename MakeName>
-UsageCells& UsagePart<Name>::Find(uint64_t number, MakeName make_name) {
+UsageCells& UsagePart<Name>::LookUp(uint64_t number, MakeName& make_name) {
   const auto known = known_.find(number);
   if (known != known_.end()) return *known->second;
   // Numbers of indexes and accounts that are gone are never met again.
@@ -137,8 +137,8 @@ void UsageBlock::Add(const engine::Index& index, const model::Account* account,
   }
 }
 
-/// Items in a row of one index and one account. What finds need is counted in members of their own,
-/// so that a find costs as few instructions as it can.
+/// Items one after another, of one index and one account. What finds need is counted in members of
+/// their own, so that a find costs as few instructions as it can.
 struct UsageBlock::Run {
   const engine::Index* index = nullptr;  ///< Null: there are none.
   const TurnClient* client = nullptr;    ///< Of the last item.
@@ -148,25 +148,26 @@ struct UsageBlock::Run {
   UsageCounts others{};
 };
 
-void UsageBlock::EndRun(Run& run, int64_t sent_ns) {
+void UsageBlock::EndRun(Run& run, int64_t answered_ns) {
   if (run.index == nullptr) return;
   UsageCounts& counts = run.others;
   Of(counts, Used::kRequests) = run.finds + Of(counts, Used::kWrites);
   Of(counts, Used::kRowsRead) = run.rows_read;
   Of(counts, Used::kWholeNs) = static_cast<uint64_t>(
-      sent_ns * static_cast<int64_t>(Of(counts, Used::kRequests)) - run.since_sum_ns);
+      answered_ns * static_cast<int64_t>(Of(counts, Used::kRequests)) - run.since_sum_ns);
   Add(*run.index, run.account, counts);
   run = {nullptr, run.client, run.account};
 }
 
-void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t sent_ns) {
+void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items,
+                         int64_t answered_ns) {
   if (usage_ == nullptr) return;
   Run run;
   for (const TurnItem& item : items) {
     if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) continue;
     const bool goes_on = item.client == run.client && item.item.index == run.index &&
                          run.index != nullptr && item.item.unit == nullptr;
-    if (!goes_on && !BeginRun(item, sent_ns, run)) continue;
+    if (!goes_on && !BeginRun(item, answered_ns, run)) continue;
     run.since_sum_ns += item.client->since_ns;
     if (!item.answer.ok()) ++Of(run.others, Used::kErrors);
     if (!item.item.request.is_write()) {
@@ -178,10 +179,10 @@ void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items, i
     Of(run.others, Used::kRowsChanged) += item.rows;
     if (turn.IsMerged(item)) ++Of(run.others, Used::kMerged);
   }
-  EndRun(run, sent_ns);
+  EndRun(run, answered_ns);
 }
 
-bool UsageBlock::BeginRun(const TurnItem& item, int64_t sent_ns, Run& run) {
+bool UsageBlock::BeginRun(const TurnItem& item, int64_t answered_ns, Run& run) {
   const engine::Index* const index = IndexOf(item);
   if (index == nullptr) return false;
   const model::Account* const account =
@@ -189,11 +190,11 @@ bool UsageBlock::BeginRun(const TurnItem& item, int64_t sent_ns, Run& run) {
   run.client = item.client;
   const bool is_unit = item.item.unit != nullptr;
   if (index == run.index && account == run.account && !is_unit) return true;
-  EndRun(run, sent_ns);
+  EndRun(run, answered_ns);
   run.account = account;
   if (is_unit) {
     UsageCounts counts{};
-    Of(counts, Used::kWholeNs) = static_cast<uint64_t>(sent_ns - item.client->since_ns);
+    Of(counts, Used::kWholeNs) = static_cast<uint64_t>(answered_ns - item.client->since_ns);
     AddUnit(item.item, account, counts);
     return false;
   }

@@ -1,10 +1,10 @@
 // How much the ports of a plugin do for each table and index, and for each account, since the
 // plugin's start.
 //
-// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Requests in a
-// row that share index and account are one addition. Threads: a block's worker counts, without a
-// lock unless a name is new to it; Usage is for any thread. Limits: kUsageNamesMax names of each
-// kind in a block; what comes beyond counts for the empty name.
+// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Requests one
+// after another that share index and account are one addition. Threads: a block's worker counts,
+// without a lock unless a name is new to it; Usage is for any thread. Limits: kUsageNamesMax names
+// of each kind in a block; what comes beyond counts for the empty name.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ enum class Used : uint8_t {
   kErrors,
   kLockWaits,
   kLockNs,   ///< Time in which requests waited for locks.
-  kWholeNs,  ///< From a request's last byte until its turn's replies were sent.
+  kWholeNs,  ///< From a request's last byte until its turn had its answers.
   kCount
 };
 constexpr size_t kUsedCounts = static_cast<size_t>(Used::kCount);
@@ -73,10 +73,21 @@ class UsagePart {
 
   /// By the worker. `make_name` is asked for the name of a number that the part does not know.
   template <typename MakeName>
-  UsageCells& Find(uint64_t number, MakeName make_name);
+  UsageCells& Find(uint64_t number, MakeName make_name) {
+    if (last_ == nullptr || number != last_number_) [[unlikely]] {
+      last_ = &LookUp(number, make_name);
+      last_number_ = number;
+    }
+    return *last_;
+  }
   void AddTo(Sums* sums) const;
 
  private:
+  template <typename MakeName>
+  UsageCells& LookUp(uint64_t number, MakeName& make_name);
+
+  uint64_t last_number_ = 0;
+  UsageCells* last_ = nullptr;  ///< Of `last_number_`; null: none was asked for yet.
   std::unordered_map<uint64_t, UsageCells*> known_;
   mutable base::Mutex mutex_;
   std::map<Name, UsageCells> cells_ GUARDED_BY(mutex_);
@@ -113,8 +124,9 @@ class UsageBlock {
   UsageBlock(const UsageBlock&) = delete;
   UsageBlock& operator=(const UsageBlock&) = delete;
 
-  /// Counts the requests of a turn that has run, whose replies were sent at `sent_ns`.
-  void AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t sent_ns);
+  /// Counts the requests of a turn that has run, whose answers were there at
+  /// `answered_ns`.
+  void AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t answered_ns);
   /// Counts a request that the lane has answered with `rows` rows, or an error.
   void AddWaited(const Item& item, const model::Account* account, uint64_t rows, bool is_error,
                  int64_t lock_ns, int64_t whole_ns);
@@ -123,8 +135,8 @@ class UsageBlock {
   friend class Usage;
   struct Run;
   /// False: the item counts for no index, or has been counted.
-  bool BeginRun(const TurnItem& item, int64_t sent_ns, Run& run);
-  void EndRun(Run& run, int64_t sent_ns);
+  bool BeginRun(const TurnItem& item, int64_t answered_ns, Run& run);
+  void EndRun(Run& run, int64_t answered_ns);
   void Add(const engine::Index& index, const model::Account* account, const UsageCounts& counts);
   void AddUnit(const Item& item, const model::Account* account, UsageCounts counts);
 

@@ -95,10 +95,10 @@ struct WorkerCore {
   /// Counts what a turn has executed by row, by table and account, and for the log of slow
   /// requests. These look at keys, values and indexes, which are there only until the input of the
   /// turn's clients is consumed and their next requests are parsed (invariant I2): call it before.
-  /// `session` null: the worker ends, and nothing is logged.
-  void NoteTurn(const Turn& turn, engine::Session* session) {
+  /// `answered_ns`: when the turn's answers were there. `session` null: the worker ends, and
+  /// nothing is logged.
+  void NoteTurn(const Turn& turn, int64_t answered_ns, engine::Session* session) {
     const std::vector<TurnItem>& items = turn.items();
-    const int64_t answered_ns = base::NowNs();
     hot_rows.AddTurn(turn, items);
     usage.AddTurn(turn, items, answered_ns);
     if (session != nullptr && context.slow_log != nullptr)

@@ -149,7 +149,7 @@ void Worker::AfterTurn(engine::Session& session) {
     });
   }
   const uint64_t commit = MarkUndurable(session);
-  if (!turn_.empty()) core_.NoteTurn(turn_, &session);
+  if (!turn_.empty()) core_.NoteTurn(turn_, turn_.times().ended_ns, &session);
   for (Client* each : in_turn_) {
     Client& client = *each;
     if (client.is_retired() || client.is_away()) continue;

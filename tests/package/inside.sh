@@ -88,6 +88,11 @@ over_resp() {
 [[ $(over_resp "HGET test.user:101 user_name") == "Yukari Takeba" && $(over_resp "SET k v EX 9") == +OK ]] ||
   fail "the RESP port does not serve what rowsocket-setup grants"
 [[ $(over_resp "HGET mysql.user:1 x") == "-NOPERM "* ]] || fail "the RESP port serves more than rowsocket-setup grants"
+# The loader of the package shows the server each plugin of the library that it opens.
+for table in CONNECTIONS HOT_ROWS LATENCY TABLE_STATISTICS USER_STATISTICS; do
+  mariadb -e "SELECT * FROM information_schema.ROWSOCKET_$table" >/srv/table ||
+    fail "information_schema.ROWSOCKET_$table is not there"
+done
 setpriv --reuid=www-data --init-groups grep -q '^reading [0-9a-f]' /etc/rowsocket/secrets || fail "www-data cannot read the secrets"
 ! setpriv --reuid=nobody --clear-groups cat /etc/rowsocket/secrets 2>/dev/null || fail "others read the secrets"
 python3 /srv/checkout/tests/package/examples.py mariadb || fail "an example of a document does not work"

@@ -32,7 +32,8 @@ void sql_print_error(const char* format, ...);
 namespace {
 
 constexpr unsigned kCannotStart = 1123;  // ER_CANT_INITIALIZE_UDF: what INSTALL SONAME answers
-constexpr size_t kPluginsMax = 4;
+/// More than any library has; of one that had more still, none would be shown.
+constexpr size_t kPluginsMax = 32;
 constexpr std::string_view kPrefix = "rowsocket.so.";
 
 void* library = nullptr;
@@ -123,20 +124,26 @@ int _maria_sizeof_struct_st_plugin_ = sizeof(st_maria_plugin);
 
 namespace {
 
-/// Shows the server the library's declarations; false where it has none of a known layout.
+/// How many plugins a library declares; kPluginsMax + 1: more than there is room for.
+size_t CountOf(const st_maria_plugin* declarations) {
+  size_t count = 0;
+  while (count <= kPluginsMax && declarations[count].info != nullptr) ++count;
+  return count;
+}
+
+/// Shows the server the library's declarations; false where it has none of a known layout, or more
+/// than there is room for.
 bool TakeDeclarations() {
   const auto* theirs =
       static_cast<const st_maria_plugin*>(dlsym(library, "_maria_plugin_declarations_"));
   const auto* size = static_cast<const int*>(dlsym(library, "_maria_sizeof_struct_st_plugin_"));
   const auto* version = static_cast<const int*>(dlsym(library, "_maria_plugin_interface_version_"));
   if (theirs == nullptr || size == nullptr || version == nullptr ||
-      *size != sizeof(st_maria_plugin)) {
+      *size != sizeof(st_maria_plugin) || CountOf(theirs) > kPluginsMax) {
     return false;
   }
   _maria_plugin_interface_version_ = *version;
-  for (size_t i = 0; i < kPluginsMax && theirs[i].info != nullptr; ++i) {
-    _maria_plugin_declarations_[i] = theirs[i];
-  }
+  std::copy_n(theirs, CountOf(theirs), _maria_plugin_declarations_);
   return true;
 }
 
@@ -151,6 +158,7 @@ void OpenTheOneThatFits() {
                     : NoneFits(folder);
   _maria_plugin_declarations_[0] = Refusing("handlersocket");
   _maria_plugin_declarations_[1] = Refusing("daemon_memcached");
+  _maria_plugin_declarations_[2] = Refusing("resp");
 }
 
 /// The last of this file's static objects: all others exist when it is made.

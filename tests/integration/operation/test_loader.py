@@ -20,6 +20,14 @@ LIBRARY = release(server_name()) / "rowsocket.so"
 LOADERS = [release(server) / "loader/rowsocket.so" for server in SERVERS
            if server == server_name() or (release(server) / "loader/rowsocket.so").exists()]
 INSTALL = "INSTALL SONAME 'rowsocket'"
+PLUGINS = ["daemon_memcached", "handlersocket", "resp", "ROWSOCKET_CONNECTIONS", "ROWSOCKET_HOT_ROWS",
+           "ROWSOCKET_LATENCY", "ROWSOCKET_TABLE_STATISTICS", "ROWSOCKET_USER_STATISTICS"]
+
+
+def active_plugins(sql):
+    return [row[0].decode() for row in sql.rows(
+        "SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY = 'rowsocket.so'"
+        " AND PLUGIN_STATUS = 'ACTIVE' ORDER BY LOWER(PLUGIN_NAME)")]
 
 
 @pytest.fixture(params=LOADERS, ids=lambda loader: loader.parent.parent.name)
@@ -52,10 +60,20 @@ def test_the_library_of_the_running_version_serves(loaded):
         client = server.hs_wr()
         assert client.request("P", "0", "test", "t", "PRIMARY", "b").code == 0
         assert client.request("0", "=", "1", "1").rows == [(b"2",)]
-        assert sql.value("SELECT COUNT(*) FROM information_schema.PLUGINS WHERE "
-                         "PLUGIN_LIBRARY = 'rowsocket.so' AND PLUGIN_STATUS = 'ACTIVE'") == b"4"
+        assert active_plugins(sql) == PLUGINS
+        assert sql.rows("SELECT * FROM information_schema.ROWSOCKET_LATENCY") != []
         client.close()
         sql.run("UNINSTALL SONAME 'rowsocket'")
+
+
+def test_the_loader_shows_what_the_library_shows():
+    """A server that has our library itself has the same plugins."""
+    server = Server("rowsocket")
+    try:
+        server.start()
+        assert active_plugins(server.sql()) == PLUGINS
+    finally:
+        server.remove()
 
 
 def test_no_library_that_fits(loaded):

@@ -19,9 +19,6 @@ class THD;
 
 namespace rowsocket::engine::server {
 
-/// Whether the server runs with skip-grant-tables.
-bool LetsEverybodyIn();
-
 /// Notes the client's address and name, as the server does for a connection of its own. Null, or
 /// why nobody may log in from there. Adds to `host_errors` where the client's host has none so far.
 const char* SetClient(THD* thd, const LoginAttempt& attempt, unsigned* host_errors);

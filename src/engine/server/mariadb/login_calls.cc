@@ -51,8 +51,6 @@ bool LoginThd::SpeakThrough(st_vio* vio) { return !my_net_init(&thd_->net, vio, 
 
 const char* const kClientPlugin = "mysql_native_password";
 
-bool LetsEverybodyIn() { return opt_noacl; }
-
 const char* SetClient(THD* thd, const LoginAttempt& attempt, unsigned* host_errors) {
   sockaddr_storage address = attempt.address;
   if (!thd_set_peer_addr(thd, &address, nullptr, attempt.port, false, host_errors)) return nullptr;

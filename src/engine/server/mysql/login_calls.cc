@@ -29,8 +29,6 @@ std::string TextOf(const LEX_CSTRING& text) {
 
 const char* const kClientPlugin = "caching_sha2_password";
 
-bool LetsEverybodyIn() { return skip_grant_tables(); }
-
 const char* SetClient(THD* thd, const LoginAttempt& attempt, unsigned* host_errors) {
   Security_context& context = thd->m_main_security_ctx;
   if (attempt.is_unix) {

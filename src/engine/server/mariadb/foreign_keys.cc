@@ -18,7 +18,7 @@ bool ContainsName(const TABLE& table, const std::vector<uint>& fields, const LEX
 
 bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::string* text) {
   text->clear();
-  if (!table->file->referenced_by_foreign_key()) return true;
+  if (!IsReferenced(*table)) return true;
   table->file->get_parent_foreign_key_list(thd, keys);
   if (thd->is_error()) return false;
   List_iterator<FOREIGN_KEY_INFO> next(*keys);
@@ -64,7 +64,7 @@ bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& field
 }
 
 bool DeleteReachesChildren(THD* thd, const TABLE& table) {
-  if (!table.file->referenced_by_foreign_key()) return false;
+  if (!IsReferenced(table)) return false;
   List<FOREIGN_KEY_INFO> keys;
   table.file->get_parent_foreign_key_list(thd, &keys);
   List_iterator<FOREIGN_KEY_INFO> next(keys);
@@ -80,7 +80,7 @@ bool DeleteReachesChildren(THD* thd, const TABLE& table) {
 bool HasForeignKey(THD* thd, const TABLE& table) {
   List<FOREIGN_KEY_INFO> keys;
   table.file->get_foreign_key_list(thd, &keys);
-  return !keys.is_empty() || table.file->referenced_by_foreign_key();
+  return !keys.is_empty() || IsReferenced(table);
 }
 
 }  // namespace rowsocket::engine::server

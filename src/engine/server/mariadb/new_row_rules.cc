@@ -22,18 +22,17 @@ bool NewRow::StartInsert(TABLE* table) {
 }
 
 bool NewRow::CompleteInsert(TABLE* table) {
-  return !((table->default_field != nullptr && table->update_default_fields(false)) ||
-           (table->vfield != nullptr &&
-            table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) ||
-           thd_.get()->is_error() || table->verify_constraints(false) != VIEW_CHECK_OK);
+  return !(
+      (table->default_field != nullptr && table->update_default_fields(false)) ||
+      (HasGenerated(*table) && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) ||
+      thd_.get()->is_error() || table->verify_constraints(false) != VIEW_CHECK_OK);
 }
 
 void NewRow::MarkUpdate(TABLE* table) { MarkForUpdate(*table); }
 
 NewRow::Made NewRow::CompleteUpdate(TABLE* table) {
   table->evaluate_update_default_function();
-  if (table->vfield != nullptr &&
-      table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) {
+  if (HasGenerated(*table) && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE)) {
     return Made::kRefused;
   }
   if (thd_.get()->is_error()) return Made::kRefused;

@@ -36,7 +36,7 @@ void PartitionMerge::Begin(TABLE* table, uint key, bool descending) {
   table_ = table;
   keys_[0] = &table->key_info[key];
   const uint primary = table->s->primary_key;
-  keys_[1] = table->file->pk_is_clustering_key(primary) ? &table->key_info[primary] : nullptr;
+  keys_[1] = IsClustered(*table, primary) ? &table->key_info[primary] : nullptr;
   descending_ = descending;
   heap_.clear();
 }
@@ -104,7 +104,7 @@ int PartitionMerge::Show() {
   if (heap_.empty()) return HA_ERR_END_OF_FILE;
   const Candidate& first = heap_.front();
   memcpy(table_->record[0], first.row.data(), first.row.size());
-  if (table_->vfield != nullptr && table_->s->blob_fields != 0) {
+  if (HasGenerated(*table_) && table_->s->blob_fields != 0) {
     table_->update_virtual_fields(Child(first.partition), VCOL_UPDATE_FOR_READ);
   }
   table_->status = 0;

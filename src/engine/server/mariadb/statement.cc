@@ -33,7 +33,7 @@ void Statement::PrepareForRows(const OpenTable& open) {
   TABLE* table = open.table;
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
-  table->reset_default_fields();
+  ForgetGiven(*table);
   table->file->prepare_for_row_logging();
 }
 

@@ -118,7 +118,7 @@ void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {
 }
 
 void Statement::Close(OpenTable& open, Outcome*) {
-  for (TABLE* each : open.tables) each->cleanup_value_generator_items();
+  for (TABLE* each : open.tables) ForgetGenerated(*each);
 }
 
 }  // namespace rowsocket::engine::server

@@ -28,8 +28,8 @@ user_option() {
 # The port that the documents' examples use, where it is free, else the other one.
 documented_or() { if port_is_free "$1"; then echo "$1"; else echo "$2"; fi; }
 
-# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose any of them:
-# only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports of the
+# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose any of
+# them but RESP's, for which start does not wait: only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports of the
 # documents where they are free.
 choose_ports() {
   local name fixed free
@@ -52,6 +52,7 @@ choose_ports() {
       daemon_memcached_port) memcached_port=$fixed ;;
     esac
   done
+  if fixed=$(user_option resp_port "$@"); then resp_port=$fixed; fi
   fixed=$(user_option daemon_memcached_option "$@") || return 0
   if [[ $fixed =~ -p\ *([0-9]+) ]]; then
     ports_fixed=1 memcached_port=${BASH_REMATCH[1]}

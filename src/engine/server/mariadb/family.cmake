@@ -1,35 +1,35 @@
 # What the build has to know of MariaDB. Included by src/CMakeLists.txt.
 
-set(server_flavor_sources
+set(server_family_sources
   account_text.cc cluster.cc commit.cc foreign_keys.cc hash_key.cc local_sql.cc login_calls.cc login_vio.cc
   new_row_rules.cc partition_merge.cc privileges.cc
   replication.cc server_log.cc server_tls.cc services.cc session_thd.cc slow_log.cc statement.cc table_audit.cc table_locks.cc table_opener.cc
   times.cc)
 
 # Another macro than the server was built with would change its class layouts silently.
-set(server_flavor_standard 20)
-set(server_flavor_definitions
+set(server_family_standard 20)
+set(server_family_definitions
   HAVE_CONFIG_H HAVE_OPENSSL MYSQL_DYNAMIC_PLUGIN MYSQL_SERVER DBUG_OFF NDEBUG _FILE_OFFSET_BITS=64)
-set(server_flavor_includes
+set(server_family_includes
   ${ROWSOCKET_SERVER_BUILD}/include ${ROWSOCKET_SERVER_BUILD}/sql
   ${ROWSOCKET_SERVER_SOURCE}/include ${ROWSOCKET_SERVER_SOURCE}/sql
   ${ROWSOCKET_SERVER_SOURCE}/include/providers
   ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/include
   ${ROWSOCKET_SERVER_SOURCE}/wsrep-lib/wsrep-API/v26)
 # What the compiler reads once for all files.
-set(server_flavor_precompiled ${CMAKE_CURRENT_LIST_DIR}/server_headers.h)
+set(server_family_precompiled ${CMAKE_CURRENT_LIST_DIR}/server_headers.h)
 # Its headers are to declare other things than those of all other files.
-set(server_flavor_not_precompiled services.cc)
-set(server_flavor_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
+set(server_family_not_precompiled services.cc)
+set(server_family_version_file ${ROWSOCKET_SERVER_SOURCE}/VERSION)
 
-set(server_flavor_openssl_sources)
+set(server_family_openssl_sources)
 include(${CMAKE_CURRENT_LIST_DIR}/ed25519.cmake)
-set(server_flavor_own_targets rowsocket_ed25519)
-set(server_flavor_libraries)
-set(server_flavor_link_options)
-set(server_flavor_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
-set(server_flavor_plugin_dir /usr/lib/mysql/plugin)
-set(server_flavor_config_dir /etc/mysql/mariadb.conf.d)
+set(server_family_own_targets rowsocket_ed25519)
+set(server_family_libraries)
+set(server_family_link_options)
+set(server_family_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+set(server_family_plugin_dir /usr/lib/mysql/plugin)
+set(server_family_config_dir /etc/mysql/mariadb.conf.d)
 # The files of packaging have MariaDB's names.
-set(server_flavor_renames)
-set(server_flavor_has_loader ON)
+set(server_family_renames)
+set(server_family_has_loader ON)

@@ -98,11 +98,11 @@ TEST_F(LoginDeskTest, ClientThatIsGoneIsForgotten) {
   for (uint32_t i = 0; i < 2 * model::kLoginsOfSourceMax; ++i) Submit("wrong", 1, false, gone);
   Submit("wrong", 1, false, waits);
   // The first ones are refused and wait for their delay; those behind them wait to be checked.
-  int cancelled = 0;
+  int canceled = 0;
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
-  while (cancelled < 2 * static_cast<int>(model::kLoginsOfSourceMax) && Clock::now() < until)
-    cancelled += desk_->Cancel(gone);
-  EXPECT_EQ(2 * static_cast<int>(model::kLoginsOfSourceMax), cancelled);
+  while (canceled < 2 * static_cast<int>(model::kLoginsOfSourceMax) && Clock::now() < until)
+    canceled += desk_->Cancel(gone);
+  EXPECT_EQ(2 * static_cast<int>(model::kLoginsOfSourceMax), canceled);
   EXPECT_FALSE(desk_->Cancel(gone));
   ASSERT_TRUE(owner_.Await(1));
   EXPECT_EQ(waits, owner_.job(0).client);

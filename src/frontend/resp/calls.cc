@@ -141,7 +141,7 @@ std::span<RespCall> RespFrontend::KeepCalls(std::span<const RespCall> calls, bas
   return kept;
 }
 
-// A client that gets NOSCRIPT sends the text itself, which is then recognised or refused.
+// A client that gets NOSCRIPT sends the text itself, which is then recognized or refused.
 bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments arguments,
                                   base::Arena& arena, std::vector<RespCall>* calls,
                                   std::string* error) const {

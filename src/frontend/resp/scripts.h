@@ -1,9 +1,9 @@
 // The scripts that are served: those by which client libraries and frameworks release, extend and
-// take locks, add to caches, and swap what a key holds. No Lua is run: a script is recognised by
+// take locks, add to caches, and swap what a key holds. No Lua is run: a script is recognized by
 // its text, and done as one change of one string, or of one field of a row. Every other script is
 // refused.
 //
-// A text is recognised whatever its blanks, quotes and case: what is compared is the SHA-1 of the
+// A text is recognized whatever its blanks, quotes and case: what is compared is the SHA-1 of the
 // text without them (the table in scripts.cc says where each comes from). EVALSHA knows the SHA-1
 // of exact texts that EVAL or SCRIPT LOAD have brought, the last kRespScriptsMax of them.
 // Threads: any.

@@ -99,8 +99,8 @@ void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* o
     resp::AppendArray(0, out);
 }
 
-/// The name of a setting as the reply has it: as a client has spelt it, or the setting's own where
-/// a pattern matches; empty: it is not asked for.
+/// The name of a setting as the reply has it: as a client has spelled it, or the setting's own
+/// where a pattern matches; empty: it is not asked for.
 std::string_view AskedName(std::span<const std::string_view> patterns, std::string_view name) {
   for (const std::string_view pattern : patterns) {
     if (IsWord(pattern, name)) return pattern;

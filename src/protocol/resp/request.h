@@ -6,7 +6,7 @@
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
 // after which the connection ends.
-// Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behaviour.
+// Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""The scripts of locks and caches over RESP: recognised by their text, done without Lua."""
+"""The scripts of locks and caches over RESP: recognized by their text, done without Lua."""
 
 import hashlib
 import threading

@@ -172,7 +172,7 @@ TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
   EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kLaneTable));
 }
 
-TEST_F(WaitLaneTest, JobCanBeCancelledBeforeAThreadHasIt) {
+TEST_F(WaitLaneTest, JobCanBeCanceledBeforeAThreadHasIt) {
   StartLane(1);
   auto held = Hold("1");
   auto first = Job(Increment("1")), second = Job(Increment("2")), third = Job(Increment("3"));

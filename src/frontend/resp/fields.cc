@@ -20,12 +20,12 @@ bool MayLack(Verb verb) {
 }  // namespace
 
 bool IsExpiry(const RespCall& call, std::string_view column) {
-  return call.expiry != nullptr &&
-         IsWord(column, Lower(call.expiry->definition.expire_time_column));
+  return call.expiring_container != nullptr &&
+         IsWord(column, Lower(call.expiring_container->definition.expire_time_column));
 }
 
 size_t PlaceOfExpiry(const RespCall& call) {
-  if (call.expiry == nullptr) return kNoPlace;
+  if (call.expiring_container == nullptr) return kNoPlace;
   const auto& columns = call.index->names().columns;
   const auto found = std::find_if(columns.rbegin(), columns.rend(), [&](const std::string& column) {
     return IsExpiry(call, column);
@@ -34,7 +34,8 @@ size_t PlaceOfExpiry(const RespCall& call) {
 }
 
 bool IsExpired(const RespCall& call, const model::Value& cell) {
-  return call.expiry != nullptr && keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
+  return call.expiring_container != nullptr &&
+         keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
 }
 
 std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells) {
@@ -53,7 +54,7 @@ bool IsHidden(const RespCall& call, std::string_view column) {
 
 bool HideFields(RespCall* call) {
   const Verb verb = call->verb;
-  if ((!HasFields(*call) && call->expiry == nullptr) ||
+  if ((!HasFields(*call) && call->expiring_container == nullptr) ||
       !(verb == Verb::kRequire || IsOfFields(verb)))
     return true;
   const auto& arguments = call->arguments;
@@ -69,7 +70,7 @@ bool HideFields(RespCall* call) {
 }
 
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
-  if (!HasFields(call) && call.expiry == nullptr) return;
+  if (!HasFields(call) && call.expiring_container == nullptr) return;
   if (all && HasFields(call)) {
     names->lists = engine::IndexNames::Lists::kColumns;
     names->columns = call.keyspace->fields;

@@ -84,7 +84,7 @@ bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::
   if (!definition.expires.empty()) {
     const std::string wrong = WhyNoExpiry(keyspace, account() == nullptr);
     if (!wrong.empty()) return IsWrong(wrong, error);
-    call->expiry = keyspace.container;
+    call->expiring_container = keyspace.container;
     call->keyspaces = settings_.keyspaces;
   }
   if (HideFields(call)) return true;

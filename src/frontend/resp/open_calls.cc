@@ -43,8 +43,9 @@ void WriteShape(const RespCall& call, std::string* shape) {
     AppendSized(std::to_string(call.keyspace->fields.size()), shape);
     for (const std::string& field : call.keyspace->fields) AppendSized(field, shape);
   }
-  shape->push_back(call.expiry != nullptr ? 'e' : '.');
-  if (call.expiry != nullptr) AppendSized(call.expiry->definition.expire_time_column, shape);
+  shape->push_back(call.expiring_container != nullptr ? 'e' : '.');
+  if (call.expiring_container != nullptr)
+    AppendSized(call.expiring_container->definition.expire_time_column, shape);
   const Verb verb = call.verb;
   if (!IsOfFields(verb) && verb != Verb::kRequire) return;
   const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
@@ -61,7 +62,7 @@ bool IsRepeated(const RespCommand& command) {
 
 /// Whether the shape of the call is that of its command alone, and of its key's table.
 bool IsPlain(const RespCall& call) {
-  return !call.is_string && call.keyspace == nullptr && call.expiry == nullptr &&
+  return !call.is_string && call.keyspace == nullptr && call.expiring_container == nullptr &&
          !call.skips_unknown;
 }
 
@@ -99,7 +100,7 @@ void RespFrontend::NotePattern(const RespCommand& command, Arguments arguments,
 RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
                                             std::string* error) {
   const bool has_index =
-      call.container != nullptr || (call.scan != nullptr && call.expiry != nullptr);
+      call.container != nullptr || (call.scan != nullptr && call.expiring_container != nullptr);
   if (!has_index) {
     const Shape* const known = FindShape(call);
     const bool is_old =

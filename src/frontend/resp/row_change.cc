@@ -28,7 +28,7 @@ bool IsFilledByServer(const engine::ColumnFacts& column) {
 bool IsRowChange(const RespCall& call) {
   const Verb verb = call.verb;
   return ChangesFields(verb) ||
-         (call.expiry != nullptr &&
+         (call.expiring_container != nullptr &&
           (verb == Verb::kDel || verb == Verb::kExpire || verb == Verb::kPersist));
 }
 
@@ -52,7 +52,8 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
   for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
   // The column of expiry is the last one: set where a row is made.
-  const bool leaves_expiry = call.expiry != nullptr && ChangesFields(verb) && !edit.may_insert;
+  const bool leaves_expiry =
+      call.expiring_container != nullptr && ChangesFields(verb) && !edit.may_insert;
   edit.may_update = columns.first(columns.size() - (leaves_expiry ? 1 : 0));
 }
 
@@ -84,7 +85,7 @@ Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChang
 
 void RowChange::PutExpiry(int64_t at_ms) {
   Put(static_cast<uint32_t>(expiry_at_),
-      keyspace::ExpiryToCell(at_ms, *call_.expiry, &expiry_text_));
+      keyspace::ExpiryToCell(at_ms, *call_.expiring_container, &expiry_text_));
 }
 
 void RowChange::Touch(std::span<const Value> row) {

@@ -357,8 +357,9 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.is_string) return NameStore(names);
   NameFields(call, names);
   // Where all columns are listed it is one of them.
-  const bool adds = call.expiry != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
-  if (adds) names->columns.push_back(call.expiry->definition.expire_time_column);
+  const bool adds =
+      call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
+  if (adds) names->columns.push_back(call.expiring_container->definition.expire_time_column);
   // Another value in a column of the key would make another key's row of it.
   if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kColumnsOutsideKey;
 }
@@ -368,11 +369,11 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   request.account = account;
   if (call.scan != nullptr) return PrepareScan(call, arena);
   if (call.is_string) return PrepareString(call, arena);
-  if (call.verb == Verb::kExpire && call.expiry == nullptr) {
+  if (call.verb == Verb::kExpire && call.expiring_container == nullptr) {
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";
   }
-  if (call.expiry != nullptr && PlaceOfExpiry(call) == kNoPlace) {
+  if (call.expiring_container != nullptr && PlaceOfExpiry(call) == kNoPlace) {
     return "NOSTORE the column of expiry of this prefix is not in its table";
   }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());

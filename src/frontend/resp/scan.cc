@@ -79,7 +79,8 @@ std::string Behind(std::string_view prefix) {
 /// Where the parts of the key begin among the scanned columns: behind the expiry, where there is
 /// one.
 size_t KeyBegin(const RespCall& call) {
-  const keyspace::Container* const of = call.container != nullptr ? call.container : call.expiry;
+  const keyspace::Container* const of =
+      call.container != nullptr ? call.container : call.expiring_container;
   return of == nullptr || of->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
 }
 
@@ -273,10 +274,11 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
     if (!call->is_string) {
       call->key = {definition.db, definition.table, definition.index, {}};
       if (definition.expires.empty()) return {};
-      call->expiry = keyspace->container;
-      const bool is_usable = call->expiry != nullptr && call->expiry->usable();
+      call->expiring_container = keyspace->container;
+      const bool is_usable =
+          call->expiring_container != nullptr && call->expiring_container->usable();
       if (!is_usable) return "NOSTORE the column of expiry of this prefix cannot be used";
-      call->index = call->expiry->keys.get();
+      call->index = call->expiring_container->keys.get();
       return {};
     }
     call->container = keyspace->container;

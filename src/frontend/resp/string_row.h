@@ -23,7 +23,7 @@ enum StoredColumn : uint32_t { kValue, kExpires };
 /// The time that the expiry of the call's key is compared with: tests can set the clock of mapped
 /// keys ahead, and not that of the store.
 inline int64_t ExpiryClockMs(const RespCall& call) {
-  const bool is_mapped = call.container != nullptr || call.expiry != nullptr;
+  const bool is_mapped = call.container != nullptr || call.expiring_container != nullptr;
   return is_mapped ? call.keyspaces->NowMs() : keyspace::WallClockMs();
 }
 

@@ -71,11 +71,13 @@ struct RespCall {
   bool may_be_string = false;                      ///< The command is for strings, or for any key.
   bool is_string = false;                          ///< The key is a string.
   const keyspace::Container* container = nullptr;  ///< Of a string; null: it is in the store.
-  const keyspace::Keyspaces* keyspaces = nullptr;  ///< They have the container or `expiry`.
-  keyspace::RowKey row_key;                        ///< In the container.
-  bool cannot_be = false;  ///< The container's columns cannot hold the key: no row has it.
+  /// The server's keyspaces, where `container` or `expiring_container` is set.
+  const keyspace::Keyspaces* keyspaces = nullptr;
+  keyspace::RowKey row_key;  ///< In the container.
+  bool cannot_be = false;    ///< The container's columns cannot hold the key: no row has it.
   const keyspace::KeyspaceDefinition* keyspace = nullptr;  ///< Of a row's key, where one has it.
-  const keyspace::Container* expiry = nullptr;  ///< Of a row: when it expires; null: never.
+  /// The container by whose column the rows of the key's table expire; null: they never do.
+  const keyspace::Container* expiring_container = nullptr;
   bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
   std::string_view pattern;    ///< HSCAN: of the fields.
   bool without_values = false;  ///< HSCAN, HRANDFIELD.

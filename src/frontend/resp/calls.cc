@@ -230,7 +230,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
 
 void RespFrontend::HideRow(RespCall& call, base::Arena& arena) {
   PutInStore(call, arena);
-  call.cannot_be = true;
+  call.key_cannot_exist = true;
 }
 
 void RespFrontend::PutInStore(RespCall& call, base::Arena& arena) {

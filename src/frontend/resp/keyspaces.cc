@@ -111,7 +111,7 @@ bool RespFrontend::PlaceInContainer(const Keyspace& keyspace, std::string_view k
   call->is_string = true;
   call->container = container;
   call->keyspaces = settings_.keyspaces;
-  call->cannot_be = !keyspace::ParseRowKey(key, *container, arena, &call->row_key);
+  call->key_cannot_exist = !keyspace::ParseRowKey(key, *container, arena, &call->row_key);
   call->key.db = container->definition.db;
   call->key.table = container->definition.table;
   call->key.index = container->definition.index;

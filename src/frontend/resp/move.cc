@@ -32,7 +32,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   base::Buffer text;
   StringRow row(call, text);
   Outcome outcome;
-  if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
+  if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
   move.is_taken = row.is_there();
   move.flags = row.flags();
@@ -61,8 +61,8 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
                                        : RespStringCommand::Expires::kAt;
     call.string_command->at_ms = moved.expires_ms;
   }
-  if (call.cannot_be && (!puts || !move.is_taken)) return {};
-  if (call.cannot_be) {
+  if (call.key_cannot_exist && (!puts || !move.is_taken)) return {};
+  if (call.key_cannot_exist) {
     work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
     return Outcome::Fail(ErrorCode::kNumber);
   }

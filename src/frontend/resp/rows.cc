@@ -436,7 +436,8 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    const bool may_be_there = call.is_string ? !call.cannot_be : !HasOtherNumber(call, session);
+    const bool may_be_there =
+        call.is_string ? !call.key_cannot_exist : !HasOtherNumber(call, session);
     return ExecuteWatch(call, may_be_there, session, out);
   }
   if (call.is_string) return ExecuteString(work, call, session, out);

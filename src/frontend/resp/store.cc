@@ -450,14 +450,14 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     if (text.capacity() > model::kKeptValueBytesMax) text.Release();
     StringRow row(call, text);
     Outcome outcome;
-    if (!call.cannot_be) outcome = session.Execute(*call.index, call.request, row);
+    if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
     if (outcome.ok()) CountLookup(work, call, row.is_there());
     if (outcome.ok()) AppendRead(work, call, row, out);
     return outcome;
   }
   StringChange change(call);
   Outcome outcome;
-  if (call.cannot_be) {
+  if (call.key_cannot_exist) {
     std::span<const CellChange> changes;
     if (change.Decide({}, &changes) == Decision::kStore) {
       work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";

@@ -74,7 +74,9 @@ struct RespCall {
   /// The server's keyspaces, where `container` or `expiring_container` is set.
   const keyspace::Keyspaces* keyspaces = nullptr;
   keyspace::RowKey row_key;  ///< In the container.
-  bool cannot_be = false;    ///< The container's columns cannot hold the key: no row has it.
+  /// The container's columns cannot hold the key, or MGET has the key of a row: it counts as
+  /// absent.
+  bool key_cannot_exist = false;
   const keyspace::KeyspaceDefinition* keyspace = nullptr;  ///< Of a row's key, where one has it.
   /// The container by whose column the rows of the key's table expire; null: they never do.
   const keyspace::Container* expiring_container = nullptr;

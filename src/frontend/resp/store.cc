@@ -110,7 +110,9 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
   command.value = arguments[4];
   if (call.script == RespScript::kObtain) {
     command.token = arguments[4];
-    if (!ParsePlainInteger(arguments[5], &command.to) || command.to < 1) return kNoInteger;
+    if (!ParsePlainInteger(arguments[5], &command.token_bytes_compared) ||
+        command.token_bytes_compared < 1)
+      return kNoInteger;
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   command.expires = RespStringCommand::Expires::kNever;

@@ -179,7 +179,7 @@ int64_t StringChange::TimeLeftMs() const {
 /// What the scripts of locks do where the string is the token.
 Decision StringChange::ChangeLock() {
   if (call_.script == RespScript::kObtain) {
-    const auto size = static_cast<size_t>(command().to);
+    const auto size = static_cast<size_t>(command().token_bytes_compared);
     done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
     return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }

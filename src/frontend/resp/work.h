@@ -33,13 +33,15 @@ struct RespStringCommand {
   int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
   int64_t by = 0;     ///< Of an increment.
   long double by_float = 0;
-  int64_t from = 0, to = 0;  ///< Of a range; script: `to` bytes of the token are compared.
-  int64_t window_ms = 0;     ///< script: for how long a number is kept.
+  /// GETRANGE: the offsets of its first and last byte; SETRANGE: `from` is where it writes.
+  int64_t from = 0, to = 0;
+  int64_t window_ms = 0;  ///< script: for how long a number is kept.
   bool gets = false;
   RespScript script = RespScript::kNone;
-  std::string_view token;           ///< script: what the string must hold.
-  bool adds_time = false;           ///< script: to the time that is left.
-  std::string_view wrong_if_there;  ///< An error, where the key is there.
+  std::string_view token;            ///< script: what the string must hold.
+  int64_t token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
+  bool adds_time = false;            ///< script: to the time that is left.
+  std::string_view wrong_if_there;   ///< An error, where the key is there.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.

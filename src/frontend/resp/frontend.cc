@@ -62,7 +62,7 @@ resp::RequestLimits RespFrontend::request_limits() const {
 }
 
 void RespFrontend::Rewind() {
-  if (std::exchange(is_later_, false)) return;
+  if (std::exchange(last_parse_said_later_, false)) return;
   skips_one_ = false;
 }
 
@@ -108,8 +108,8 @@ void RespFrontend::TakeSnapshot() {
 
 exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
                                          base::Arena& arena, Item* item) {
-  is_later_ = skips_one_;
-  if (is_later_) return {Parsed::kLater, 0};
+  last_parse_said_later_ = skips_one_;
+  if (last_parse_said_later_) return {Parsed::kLater, 0};
   const Step step = ParseOne(input, behind_requests, arena, item);
   activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
                          std::memory_order_relaxed);
@@ -170,8 +170,9 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, bool behind_
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
-  is_later_ = behind_requests && command != nullptr && MustBeLater(*command, arguments);
-  if (is_later_) return {Parsed::kLater, 0};
+  last_parse_said_later_ =
+      behind_requests && command != nullptr && MustBeLater(*command, arguments);
+  if (last_parse_said_later_) return {Parsed::kLater, 0};
   if (command == nullptr) {
     state_.multi_failed = true;
     AnswerError(UnknownCommand(arguments), arena, item);

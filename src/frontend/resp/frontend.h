@@ -322,7 +322,8 @@ class RespFrontend final : public exec::Frontend {
   /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
   std::vector<const RespCall*> watching_;
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
-  bool is_later_ = false;  ///< The last Parse has returned kLater: what it saw changes nothing.
+  bool last_parse_said_later_ =
+      false;  ///< The last Parse has returned kLater: what it saw changes nothing.
 
   // How a command is parsed again: where one of its calls needs an index that the connection has
   // not open, the command is not taken. Parse makes an item that asks for the index (AskForIndex),
@@ -347,7 +348,7 @@ class RespFrontend final : public exec::Frontend {
   /// wanted_: where there is no such table, the key is a string of the store.
   bool wanted_may_be_string_ = false;
   /// wanted_: where the table has no such column, the field is absent.
-  bool wanted_may_lack_ = false;
+  bool wanted_may_lack_fields_ = false;
   /// Why the index of wanted_ could not be opened: the answer when its command is parsed again.
   model::Error wanted_error_;
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.

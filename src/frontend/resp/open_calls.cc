@@ -157,7 +157,7 @@ bool RespFrontend::AskForIndex(const RespCall& call, Item* item, std::string* er
   wanted_ = shape_;
   wanted_error_ = {};
   wanted_may_be_string_ = call.may_be_string && !call.is_string;
-  wanted_may_lack_ = MayLackFields(call);
+  wanted_may_lack_fields_ = MayLackFields(call);
   wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
   opens_tokens_ = false;
   item->kind = Item::Kind::kSilentOpen;
@@ -194,7 +194,7 @@ void RespFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine:
     shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
     return;
   }
-  if (outcome.error.code == ErrorCode::kFld && wanted_may_lack_) {
+  if (outcome.error.code == ErrorCode::kFld && wanted_may_lack_fields_) {
     wanted_error_ = {};
     shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
     return;

@@ -31,7 +31,7 @@ struct RespStringCommand {
   std::string_view value;
   Expires expires = Expires::kKeep;
   int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
-  int64_t by = 0;     ///< Of an increment.
+  int64_t by = 0;     ///< What an increment adds.
   long double by_float = 0;
   /// GETRANGE: the offsets of its first and last byte; SETRANGE: `from` is where it writes.
   int64_t from = 0, to = 0;
@@ -40,8 +40,8 @@ struct RespStringCommand {
   RespScript script = RespScript::kNone;
   std::string_view token;            ///< script: what the string must hold.
   int64_t token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
-  bool adds_time = false;            ///< script: to the time that is left.
-  std::string_view wrong_if_there;   ///< An error, where the key is there.
+  bool adds_time = false;            ///< script: the new time is added to the time that is left.
+  std::string_view wrong_if_there;   ///< The error of the command where the key is there.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
@@ -51,14 +51,14 @@ struct RespStringCommand {
 /// them one after the other.
 struct RespMove {
   bool only_if_absent = false;
-  bool removes = false;  ///< RENAME: an absent source is an error.
-  bool answers_number = false;
-  bool is_taken = false;  ///< The source was there.
-  bool is_put = false;
+  bool removes = false;         ///< RENAME: an absent source is an error.
+  bool answers_number = false;  ///< RENAMENX, COPY: the reply is 1 or 0.
+  bool is_taken = false;        ///< The source was there, and its value is kept.
+  bool is_put = false;          ///< The target has the value.
   uint32_t flags = 0;
 };
 
-/// What a command with options that it does not have is answered.
+/// The error of a command with an option that the command does not have.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
 
 struct RespScan;
@@ -67,66 +67,72 @@ struct RespImage;
 /// One request of a command: a command with several keys has one for each.
 struct RespCall {
   RespVerb verb = RespVerb::kPing;
-  std::span<const std::string_view> arguments;     ///< With the command's name.
-  size_t key_at = 1;                               ///< The argument that is its key.
-  RespKey key;                                     ///< The row's, or in the store.
-  bool may_be_string = false;                      ///< The command is for strings, or for any key.
-  bool is_string = false;                          ///< The key is a string.
-  const keyspace::Container* container = nullptr;  ///< Of a string; null: it is in the store.
+  std::span<const std::string_view> arguments;  ///< The command's words, its name included.
+  size_t key_at = 1;           ///< The position of the call's key among `arguments`.
+  RespKey key;                 ///< Which row the key names: of a table, container or the store.
+  bool may_be_string = false;  ///< The command works on strings, or on keys of any type.
+  bool is_string = false;      ///< The key is a string.
+  /// The container that holds the string; null: the string is in the store, or the key is a row's.
+  const keyspace::Container* container = nullptr;
   /// The server's keyspaces, where `container` or `expiring_container` is set.
   const keyspace::Keyspaces* keyspaces = nullptr;
-  keyspace::RowKey row_key;  ///< In the container.
+  keyspace::RowKey row_key;  ///< The key in the columns of `container`.
   /// The container's columns cannot hold the key, or MGET has the key of a row: it counts as
   /// absent.
   bool key_cannot_exist = false;
-  const keyspace::KeyspaceDefinition* keyspace = nullptr;  ///< Of a row's key, where one has it.
+  /// The keyspace of kind row whose prefix the key has; null: the key has no such prefix.
+  const keyspace::KeyspaceDefinition* keyspace = nullptr;
   /// The container by whose column the rows of the key's table expire; null: they never do.
   const keyspace::Container* expiring_container = nullptr;
-  bool skips_unknown = false;  ///< The index has only those of the command's fields that there are.
-  std::string_view pattern;    ///< HSCAN: of the fields.
-  bool without_values = false;  ///< HSCAN, HRANDFIELD.
-  bool has_count = false;       ///< HRANDFIELD.
+  /// Fields of the command that are no columns of the table are absent; the index opens the others.
+  bool skips_unknown = false;
+  std::string_view pattern;     ///< HSCAN: the names of listed fields match it.
+  bool without_values = false;  ///< HSCAN, HRANDFIELD: only names of fields are answered.
+  bool has_count = false;       ///< HRANDFIELD: the client has given `count`.
   int64_t count = 0;
   RespScript script = RespScript::kNone;
-  bool answers_nil = false;        ///< script: in place of 0.
+  bool answers_nil = false;        ///< script: the reply is nil where it would be 0.
   std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
-  /// What the command does with a string, or EXPIRE with a row; null: it reads, and is no GETRANGE.
+  /// What the command does with its string. EXPIRE of a row and GETRANGE have one, too; null: other
+  /// commands that change no string.
   RespStringCommand* string_command = nullptr;
-  RespMove* move = nullptr;    ///< Of RENAME or COPY.
-  RespScan* scan = nullptr;    ///< Of a command on many keys.
-  RespImage* image = nullptr;  ///< WATCH: of the key.
-  std::string_view database;   ///< Of the store.
+  RespMove* move = nullptr;    ///< RENAME, COPY: what their calls share; null: another command.
+  RespScan* scan = nullptr;    ///< SCAN and its kin: what they list; null: another command.
+  RespImage* image = nullptr;  ///< WATCH, and EXEC's check of it: what the key held.
+  std::string_view database;   ///< The store's database that a string's key is in, in digits.
   engine::Index* index = nullptr;
   model::Request request;
-  std::string_view known_reply;  ///< Of a command that asks no engine; empty: one that does.
-  uint32_t number = 1;           ///< Of its command, among those of a MULTI, from 1.
-  uint32_t unit_request = 0;
-  bool is_first = true;  ///< Of the keys of its command.
-  bool is_last = true;
-  bool repeats_key = false;  ///< MSETNX: a key before it is the same one.
-  /// Of a unit: stops it where its key has a row, and had none by this image (watch.h).
+  std::string_view known_reply;  ///< The reply, where no engine is asked; empty: it is asked.
+  uint32_t number = 1;           ///< Which command of the MULTI the call belongs to; from 1.
+  uint32_t unit_request = 0;     ///< The position of the call's request in its unit.
+  bool is_first = true;          ///< The call has the first key of its command.
+  bool is_last = true;           ///< The call has the last key of its command.
+  bool repeats_key = false;      ///< MSETNX: an earlier call of the command has the same key.
+  /// The image of a watched key that had no row: the call stops its unit where the key now has one
+  /// (watch.h). Null: the call's key was not watched, or not absent.
   const RespImage* absent = nullptr;
-  std::string_view refusal = {};  ///< ROW.REQUIRE: the error where it does not hold; empty: nil.
+  std::string_view refusal = {};  ///< ROW.REQUIRE: the error of a unit that it stops; empty: nil.
 };
 
 struct RespWork : exec::ItemDetail {
   resp::Version version = resp::Version::k2;
   std::span<RespCall> calls;
   bool is_exec = false;
-  bool is_silent = false;      ///< CLIENT REPLY: it has no reply.
-  bool is_skipped = false;     ///< By CLIENT REPLY SKIP, which is over with it.
-  bool changes_state = false;  ///< RespFrontend::before_ has what was before it.
-  bool ends_watch = false;
-  bool is_rejected = false;  ///< It was refused before anything of it was tried.
-  uint8_t error = 0;         ///< RespErrorOf its reply.
-  size_t commands = 1;       ///< Of a MULTI.
-  /// Of a MULTI that came with its EXEC: the replies in front of EXEC's.
+  bool is_silent = false;      ///< The client has turned this reply off (CLIENT REPLY).
+  bool is_skipped = false;     ///< The one command whose reply CLIENT REPLY SKIP leaves out.
+  bool changes_state = false;  ///< RespFrontend::before_ has the state before this item.
+  bool ends_watch = false;     ///< EXEC, DISCARD, UNWATCH and the like: no key is watched after it.
+  bool is_rejected = false;    ///< The command was refused before anything of it was tried.
+  uint8_t error = 0;           ///< Which error the reply is, as RespErrorOf says; 0: none.
+  size_t commands = 1;         ///< How many commands the item executes: more than one in a MULTI.
+  /// The replies of MULTI and its commands, where they came together with EXEC; else empty.
   std::string_view queued;
-  std::string_view reply;         ///< Of a command that is answered without the engine.
-  std::string_view wrong;         ///< Why a command failed that the engine has no error for.
-  int64_t sum = 0;                ///< Of a command with several keys.
-  uint64_t hits = 0, misses = 0;  ///< Of its last execution: keys that were read.
-  const exec::TokenedRequest* tokened = nullptr;  ///< Of a MULTI with a token; of ROW.OUTCOME.
+  std::string_view reply;  ///< The whole reply, where the engine is not asked.
+  std::string_view wrong;  ///< The error reply, where the engine has no error for the reason.
+  int64_t sum = 0;         ///< What the keys of one command count together so far.
+  uint64_t hits = 0, misses = 0;  ///< Keys that the last execution has found, and has not found.
+  /// The token of a MULTI with ROW.ONCE, or the one that ROW.OUTCOME asks about; null: none.
+  const exec::TokenedRequest* tokened = nullptr;
 };
 
 /// Counts a key that a command has read, as Redis's keyspace_hits and keyspace_misses do.

@@ -56,7 +56,7 @@ struct IndexNames {
   Lists lists = Lists::kColumns;
   /// To OpenIndex: requests fail with kFld once `lists` would give other columns than it has given.
   bool keeps_listed_columns = false;
-  /// Of an open index that keeps its listed columns: what `lists` was when it was opened.
+  /// What `lists` was when the index was opened, where the index keeps its listed columns.
   Lists kept_lists = Lists::kColumns;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;

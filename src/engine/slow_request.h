@@ -11,7 +11,7 @@ namespace rowsocket::engine {
 struct SlowRequest {
   std::string_view text;     ///< Reads like a statement.
   std::string_view user;     ///< The account's name; empty: the connection has none.
-  std::string_view address;  ///< Of the client, without its port.
+  std::string_view address;  ///< The client's address, without its port.
   std::string_view schema;
   int64_t began_s = 0;  ///< Seconds since 1970.
   uint64_t whole_us = 0;

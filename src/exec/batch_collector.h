@@ -67,7 +67,8 @@ class BatchCollector {
     using Batch::Batch;
 
     std::vector<Client*> clients;
-    std::vector<std::shared_ptr<base::Arena>> kept;  ///< Of the items that were taken over.
+    /// Arenas that items which the batch has taken over lie in.
+    std::vector<std::shared_ptr<base::Arena>> kept;
     AccountPlaces places;
     uint32_t largest = 0;  ///< Requests of the client that has most.
   };
@@ -94,10 +95,11 @@ class BatchCollector {
   std::deque<Client*> waiting_;   ///< Clients that write, while no batch has room.
   uint32_t others_requests_ = 0;  ///< Most requests of late of all clients but the busiest.
 
-  bool commits_are_cheap_ = false;      ///< The last commit was cheap.
-  bool gathers_ = false;                ///< A batch could run here, and waits for more clients.
-  uint32_t gather_rounds_ = 0;          ///< Rounds that the batch has waited.
-  uint32_t batches_without_finds_ = 0;  ///< Of late, with short commits; counted to a limit.
+  bool commits_are_cheap_ = false;  ///< The last commit was cheap.
+  bool gathers_ = false;            ///< A batch could run here, and waits for more clients.
+  uint32_t gather_rounds_ = 0;      ///< Rounds that the batch has waited.
+  /// How many batches in a row had short commits and no finds; counted up to kQuietBatches.
+  uint32_t batches_without_finds_ = 0;
 };
 
 }  // namespace rowsocket::exec

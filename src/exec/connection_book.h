@@ -43,7 +43,7 @@ class ConnectionBook {
     int fd;
     const char* plugin;
     std::string mode;
-    std::string address;  ///< As AddressOf gives it.
+    std::string address;  ///< The client's address, as AddressOf writes it.
   };
   /// Null: the plugin has no such connection.
   const Entry* Find(const char* plugin, uint64_t id) REQUIRES(mutex_);

@@ -24,10 +24,10 @@ struct ConnectionInfo {
   uint64_t id = 0;      ///< In the ConnectionBook.
   std::string name;     ///< The name that the client has given itself; may be empty.
   std::string state;    ///< "idle", or what its next request waits for.
-  std::string mode;     ///< Of the port: "mode=rd".
-  std::string account;  ///< As SQL shows it: user@host; empty: let in without one.
+  std::string mode;     ///< What the port is for: "mode=rd".
+  std::string account;  ///< user@host, as SQL shows accounts; empty: let in without one.
   std::string address;
-  uint16_t port = 0;  ///< Of the client; 0 for a UNIX socket.
+  uint16_t port = 0;  ///< The client's port; 0 for a UNIX socket.
   // Empty: what passes is not encrypted, or the client has shown no certificate.
   std::string tls_version;
   std::string tls_cipher;

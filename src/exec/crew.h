@@ -81,7 +81,8 @@ struct WorkerLoad {
 /// Decides when twice or half as many workers are tried, and whether the new number stays.
 class CrewSizer {
  public:
-  struct Sample {  ///< Of one period.
+  /// What was measured in one period.
+  struct Sample {
     int64_t now_ms = 0;
     double busy = 0;      ///< Sum of the parts of time awake: each worker at work adds up to 1.
     double requests = 0;  ///< Requests/s.

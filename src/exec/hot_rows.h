@@ -108,7 +108,7 @@ class HotRows {
 
  private:
   struct Slice {
-    int64_t number = -1;  ///< Of its time; -1: empty.
+    int64_t number = -1;  ///< Which stretch of time the slice counts; -1: the slice is empty.
     HotRowSketch by_requests{model::kHotRowsOfSlice, &HotRowCounts::requests};
     HotRowSketch by_locks{model::kHotLocksOfSlice, &HotRowCounts::lock_ns};
   };

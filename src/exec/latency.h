@@ -111,7 +111,7 @@ class LatencyRegistry {
   mutable std::atomic<uint64_t> flushes_{0};
   mutable base::Mutex mutex_;
   std::vector<const LatencyBlock*> blocks_ GUARDED_BY(mutex_);
-  Counts retired_ GUARDED_BY(mutex_);          ///< Of blocks that are gone.
+  Counts retired_ GUARDED_BY(mutex_);          ///< What blocks that are gone have counted.
   mutable Counts flushed_ GUARDED_BY(mutex_);  ///< Was counted before the last flush.
 };
 

@@ -19,8 +19,8 @@ namespace rowsocket::exec {
 
 class LookOn {
  public:
-  /// Of more clients than this a sleeping worker gets larger turns, which are worth more
-  /// (adr/0013).
+  /// With more clients than this a worker does not look on: while it sleeps, more requests come,
+  /// and one larger turn is worth more (adr/0013).
   static constexpr uint32_t kClientsMax = 8;
   static constexpr int64_t kMomentUs = 30;
   static constexpr uint32_t kTurnsPutOffMax = 1023;

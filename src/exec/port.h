@@ -31,8 +31,9 @@ struct PortSettings {
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
   bool elastic = false;                     ///< Workers rest where fewer do as much: see Crew.
   LoginDesk* logins = nullptr;              ///< For frontends that let accounts log in.
-  bool takes_passwords_in_clear = false;    ///< Of accounts, from other machines.
-  bool writes = false;                      ///< The frontends let writes through.
+  /// Other machines may send passwords of accounts without TLS.
+  bool takes_passwords_in_clear = false;
+  bool writes = false;  ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
   /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;

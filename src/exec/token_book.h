@@ -48,8 +48,8 @@ std::string_view NameOf(TokenState state);
 /// What became of a token.
 struct TokenFate {
   TokenState state = TokenState::kUnknown;
-  std::string request;  ///< Of kDone: the request's identity, and its answer.
-  std::string answer;
+  std::string request;  ///< kDone: the identity of the request that has taken effect.
+  std::string answer;   ///< kDone: the answer that the request got.
 };
 
 /// The identity of a request with a token; it lies in the arena of the request's turn.

@@ -102,7 +102,7 @@ struct TurnItem {
   bool is_told = false;    ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
   std::string kept_reply;    ///< With kChange: the reply of the statement.
-  model::Error answer;       ///< Of a kRequest that was executed.
+  model::Error answer;       ///< The answer to a kRequest that was executed.
   uint64_t rows = 0;         ///< Rows that it sent or changed.
   uint64_t rows_passed = 0;  ///< Rows that it read after another row.
   /// In a batch: the position in SharedRows of the row that it names together with others.

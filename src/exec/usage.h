@@ -34,7 +34,7 @@ enum class Used : uint8_t {
   kWrites,
   kRowsRead,
   kRowsChanged,
-  kMerged,  ///< Of the writes, those that shared one change of their row.
+  kMerged,  ///< Writes that shared one change of their row with others.
   kErrors,
   kLockWaits,
   kLockNs,   ///< Time in which requests waited for locks.
@@ -50,7 +50,8 @@ struct UsedIndex {
   auto operator<=>(const UsedIndex&) const = default;
 };
 
-/// Of a port, by its name. Without user and host: clients without an account.
+/// An account that has used a port. `mode`: the port's name. Empty user and host: all clients
+/// without an account.
 struct UsedAccount {
   std::string mode, user, host;
   auto operator<=>(const UsedAccount&) const = default;
@@ -112,7 +113,8 @@ class Usage {
 
   mutable base::Mutex mutex_;
   std::vector<const UsageBlock*> blocks_ GUARDED_BY(mutex_);
-  Indexes former_indexes_ GUARDED_BY(mutex_);  ///< Of blocks that are no more.
+  // What blocks that are gone have counted:
+  Indexes former_indexes_ GUARDED_BY(mutex_);
   Accounts former_accounts_ GUARDED_BY(mutex_);
 };
 

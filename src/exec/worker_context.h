@@ -39,8 +39,9 @@ struct WorkerContext {
   Usage* usage = nullptr;              ///< Null: nothing is counted by table and account.
   SlowLog* slow_log = nullptr;         ///< Null: slow requests are not noted.
   WaitLane* lane = nullptr;
-  LoginDesk* logins = nullptr;              ///< Null: no frontend asks for logins.
-  bool takes_passwords_in_clear = false;    ///< Of accounts, from other machines.
+  LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
+  /// Other machines may send passwords of accounts without TLS.
+  bool takes_passwords_in_clear = false;
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
   CommitBoard* commits = nullptr;           ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;

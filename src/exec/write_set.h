@@ -62,8 +62,8 @@ class WriteSet {
 
  private:
   struct Table {
-    uint64_t hash = 0;   ///< Of the table's name.
-    uint64_t shape = 0;  ///< Of the index's name and the number of key parts.
+    uint64_t hash = 0;   ///< The hash of the table's name.
+    uint64_t shape = 0;  ///< The hash of the index's name and the number of key parts.
     bool any_row = false;
   };
   static constexpr size_t kBits = 8192;

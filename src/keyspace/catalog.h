@@ -29,7 +29,8 @@ namespace rowsocket::keyspace {
 /// What keys with a prefix mean.
 struct Keyspace {
   const KeyspaceDefinition* definition = nullptr;
-  /// Of kValue; null: there is none of that name. Of kRow, when its rows expire; null: never.
+  /// kValue: the container that has the values; null: none has that name. kRow: the container that
+  /// says when rows expire; null: they never do.
   const Container* container = nullptr;
 };
 

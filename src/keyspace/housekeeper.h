@@ -29,7 +29,7 @@ struct HousekeeperSettings {
   /// The account that needs the right to delete. Null: everything may be deleted.
   std::shared_ptr<const model::Account> account;
   const char* account_variable = "";         ///< The variable that names the account, for the log.
-  unsigned rows_per_second = 0;              ///< Of one container; 0: expired rows stay.
+  unsigned rows_per_second = 0;              ///< Removed from one container; 0: expired rows stay.
   std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
 };
 
@@ -65,7 +65,7 @@ class Housekeeper {
 
   struct Upkeep {
     keyspace::Purge purge;
-    bool has_more = true;        ///< Of the last round.
+    bool has_more = true;        ///< The last round may have left expired rows.
     uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
     int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
     bool was_denied = false;     ///< The log says already that the account may not delete.

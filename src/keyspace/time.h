@@ -22,7 +22,8 @@ int64_t WallClockUs();
 /// Memory for any number or time as text.
 using TextRoom = std::array<char, 32>;
 
-/// Of a moment or a span; what is too late for any column is the last moment that fits.
+/// The milliseconds of a moment or a span. A moment too late for any column becomes the last one
+/// that fits.
 int64_t SecondsToMs(int64_t seconds);
 /// The moment in a column of expiry in seconds. NULL, 0 and texts that are no number: never.
 int64_t ExpiryFromCell(const model::Value& cell);

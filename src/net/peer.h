@@ -15,7 +15,7 @@ struct Peer {
   bool is_unix = false;
   /// No other machine sees what passes: a UNIX socket, or an address of this machine alone.
   bool is_local = false;
-  uid_t uid = 0;  ///< Of the process that has connected, for a UNIX socket.
+  uid_t uid = 0;  ///< For a UNIX socket: the user of the process that has connected.
   /// For TCP; an IPv4 address that is mapped into IPv6 is an IPv4 address here.
   sockaddr_storage address{};
   uint16_t port = 0;

@@ -64,7 +64,7 @@ struct VerbNames {
 struct Descriptor {
   const char* name;         ///< The plugin's name; its variables begin with it.
   const char* status_name;  ///< The name with which its counters in SHOW STATUS begin.
-  const char* since_name;   ///< Of the counter that says since when latencies are counted.
+  const char* since_name;   ///< The counter that says since when latencies are counted.
   const char* description;
   SystemVariable** variables;
   std::unique_ptr<Protocol> (*make_protocol)();

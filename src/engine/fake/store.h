@@ -29,12 +29,12 @@ namespace rowsocket::engine::fake {
 struct Call {
   enum class Kind : uint8_t {
     kOpenIndex,
-    kJudge,  ///< Of MayOpen and MayExecute, and of requests with an account.
+    kJudge,  ///< The check of rights in MayOpen and MayExecute, and of requests with an account.
     kBeginTurn,
     kExecute,
     kBeginRow,
     kEndRow,
-    kCloseRows,  ///< Of a turn in which requests share rows.
+    kCloseRows,  ///< In a turn in which requests share rows.
     kCommit,
     kEndSession,
     kInterrupt,  ///< On the interrupting thread, after the interrupt.

@@ -33,7 +33,7 @@ class CellReader {
 
   const Kind kind_;
   const bool is_unsigned_;
-  uint8_t bytes_ = 0;  ///< Of the integer, or of the length in front of the text.
+  uint8_t bytes_ = 0;  ///< Size of the integer, or of the length in front of the text.
   const uchar null_bit_;
   const uchar* const null_byte_;  ///< Null: the column cannot be NULL.
   const uchar* const data_;

@@ -88,7 +88,7 @@ class KeyScan {
   key_part_map key_map_ = 0;
   uint key_length_ = 0;
   PartitionMerge merge_;
-  std::vector<uchar> key_image_;  ///< Of SimpleKey::kBytesMax bytes, or MakeKey's.
+  std::vector<uchar> key_image_;  ///< The key as SimpleKey or MakeKey has written it.
 };
 
 }  // namespace rowsocket::engine::server

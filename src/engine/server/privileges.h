@@ -90,7 +90,7 @@ class PrivilegeReader {
 bool CanHaveGrants(const std::string& name);
 /// Whether the server can have an account of these names.
 bool CanBeAccount(const model::Account& account);
-/// Of privileges as the server's GRANT has them.
+/// Our privileges for those that the server's GRANT knows.
 Privileges BitsOf(ServerPrivileges all);
 
 }  // namespace rowsocket::engine::server

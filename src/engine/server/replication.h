@@ -33,7 +33,7 @@ bool HasExecuted(const model::Gtid& gtid);
 /// transactions have no UUID.
 bool HasExecutedRange(const model::GtidRange& range);
 
-/// Of the best state first.
+/// How a source is doing; a later state is worse.
 enum class SourceState : uint32_t { kNone, kRunning, kConnecting, kStopped };
 
 inline constexpr uint32_t kUnknownLag = std::numeric_limits<uint32_t>::max();

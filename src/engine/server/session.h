@@ -116,7 +116,7 @@ class ServerSession final : public Session {
   bool is_offline_ = false;   ///< Nothing of the turn is served.
   bool lost_events_ = false;  ///< The turn's part of the binary log did not fit on its disk.
   bool holds_rows_ = false;
-  bool refuses_waits_ = false;  ///< Of a session that waits.
+  bool refuses_waits_ = false;  ///< A session that waits for locks does not wait at present.
   bool must_flush_ = false;     ///< A request other than a relaxed write has an answer.
   Outcome seal_;                ///< The outcome of PrepareCommit.
   std::string description_;

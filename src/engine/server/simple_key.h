@@ -36,7 +36,7 @@ class SimpleKey {
     bool is_binary;  ///< A text of bytes, not of characters.
     bool maybe_null;
     uint8_t integer_bytes;
-    uint chars_max;  ///< Of a text; bytes, when binary.
+    uint chars_max;  ///< Characters of the longest text; bytes, when binary.
     uint store_length;
   };
 

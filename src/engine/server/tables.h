@@ -129,7 +129,7 @@ class Tables {
   unsigned full_text_changes_ = 0;              ///< How many statements of the turn have made one.
   unsigned full_text_changes_before_unit_ = 0;  ///< As they were when the unit began.
   bool has_lost_full_text_changes_ = false;
-  unsigned rows_for_alter_ = 0;  ///< Of the statement, or of the unit.
+  unsigned rows_for_alter_ = 0;  ///< What the statement or unit has changed while ALTERs copy.
   bool alter_has_undone_rows_ = false;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.

@@ -119,10 +119,10 @@ class HandlerSocketFrontend final : public exec::Frontend {
   handlersocket::GroupLines group_lines_;
   size_t refused_lines_ = 0;  ///< Lines yet to come of a group that is refused already.
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
-  size_t open_columns_ = 0;                              ///< Of all ids, filter columns included.
-  std::unique_ptr<engine::IndexNames> names_;            ///< Names in the P that was parsed last.
-  std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first request with a token on.
-  std::string name_;                         ///< The name that the client has given itself with N.
+  size_t open_columns_ = 0;  ///< Columns of all open ids, filter columns included.
+  std::unique_ptr<engine::IndexNames> names_;  ///< Names in the P that was parsed last.
+  std::unique_ptr<exec::TokenBook> tokens_;    ///< From the first request with a token on.
+  std::string name_;  ///< The name that the client has given itself with N.
   bool authenticated_;
 };
 

@@ -37,7 +37,7 @@ class MemcachedCounters {
     if (amount == 0) return;
     Part()[static_cast<size_t>(stat)].fetch_add(amount, std::memory_order_relaxed);
   }
-  /// Of a gauge that is worked out when it is asked for.
+  /// Sets a gauge, which is worked out when it is asked for.
   void Set(MemcachedStat stat, uint64_t value) {
     parts_[0].values[static_cast<size_t>(stat)].store(value, std::memory_order_relaxed);
   }

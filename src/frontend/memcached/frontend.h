@@ -75,7 +75,8 @@ class MemcachedFrontend final : public exec::Frontend {
   MemcachedShared& shared_;
   memcached::Parser parser_;
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
-  /// Of the items of a turn whose last one is parsed again, for the wait lane.
+  /// The snapshot before snapshot_, which items of a turn may use while the last of them is parsed
+  /// again for the wait lane.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   const keyspace::Container* standard_ = nullptr;  ///< The container of keys that name none.
   std::string switched_to_;                        ///< What `get @@name` chose; empty: nothing.

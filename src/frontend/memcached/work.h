@@ -40,7 +40,7 @@ struct MemcachedWork : exec::ItemDetail {
   bool switches = false;          ///< `get @@name`: changes the connection's container.
   std::string_view table;         ///< With `switches`, what is answered: the container's table.
   uint64_t serial = 0;            ///< For requests that may win a mark.
-  int64_t flush_at_ms = 0;        ///< Of flush_all, executed: when it is to be done; 0: it is done.
+  int64_t flush_at_ms = 0;        ///< flush_all: when items will be dropped; 0: they have been.
   Tally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 

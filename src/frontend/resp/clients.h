@@ -20,7 +20,7 @@ namespace rowsocket::frontend {
 /// What a connection shows of itself.
 struct RespFacts {
   std::string name, library, library_version;
-  std::string user = "default";  ///< As CLIENT LIST shows it.
+  std::string user = "default";  ///< What CLIENT LIST shows as `user`.
   std::string account;           ///< user@host; empty: it has none.
   std::string database = "0";
   int version = 2;
@@ -29,7 +29,7 @@ struct RespFacts {
 
 /// What a connection is doing. Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
-  std::atomic<uint32_t> verb{0};                       ///< Of the last command (RespCommandName).
+  std::atomic<uint32_t> verb{0};  ///< The number of the last command (RespCommandName).
   std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
   std::atomic<int64_t> queued{-1};  ///< Commands behind MULTI; -1: there is none.
   std::atomic<bool> waits{false};   ///< Its request waits for a lock.

@@ -38,7 +38,7 @@ enum class RespVerb : uint8_t {
   kExec,
   kDiscard,
   kUnwatch,
-  kOnce,     ///< Of MULTI: the token by which it takes effect once.
+  kOnce,     ///< Gives a MULTI the token by which it takes effect once.
   kOutcome,  ///< What became of a token.
   kRefused,  ///< `refusal` says why.
   // Of a row:
@@ -67,14 +67,14 @@ enum class RespVerb : uint8_t {
   kExpireTime,
   kPersist,
   kWatch,
-  kWatched,  ///< Of EXEC: that the key is as WATCH has seen it.
+  kWatched,  ///< A part of EXEC: checks that the key is as WATCH has seen it.
   kRequire,
   // Of many keys:
   kScan,
   kKeys,
   kDbSize,
   kRandomKey,
-  kInfoKeys,  ///< Of INFO: how many keys each database has.
+  kInfoKeys,  ///< A part of INFO: counts the keys of each database.
   kFlush,
   // Of a string in the store; kDel, kExists, kType, kTtl, kExpireTime, kPersist and kExpire are for
   // both.

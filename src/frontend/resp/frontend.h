@@ -56,9 +56,9 @@ struct RespSettings {
   const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
   RespClients* clients = nullptr;     ///< The port's connections.
   RespScripts* scripts = nullptr;     ///< Scripts that clients have brought.
-  keyspace::Keyspaces* keyspaces = nullptr;  ///< Of the server; null: none.
+  keyspace::Keyspaces* keyspaces = nullptr;  ///< The server's keyspaces; null: there are none.
   RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
-  exec::TokenSettings tokens;                ///< Of ROW.ONCE.
+  exec::TokenSettings tokens;                ///< How long ROW.ONCE keeps tokens, if it is served.
   model::Limits limits;
 };
 
@@ -107,7 +107,7 @@ class RespFrontend final : public exec::Frontend {
   struct Transaction {
     std::vector<RespCall> calls;
     uint32_t commands = 0;
-    std::string_view token;  ///< Of ROW.ONCE; empty: none.
+    std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
     std::vector<Arguments> given;
   };
 
@@ -322,8 +322,8 @@ class RespFrontend final : public exec::Frontend {
   /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
   std::vector<const RespCall*> watching_;
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
-  bool last_parse_said_later_ =
-      false;  ///< The last Parse has returned kLater: what it saw changes nothing.
+  /// The last Parse has returned kLater, so that what it saw has changed nothing.
+  bool last_parse_said_later_ = false;
 
   // How a command is parsed again: where one of its calls needs an index that the connection has
   // not open, the command is not taken. Parse makes an item that asks for the index (AskForIndex),

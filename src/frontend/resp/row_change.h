@@ -43,8 +43,9 @@ class RowChange final : public model::RowEditor {
   std::string_view wrong() const { return wrong_; }
   /// HINCRBYFLOAT: the sum; a script: what the field held.
   const std::string& made() const { return made_; }
-  /// Of a script: whether the field was there, and whether it is set or gone now.
+  /// Whether the field of a script was there.
   bool has_old() const { return has_old_; }
+  /// Whether a script has set or deleted its field.
   bool changes_field() const { return changes_field_; }
   /// Whether there was a row that had not expired.
   bool saw_row() const { return saw_row_; }
@@ -54,7 +55,7 @@ class RowChange final : public model::RowEditor {
 
  private:
   void Make(std::span<const model::Value> row);
-  /// Of a script: whether it changes its field, whose value is kept for the reply.
+  /// Whether a script changes its field. Keeps what the field held, for the reply.
   bool MayChangeField(std::span<const model::Value> row, uint32_t columns);
   /// DEL, EXPIRE and PERSIST of a row that may expire.
   void Touch(std::span<const model::Value> row);
@@ -85,7 +86,7 @@ class RowChange final : public model::RowEditor {
   bool saw_row_ = false;
   static constexpr size_t kFew = 4;
   model::CellChange few_[kFew];
-  std::vector<model::CellChange> many_;  ///< Of an index with more than kFew columns.
+  std::vector<model::CellChange> many_;  ///< The changes, where more than kFew columns are open.
   model::CellChange* changes_ = few_;
   size_t count_ = 0;
   char text_[24];

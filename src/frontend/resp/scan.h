@@ -22,10 +22,10 @@ struct RespScan {
   std::string_view pattern = "*";
   std::string_view type;      ///< `string`, `hash`; empty: any.
   std::string_view prefix;    ///< What stands before the key of a row, as the client writes it.
-  std::string_view database;  ///< Of the store, in digits; empty: all of them.
+  std::string_view database;  ///< The store's database, in digits; empty: all of them.
   uint64_t cursor = 0;
   uint64_t rows = 0;           ///< How many rows the call looks at, at most.
-  std::string_view space;      ///< Of a cursor.
+  std::string_view space;      ///< What is scanned: a cursor of another space is not accepted.
   bool lists_nothing = false;  ///< Keys of the type are elsewhere.
 };
 

@@ -162,7 +162,7 @@ class RespScripts {
  private:
   base::Mutex mutex_;
   std::unordered_map<std::string, RespScript> known_ GUARDED_BY(mutex_);
-  std::deque<std::string> order_ GUARDED_BY(mutex_);  ///< Of known_, the oldest first.
+  std::deque<std::string> order_ GUARDED_BY(mutex_);  ///< The keys of known_, oldest first.
 };
 
 /// The text as it is compared, and the SHA-1 of a text in lower case hexadecimal digits.

@@ -82,7 +82,7 @@ class Shapes {
   std::unordered_map<std::string, Shape> shapes_;
   std::vector<std::shared_ptr<engine::Index>> former_;
   const Shape* repeated_ = nullptr;  ///< One of shapes_; null: none.
-  std::string db_, table_, index_;   ///< Of repeated_.
+  std::string db_, table_, index_;   ///< The names of which repeated_ is the shape.
 };
 
 }  // namespace rowsocket::frontend

@@ -34,7 +34,7 @@ class StringChange final : public model::RowEditor {
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
-  /// Of the scripts of rate limiters and kTimeLeft: as PTTL says it, after the change.
+  /// What PTTL answers after the change, for the scripts of rate limiters and kTimeLeft.
   int64_t left_ms() const { return left_ms_; }
 
  private:
@@ -66,7 +66,8 @@ class StringChange final : public model::RowEditor {
   base::Buffer text_;
   StringRow row_;
   base::Arena arena_;
-  /// Of one value column, flags, token and expiry; of more value columns in `many_`.
+  /// The changes of one value column, flags, token and expiry; with more value columns they are in
+  /// `many_`.
   model::CellChange few_[4];
   std::vector<model::CellChange> many_;
   model::CellChange* changes_ = few_;

@@ -108,7 +108,7 @@ class StringRow final : public model::RowSink {
 
   const RespCall& call_;
   base::Buffer& text_;
-  const keyspace::Layout* layout_ = nullptr;  ///< Of a container.
+  const keyspace::Layout* layout_ = nullptr;  ///< The container's columns; null: the store's row.
   std::optional<keyspace::RowView> view_;
   uint32_t at_ = 0;
   bool has_row_ = false;
@@ -116,7 +116,7 @@ class StringRow final : public model::RowSink {
   int64_t expires_ms_ = keyspace::kNever;
   uint32_t flags_ = 0;
   uint64_t token_ = 0;
-  std::string_view value_;  ///< Of text_.
+  std::string_view value_;  ///< A view of text_.
 };
 
 }  // namespace rowsocket::frontend

@@ -37,7 +37,8 @@ class GroupLines {
 struct GroupRequest {
   bool is_required = true;
   std::string_view line;  ///< The request without `R` or `O`.
-  /// Of another kind than kRequest, or with an error, where the line is no request.
+  /// What the line says. Where the line is no request, its kind is not kRequest, or it has an
+  /// error.
   Command command;
 };
 

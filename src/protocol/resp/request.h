@@ -22,7 +22,7 @@ namespace rowsocket::resp {
 
 struct RequestLimits {
   size_t arguments_max = 0;
-  size_t bytes_max = 0;  ///< Of one argument, and of a request.
+  size_t bytes_max = 0;  ///< Bytes of one argument, and of a whole request.
   bool is_in = true;     ///< False: the errors say that the client has not logged in.
 };
 

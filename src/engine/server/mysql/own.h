@@ -8,7 +8,7 @@
 namespace rowsocket::engine::server {
 
 struct SessionThdOwn {
-  /// Of the THD's LEX, which outlives statements.
+  /// The memory of the THD's LEX, which outlives statements.
   MEM_ROOT lex_memory{PSI_NOT_INSTRUMENTED, 4096};
   Strict_error_handler strictness{Strict_error_handler::ENABLE_SET_SELECT_STRICT_ERROR_HANDLER};
   bool is_strict = false;

@@ -191,7 +191,8 @@ class Session {
   /// where there is no such table. May be called wherever OpenIndex may.
   virtual Outcome MayOpen(const IndexNames& names, const model::Account& account) = 0;
 
-  /// As OpenIndex, for an account, or for all rights where that is null.
+  /// Looks the names up where the account may see anything of their table; else kDenied. Null
+  /// `account`: with all rights.
   Outcome OpenIndexFor(const model::Account* account, const IndexNames& names,
                        std::shared_ptr<Index>* index) {
     if (account != nullptr) {

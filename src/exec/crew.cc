@@ -23,8 +23,8 @@ constexpr double kSpare = 0.4;
 /// each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
-/// As kWorthMore and kWorthLess, for workers at work that are blocked for this part of the time
-/// that they are awake: a blocked worker leaves its core to others.
+/// Another worker is worth it for less where the workers at work are blocked for this part of the
+/// time that they are awake: a blocked worker leaves its core to others.
 constexpr double kBlocked = 0.4;
 constexpr double kWorthMoreBlocked = 1.08;
 constexpr double kWorthLessBlocked = 0.95;

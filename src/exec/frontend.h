@@ -138,8 +138,8 @@ class Frontend {
   /// of this connection at which it may stop, so that their input is parsed again.
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
-  /// As Parse, for an item that has met a lock in its turn and waits for it elsewhere: what was
-  /// true for the turn still is, however long that took.
+  /// Parses an item again that has met a lock in its turn and waits for it elsewhere. What the
+  /// frontend had found when the turn parsed the item still counts, however long ago that was.
   virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
     return Parse(input, /*behind_requests=*/false, arena, item);
   }

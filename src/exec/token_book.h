@@ -59,7 +59,7 @@ struct TokenedRequest : ItemDetail {
   enum class Asks : uint8_t {
     kRequest,  ///< Once for the request.
     kState,    ///< What became of the token.
-    kFence,    ///< As kState; a request that has not taken effect never will.
+    kFence,    ///< What became of the token; a request that has not taken effect never will.
   };
   Asks asks = Asks::kRequest;
   /// kFence: whose rights on the table of tokens are asked for; null: all rights.

@@ -61,7 +61,7 @@ const MappingTable& KeyspaceTable() {
                                    "db_index", "fields", "if_absent", "read_only", "expires"}};
   return table;
 }
-/// As the script of an older version has made it.
+/// The table that the script of an older version has made.
 const MappingTable& KeyspaceTableWithoutExpiry() {
   static const MappingTable table = [] {
     MappingTable old = KeyspaceTable();

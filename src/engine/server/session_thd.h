@@ -76,8 +76,8 @@ class SessionThd {
   /// Unlocks the audit plugins that have heard of this thread, which stay loaded until then though
   /// they are uninstalled. In MySQL nothing: it locks the plugins of an event for that event alone.
   void ReleaseAuditPlugins();
-  /// As ReleaseAuditPlugins, if plugins have come or gone since: to lock them anew for each turn
-  /// would cost time.
+  /// Unlocks the audit plugins where plugins have come or gone since they were locked: to lock them
+  /// anew for each turn would cost time.
   void ReleaseOldAuditPlugins();
   bool holds_audit_plugins() const;
 

@@ -60,7 +60,8 @@ class Statement {
   bool Announce(OpenTable& open);
   /// Prepares the tables, whose engines know of the statement, for its rows.
   void PrepareForRows(const OpenTable& open);
-  /// Has the server check the foreign keys that its engine does not. As WriteRow.
+  /// Has the server check the foreign keys that its engine does not. 0, a handler's number, or
+  /// kReported.
   int CheckForeignKeys(TABLE* table, int sql_command);
   /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
   int Wrote(const TABLE& table, int error);

@@ -55,7 +55,8 @@ Outcome FailureToOpen(SessionThd& thd, Open_table_context* context);
 /// failure may leave something open.
 Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
                             OpenTable* open);
-/// Prepares the reference by which a table is opened, in open->list. As OpenOne.
+/// Prepares the reference by which a table is opened, in open->list. `foreign_key`: the name of the
+/// key for whose sake it is opened; null for the table that the client named.
 TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
                       thr_lock_type lock, const char* foreign_key);
 /// Whether the error's number says that a table of a foreign key is missing, and may be.

@@ -10,7 +10,7 @@
 namespace rowsocket::engine::server {
 
 struct TimeText {
-  longlong packed = 0;   ///< As PackedTimeOf gives it for a column.
+  longlong packed = 0;   ///< The time in the form in which PackedTimeOf gives a column's.
   bool is_none = false;  ///< The text is no time; `packed` is the zero date.
 };
 

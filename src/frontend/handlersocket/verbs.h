@@ -42,7 +42,7 @@ constexpr HandlerSocketVerb VerbOf(const model::Request& request) {
       return Verb::kIncrement;
   }
 }
-/// As exec::Item has it.
+/// The number of a verb for exec::Item::verb.
 constexpr uint16_t VerbNumber(HandlerSocketVerb verb) { return static_cast<uint16_t>(verb); }
 
 }  // namespace rowsocket::frontend

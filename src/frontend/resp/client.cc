@@ -36,7 +36,7 @@ std::string UnknownType(std::string_view text) {
   return "ERR Unknown client type '" + std::string(text.substr(0, 64)) + "'";
 }
 
-/// As Redis: x: between MULTI and EXEC, b: its request waits.
+/// The letters that Redis shows of a client. x: it is between MULTI and EXEC; b: its request waits.
 std::string FlagsOf(const RespClient& client) {
   const std::string flags = std::string(client.queued >= 0 ? "x" : "") + (client.waits ? "b" : "");
   return flags.empty() ? "N" : flags;

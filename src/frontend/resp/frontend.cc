@@ -20,7 +20,7 @@ namespace {
 
 /// A line's end behind the last argument, and what begins the next.
 constexpr size_t kLineEndsBytes = 8;
-/// As of Redis, for a client that has not logged in.
+/// Redis, too, takes so many arguments from a client that has not logged in.
 constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
 /// Whether the command changes the state of its connection, and may do so while the turn may stop

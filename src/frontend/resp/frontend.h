@@ -141,7 +141,8 @@ class RespFrontend final : public exec::Frontend {
   std::string UnknownCommand(Arguments arguments);
   void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
-  /// As AnswerError, for what is refused before anything of it is tried.
+  /// Answers an error to a command that is refused before anything of it is tried: INFO counts such
+  /// errors apart (RespFailures).
   void Reject(std::string_view text, base::Arena& arena, exec::Item* item);
   /// Counts an error reply that is no item's.
   void CountError(uint8_t error, bool is_rejected = false) const;

@@ -37,18 +37,18 @@ enum class RespScript : uint8_t {
   kIncr,
   kObtain,    ///< Sets a token for the third argument's milliseconds, where there is none, or one
               ///< that begins with as many bytes as the second argument says; `OK` or nil.
-  kTimeLeft,  ///< As PTTL where the key holds the token, else -3.
+  kTimeLeft,  ///< Answers what PTTL does where the key holds the token, else -3.
   kSwap,      ///< Sets the value, with SET's EX or PX, where the key holds the second argument.
   kHit,       ///< Counts one more, from one on where nothing expires, for the first argument's
               ///< milliseconds; answers the number and the time that is left.
-  kHits,      ///< As kHit, without counting: the number and the time that is left.
-  kConsume,   ///< As kHit: adds the first argument, for the second one's seconds.
+  kHits,      ///< Answers the number of kHit and the time that is left, and counts nothing.
+  kConsume,   ///< kHit, which adds the first argument, for the second one's seconds.
   kIncrAndExpire,       ///< Adds the second argument; the first addition expires in the first one's
                         ///< seconds.
   kCompareAndSet,       ///< Sets the second argument where the key holds the first one; 1 or 0.
   kCompareAndSetForMs,  ///< kCompareAndSet, for the third argument's milliseconds.
   kCompareNumberAndSet,  ///< kCompareAndSet; what is not there counts as 0.
-  // As the one without OrNil, with nil in place of 0:
+  // These do what the script without OrNil does, and answer nil in place of 0:
   kReleaseOrNil,
   kReacquireOrNil,
   kHoldOrNil,

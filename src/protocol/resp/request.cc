@@ -26,7 +26,7 @@ RequestStep FailAt(char got, base::Arena& arena) {
 
 /// The number of a line `*3` or `$5`, without its first byte.
 enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
-/// As Redis: a number has one form, without zeros in front.
+/// Whether zeros stand in front of a number, which Redis takes for no number.
 bool IsPadded(std::string_view digits) { return digits.size() > 1 && digits.front() == '0'; }
 Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   // The lines that clients send: few digits, and all of it there.

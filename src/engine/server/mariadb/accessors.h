@@ -41,7 +41,7 @@ inline bool ComparesAsText(const Field& field) { return field.cmp_type() == STRI
 /// decimals() of a FLOAT or DOUBLE without a fixed number of decimals.
 inline constexpr uint kDecimalsNotFixed = FLOATING_POINT_DECIMALS;
 
-/// As which type SQL adds to a column.
+/// The type in which SQL adds to a column.
 enum class Arithmetic : uint8_t { kInteger, kDecimal, kReal, kText };
 inline Arithmetic ArithmeticOf(const Field& field) {
   switch (field.cmp_type()) {
@@ -342,7 +342,8 @@ inline bool FollowOwnVariables(THD& thd) {
   return changed;
 }
 
-/// As KILL QUERY. Threads: any that keeps the THD from ending.
+/// Ends the statement that the THD runs, as SQL's KILL QUERY does. Threads: any that keeps the THD
+/// from ending.
 inline void KillQuery(THD& thd) { thd.awake(KILL_QUERY); }
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 /// The handler's error of a request that KILL ends.

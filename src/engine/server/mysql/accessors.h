@@ -46,7 +46,7 @@ inline bool ComparesAsText(const Field& field) {
 /// decimals() of a FLOAT or DOUBLE without a fixed number of decimals.
 inline constexpr uint kDecimalsNotFixed = DECIMAL_NOT_SPECIFIED;
 
-/// As which type SQL adds to a column.
+/// The type in which SQL adds to a column.
 enum class Arithmetic : uint8_t { kInteger, kDecimal, kReal, kText };
 inline Arithmetic ArithmeticOf(const Field& field) {
   // As the number that SQL makes of a TIME, with its fraction.
@@ -370,7 +370,8 @@ inline bool FollowOwnVariables(THD& thd) {
   return false;
 }
 
-/// As KILL QUERY. Threads: any that keeps the THD from ending.
+/// Ends the statement that the THD runs, as SQL's KILL QUERY does. Threads: any that keeps the THD
+/// from ending.
 inline void KillQuery(THD& thd) {
   mysql_mutex_lock(&thd.LOCK_thd_data);
   thd.awake(THD::KILL_QUERY);

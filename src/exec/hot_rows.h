@@ -43,8 +43,8 @@ struct HotRowName {
   auto operator<=>(const HotRowName&) const = default;
 };
 
-/// What stands for the key of a row to whoever may not see it: the same text for the same row until
-/// the server ends.
+/// The text that users who may not see a row's key get in its place: the same for the same row
+/// until the server ends.
 std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {
@@ -139,7 +139,7 @@ class HotRowSampler {
   HotRows* const rows_;
   HotRows::Rows kept_;
   std::minstd_rand random_{1};
-  uint64_t until_next_ = 0;  ///< Items that are passed over.
+  uint64_t until_next_ = 0;  ///< How many items are passed over before one is chosen.
   uint32_t one_of_ = 1;      ///< A chosen item counts for so many.
   uint64_t items_ = 0;       ///< Since the last Flush.
   size_t many_kept_ = 200;   ///< When there are so many rows, it looks at fewer items.

@@ -72,7 +72,8 @@ class LoginDesk {
 
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
-  // Each does one thing without the mutex, if there is one to do.
+  // Each does one piece of work, if there is one, and releases the mutex meanwhile. False: there
+  // was nothing to do.
   bool AnswerRefused() REQUIRES(mutex_);
   bool EndOne() REQUIRES(mutex_);
   bool CheckOne() REQUIRES(mutex_);

@@ -77,7 +77,7 @@ struct TurnItem {
     kForItsRow,  ///< The lock is that of the item's row, as far as is known.
     kElsewhere,  ///< The lock is another one; the row may well be free.
   };
-  /// What stands of the item, whatever happens to the batch.
+  /// What of the item stays as it is, even where its batch is rolled back and runs again.
   enum class Stands : uint8_t {
     kNothing,
     kAnswer,  ///< Its answer.

@@ -88,7 +88,7 @@ class UsagePart {
   UsageCells& LookUp(uint64_t number, MakeName& make_name);
 
   uint64_t last_number_ = 0;
-  UsageCells* last_ = nullptr;  ///< Of `last_number_`; null: none was asked for yet.
+  UsageCells* last_ = nullptr;  ///< The cells of `last_number_`; null: none was asked for yet.
   std::unordered_map<uint64_t, UsageCells*> known_;
   mutable base::Mutex mutex_;
   std::map<Name, UsageCells> cells_ GUARDED_BY(mutex_);

@@ -165,9 +165,10 @@ inline constexpr std::string_view kRespNoScripts =
 /// One more than there are commands.
 inline constexpr uint32_t kRespCommandNumbers = 251 + 1;
 std::span<const RespCommand> RespCommands();
-/// The place of one of RespCommands() among them, from 1: its verb, by which latencies are counted.
+/// The number of a command: its place in RespCommands(), from 1. It is the verb of the command's
+/// items, by which latencies are counted (exec::Item::verb).
 uint16_t NumberOf(const RespCommand& command);
-/// The name of a verb; "other" for 0.
+/// The name of the command with this number; "other" for 0.
 std::string_view RespCommandName(uint32_t number);
 /// Null: there is no such command. `name`: in any case.
 const RespCommand* FindRespCommand(std::string_view name);

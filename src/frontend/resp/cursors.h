@@ -22,8 +22,8 @@ namespace rowsocket::frontend {
 class RespCursors {
  public:
   struct Position {
-    std::string space;  ///< What is scanned; a cursor of one is none of another.
-    std::vector<std::optional<std::string>> key;  ///< The last key, NULL without a value.
+    std::string space;  ///< What is scanned; a cursor of another space is not accepted.
+    std::vector<std::optional<std::string>> key;  ///< The last key that was listed, by column.
   };
 
   RespCursors();
@@ -46,7 +46,8 @@ class RespCursors {
   void Forget(uint64_t cursor) REQUIRES(mutex_);
 
   base::Mutex mutex_;
-  /// No cursor of an earlier run of the server is one of this, and JavaScript's numbers hold it.
+  /// The next cursor. It begins with the seconds of the clock, so that a cursor of an earlier run
+  /// of the server is not taken for one of this run, and is small enough for JavaScript's numbers.
   uint64_t next_ GUARDED_BY(mutex_);
   std::list<Kept> kept_ GUARDED_BY(mutex_);  ///< The one that was used last is the first.
   std::unordered_map<uint64_t, Place> places_ GUARDED_BY(mutex_);

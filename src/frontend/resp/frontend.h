@@ -117,7 +117,7 @@ class RespFrontend final : public exec::Frontend {
     RespImage image;
   };
 
-  /// What commands change of what the commands behind them mean.
+  /// The state of the connection: what commands may change and the commands behind them depend on.
   struct State {
     resp::Version version = resp::Version::k2;
     std::string_view database = kDatabases[0];
@@ -144,9 +144,10 @@ class RespFrontend final : public exec::Frontend {
   /// Answers an error to a command that is refused before anything of it is tried: INFO counts such
   /// errors apart (RespFailures).
   void Reject(std::string_view text, base::Arena& arena, exec::Item* item);
-  /// Counts an error reply that is no item's.
+  /// Counts an error reply that answers no item: of a login, or to a client without TLS.
   void CountError(uint8_t error, bool is_rejected = false) const;
-  /// To be called where the latencies are asked for, so that both begin anew together.
+  /// How often the latencies have begun anew. What counts errors begins anew where this has
+  /// changed, so that both show the same time.
   uint64_t flushes() const {
     return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
   }
@@ -203,7 +204,7 @@ class RespFrontend final : public exec::Frontend {
                  std::string* error, const RespCall** wrong = nullptr);
   enum class Found : uint8_t {
     kYes,    ///< The call's request is made.
-    kAgain,  ///< The call is another one now.
+    kAgain,  ///< The call was changed, and another index is to be looked for.
     kNo,     ///< AskForIndex comes next.
     kWrong,  ///< `*error` says why.
   };
@@ -220,7 +221,7 @@ class RespFrontend final : public exec::Frontend {
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  /// The text of an error. `call`: whose it is; null: that of none alone.
+  /// The text of an error. `call`: the call that has failed; null: it is not the fault of one call.
   std::string TextOf(const model::Error& error, const RespWork& work, const RespCall* call) const;
   void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                      base::Buffer& out) const;

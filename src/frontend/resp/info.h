@@ -78,7 +78,7 @@ class RespInfo {
  private:
   static constexpr size_t kCommandsMax = 320;
 
-  std::string run_id_;  ///< 40 hexadecimal digits, others after each start.
+  std::string run_id_;  ///< 40 hexadecimal digits, chosen anew at each start.
   const int64_t started_ms_;
   std::atomic<uint64_t> commands_{0}, hits_{0}, misses_{0};
   std::array<std::atomic<uint64_t>, kCommandsMax> refused_{};

@@ -9,7 +9,7 @@
 
 namespace rowsocket::frontend {
 
-/// What a command is told of a text that is no such number.
+/// The errors of commands that need a number and get another text.
 inline constexpr std::string_view kNoFloat = "ERR value is not a valid float";
 inline constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
 

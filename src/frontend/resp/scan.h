@@ -26,7 +26,7 @@ struct RespScan {
   uint64_t cursor = 0;
   uint64_t rows = 0;           ///< How many rows the call looks at, at most.
   std::string_view space;      ///< What is scanned: a cursor of another space is not accepted.
-  bool lists_nothing = false;  ///< Keys of the type are elsewhere.
+  bool lists_nothing = false;  ///< No key that is scanned has the type that is asked for.
 };
 
 /// The options of a command, and the keyspace or table that its pattern names, if it names one.

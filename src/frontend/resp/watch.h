@@ -24,8 +24,8 @@ struct RespImage {
   friend bool operator==(const RespImage&, const RespImage&) = default;
 };
 
-/// WATCH notes the image of its key and answers; of EXEC, a key that is no longer as its image
-/// makes the outcome's rows 0, which stops the unit.
+/// WATCH notes the image of its key and answers. Within EXEC the outcome has 1 row where the key is
+/// as its image, and 0 rows where it is not, which stops the unit.
 engine::Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
                              base::Buffer& out);
 /// Finds the calls of a unit that must not meet a row where its key was watched and absent.

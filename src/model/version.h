@@ -3,7 +3,7 @@
 
 namespace rowsocket::model {
 
-/// Of a release, or of the next one. The build and scripts/package read this line.
+/// The version of this release, or of the next one. The build and scripts/package read this line.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace rowsocket::model

@@ -125,8 +125,11 @@ TEST_F(WorkerLimitsTest, HalfClosedClientThatDoesNotReadCostsNoTurns) {
   delay.reset();
   ASSERT_TRUE(AwaitPause(other));
   const uint64_t turns_before = server_.Stat(Stat::kTurns);
-  for (int i = 0; i < 50; ++i) ASSERT_EQ("0\t2\t1\t10", other.Ask(kFind1));
-  EXPECT_EQ(turns_before + 50, server_.Stat(Stat::kTurns));
+  constexpr int kOthersTurns = 50;
+  for (int i = 0; i < kOthersTurns; ++i) ASSERT_EQ("0\t2\t1\t10", other.Ask(kFind1));
+  // A client that cost turns would cost at least one for each turn of the other. The kernel may
+  // take a few more bytes of its replies late, each of which lets it have a turn.
+  EXPECT_LT(server_.Stat(Stat::kTurns), turns_before + 2 * kOthersTurns);
   for (unsigned i = 0; i < model::kTurnRequestsPerConnectionMax; ++i) {
     ASSERT_EQ("0\t2\t1\t10", client.ReadLine());
   }

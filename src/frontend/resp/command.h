@@ -11,6 +11,8 @@
 
 namespace rowsocket::frontend {
 
+/// What a command does. The order matters: AsksEngine, IsOfString, IsGeneric, IsOfManyKeys and
+/// IsOfMove compare with the first or last verb of a part. A verb goes inside its part.
 enum class RespVerb : uint8_t {
   // Of the connection and the server:
   kPing,

@@ -21,7 +21,9 @@
 
 namespace rowsocket::frontend {
 
-/// What a script does with its one key; `token`, `value`: the first argument.
+/// What a script does with its one key; `token`, `value`: the first argument. The order matters:
+/// IsOfField compares with the first script of the part of fields, which is the last part. A script
+/// goes inside its part.
 enum class RespScript : uint8_t {
   kNone,
   kRelease,         ///< Deletes the key where it holds the token.

@@ -26,55 +26,96 @@ namespace rowsocket::frontend {
 /// goes inside its part.
 enum class RespScript : uint8_t {
   kNone,
-  kRelease,         ///< Deletes the key where it holds the token.
-  kReacquire,       ///< Expires in the second argument's milliseconds, where it holds the token.
-  kRefresh,         ///< kReacquire with seconds.
-  kExtend,          ///< kReacquire; adds to the time that is left where the third argument is 0.
-  kAdd,             ///< Sets the value where there is none, for the second argument's seconds.
-  kAddForMs,        ///< kAdd with milliseconds.
-  kReleaseIfThere,  ///< kRelease, which answers -1 where there is no such key.
-  kTake,            ///< kAddForMs, which answers 1 or 0.
-  kHold,            ///< kReacquire, and kTake where there is none.
-  kIncrIfThere,     ///< Adds to a number, where there is one.
+  /// Deletes the key where it holds the token; answers 1 or 0.
+  kRelease,
+  /// Lets the key expire in the second argument's milliseconds where it holds the token; answers 1
+  /// or 0.
+  kReacquire,
+  /// Lets the key expire in the second argument's seconds where it holds the token; answers 1 or 0.
+  kRefresh,
+  /// Lets the key expire in the second argument's milliseconds, added to the time that is left
+  /// where the third argument is 0, if it holds the token and expires; answers 1 or 0.
+  kExtend,
+  /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
+  kAdd,
+  /// Sets the value for the second argument's milliseconds where the key is absent; answers `OK` or
+  /// nil.
+  kAddForMs,
+  /// Deletes the key where it holds the token; answers 1, 0, or -1 where the key is absent.
+  kReleaseIfThere,
+  /// Sets the value for the second argument's milliseconds where the key is absent; answers 1 or 0.
+  kSetIfAbsentForMs,
+  /// Sets the token where the key is absent; where the key is absent or holds the token, lets it
+  /// expire in the second argument's milliseconds; answers 1 or 0.
+  kExtendOrAcquire,
+  /// Adds the first argument to the number that the key holds; answers the sum, or nil where the
+  /// key is absent.
+  kIncrIfThere,
+  /// Adds the first argument to the number that the key holds, 0 where it is absent; answers the
+  /// sum.
   kIncr,
-  kObtain,    ///< Sets a token for the third argument's milliseconds, where there is none, or one
-              ///< that begins with as many bytes as the second argument says; `OK` or nil.
-  kTimeLeft,  ///< Answers what PTTL does where the key holds the token, else -3.
-  kSwap,      ///< Sets the value, with SET's EX or PX, where the key holds the second argument.
-  kHit,       ///< Counts one more, from one on where nothing expires, for the first argument's
-              ///< milliseconds; answers the number and the time that is left.
-  kHits,      ///< Answers the number of kHit and the time that is left, and counts nothing.
-  kConsume,   ///< kHit, which adds the first argument, for the second one's seconds.
-  kIncrAndExpire,       ///< Adds the second argument; the first addition expires in the first one's
-                        ///< seconds.
-  kCompareAndSet,       ///< Sets the second argument where the key holds the first one; 1 or 0.
-  kCompareAndSetForMs,  ///< kCompareAndSet, for the third argument's milliseconds.
-  kCompareNumberAndSet,  ///< kCompareAndSet; what is not there counts as 0.
-  // These do what the script without OrNil does, and answer nil in place of 0:
+  /// Sets the token for the third argument's milliseconds where the key is absent, or where what it
+  /// holds begins with the token's first bytes, as many as the second argument says; answers `OK`
+  /// or nil.
+  kAcquireWithPrefix,
+  /// Answers what PTTL does where the key holds the token, else -3.
+  kTimeLeft,
+  /// Sets the value where the key holds the second argument, for the time of SET's EX or PX where
+  /// these stand behind; answers `OK` or 0.
+  kSetIfEquals,
+  /// Adds 1 to a number that expires; where the key is absent or never expires, sets 1 for the
+  /// first argument's milliseconds. Answers the number and the milliseconds that are left.
+  kCountInWindow,
+  /// Answers what the key holds, or nil, and the milliseconds that are left; changes nothing.
+  kReadWindow,
+  /// Adds the first argument to a number, which expires in the second argument's seconds where it
+  /// was absent or never expired. Answers the sum and the milliseconds that are left.
+  kAddInWindow,
+  /// Adds the second argument to a number, which expires in the first argument's seconds where the
+  /// sum is what was added; answers the sum.
+  kIncrAndExpire,
+  /// Sets the second argument where the key holds the first one; answers 1 or 0.
+  kCompareAndSet,
+  /// Sets the second argument for the third one's milliseconds where the key holds the first one;
+  /// answers 1 or 0.
+  kCompareAndSetForMs,
+  /// Sets the second argument where the key holds the first one, or is absent and the first one is
+  /// the number 0; answers 1 or 0.
+  kCompareNumberAndSet,
+  // Scripts that answer nil where another one answers 0 (WithoutNil):
+  /// Deletes the key where it holds the token; answers 1 or nil.
   kReleaseOrNil,
+  /// Lets the key expire in the second argument's milliseconds where it holds the token; answers 1
+  /// or nil.
   kReacquireOrNil,
-  kHoldOrNil,
-  // What one command does (WordsOf):
+  /// Sets the token where the key is absent; where the key is absent or holds the token, lets it
+  /// expire in the second argument's milliseconds; answers 1 or nil.
+  kExtendOrAcquireOrNil,
+  // What one command does (WordsOf), and answers as that command:
   kSetNx,
   kGetDel,
   kGetSetForMs,  ///< Sets the value for the second argument's milliseconds; answers the old one.
   kPExpire,      ///< In the first argument's milliseconds, with the second one as EXPIRE's option.
-  kPExpireAt,
+  kPExpireAt,    ///< At the first argument's moment, with the second one as EXPIRE's option.
   kPersist,
   // What HSET, HSETNX or HDEL does to the field that the first argument names:
-  kFieldPut,  ///< Answers the old value, as the next three do.
-  kFieldPutIfAbsent,
-  kFieldRemove,
-  kFieldReplace,        ///< kFieldPut where the field is there.
-  kFieldFastReplace,    ///< kFieldReplace; answers 1 or 0, as the next two do.
-  kFieldCompareAndSet,  ///< Sets the third argument where the field holds the second one.
+  kFieldPut,          ///< Sets the second argument; answers the old value, or nil.
+  kFieldPutIfAbsent,  ///< Sets the second argument where the field is absent; answers the old
+                      ///< value, or nil.
+  kFieldRemove,       ///< Deletes the field; answers the old value, or nil.
+  kFieldReplace,      ///< Sets the second argument where the field is there; answers the old value,
+                      ///< or nil.
+  kFieldFastReplace,  ///< Sets the second argument where the field is there; answers 1 or 0.
+  /// Sets the third argument where the field holds the second one; answers 1 or 0.
+  kFieldCompareAndSet,
+  /// Deletes the field where it holds the second argument; answers 1 or 0.
   kFieldRemoveIfEqual,
 };
 
 /// How many arguments a script needs behind its key.
 constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
-    case RespScript::kHits:
+    case RespScript::kReadWindow:
     case RespScript::kGetDel:
     case RespScript::kPersist:
       return 0;
@@ -86,10 +127,10 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kIncrIfThere:
     case RespScript::kIncr:
     case RespScript::kTimeLeft:
-    case RespScript::kHit:
+    case RespScript::kCountInWindow:
       return 1;
     case RespScript::kExtend:
-    case RespScript::kObtain:
+    case RespScript::kAcquireWithPrefix:
     case RespScript::kCompareAndSetForMs:
     case RespScript::kFieldCompareAndSet:
       return 3;
@@ -104,8 +145,8 @@ constexpr RespScript WithoutNil(RespScript script) {
       return RespScript::kRelease;
     case RespScript::kReacquireOrNil:
       return RespScript::kReacquire;
-    case RespScript::kHoldOrNil:
-      return RespScript::kHold;
+    case RespScript::kExtendOrAcquireOrNil:
+      return RespScript::kExtendOrAcquire;
     default:
       return script;
   }
@@ -118,30 +159,30 @@ constexpr bool ComparesField(RespScript script) {
 }
 /// Whether the script sets a value where the string is a token.
 constexpr bool Swaps(RespScript script) {
-  return script == RespScript::kSwap || script == RespScript::kCompareAndSet ||
+  return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
 }
 /// Whether the script counts in a number that expires.
 constexpr bool Limits(RespScript script) {
-  return script == RespScript::kHit || script == RespScript::kHits ||
-         script == RespScript::kConsume || script == RespScript::kIncrAndExpire;
+  return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
+         script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire;
 }
 /// Whether the script changes no key that is not there, and deletes none.
 constexpr bool OnlyUpdates(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kTimeLeft ||
-         script == RespScript::kHits || script == RespScript::kFieldReplace ||
+         script == RespScript::kReadWindow || script == RespScript::kFieldReplace ||
          script == RespScript::kFieldFastReplace || script == RespScript::kFieldCompareAndSet ||
          (Swaps(script) && script != RespScript::kCompareNumberAndSet);
 }
 /// Whether an expiry in the past is an error, as SET's is, and no DEL.
 constexpr bool ExpiresLater(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
-         script == RespScript::kTake || script == RespScript::kObtain || Swaps(script) ||
-         Limits(script);
+         script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
+         Swaps(script) || Limits(script);
 }
 constexpr bool Adds(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
-         script == RespScript::kTake;
+         script == RespScript::kSetIfAbsentForMs;
 }
 constexpr bool Increments(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kIncr;

@@ -87,12 +87,12 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
   command.by = 1;
-  if (call.script == RespScript::kHits) return {};
-  if (call.script == RespScript::kHit) {
+  if (call.script == RespScript::kReadWindow) return {};
+  if (call.script == RespScript::kCountInWindow) {
     ParsePlainInteger(arguments[4], &command.window_ms);
     return TakeExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  const bool is_first = call.script == RespScript::kConsume;
+  const bool is_first = call.script == RespScript::kAddInWindow;
   if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &command.by)) return kNoInteger;
   const std::string_view seconds = arguments[is_first ? 5 : 4];
   const std::string_view wrong =
@@ -108,7 +108,7 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
   command.value = arguments[4];
-  if (call.script == RespScript::kObtain) {
+  if (call.script == RespScript::kAcquireWithPrefix) {
     command.token = arguments[4];
     if (!ParsePlainInteger(arguments[5], &command.token_bytes_compared) ||
         command.token_bytes_compared < 1)
@@ -116,7 +116,7 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   command.expires = RespStringCommand::Expires::kNever;
-  if (call.script != RespScript::kSwap) {
+  if (call.script != RespScript::kSetIfEquals) {
     command.token = arguments[4];
     command.value = arguments[5];
     if (call.script != RespScript::kCompareAndSetForMs) return {};
@@ -134,7 +134,8 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
   command.script = call.script;
   if (Limits(call.script)) return TakeLimit(call, arena);
-  if (call.script == RespScript::kObtain || Swaps(call.script)) return TakeSwap(call, arena);
+  if (call.script == RespScript::kAcquireWithPrefix || Swaps(call.script))
+    return TakeSwap(call, arena);
   if (Increments(call.script))
     return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
   (Adds(call.script) ? command.value : command.token) = arguments[4];
@@ -196,11 +197,11 @@ void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
                             call.script == RespScript::kReleaseIfThere;
   const bool extends = call.script == RespScript::kReacquire ||
                        call.script == RespScript::kRefresh || call.script == RespScript::kExtend ||
-                       call.script == RespScript::kHold;
+                       call.script == RespScript::kExtendOrAcquire;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
   edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx &&
                       !OnlyUpdates(call.script)) ||
-                     call.script == RespScript::kHold;
+                     call.script == RespScript::kExtendOrAcquire;
   if (!only_deletes) edit->may_update = StoredColumns(call, arena);
 }
 

@@ -151,12 +151,12 @@ Decision StringChange::SetRange() {
   return Store(new_);
 }
 
-// A number without an expiry is counted anew by kHit, and gets one by kConsume.
+// A number without an expiry is counted anew by kCountInWindow, and gets one by kAddInWindow.
 Decision StringChange::CountInTime() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
-  if (script == RespScript::kHits) return Decision::kKeep;
-  const bool begins = script == RespScript::kHit && left_ms_ <= 0;
+  if (script == RespScript::kReadWindow) return Decision::kKeep;
+  const bool begins = script == RespScript::kCountInWindow && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
@@ -178,12 +178,12 @@ int64_t StringChange::TimeLeftMs() const {
 
 /// What the scripts of locks do where the string is the token.
 Decision StringChange::ChangeLock() {
-  if (call_.script == RespScript::kObtain) {
+  if (call_.script == RespScript::kAcquireWithPrefix) {
     const auto size = static_cast<size_t>(command().token_bytes_compared);
     done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
     return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }
-  if (call_.script == RespScript::kHold && !is_there_) {
+  if (call_.script == RespScript::kExtendOrAcquire && !is_there_) {
     if (at_ms_ <= ExpiryClockMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
     return Change(command().token, Expires::kAt);
@@ -326,12 +326,12 @@ void StringChange::Put(uint32_t column, const Value& value, bool keeps) {
 void AppendOfScript(resp::Version version, const RespCall& call, const StringChange& change,
                     base::Buffer& out) {
   switch (call.script) {
-    case RespScript::kHit:
-    case RespScript::kConsume:
+    case RespScript::kCountInWindow:
+    case RespScript::kAddInWindow:
       resp::AppendArray(2, &out);
       resp::AppendInteger(change.number(), &out);
       return resp::AppendInteger(change.left_ms(), &out);
-    case RespScript::kHits:
+    case RespScript::kReadWindow:
       resp::AppendArray(2, &out);
       change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
       return resp::AppendInteger(change.left_ms(), &out);
@@ -339,11 +339,11 @@ void AppendOfScript(resp::Version version, const RespCall& call, const StringCha
       return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
     case RespScript::kIncrAndExpire:
       return resp::AppendInteger(change.number(), &out);
-    case RespScript::kObtain:
-    case RespScript::kSwap:
+    case RespScript::kAcquireWithPrefix:
+    case RespScript::kSetIfEquals:
       if (change.done()) return resp::AppendSimple("OK", &out);
-      return call.script == RespScript::kSwap ? resp::AppendInteger(0, &out)
-                                              : resp::AppendNil(version, &out);
+      return call.script == RespScript::kSetIfEquals ? resp::AppendInteger(0, &out)
+                                                     : resp::AppendNil(version, &out);
     default:
       break;
   }

@@ -94,13 +94,14 @@ class RespFrontend final : public exec::Frontend {
   static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                     "8", "9", "10", "11", "12", "13", "14", "15"};
   using Arguments = std::span<const std::string_view>;
+  /// A command that MULTI has queued: copies of its words, which live until EXEC.
   struct Queued {
     const RespCommand* command;
     std::vector<std::string> arguments;
   };
 
   /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
-  struct Given {
+  struct CommandWithArguments {
     const RespCommand* command;
     Arguments arguments;
   };
@@ -108,9 +109,11 @@ class RespFrontend final : public exec::Frontend {
     std::vector<RespCall> calls;
     uint32_t commands = 0;
     std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
-    std::vector<Arguments> given;
+    /// The words of each command, of which IdentityOf makes the token's identity.
+    std::vector<Arguments> identity_words;
   };
 
+  /// A key that a WATCH has seen, and what it held then.
   struct Watched {
     std::string_view database;
     std::string key;
@@ -126,6 +129,7 @@ class RespFrontend final : public exec::Frontend {
     size_t multi_bytes = 0;
     std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
   };
+  /// What an item of the turn may have changed, as it was before this item.
   struct Before {
     State state;
     std::string name;
@@ -164,7 +168,7 @@ class RespFrontend final : public exec::Frontend {
   size_t CountWatched() const;
   void EndWatch(exec::Item& item);
   void ForgetWatched();
-  bool AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
+  bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;
   bool MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
                        exec::Item* item);

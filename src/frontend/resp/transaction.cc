@@ -119,10 +119,10 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
 }
 
 // Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
-bool RespFrontend::AddCommand(const Given& given, base::Arena& arena, Transaction* transaction,
-                              std::string* error) const {
-  const auto& [command, arguments] = given;
-  transaction->given.push_back(arguments);
+bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& arena,
+                              Transaction* transaction, std::string* error) const {
+  const auto& [command, arguments] = added;
+  transaction->identity_words.push_back(arguments);
   const size_t first = transaction->calls.size();
   if (AsksEngine(command->verb)) {
     if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) {
@@ -167,7 +167,8 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
     });
     if (!writes) error = "ERR ROW.ONCE is for transactions that write";
     exec::TokenedRequest* const tokened =
-        writes ? TakeToken(transaction.token, IdentityOf(transaction.given), arena, item, &error)
+        writes ? TakeToken(transaction.token, IdentityOf(transaction.identity_words), arena, item,
+                           &error)
                : nullptr;
     if (tokened == nullptr && error.empty()) return false;
     RespWorkOf(*item).tokened = tokened;

@@ -18,8 +18,8 @@ using Verb = RespVerb;
 
 namespace {
 
-/// False, with the text of an error.
-bool IsWrong(std::string_view why, std::string* error) {
+/// Sets the text of an error. Returns false, so that a caller can fail with one statement.
+bool Fail(std::string_view why, std::string* error) {
   *error = why;
   return false;
 }
@@ -47,9 +47,9 @@ bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
     PutInStore(*call, arena);
     return true;
   }
-  return IsWrong("NOTABLE the key names no table: keys are schema.table:key" +
-                     std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : ""),
-                 error);
+  return Fail("NOTABLE the key names no table: keys are schema.table:key" +
+                  std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : ""),
+              error);
 }
 
 bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
@@ -62,52 +62,51 @@ bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::
   else if (call->verb == Verb::kPersist)
     writes = !definition.expires.empty();
   if (writes && definition.read_only) {
-    return IsWrong("NOPERM rowsocket.keyspaces says that keys with this prefix are read only",
-                   error);
+    return Fail("NOPERM rowsocket.keyspaces says that keys with this prefix are read only", error);
   }
   if (is_value) {
     return PlaceInContainer(keyspace, key, writes, arena, call, error);
   }
   if (definition.db.empty() || definition.table.empty()) {
-    return IsWrong("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
-                   error);
+    return Fail("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
+                error);
   }
-  if (IsOfMove(call->verb)) return IsWrong(kRespMovesStrings, error);
+  if (IsOfMove(call->verb)) return Fail(kRespMovesStrings, error);
   if (call->verb == Verb::kMGet) {
     HideRow(*call, arena);
     return true;
   }
-  if (IsOfString(call->verb)) return IsWrong(kRespWrongType, error);
+  if (IsOfString(call->verb)) return Fail(kRespWrongType, error);
   call->may_be_string = false;
   call->keyspace = &definition;
   call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};
   if (!definition.expires.empty()) {
     const std::string wrong = WhyNoExpiry(keyspace, account() == nullptr);
-    if (!wrong.empty()) return IsWrong(wrong, error);
+    if (!wrong.empty()) return Fail(wrong, error);
     call->expiring_container = keyspace.container;
     call->keyspaces = settings_.keyspaces;
   }
   if (HideFields(call)) return true;
-  return IsWrong(RespNoField(*call), error);
+  return Fail(RespNoField(*call), error);
 }
 
 bool RespFrontend::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
                                     base::Arena& arena, RespCall* call, std::string* error) const {
-  if (!call->may_be_string) return IsWrong(kRespWrongType, error);
+  if (!call->may_be_string) return Fail(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.definition->container + "'";
   if (container == nullptr) {
-    return IsWrong("NOSTORE innodb_memcache.containers has no " + name, error);
+    return Fail("NOSTORE innodb_memcache.containers has no " + name, error);
   }
   // Why it is disabled tells of tables that an account may not see.
   if (!container->usable()) {
-    return IsWrong("NOSTORE " + name + " is disabled" +
-                       (account() == nullptr ? ": " + container->problem
-                                             : std::string("; the server's log says why")),
-                   error);
+    return Fail("NOSTORE " + name + " is disabled" +
+                    (account() == nullptr ? ": " + container->problem
+                                          : std::string("; the server's log says why")),
+                error);
   }
   const std::string_view refusal = RefusalByPolicy(call->verb, writes, snapshot_->config.options);
-  if (!refusal.empty()) return IsWrong("NOPERM " + std::string(refusal), error);
+  if (!refusal.empty()) return Fail("NOPERM " + std::string(refusal), error);
   call->is_string = true;
   call->container = container;
   call->keyspaces = settings_.keyspaces;

@@ -124,12 +124,14 @@ inline constexpr uint32_t kBackOffsMax = 2000;
 inline constexpr uint32_t kBackOffMs = 5;
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
-/// Requests of a group of HandlerSocket, and keys that a connection of RESP watches.
+/// Requests of a group of HandlerSocket.
 inline constexpr size_t kUnitRequestsMax = 64;
 /// Keys that one command of RESP names, or all commands of a transaction together.
 inline constexpr size_t kUnitKeysMax = 10'000;
 /// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
 inline constexpr size_t kRespCommandsMax = 10'000;
+/// Keys that a connection of RESP watches together.
+inline constexpr size_t kRespWatchedKeysMax = 64;
 /// Rows that the requests of a group of HandlerSocket may change together.
 inline constexpr uint64_t kUnitRowsMax = 10'000;
 /// Locks of other sessions that a unit waits for, one after the other.

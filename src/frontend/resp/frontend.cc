@@ -92,7 +92,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (!watches) return;
   // More than EXEC can compare: it says so.
   watches_too_many_ =
-      watches_too_many_ || watched_.size() + work.calls.size() > model::kUnitRequestsMax;
+      watches_too_many_ || watched_.size() + work.calls.size() > model::kRespWatchedKeysMax;
   if (watches_too_many_) return watched_.clear();
   for (const RespCall& call : work.calls) {
     watched_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});

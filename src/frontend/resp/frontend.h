@@ -324,7 +324,7 @@ class RespFrontend final : public exec::Frontend {
   /// answer.
   bool skips_one_ = false;
   std::vector<Watched> watched_;   ///< Keys of WATCHes that have their answers.
-  bool watches_too_many_ = false;  ///< There were more than kUnitRequestsMax: none is kept.
+  bool watches_too_many_ = false;  ///< There were more than kRespWatchedKeysMax: none is kept.
   /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
   std::vector<const RespCall*> watching_;
   bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.

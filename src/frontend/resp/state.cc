@@ -26,7 +26,7 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
   // Whether so many WATCHes fail is not known yet.
-  if (state_.in_multi) return verb == Verb::kExec && CountWatched() > model::kUnitRequestsMax;
+  if (state_.in_multi) return verb == Verb::kExec && CountWatched() > model::kRespWatchedKeysMax;
   return verb == Verb::kAuth || verb == Verb::kClient ||
          (verb == Verb::kHello && LogsIn(arguments));
 }
@@ -60,11 +60,11 @@ void RespFrontend::NoteWatching(const Item& item) {
   for (const RespCall& call : RespWorkOf(item).calls) watching_.push_back(&call);
 }
 
-/// The keys that an EXEC which comes now compares, more than kUnitRequestsMax where they are too
+/// The keys that an EXEC which comes now compares, more than kRespWatchedKeysMax where they are too
 /// many.
 size_t RespFrontend::CountWatched() const {
   if (watch_is_over_) return watching_.size();
-  return (watches_too_many_ ? model::kUnitRequestsMax + 1 : watched_.size()) + watching_.size();
+  return (watches_too_many_ ? model::kRespWatchedKeysMax + 1 : watched_.size()) + watching_.size();
 }
 
 /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.

@@ -91,7 +91,7 @@ void RespFrontend::DropMulti(Item& item) {
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
 bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
                               std::string* error) const {
-  if (CountWatched() > model::kUnitRequestsMax) {
+  if (CountWatched() > model::kRespWatchedKeysMax) {
     *error = "ERR at most 64 keys are watched together";
     return false;
   }

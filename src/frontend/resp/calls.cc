@@ -46,6 +46,11 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
          std::string(served) + "' command";
 }
 
+/// The error of a command, or of a transaction, with more than kUnitKeysMax keys.
+std::string TooManyKeys() {
+  return "TOOLARGE at most " + std::to_string(model::kUnitKeysMax) + " keys are served together";
+}
+
 /// MSETNX: a key that stands twice is set twice.
 void MarkRepeated(std::span<RespCall> calls) {
   std::unordered_set<std::string_view> seen;
@@ -76,7 +81,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
   if (calls->size() + keys > model::kUnitKeysMax) {
-    *error = kRespManyKeys;
+    *error = TooManyKeys();
     return false;
   }
   for (size_t i = 0; i < keys; ++i) {
@@ -155,7 +160,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
     return false;
   }
   if (calls->size() == model::kUnitKeysMax) {
-    *error = kRespManyKeys;
+    *error = TooManyKeys();
     return false;
   }
   if (arguments[2] != "1" || arguments.size() < 4 + ArgumentsMin(script)) {
@@ -218,7 +223,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME only asks whether it is there.
-  if (calls->size() + count > model::kUnitKeysMax) *error = kRespManyKeys;
+  if (calls->size() + count > model::kUnitKeysMax) *error = TooManyKeys();
   if (!error->empty()) return false;
   for (size_t i = 0; i < count; ++i) {
     steps[i].is_first = i == 0;

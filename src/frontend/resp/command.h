@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/limits.h"
+
 namespace rowsocket::frontend {
 
 /// What a command does. The order matters: AsksEngine, IsOfString, IsGeneric, IsOfManyKeys and
@@ -155,10 +157,10 @@ inline constexpr std::string_view kRespWrongType =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view kRespNoStore =
     "NOSTORE there is no table rowsocket.store: run rowsocket_store.sql";
-inline constexpr std::string_view kRespManyKeys = "TOOLARGE at most 10000 keys are served together";
 inline constexpr std::string_view kRespTooLong =
     "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";
+static_assert(model::kRespPatternBytesMax == 1024, "kRespLongPattern names the limit");
 inline constexpr std::string_view kRespNoCluster = "ERR This instance has cluster support disabled";
 inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "

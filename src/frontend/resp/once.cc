@@ -64,8 +64,9 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   const size_t bytes = arguments[1].size();
   if (arguments.size() > (fences ? 3u : 2u) || bytes == 0 || bytes > model::kTokenBytesMax) {
-    AnswerError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to 64 bytes", arena,
-                item);
+    AnswerError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to " +
+                    std::to_string(model::kTokenBytesMax) + " bytes",
+                arena, item);
     return true;
   }
   std::string error;

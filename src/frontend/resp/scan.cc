@@ -167,6 +167,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   if (!outcome.ok()) return outcome;
   const bool goes_on = found.rows().size() == call.request.find.limit;
   if (goes_on && call.verb == Verb::kKeys) {
+    static_assert(model::kRespScanRowsMax == 10'000, "the text names the limit");
     work.wrong = "TOOLARGE KEYS looks at 10000 keys at most: use SCAN";
     return Outcome::Fail(ErrorCode::kNumber);
   }

@@ -49,13 +49,15 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
         std::any_of(state_.queued->begin(), state_.queued->end(),
                     [](const Queued& queued) { return queued.command->verb == Verb::kOnce; });
     if (is_second || !IsToken(arguments[1])) {
-      return refuse("ERR a transaction has one token, of 1 to 64 bytes");
+      return refuse("ERR a transaction has one token, of 1 to " +
+                    std::to_string(model::kTokenBytesMax) + " bytes");
     }
   }
   for (const std::string_view argument : arguments) state_.multi_bytes += argument.size();
   if (state_.multi_bytes > settings_.limits.line_bytes_max ||
       state_.queued->size() == model::kRespCommandsMax) {
-    return refuse("TOOLARGE a transaction has at most 10000 commands, and resp_request_max_bytes");
+    return refuse("TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
+                  " commands, and resp_request_max_bytes");
   }
   std::vector<RespCall> calls;
   std::string error;
@@ -92,7 +94,8 @@ void RespFrontend::DropMulti(Item& item) {
 bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
                               std::string* error) const {
   if (CountWatched() > model::kRespWatchedKeysMax) {
-    *error = "ERR at most 64 keys are watched together";
+    *error =
+        "ERR at most " + std::to_string(model::kRespWatchedKeysMax) + " keys are watched together";
     return false;
   }
   constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};

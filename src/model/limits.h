@@ -211,6 +211,12 @@ inline constexpr int64_t kFlushRetryMs = 1000;
 inline constexpr size_t kMemcachedMarksMax = 65'536;
 /// Prefixes of keys that `stats detail` of memcached counts by.
 inline constexpr size_t kMemcachedPrefixesMax = 1000;
+/// Arguments that a client of RESP may send before it has logged in, the command's name included:
+/// as many as Redis takes.
+inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
+/// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
+/// closed before its first command.
+inline constexpr size_t kRespShapesMax = 256;
 /// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
 /// one command could.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;

@@ -20,8 +20,6 @@ namespace {
 
 /// A line's end behind the last argument, and what begins the next.
 constexpr size_t kLineEndsBytes = 8;
-/// Redis, too, takes so many arguments from a client that has not logged in.
-constexpr size_t kArgumentsMaxBeforeLogin = 10;
 
 /// Whether the command changes the state of its connection, and may do so while the turn may stop
 /// before it (MustBeLater).
@@ -58,7 +56,7 @@ size_t RespFrontend::input_bytes_max() const {
 resp::RequestLimits RespFrontend::request_limits() const {
   if (is_logged_in_)
     return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
-  return {kArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
+  return {model::kRespArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
 }
 
 void RespFrontend::Rewind() {
@@ -231,7 +229,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  if (may_clear_shapes_ && shapes_.size() > kShapesMax) shapes_.Clear();
+  if (may_clear_shapes_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
   std::string error;
   const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};

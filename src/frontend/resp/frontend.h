@@ -7,8 +7,9 @@
 // all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn stops
 // before one of them, the change is taken back (state.cc). Other commands that change the
 // connection end the turn.
-// Threads and lifetime: see exec/frontend.h. Limits: kShapesMax open indexes a connection;
-// kUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax of these.
+// Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
+// connection, which are closed only before the first command of a turn; kUnitKeysMax keys of a
+// command, or of all commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 
 #include <functional>
@@ -292,7 +293,6 @@ class RespFrontend final : public exec::Frontend {
 
   /// Connections add to the port's count of commands now and then: it is on one cache line.
   static constexpr uint64_t kCountEvery = 64;
-  static constexpr size_t kShapesMax = 256;
 
   /// What was found for the shape of the call. Null: nothing yet, and shape_ is that shape.
   const Shape* FindShape(const RespCall& call);

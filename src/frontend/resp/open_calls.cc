@@ -84,7 +84,8 @@ const Shape* RespFrontend::FindShape(const RespCall& call) {
   return shapes_.Find(shape_);
 }
 
-// Only the second of two requests that are alike: others would cost a copy each.
+// A request becomes the pattern when the one before had the same command: to copy each request
+// would cost more than patterns save.
 void RespFrontend::NotePattern(const RespCommand& command, Arguments arguments,
                                std::string_view bytes, std::span<const RespCall> calls) {
   const RespCommand* const before = std::exchange(noted_command_, &command);

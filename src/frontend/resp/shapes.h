@@ -1,8 +1,8 @@
 // What a connection has found of the tables that its commands name, by the shape of the command: an
 // open index, or why there is none.
 //
-// Threads: one owner. Lifetime: a Shape stays where it is until it is erased; where it is the one
-// that Repeat has kept, that is forgotten then. The former index of a shape is kept until
+// Threads: one owner. Lifetime: a Shape stays where it is until it is erased. Erasing a shape makes
+// Repeated forget the one that Repeat has kept. The former index of a shape is kept until
 // ReleaseFormer, because items of a turn may use it.
 #pragma once
 

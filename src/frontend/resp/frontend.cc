@@ -108,7 +108,8 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
                                          base::Arena& arena, Item* item) {
   last_parse_said_later_ = skips_one_;
   if (last_parse_said_later_) return {Parsed::kLater, 0};
-  const Step step = ParseOne(input, behind_requests, arena, item);
+  is_behind_ = behind_requests;
+  const Step step = ParseOne(input, arena, item);
   activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
                          std::memory_order_relaxed);
   is_opening_ = step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen;
@@ -125,10 +126,9 @@ const RespCommand* RespFrontend::CommandOf(std::string_view name) {
   return last_command_;
 }
 
-exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, bool behind_requests,
-                                            base::Arena& arena, Item* item) {
-  is_behind_ = behind_requests;
-  if (!behind_requests) {
+exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
+                                            Item* item) {
+  if (!is_behind_) {
     if (!is_opening_) shapes_.ReleaseFormer();
     TakeSnapshot();
     TakeBackState();
@@ -164,24 +164,22 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, bool behind_
   activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
-    may_clear_shapes_ = !behind_requests && !is_opening_;
+    may_clear_shapes_ = !is_behind_ && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
-  last_parse_said_later_ =
-      behind_requests && command != nullptr && MustBeLater(*command, arguments);
+  last_parse_said_later_ = is_behind_ && command != nullptr && MustBeLater(*command, arguments);
   if (last_parse_said_later_) return {Parsed::kLater, 0};
   if (command == nullptr) {
     state_.multi_failed = true;
     AnswerError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
-  return Take(*command, arguments, input.substr(0, step.consumed), behind_requests, arena, item);
+  return Take(*command, arguments, input.substr(0, step.consumed), arena, item);
 }
 
 exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments arguments,
-                                        std::string_view bytes, bool behind_requests,
-                                        base::Arena& arena, Item* item) {
+                                        std::string_view bytes, base::Arena& arena, Item* item) {
   const size_t consumed = bytes.size();
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
@@ -210,7 +208,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     Queue(command, arguments, arena, item);
     return taken;
   }
-  may_clear_shapes_ = !behind_requests && !is_opening_;
+  may_clear_shapes_ = !is_behind_ && !is_opening_;
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
     AnswerError(
@@ -225,7 +223,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
   if (!AsksEngine(verb)) {
-    if (behind_requests && ChangesState(verb)) NoteState(*item);
+    if (is_behind_ && ChangesState(verb)) NoteState(*item);
     AnswerServer(command, arguments, arena, item);
     return taken;
   }

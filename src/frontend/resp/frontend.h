@@ -138,11 +138,11 @@ class RespFrontend final : public exec::Frontend {
 
   void TakeSnapshot();
   const RespCommand* CommandOf(std::string_view name);
-  Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
+  Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
   Step Take(const RespCommand& command, Arguments arguments, std::string_view bytes,
-            bool behind_requests, base::Arena& arena, exec::Item* item);
+            base::Arena& arena, exec::Item* item);
   std::string UnknownCommand(Arguments arguments);
   void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
@@ -309,8 +309,9 @@ class RespFrontend final : public exec::Frontend {
   /// `before_begin_` have their answers.
   std::vector<Before> before_;
   size_t before_begin_ = 0;
-  bool is_behind_ = false;  ///< The item that is being parsed is behind others at which the turn
-                            ///< may stop.
+  /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
+  /// may stop.
+  bool is_behind_ = false;
   bool is_logged_in_;
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;

@@ -157,22 +157,36 @@ class RespFrontend final : public exec::Frontend {
     return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
   }
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
+  /// False: an index has to be opened first, and EXEC is parsed again.
   bool EndMulti(base::Arena& arena, exec::Item* item);
+  /// Adds the calls that compare the watched keys. False: `*error` says why not.
   bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
   // What a turn that stops takes back (state.cc).
+  /// Whether the command is parsed only when all items before it have their answers.
   bool MustBeLater(const RespCommand& command, Arguments arguments) const;
+  /// To be called before the item changes the state, where the turn may stop at it or before it.
   void NoteState(exec::Item& item);
+  /// A new turn begins: what is left in before_ is of items that the last one has not come to.
   void TakeBackState();
   void EndMultiState();
+  /// The item ends the transaction, if there is one.
   void DropMulti(exec::Item& item);
   void NoteWatching(const exec::Item& item);
+  /// The keys that an EXEC which comes now compares, more than kRespWatchedKeysMax where they are
+  /// too many.
   size_t CountWatched() const;
+  /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
   void EndWatch(exec::Item& item);
   void ForgetWatched();
+  /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;
+  /// Makes the item of EXEC. `error`: why the transaction cannot be; empty: it can. False: an index
+  /// has to be opened first, and EXEC is parsed again.
   bool MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
                        exec::Item* item);
+  /// Makes the item of EXEC from what MULTI has queued. False: an index has to be opened first, and
+  /// EXEC is parsed again.
   bool PrepareQueued(base::Arena& arena, exec::Item* item);
   /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
   /// returns those of all of it, 0 where an index has to be opened first, and nothing where its
@@ -182,21 +196,25 @@ class RespFrontend final : public exec::Frontend {
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
-  /// The call of one key, whose place among the arguments it knows.
+  /// The call of one key, whose place among the arguments it knows. False: `*error` says why not.
   bool MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena, RespCall* call,
                 std::string* error) const;
   /// The calls of a command that is no part of a transaction. None: `*error` says why.
   std::optional<std::span<RespCall>> TakeCalls(const RespCommand& command, Arguments arguments,
                                                base::Arena& arena, std::string* error);
   static std::span<RespCall> KeepCalls(std::span<const RespCall> calls, base::Arena& arena);
+  /// The call of EVAL or EVALSHA. False: `*error` says why not.
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
+  /// The calls of RENAME or COPY. False: `*error` says why not.
   bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                      std::vector<RespCall>* calls, std::string* error) const;
-  /// Says which row, of which table, the key of the call is.
+  /// Says which row, of which table, the key of the call is. False: `*error` says why it is none.
   bool PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
+  /// PlaceKey for a key with the prefix of a keyspace.
   bool PlaceInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,
                        RespCall* call, std::string* error) const;
+  /// PlaceKey for a key of a container; `key`: what stands behind the prefix.
   bool PlaceInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
                         base::Arena& arena, RespCall* call, std::string* error) const;
   static void PutInStore(RespCall& call, base::Arena& arena);
@@ -235,6 +253,7 @@ class RespFrontend final : public exec::Frontend {
   /// Makes what the token needs; null and an empty error: an index has to be opened first.
   exec::TokenedRequest* TakeToken(std::string_view token, std::string_view identity,
                                   base::Arena& arena, exec::Item* item, std::string* error);
+  /// False: an index has to be opened first, and the command is parsed again.
   bool PrepareOutcome(Arguments arguments, base::Arena& arena, exec::Item* item);
   engine::Outcome ExecuteOnce(const RespWork& work, exec::Unit& unit, engine::Session& session,
                               base::Buffer& out, const std::function<engine::Outcome()>& run) const;
@@ -244,7 +263,8 @@ class RespFrontend final : public exec::Frontend {
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
   void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
-  /// Commands that change what the connection is in. False: the command is none of these.
+  /// Commands that change the connection's state: its database, MULTI, or its end. False: the
+  /// command is none of these.
   bool AnswerOfState(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
   /// Commands that tell what clients and tools want to know. False: the command is none of these.
   bool AnswerOfServer(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
@@ -283,7 +303,7 @@ class RespFrontend final : public exec::Frontend {
   std::string Info(Arguments sections, std::string_view keys = {}) const;
   std::string InfoSection(std::string_view section, std::string_view keys) const;
   static bool InfoCountsKeys(Arguments sections);
-  /// False: an index has to be opened first.
+  /// False: an index has to be opened first, and the command is parsed again.
   bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
                    exec::Item* item);
   engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,

@@ -59,7 +59,6 @@ TokenedRequest* RespFrontend::TakeToken(std::string_view token, std::string_view
   return nullptr;
 }
 
-// False: an index has to be opened first, and the command is parsed again.
 bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   const size_t bytes = arguments[1].size();

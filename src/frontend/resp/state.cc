@@ -21,7 +21,6 @@ bool LogsIn(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-/// Whether the command is parsed only when all items before it have their answers.
 bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) const {
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
@@ -31,13 +30,11 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
          (verb == Verb::kHello && LogsIn(arguments));
 }
 
-/// To be called before the item changes the state, where the turn may stop at it or before it.
 void RespFrontend::NoteState(Item& item) {
   before_.push_back({state_, facts_.name});
   RespWorkOf(item).changes_state = true;
 }
 
-/// A new turn begins: what is left in before_ is of items that the last one has not come to.
 void RespFrontend::TakeBackState() {
   watching_.clear();
   watch_is_over_ = false;
@@ -60,14 +57,11 @@ void RespFrontend::NoteWatching(const Item& item) {
   for (const RespCall& call : RespWorkOf(item).calls) watching_.push_back(&call);
 }
 
-/// The keys that an EXEC which comes now compares, more than kRespWatchedKeysMax where they are too
-/// many.
 size_t RespFrontend::CountWatched() const {
   if (watch_is_over_) return watching_.size();
   return (watches_too_many_ ? model::kRespWatchedKeysMax + 1 : watched_.size()) + watching_.size();
 }
 
-/// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
 void RespFrontend::EndWatch(Item& item) {
   watching_.clear();
   if (!is_behind_ && item.kind != Item::Kind::kRequest) return ForgetWatched();

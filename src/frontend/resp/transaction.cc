@@ -68,7 +68,6 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
   Answer("+QUEUED\r\n", arena, item);
 }
 
-// False: an index has to be opened first, and EXEC is parsed again.
 bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
   if (!state_.in_multi) {
     AnswerError("ERR EXEC without MULTI", arena, item);
@@ -82,7 +81,6 @@ bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
   return true;
 }
 
-/// The item ends the transaction, if there is one.
 void RespFrontend::DropMulti(Item& item) {
   if (!state_.in_multi) return;
   if (is_behind_ || item.kind == Item::Kind::kRequest) NoteState(item);
@@ -121,7 +119,6 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
   });
 }
 
-// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
 bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& arena,
                               Transaction* transaction, std::string* error) const {
   const auto& [command, arguments] = added;
@@ -157,7 +154,6 @@ bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& ar
   return true;
 }
 
-// False: an index has to be opened first, and EXEC is parsed again.
 bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
                                    Item* item) {
   std::vector<RespCall>& calls = transaction.calls;

@@ -84,17 +84,10 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
     before_begin_ = 0;
   }
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
-  if (work.ends_watch) return ForgetWatched();
+  if (work.ends_watch) return watched_.Ended();
   const bool watches =
       item.kind == Item::Kind::kRequest && answer.ok() && work.calls[0].verb == Verb::kWatch;
-  if (!watches) return;
-  // More than EXEC can compare: it says so.
-  watches_too_many_ =
-      watches_too_many_ || watched_.size() + work.calls.size() > model::kRespWatchedKeysMax;
-  if (watches_too_many_) return watched_.clear();
-  for (const RespCall& call : work.calls) {
-    watched_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});
-  }
+  if (watches) watched_.Keep(work.calls);
 }
 
 void RespFrontend::TakeSnapshot() {
@@ -236,7 +229,8 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
   else
     AnswerError(error, arena, item);
   if (!repeats_ && error.empty()) NotePattern(command, arguments, bytes, *calls);
-  if (verb == Verb::kWatch) NoteWatching(*item);
+  if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
+    watched_.Note(RespWorkOf(*item).calls);
   return taken;
 }
 

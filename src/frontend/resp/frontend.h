@@ -30,7 +30,7 @@
 #include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
 #include "frontend/resp/shapes.h"
-#include "frontend/resp/watch.h"
+#include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/health.h"
 #include "model/limits.h"
@@ -114,13 +114,6 @@ class RespFrontend final : public exec::Frontend {
     std::vector<Arguments> identity_words;
   };
 
-  /// A key that a WATCH has seen, and what it held then.
-  struct Watched {
-    std::string_view database;
-    std::string key;
-    RespImage image;
-  };
-
   /// The state of the connection: what commands may change and the commands behind them depend on.
   struct State {
     resp::Version version = resp::Version::k2;
@@ -171,13 +164,8 @@ class RespFrontend final : public exec::Frontend {
   void EndMultiState();
   /// The item ends the transaction, if there is one.
   void DropMulti(exec::Item& item);
-  void NoteWatching(const exec::Item& item);
-  /// The keys that an EXEC which comes now compares, more than kRespWatchedKeysMax where they are
-  /// too many.
-  size_t CountWatched() const;
   /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
   void EndWatch(exec::Item& item);
-  void ForgetWatched();
   /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;
@@ -344,11 +332,7 @@ class RespFrontend final : public exec::Frontend {
   /// The command that kSkip is for is in the turn: what is behind it is parsed when it has its
   /// answer.
   bool skips_one_ = false;
-  std::vector<Watched> watched_;   ///< Keys of WATCHes that have their answers.
-  bool watches_too_many_ = false;  ///< There were more than kRespWatchedKeysMax: none is kept.
-  /// Keys that WATCHes of the turn will have seen by the time that what is behind them runs.
-  std::vector<const RespCall*> watching_;
-  bool watch_is_over_ = false;  ///< An item of the turn ends the watch of watched_.
+  RespWatchedKeys watched_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;
 

@@ -25,7 +25,7 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
   // Whether so many WATCHes fail is not known yet.
-  if (state_.in_multi) return verb == Verb::kExec && CountWatched() > model::kRespWatchedKeysMax;
+  if (state_.in_multi) return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
   return verb == Verb::kAuth || verb == Verb::kClient ||
          (verb == Verb::kHello && LogsIn(arguments));
 }
@@ -36,8 +36,7 @@ void RespFrontend::NoteState(Item& item) {
 }
 
 void RespFrontend::TakeBackState() {
-  watching_.clear();
-  watch_is_over_ = false;
+  watched_.BeginTurn();
   if (before_.empty()) return;
   state_ = std::move(before_[before_begin_].state);
   facts_.name = std::move(before_[before_begin_].name);
@@ -52,25 +51,10 @@ void RespFrontend::EndMultiState() {
   state_.queued.reset();
 }
 
-void RespFrontend::NoteWatching(const Item& item) {
-  if (item.kind != Item::Kind::kRequest) return;
-  for (const RespCall& call : RespWorkOf(item).calls) watching_.push_back(&call);
-}
-
-size_t RespFrontend::CountWatched() const {
-  if (watch_is_over_) return watching_.size();
-  return (watches_too_many_ ? model::kRespWatchedKeysMax + 1 : watched_.size()) + watching_.size();
-}
-
 void RespFrontend::EndWatch(Item& item) {
-  watching_.clear();
-  if (!is_behind_ && item.kind != Item::Kind::kRequest) return ForgetWatched();
-  watch_is_over_ = RespWorkOf(item).ends_watch = true;
-}
-
-void RespFrontend::ForgetWatched() {
-  watched_.clear();
-  watches_too_many_ = false;
+  if (!is_behind_ && item.kind != Item::Kind::kRequest) return watched_.End();
+  watched_.EndLater();
+  RespWorkOf(item).ends_watch = true;
 }
 
 }  // namespace rowsocket::frontend

@@ -5,6 +5,7 @@
 
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/rows.h"
+#include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
 
@@ -91,7 +92,7 @@ void RespFrontend::DropMulti(Item& item) {
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
 bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
                               std::string* error) const {
-  if (CountWatched() > model::kRespWatchedKeysMax) {
+  if (watched_.count() > model::kRespWatchedKeysMax) {
     *error =
         "ERR at most " + std::to_string(model::kRespWatchedKeysMax) + " keys are watched together";
     return false;
@@ -109,12 +110,13 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
     if (call.is_string && call.container == nullptr) PutInStore(call, arena);
     return true;
   };
-  for (size_t i = 0; !watch_is_over_ && i < watched_.size(); ++i) {
+  for (const RespWatchedKeys::Seen& seen : watched_.seen()) {
     RespImage* const image = &arena.Allocate<RespImage>(1)[0];
-    *image = watched_[i].image;
-    if (!add(Keep(watched_[i].key, arena), watched_[i].database, image)) return false;
+    *image = seen.image;
+    if (!add(Keep(seen.key, arena), seen.database, image)) return false;
   }
-  return std::all_of(watching_.begin(), watching_.end(), [&](const RespCall* call) {
+  const std::span<const RespCall* const> coming = watched_.coming();
+  return std::all_of(coming.begin(), coming.end(), [&](const RespCall* call) {
     return add(call->arguments[call->key_at], call->database, call->image);
   });
 }

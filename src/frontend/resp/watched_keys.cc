@@ -1,0 +1,50 @@
+#include "frontend/resp/watched_keys.h"
+
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+void RespWatchedKeys::BeginTurn() {
+  coming_.clear();
+  ends_seen_ = false;
+}
+
+void RespWatchedKeys::Note(std::span<const RespCall> calls) {
+  for (const RespCall& call : calls) coming_.push_back(&call);
+}
+
+// More than EXEC can compare are not kept: EXEC says so.
+void RespWatchedKeys::Keep(std::span<const RespCall> calls) {
+  has_too_many_ = has_too_many_ || seen_.size() + calls.size() > model::kRespWatchedKeysMax;
+  if (has_too_many_) return seen_.clear();
+  for (const RespCall& call : calls) {
+    seen_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});
+  }
+}
+
+void RespWatchedKeys::End() {
+  coming_.clear();
+  Ended();
+}
+
+void RespWatchedKeys::EndLater() {
+  coming_.clear();
+  ends_seen_ = true;
+}
+
+// What is noted stays: WATCHes behind the item that ends the watch.
+void RespWatchedKeys::Ended() {
+  seen_.clear();
+  has_too_many_ = false;
+}
+
+size_t RespWatchedKeys::count() const {
+  if (ends_seen_) return coming_.size();
+  return (has_too_many_ ? model::kRespWatchedKeysMax + 1 : seen_.size()) + coming_.size();
+}
+
+std::span<const RespWatchedKeys::Seen> RespWatchedKeys::seen() const {
+  return ends_seen_ ? std::span<const Seen>() : std::span<const Seen>(seen_);
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,58 @@
+// The keys that a connection of RESP watches: its EXEC compares them with what they held.
+//
+// Flow: Note when a WATCH is parsed, so that an EXEC behind it in its turn compares its keys; Keep
+// when it has its answer. An item that ends the watch ends it at once (End), or when the item has
+// its answer, where the turn may stop before it: EndLater, then Ended.
+// Threads: one at a time. Lifetime: what is noted lies in the arena of Parse, until BeginTurn.
+// Limits: kRespWatchedKeysMax keys are kept; where there are more, count() says so.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/resp/watch.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+class RespWatchedKeys {
+ public:
+  /// A key that a WATCH has seen, and what it held then.
+  struct Seen {
+    std::string_view database;
+    std::string key;
+    RespImage image;
+  };
+
+  /// Forgets what the last turn has noted: items that it has not come to are parsed again.
+  void BeginTurn();
+  /// `calls`: those of a WATCH that is parsed.
+  void Note(std::span<const RespCall> calls);
+  /// `calls`: those of a WATCH that has its answer, with what they have seen.
+  void Keep(std::span<const RespCall> calls);
+  /// No key is watched any more.
+  void End();
+  /// What is parsed from now on has no key watched; Ended is to be called when the item that ends
+  /// the watch has its answer.
+  void EndLater();
+  void Ended();
+
+  /// How many keys an EXEC that comes now compares: more than kRespWatchedKeysMax where they are
+  /// too many.
+  size_t count() const;
+  /// The keys that an EXEC which comes now compares with what is known of them.
+  std::span<const Seen> seen() const;
+  /// The calls of WATCHes of the turn, which have seen their keys by the time that an EXEC which
+  /// comes now runs.
+  std::span<const RespCall* const> coming() const { return coming_; }
+
+ private:
+  std::vector<Seen> seen_;     ///< Keys of WATCHes that have their answers.
+  bool has_too_many_ = false;  ///< There were more than kRespWatchedKeysMax: none is kept.
+  std::vector<const RespCall*> coming_;
+  bool ends_seen_ = false;  ///< An item of the turn ends the watch of seen_.
+};
+
+}  // namespace rowsocket::frontend

@@ -201,11 +201,11 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     } else if (!ParsePlainInteger(arguments[++i], &number)) {
       *error = "ERR value is not an integer or out of range";
       return false;
-    } else if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
+    } else if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
       *error = "ERR DB index is out of range";
       return false;
     } else {
-      database = kDatabases[number];
+      database = kRespDatabases[number];
     }
   }
   RespCall steps[3];

@@ -79,10 +79,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed) shapes_.Distrust();
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
-  if (work.changes_state && ++before_begin_ == before_.size()) {
-    before_.clear();
-    before_begin_ = 0;
-  }
+  if (work.changes_state) history_.Finished();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
   if (work.ends_watch) return watched_.Ended();
   const bool watches =

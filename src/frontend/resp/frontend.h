@@ -5,7 +5,7 @@
 // (rows.h), whose index is opened when the connection names it for the first time; several calls,
 // and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or not at
 // all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn stops
-// before one of them, the change is taken back (state.cc). Other commands that change the
+// before one of them, the change is taken back (state.h). Other commands that change the
 // connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kUnitKeysMax keys of a
@@ -30,6 +30,7 @@
 #include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
 #include "frontend/resp/shapes.h"
+#include "frontend/resp/state.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/health.h"
@@ -92,15 +93,7 @@ class RespFrontend final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
-  static constexpr std::string_view kDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
-                                                    "8", "9", "10", "11", "12", "13", "14", "15"};
   using Arguments = std::span<const std::string_view>;
-  /// A command that MULTI has queued: copies of its words, which live until EXEC.
-  struct Queued {
-    const RespCommand* command;
-    std::vector<std::string> arguments;
-  };
-
   /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
   struct CommandWithArguments {
     const RespCommand* command;
@@ -112,21 +105,6 @@ class RespFrontend final : public exec::Frontend {
     std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
     /// The words of each command, of which IdentityOf makes the token's identity.
     std::vector<Arguments> identity_words;
-  };
-
-  /// The state of the connection: what commands may change and the commands behind them depend on.
-  struct State {
-    resp::Version version = resp::Version::k2;
-    std::string_view database = kDatabases[0];
-    bool in_multi = false;
-    bool multi_failed = false;
-    size_t multi_bytes = 0;
-    std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
-  };
-  /// What an item of the turn may have changed, as it was before this item.
-  struct Before {
-    State state;
-    std::string name;
   };
 
   void TakeSnapshot();
@@ -159,9 +137,8 @@ class RespFrontend final : public exec::Frontend {
   bool MustBeLater(const RespCommand& command, Arguments arguments) const;
   /// To be called before the item changes the state, where the turn may stop at it or before it.
   void NoteState(exec::Item& item);
-  /// A new turn begins: what is left in before_ is of items that the last one has not come to.
+  /// A new turn begins: what is left in history_ is of items that the last one has not come to.
   void TakeBackState();
-  void EndMultiState();
   /// The item ends the transaction, if there is one.
   void DropMulti(exec::Item& item);
   /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
@@ -312,11 +289,8 @@ class RespFrontend final : public exec::Frontend {
   /// and may need a newer snapshot, while items before it point into this one.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   RespCounts uncounted_;  ///< What the connection has not added to RespInfo yet.
-  State state_;
-  /// States before items of the turn that change it, in their order. The items before
-  /// `before_begin_` have their answers.
-  std::vector<Before> before_;
-  size_t before_begin_ = 0;
+  RespState state_;
+  RespStateHistory history_;
   /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
   /// may stop.
   bool is_behind_ = false;

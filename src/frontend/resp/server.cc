@@ -158,16 +158,14 @@ bool RespFrontend::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& o
         error = "ERR MULTI calls can not be nested";
         break;
       }
-      EndMultiState();
-      state_.in_multi = true;
-      state_.queued = std::make_shared<std::vector<Queued>>();
+      state_.BeginMulti();
       break;
     case Verb::kDiscard:
       if (!state_.in_multi) {
         error = "ERR DISCARD without MULTI";
         break;
       }
-      EndMultiState();
+      state_.EndMulti();
       EndWatch(*item);
       break;
     case Verb::kUnwatch:
@@ -256,10 +254,10 @@ void RespFrontend::Reset(Item* item) {
 std::string_view RespFrontend::Select(std::string_view text) {
   int64_t number = 0;
   if (!ParsePlainInteger(text, &number)) return kNoInteger;
-  if (number < 0 || number >= static_cast<int64_t>(std::size(kDatabases))) {
+  if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
     return "ERR DB index is out of range";
   }
-  state_.database = kDatabases[static_cast<size_t>(number)];
+  state_.database = kRespDatabases[static_cast<size_t>(number)];
   ShowFacts();
   return {};
 }
@@ -431,7 +429,7 @@ void RespFrontend::AppendConfig(Arguments arguments, base::Buffer& out) const {
   };
   for (const auto& [name, value] : kConfig) add(name, value);
   // By these clients choose databases, keep a connection alive, and cut what they send.
-  add("databases", std::to_string(std::size(kDatabases)));
+  add("databases", std::to_string(std::size(kRespDatabases)));
   add("timeout", std::to_string(settings_.limits.idle_timeout_s));
   add("proto-max-bulk-len", std::to_string(settings_.limits.line_bytes_max));
   resp::AppendMap(asked.size(), state_.version, &out);

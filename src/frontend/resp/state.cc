@@ -1,6 +1,5 @@
-// SELECT, HELLO and MULTI change what the commands behind them mean. The connection takes the
-// change when it parses such a command. Where the turn then stops before that command, so that it
-// is parsed again, the connection takes the change back first.
+// How a turn may stop at any item of a connection: which commands are parsed only when the items
+// before them have their answers, and which changes the connection takes back.
 #include <algorithm>
 
 #include "frontend/resp/frontend.h"
@@ -31,24 +30,13 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
 }
 
 void RespFrontend::NoteState(Item& item) {
-  before_.push_back({state_, facts_.name});
+  history_.Note(state_, facts_.name);
   RespWorkOf(item).changes_state = true;
 }
 
 void RespFrontend::TakeBackState() {
   watched_.BeginTurn();
-  if (before_.empty()) return;
-  state_ = std::move(before_[before_begin_].state);
-  facts_.name = std::move(before_[before_begin_].name);
-  before_.clear();
-  before_begin_ = 0;
-  ShowFacts();
-}
-
-void RespFrontend::EndMultiState() {
-  state_.in_multi = state_.multi_failed = false;
-  state_.multi_bytes = 0;
-  state_.queued.reset();
+  if (history_.TakeBack(&state_, &facts_.name)) ShowFacts();
 }
 
 void RespFrontend::EndWatch(Item& item) {

@@ -46,9 +46,9 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
                   "'");
   }
   if (command.verb == Verb::kOnce) {
-    const bool is_second =
-        std::any_of(state_.queued->begin(), state_.queued->end(),
-                    [](const Queued& queued) { return queued.command->verb == Verb::kOnce; });
+    const bool is_second = std::any_of(
+        state_.queued->begin(), state_.queued->end(),
+        [](const RespState::Queued& queued) { return queued.command->verb == Verb::kOnce; });
     if (is_second || !IsToken(arguments[1])) {
       return refuse("ERR a transaction has one token, of 1 to " +
                     std::to_string(model::kTokenBytesMax) + " bytes");
@@ -85,7 +85,7 @@ bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
 void RespFrontend::DropMulti(Item& item) {
   if (!state_.in_multi) return;
   if (is_behind_ || item.kind == Item::Kind::kRequest) NoteState(item);
-  EndMultiState();
+  state_.EndMulti();
   EndWatch(item);
 }
 
@@ -186,7 +186,7 @@ bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
   Transaction transaction;
   std::string error;
   bool goes_on = AddWatched(arena, &transaction.calls, &error);
-  for (const Queued& queued : *state_.queued) {
+  for (const RespState::Queued& queued : *state_.queued) {
     if (!goes_on) break;
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());

@@ -120,7 +120,7 @@ struct RespWork : exec::ItemDetail {
   bool is_exec = false;
   bool is_silent = false;      ///< The client has turned this reply off (CLIENT REPLY).
   bool is_skipped = false;     ///< The one command whose reply CLIENT REPLY SKIP leaves out.
-  bool changes_state = false;  ///< RespFrontend::before_ has the state before this item.
+  bool changes_state = false;  ///< RespStateHistory has the state before this item.
   bool ends_watch = false;     ///< EXEC, DISCARD, UNWATCH and the like: no key is watched after it.
   bool is_rejected = false;    ///< The command was refused before anything of it was tried.
   uint8_t error = 0;           ///< Which error the reply is, as RespErrorOf says; 0: none.

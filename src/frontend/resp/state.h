@@ -1,0 +1,86 @@
+// The state of a connection of RESP: what a command may change, and the commands behind it depend
+// on.
+//
+// Flow: the connection takes a change when it parses such a command. Where the turn then stops
+// before that command, so that it is parsed again, the connection takes the change back first:
+// RespStateHistory has what was before.
+// Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frontend/resp/command.h"
+#include "protocol/resp/reply.h"
+
+namespace rowsocket::frontend {
+
+inline constexpr std::string_view kRespDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
+                                                      "8", "9", "10", "11", "12", "13", "14", "15"};
+
+struct RespState {
+  /// A command that MULTI has queued: copies of its words, which live until EXEC.
+  struct Queued {
+    const RespCommand* command;
+    std::vector<std::string> arguments;
+  };
+
+  resp::Version version = resp::Version::k2;
+  std::string_view database = kRespDatabases[0];
+  bool in_multi = false;
+  bool multi_failed = false;
+  size_t multi_bytes = 0;
+  std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
+
+  void BeginMulti() {
+    EndMulti();
+    in_multi = true;
+    queued = std::make_shared<std::vector<Queued>>();
+  }
+  void EndMulti() {
+    in_multi = multi_failed = false;
+    multi_bytes = 0;
+    queued.reset();
+  }
+};
+
+/// What was before each item of a turn that changes the state or the connection's name, until that
+/// item has its answer.
+class RespStateHistory {
+ public:
+  /// The next item changes the state, or the name.
+  void Note(const RespState& state, const std::string& name) { before_.push_back({state, name}); }
+  /// The first of the items without an answer has its answer: its change stays.
+  void Finished() {
+    if (++begin_ == before_.size()) Clear();
+  }
+  /// Gives what was before the first of the items without an answer, and forgets all of them: they
+  /// are parsed again. False: there is none.
+  bool TakeBack(RespState* state, std::string* name) {
+    if (before_.empty()) return false;
+    *state = std::move(before_[begin_].state);
+    *name = std::move(before_[begin_].name);
+    Clear();
+    return true;
+  }
+
+ private:
+  struct Before {
+    RespState state;
+    std::string name;
+  };
+
+  void Clear() {
+    before_.clear();
+    begin_ = 0;
+  }
+
+  std::vector<Before> before_;  ///< In the order of the items.
+  size_t begin_ = 0;            ///< Items before this one have their answers.
+};
+
+}  // namespace rowsocket::frontend

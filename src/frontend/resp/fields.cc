@@ -69,6 +69,10 @@ bool HideFields(RespCall* call) {
   return true;
 }
 
+bool MayLackFields(const RespCall& call) {
+  return !call.is_string && !call.skips_unknown && MayLack(call.verb);
+}
+
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
   if (!HasFields(call) && call.expiring_container == nullptr) return;
   if (all && HasFields(call)) {

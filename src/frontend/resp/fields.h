@@ -32,6 +32,9 @@ bool IsHidden(const RespCall& call, std::string_view column);
 /// Says that fields which are hidden are absent to a command that reads or deletes them. False: the
 /// command sets or compares one.
 bool HideFields(RespCall* call);
+/// Whether a field that the call's table has no column for is just absent: a name that is read, or
+/// that is to go.
+bool MayLackFields(const RespCall& call);
 /// Leaves the columns that a command may open. `all`: the command reads all fields.
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names);
 

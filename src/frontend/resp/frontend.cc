@@ -77,7 +77,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
-  if (may_have_changed) shapes_.Distrust();
+  if (may_have_changed) finder_.Distrust();
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
   if (work.changes_state) history_.Finished();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
@@ -102,7 +102,7 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   const Step step = ParseOne(input, arena, item);
   activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
                          std::memory_order_relaxed);
-  is_opening_ = step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen;
+  finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
   skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && RespWorkOf(*item).is_skipped;
   return step;
 }
@@ -119,16 +119,11 @@ const RespCommand* RespFrontend::CommandOf(std::string_view name) {
 exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
                                             Item* item) {
   if (!is_behind_) {
-    if (!is_opening_) shapes_.ReleaseFormer();
     TakeSnapshot();
     TakeBackState();
     activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
-  // A command that comes again has had its indexes opened since.
-  if (!is_opening_) {
-    command_ms_ = activity_.since_ms.load(std::memory_order_relaxed);
-    indexes_asked_ = 0;
-  }
+  finder_.BeginParse(is_behind_, activity_.since_ms.load(std::memory_order_relaxed));
   resp::RequestStep step;
   repeats_ = pattern_.Take(input, request_limits(), arena, &step);
   if (!repeats_) step = resp::NextRequest(input, request_limits(), arena);
@@ -154,7 +149,6 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
-    may_clear_shapes_ = !is_behind_ && !is_opening_;
     const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
@@ -198,7 +192,6 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     Queue(command, arguments, arena, item);
     return taken;
   }
-  may_clear_shapes_ = !is_behind_ && !is_opening_;
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
     AnswerError(
@@ -217,7 +210,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  if (may_clear_shapes_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
+  finder_.ClearIfMany();
   std::string error;
   const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};

@@ -27,9 +27,9 @@
 #include "exec/unit.h"
 #include "frontend/resp/clients.h"
 #include "frontend/resp/cursors.h"
+#include "frontend/resp/index_finder.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/scripts.h"
-#include "frontend/resp/shapes.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
@@ -279,9 +279,6 @@ class RespFrontend final : public exec::Frontend {
   /// Connections add to the port's count of commands now and then: it is on one cache line.
   static constexpr uint64_t kCountEvery = 64;
 
-  /// What was found for the shape of the call. Null: nothing yet, and shape_ is that shape.
-  const Shape* FindShape(const RespCall& call);
-
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
@@ -310,34 +307,11 @@ class RespFrontend final : public exec::Frontend {
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;
 
-  // How a command is parsed again: where one of its calls needs an index that the connection has
-  // not open, the command is not taken. Parse makes an item that asks for the index (AskForIndex),
-  // Opened puts the index into shapes_, and Parse gets the same bytes again: once for each index
-  // that is missing. What was found of a table counts for a second, as of the first of these
-  // parses: otherwise a command with very many tables could come to no end.
-  Shapes shapes_;
-  /// Whether shapes_ may be cleared when it has become large: no item of the turn uses an index of
-  /// it, and the command that is being parsed has not had indexes opened that it would need anew.
-  bool may_clear_shapes_ = true;
-  /// The last Parse has asked for an index: the next Parse gets the same command.
-  bool is_opening_ = false;
-  /// ParseForLane: what was found of a table counts, however long ago it was found.
-  bool trusts_old_shapes_ = false;
-  int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
-  size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
+  RespIndexFinder finder_;
   /// The calls of the command that is being parsed, before they have their place in the arena.
   std::vector<RespCall> calls_;
-  std::string shape_;   ///< The shape of the call that was looked up last (FindShape).
-  std::string wanted_;  ///< The shape whose index the last AskForIndex has asked for.
-  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
-  /// wanted_: where there is no such table, the key is a string of the store.
-  bool wanted_may_be_string_ = false;
-  /// wanted_: where the table has no such column, the field is absent.
-  bool wanted_may_lack_fields_ = false;
-  /// Why the index of wanted_ could not be opened: the answer when its command is parsed again.
-  model::Error wanted_error_;
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
-  /// The index that was asked for last is one of tokens_, and not that of wanted_.
+  /// The index that was asked for last is one of tokens_, and none that finder_ has named.
   bool opens_tokens_ = false;
 
   // How a command that comes again and again is recognized.

@@ -404,7 +404,7 @@ void RespFrontend::AppendLoginEnd(const model::Error& answer, base::Buffer& out)
         &out);
   }
   is_logged_in_ = true;
-  shapes_.Clear();
+  finder_.Clear();
   if (answers_hello) state_.version = hello_version_;
   if (answers_hello && hello_name_) facts_.name = *hello_name_;
   ShowFacts();

@@ -202,7 +202,7 @@ std::optional<size_t> RespFrontend::TakeWhole(std::string_view input, size_t con
                                               base::Arena& arena, Item* item) {
   // SKIP is about the reply to MULTI alone.
   if (!is_logged_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
-  if (may_clear_shapes_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
+  finder_.ClearIfMany();
   Transaction transaction;
   std::string error;
   if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;

@@ -1,0 +1,129 @@
+#include "frontend/resp/index_finder.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "frontend/resp/fields.h"
+#include "frontend/resp/rows.h"
+
+namespace rowsocket::frontend {
+
+using engine::Outcome;
+using model::ErrorCode;
+using Verb = RespVerb;
+
+namespace {
+
+/// How long a connection believes what it has found of a table.
+constexpr int64_t kShapeKnownMs = 1000;
+
+void AppendSized(std::string_view text, std::string* shape) {
+  const auto size = static_cast<uint32_t>(text.size());
+  shape->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(text);
+}
+
+/// Writes everything that NameColumns looks at into `*shape`, so that commands for which
+/// NameColumns gives the same names have the same shape, and no others. It is called for each
+/// command, and takes no memory once `*shape` has some.
+void WriteShape(const RespCall& call, std::string* shape) {
+  shape->clear();
+  const bool is_of_store = call.is_string && call.scan == nullptr;
+  shape->push_back(is_of_store ? '\xff' : static_cast<char>(call.verb));
+  if (is_of_store) return;
+  shape->push_back(call.skips_unknown ? '?' : '.');
+  shape->push_back(call.is_string ? 's' : '.');
+  for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {
+    AppendSized(text, shape);
+  }
+  shape->push_back(call.keyspace != nullptr ? 'p' : '.');
+  if (call.keyspace != nullptr) {
+    AppendSized(std::to_string(call.keyspace->fields.size()), shape);
+    for (const std::string& field : call.keyspace->fields) AppendSized(field, shape);
+  }
+  shape->push_back(call.expiring_container != nullptr ? 'e' : '.');
+  if (call.expiring_container != nullptr)
+    AppendSized(call.expiring_container->definition.expire_time_column, shape);
+  const Verb verb = call.verb;
+  if (!IsOfFields(verb) && verb != Verb::kRequire) return;
+  const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
+  const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
+  const size_t end = has_many ? call.arguments.size() : 3;
+  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) AppendSized(call.arguments[i], shape);
+}
+
+/// Whether the shape of the call is that of its command alone, and of its key's table.
+bool IsPlain(const RespCall& call) {
+  return !call.is_string && call.keyspace == nullptr && call.expiring_container == nullptr &&
+         !call.skips_unknown;
+}
+
+}  // namespace
+
+void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
+  may_clear_ = !is_behind && !is_opening_;
+  if (may_clear_) shapes_.ReleaseFormer();
+  // A command that comes again has had its indexes opened since.
+  if (is_opening_) return;
+  command_ms_ = now_ms;
+  indexes_asked_ = 0;
+}
+
+void RespIndexFinder::ClearIfMany() {
+  if (may_clear_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
+}
+
+const Shape* RespIndexFinder::Find(const RespCall& call, bool repeats) {
+  const Shape* known = repeats && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
+  if (known == nullptr) {
+    WriteShape(call, &shape_);
+    known = shapes_.Find(shape_);
+  }
+  const bool is_old =
+      known != nullptr && !trusts_old_ && command_ms_ - known->opened_ms > kShapeKnownMs;
+  return is_old ? nullptr : known;
+}
+
+void RespIndexFinder::NoteRepeated(const RespCall& call) {
+  if (!IsPlain(call) || call.index == nullptr) return shapes_.ForgetRepeated();
+  WriteShape(call, &shape_);
+  shapes_.Repeat(shape_, call.key);
+}
+
+const engine::IndexNames* RespIndexFinder::Ask(const RespCall& call, model::Error* error) {
+  WriteShape(call, &shape_);
+  if (wanted_ == shape_ && !wanted_error_.ok()) {
+    *error = wanted_error_;
+    wanted_error_ = {};
+    wanted_.clear();
+    return nullptr;
+  }
+  engine::IndexNames names;
+  NameColumns(call, &names);
+  if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
+  wanted_ = shape_;
+  wanted_error_ = {};
+  wanted_may_be_string_ = call.may_be_string && !call.is_string;
+  wanted_may_lack_fields_ = MayLackFields(call);
+  wanted_names_ = std::make_unique<engine::IndexNames>(std::move(names));
+  return wanted_names_.get();
+}
+
+void RespIndexFinder::Opened(const Outcome& outcome, std::shared_ptr<engine::Index> index) {
+  wanted_error_ = outcome.error;
+  const bool is_no_table =
+      outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
+  const bool is_found = (is_no_table && wanted_may_be_string_) ||
+                        (outcome.error.code == ErrorCode::kFld && wanted_may_lack_fields_);
+  if (is_found) {
+    wanted_error_ = {};
+    shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});
+    return;
+  }
+  if (!outcome.ok()) {
+    shapes_.Erase(wanted_);
+    return;
+  }
+  shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}});
+}
+
+}  // namespace rowsocket::frontend

@@ -1,0 +1,75 @@
+// Which open index a call needs, as its connection has found it by the shape of the call.
+//
+// Flow: BeginParse, then Find for each call of the command, then EndParse. Where Find has nothing,
+// the command is not taken: its connection asks for the index that Ask names, Opened keeps what has
+// come of it, and the command is parsed again, once for each index that is missing. What was found
+// of a table counts for a second, as of the first of these parses: otherwise a command with very
+// many tables could come to no end.
+// Threads: one at a time. Limits: kRespShapesMax, kRespCallsMadeMax.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/session.h"
+#include "frontend/resp/shapes.h"
+#include "frontend/resp/work.h"
+#include "model/error.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+class RespIndexFinder {
+ public:
+  /// `is_behind`: items of the turn before the request may use indexes. `now_ms`: when the turn has
+  /// begun.
+  void BeginParse(bool is_behind, int64_t now_ms);
+  /// `asks_for_index`: the request was not taken, and is the one that is parsed next.
+  void EndParse(bool asks_for_index) { is_opening_ = asks_for_index; }
+  /// Whether what was found of a table counts however long ago it was found, or for a second only.
+  void TrustOld(bool trusts) { trusts_old_ = trusts; }
+  /// Closes the indexes where there are many and none is in use. To be called before Find.
+  void ClearIfMany();
+  /// Closes the indexes. To be called while no item uses one.
+  void Clear() { shapes_.Clear(); }
+  /// All indexes are to be opened anew: a table has changed.
+  void Distrust() { shapes_.Distrust(); }
+
+  /// What was found for the shape of the call. Null: an index has to be asked for. `repeats`: the
+  /// request is like the last one whose call was given to NoteRepeated.
+  const Shape* Find(const RespCall& call, bool repeats);
+  /// The next requests may differ from that of the call in their key alone.
+  void NoteRepeated(const RespCall& call);
+
+  /// Counts an index that is to be asked for. False: the calls of the command, which each index
+  /// that is opened has made anew, have been made too often.
+  bool MayAsk(size_t calls) { return ++indexes_asked_ * calls <= model::kRespCallsMadeMax; }
+  /// The names of the index that the call needs, until the next Ask. Null: it was asked for by the
+  /// parse before, and `*error` is what has come of it.
+  const engine::IndexNames* Ask(const RespCall& call, model::Error* error);
+  /// What has come of the last Ask.
+  void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
+
+ private:
+  Shapes shapes_;
+  /// No item of the turn uses an index of shapes_, and the command that is being parsed has not had
+  /// indexes opened that it would need anew.
+  bool may_clear_ = true;
+  bool is_opening_ = false;  ///< The next parse is of the same command.
+  bool trusts_old_ = false;
+  int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
+  size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
+  std::string shape_;         ///< Of the last call, so that a shape takes no memory of its own.
+  std::string wanted_;        ///< The shape whose index the last Ask has named.
+  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
+  /// wanted_: where there is no such table, the key is a string of the store.
+  bool wanted_may_be_string_ = false;
+  /// wanted_: where the table has no such column, the field is absent.
+  bool wanted_may_lack_fields_ = false;
+  /// Why the index of wanted_ could not be opened: the answer when its command is parsed again.
+  model::Error wanted_error_;
+};
+
+}  // namespace rowsocket::frontend

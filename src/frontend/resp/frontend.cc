@@ -107,15 +107,6 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   return step;
 }
 
-// Connections send the same command again and again.
-const RespCommand* RespFrontend::CommandOf(std::string_view name) {
-  if (last_command_ == nullptr || name != last_name_) {
-    last_command_ = FindRespCommand(name);
-    if (last_command_ != nullptr) last_name_ = name;
-  }
-  return last_command_;
-}
-
 exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
                                             Item* item) {
   if (!is_behind_) {
@@ -124,9 +115,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
   finder_.BeginParse(is_behind_, activity_.since_ms.load(std::memory_order_relaxed));
-  resp::RequestStep step;
-  repeats_ = pattern_.Take(input, request_limits(), arena, &step);
-  if (!repeats_) step = resp::NextRequest(input, request_limits(), arena);
+  const resp::RequestStep step = requests_.Next(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
@@ -144,7 +133,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     return {Parsed::kItem, input.size()};
   }
   const Arguments arguments(step.arguments);
-  const RespCommand* const command = CommandOf(arguments[0]);
+  const RespCommand* const command = requests_.CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
@@ -218,7 +207,8 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
     MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
   else
     AnswerError(error, arena, item);
-  if (!repeats_ && error.empty()) NotePattern(command, arguments, bytes, *calls);
+  if (error.empty() && requests_.Note(command, arguments, bytes))
+    finder_.NoteRepeated(calls->front());
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
     watched_.Note(RespWorkOf(*item).calls);
   return taken;

@@ -29,6 +29,7 @@
 #include "frontend/resp/cursors.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/info.h"
+#include "frontend/resp/repeated_requests.h"
 #include "frontend/resp/scripts.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/watched_keys.h"
@@ -108,7 +109,6 @@ class RespFrontend final : public exec::Frontend {
   };
 
   void TakeSnapshot();
-  const RespCommand* CommandOf(std::string_view name);
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
@@ -200,8 +200,6 @@ class RespFrontend final : public exec::Frontend {
   /// Makes the item one that asks for the call's index. False: that has been asked before, and
   /// `*error` says what came of it.
   bool AskForIndex(const RespCall& call, exec::Item* item, std::string* error);
-  void NotePattern(const RespCommand& command, Arguments arguments, std::string_view bytes,
-                   std::span<const RespCall> calls);
   /// `calls`: of the arena.
   void MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                 exec::Item* item);
@@ -307,23 +305,13 @@ class RespFrontend final : public exec::Frontend {
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;
 
+  RespRepeatedRequests requests_;
   RespIndexFinder finder_;
   /// The calls of the command that is being parsed, before they have their place in the arena.
   std::vector<RespCall> calls_;
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
   /// The index that was asked for last is one of tokens_, and none that finder_ has named.
   bool opens_tokens_ = false;
-
-  // How a command that comes again and again is recognized.
-  const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
-  std::string last_name_;                      ///< As the client wrote it.
-  /// A request of which the next one may differ in its key alone. Of commands on rows alone, so
-  /// that no secret is kept.
-  resp::RequestPattern pattern_;
-  bool repeats_ = false;  ///< The request that is being parsed is one of pattern_.
-  /// The command of the request on rows that was taken last without pattern_: the second request in
-  /// a row with the same command may become pattern_ (NotePattern).
-  const RespCommand* noted_command_ = nullptr;
 };
 
 }  // namespace rowsocket::frontend

@@ -38,7 +38,7 @@ class RespIndexFinder {
   void Distrust() { shapes_.Distrust(); }
 
   /// What was found for the shape of the call. Null: an index has to be asked for. `repeats`: the
-  /// request is like the last one whose call was given to NoteRepeated.
+  /// request differs in its key alone from the last one whose call was given to NoteRepeated.
   const Shape* Find(const RespCall& call, bool repeats);
   /// The next requests may differ from that of the call in their key alone.
   void NoteRepeated(const RespCall& call);

@@ -16,33 +16,13 @@ using exec::Item;
 using model::ErrorCode;
 using Verb = RespVerb;
 
-namespace {
-
-/// Whether clients send the command with the same arguments but its key again and again.
-bool IsRepeated(const RespCommand& command) {
-  return HasOneKey(command) &&
-         (!command.writes || command.verb == Verb::kHIncrBy || command.verb == Verb::kIncrBy);
-}
-
-}  // namespace
-
-// A request becomes the pattern when the one before had the same command: to copy each request
-// would cost more than patterns save.
-void RespFrontend::NotePattern(const RespCommand& command, Arguments arguments,
-                               std::string_view bytes, std::span<const RespCall> calls) {
-  const RespCommand* const before = std::exchange(noted_command_, &command);
-  if (!IsRepeated(command) || before != &command) return;
-  pattern_.Note(bytes, arguments);
-  finder_.NoteRepeated(calls[0]);
-}
-
 // Where the names of a key may be those of a table and are not, the key is the store's.
 RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
                                             std::string* error) {
   const bool has_index =
       call.container != nullptr || (call.scan != nullptr && call.expiring_container != nullptr);
   if (!has_index) {
-    const Shape* const known = finder_.Find(call, repeats_);
+    const Shape* const known = finder_.Find(call, requests_.repeats());
     if (known == nullptr) return Found::kNo;
     call.index = known->index.get();
     if (call.may_be_string && !call.is_string) {

@@ -1,0 +1,43 @@
+// How a connection recognizes a command that comes again: clients send the same command again and
+// again, for another key.
+//
+// Flow: Next takes a request off the input, CommandOf says which command it is, and Note is told of
+// each one that was taken and is on rows.
+// Threads: one at a time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/arena.h"
+#include "frontend/resp/command.h"
+#include "protocol/resp/request.h"
+
+namespace rowsocket::frontend {
+
+class RespRepeatedRequests {
+ public:
+  resp::RequestStep Next(std::string_view input, const resp::RequestLimits& limits,
+                         base::Arena& arena);
+  /// Whether the request that Next has taken last differs from the pattern in its key alone.
+  bool repeats() const { return repeats_; }
+  /// The command of this name, in any case; null: there is none.
+  const RespCommand* CommandOf(std::string_view name);
+  /// Returns whether the request, which Next has taken last, is the pattern from now on. `bytes`:
+  /// those of the request.
+  bool Note(const RespCommand& command, std::span<const std::string_view> arguments,
+            std::string_view bytes);
+
+ private:
+  const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
+  std::string last_name_;                      ///< As the client wrote it.
+  /// A request of which the next one may differ in its key alone. Of commands on rows alone, so
+  /// that no secret is kept.
+  resp::RequestPattern pattern_;
+  bool repeats_ = false;
+  /// The command of the request that Note was told of last, where it was not one of pattern_.
+  const RespCommand* noted_command_ = nullptr;
+};
+
+}  // namespace rowsocket::frontend

@@ -11,9 +11,9 @@ namespace rowsocket::keyspace {
 namespace {
 
 constexpr int64_t kNotYet = INT64_MIN / 2;
-/// How old the last look may be when a request has shown that a mapped table has changed; and how
-/// long such requests are not believed after a look has found no change.
+/// How old the last look may be when a request has shown that a mapped table has changed.
 constexpr int64_t kDistrustedAgeMsMax = 5;
+/// How long such a request makes nobody look after a look that it caused has found no change.
 constexpr int64_t kDistrustPauseMs = 100;
 /// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
@@ -128,7 +128,7 @@ void Catalog::Refresh(engine::Session& session) {
 
 bool Catalog::IsDistrusted(int64_t now_ms) const {
   return is_distrusted_.load(std::memory_order_relaxed) &&
-         now_ms >= trusted_until_ms_.load(std::memory_order_relaxed);
+         now_ms >= distrust_waits_until_ms_.load(std::memory_order_relaxed);
 }
 
 void Catalog::RefreshNow(engine::Session& session) {
@@ -151,7 +151,7 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   is_distrusted_.store(false, std::memory_order_relaxed);
   const bool has_changed = MakeContainers(session, *old, made.get());
   checked_ms_ = now_ms;
-  if (is_distrusted && !has_changed) trusted_until_ms_.store(now_ms + kDistrustPauseMs);
+  if (is_distrusted && !has_changed) distrust_waits_until_ms_.store(now_ms + kDistrustPauseMs);
   if (is_same && !has_changed) return;
   made->version = old->version + 1;
   made->MakeKeyspaces();

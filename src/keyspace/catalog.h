@@ -97,7 +97,8 @@ class Catalog {
   std::atomic<bool> expects_containers_{false};
   std::atomic<bool> follows_store_{false};
   std::atomic<bool> is_distrusted_{false};
-  std::atomic<int64_t> trusted_until_ms_{0};  ///< Until then requests are not believed.
+  /// Before this time Distrust() makes nobody look: its last look found that nothing has changed.
+  std::atomic<int64_t> distrust_waits_until_ms_{0};
   std::atomic<uint64_t> version_{0};
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.

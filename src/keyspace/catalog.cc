@@ -54,7 +54,7 @@ ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
 ContainerDefinition ExpiryOfStore() {
   ContainerDefinition definition;
   definition.name = "the store of RESP";
-  definition.db = kPrefixSchema;
+  definition.db = kRowsocketSchema;
   definition.table = kStoreTable;
   definition.index = "PRIMARY";
   definition.expire_time_column = "expires";

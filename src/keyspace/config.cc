@@ -55,7 +55,7 @@ const MappingTable& ConfigOptions() {
   return table;
 }
 const MappingTable& KeyspaceTable() {
-  static const MappingTable table{kPrefixSchema,
+  static const MappingTable table{kRowsocketSchema,
                                   "keyspaces",
                                   {"prefix", "kind", "container", "db_schema", "db_table",
                                    "db_index", "fields", "if_absent", "read_only", "expires"}};

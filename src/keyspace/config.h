@@ -15,8 +15,9 @@
 
 namespace rowsocket::keyspace {
 
+/// The schema of memcached's containers, and that of RESP's keyspaces and store.
 inline constexpr std::string_view kSchema = "innodb_memcache";
-inline constexpr std::string_view kPrefixSchema = "rowsocket";
+inline constexpr std::string_view kRowsocketSchema = "rowsocket";
 inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.

@@ -38,7 +38,7 @@ std::string TitleOf(const KeyspaceDefinition& keyspace) {
   return "keyspace '" + keyspace.prefix + "'";
 }
 
-/// What says when the rows of the prefix expire.
+/// What says when the rows of the keyspace expire.
 ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   ContainerDefinition definition;
   definition.name = TitleOf(keyspace);

@@ -26,7 +26,7 @@
 
 namespace rowsocket::keyspace {
 
-/// What keys with a prefix mean.
+/// What the keys that begin with a prefix mean.
 struct Keyspace {
   const KeyspaceDefinition* definition = nullptr;
   /// kValue: the container that has the values; null: none has that name. kRow: the container that
@@ -39,14 +39,14 @@ struct Snapshot {
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
-  /// When the rows of a prefix, and those of RESP's store, expire, by title; no key of memcached
+  /// When the rows of a keyspace, and those of RESP's store, expire, by title; no key of memcached
   /// names these.
   std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
-  /// Null: the rows of the prefix do not expire.
+  /// Null: the rows of the keyspace do not expire.
   std::shared_ptr<const Container> FindExpiring(std::string_view title) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.

@@ -98,7 +98,7 @@ bool Housekeeper::RunOnce(engine::Session& session) {
   }
   for (const auto& expiring : snapshot->expiring) {
     if (stopping_ || !no_house.empty()) break;
-    if (expiring->usable()) has_more = PurgeSome(session, *expiring, rules->prefixes) || has_more;
+    if (expiring->usable()) has_more = PurgeSome(session, *expiring, rules->resp) || has_more;
   }
   return has_more;
 }

@@ -36,7 +36,7 @@ struct HousekeeperSettings {
 /// The settings of the plugins by which the one housekeeper works.
 struct HouseRules {
   HousekeeperSettings containers;  ///< For items of memcached's containers, and their flushes.
-  HousekeeperSettings prefixes;    ///< For rows of RESP's prefixes, and its strings.
+  HousekeeperSettings resp;        ///< For rows of RESP's keyspaces, and its strings.
 };
 
 class Housekeeper {

@@ -83,7 +83,7 @@ void KeyspaceHouse::Leave(const std::string& plugin) {
 keyspace::HouseRules KeyspaceHouse::Rules() const {
   keyspace::HouseRules rules{keepers_.front().settings, keepers_.front().settings};
   for (const Keeper& keeper : keepers_) {
-    (keeper.part == Part::kContainers ? rules.containers : rules.prefixes) = keeper.settings;
+    (keeper.part == Part::kContainers ? rules.containers : rules.resp) = keeper.settings;
   }
   return rules;
 }

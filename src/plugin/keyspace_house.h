@@ -18,7 +18,7 @@ namespace rowsocket::plugin {
 
 class KeyspaceHouse {
  public:
-  enum class Part : uint8_t { kContainers, kPrefixes };
+  enum class Part : uint8_t { kContainers, kResp };
 
   /// The house of the protocols that run, or a new one.
   static std::shared_ptr<KeyspaceHouse> Enter();

@@ -183,7 +183,7 @@ TEST_F(PurgeTest, OtherRulesHoldFromTheNextRoundOn) {
   Fill(all, "by_e");
   keyspace::Housekeeper keeper{*shared_->keyspaces, sessions_, {{}, Purging(1000).containers}};
   EXPECT_FALSE(keeper.RunOnce(session_));
-  EXPECT_EQ(50u, rows()) << "rules for prefixes rule no container";
+  EXPECT_EQ(50u, rows()) << "the rules for RESP rule no container";
   keeper.Follow(Purging(100));
   EXPECT_TRUE(keeper.RunOnce(session_));
   EXPECT_EQ(40u, rows());

@@ -78,7 +78,7 @@ bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::strin
   keeps.account = shared_.account;
   keeps.account_variable = "resp_user";
   keeps.rows_per_second = model::kPurgeRowsPerSecond;
-  return house_->Keep("resp", KeyspaceHouse::Part::kPrefixes, sessions, std::move(keeps), error);
+  return house_->Keep("resp", KeyspaceHouse::Part::kResp, sessions, std::move(keeps), error);
 }
 
 void RespProtocol::StopHousekeeper() {

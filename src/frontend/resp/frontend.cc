@@ -297,9 +297,9 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
   const bool is_of_store = call != nullptr && call->is_string && call->container == nullptr;
   if (is_of_store && error.code == ErrorCode::kOpenTable && work.wrong.empty())
     return std::string(kRespNoStore);
-  const bool is_of_prefix = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
-  if (is_of_prefix && error.code == ErrorCode::kFld) return RespNoField(*call);
-  if (is_of_prefix && error.code == ErrorCode::kOpenTable)
+  const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
+  if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);
+  if (has_keyspace && error.code == ErrorCode::kOpenTable)
     return RespNoTable(*call, /*tells=*/account() == nullptr);
   return RespErrorText(error, work);
 }

@@ -46,7 +46,7 @@ ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   definition.table = keyspace.table;
   definition.index = keyspace.index.empty() ? "PRIMARY" : keyspace.index;
   definition.expire_time_column = keyspace.expires;
-  definition.is_of_rows = true;
+  definition.only_expires = true;
   return definition;
 }
 
@@ -58,7 +58,7 @@ ContainerDefinition ExpiryOfStore() {
   definition.table = kStoreTable;
   definition.index = "PRIMARY";
   definition.expire_time_column = "expires";
-  definition.is_of_rows = definition.is_store = true;
+  definition.only_expires = definition.is_store = true;
   return definition;
 }
 

@@ -31,8 +31,9 @@ struct ContainerDefinition {
   std::string cas_column;
   std::string expire_time_column;
   std::string index;
-  /// Not of a row of `containers`: it has a key and a time of expiry, and no value.
-  bool is_of_rows = false;
+  /// Made for the rows of a keyspace or for RESP's store, by no row of `containers`: the container
+  /// has a key and a time of expiry, and no value.
+  bool only_expires = false;
   bool is_store = false;  ///< RESP's store: expiry is in milliseconds, in which 0 is a moment.
 
   friend bool operator==(const ContainerDefinition&, const ContainerDefinition&) = default;

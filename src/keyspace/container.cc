@@ -38,7 +38,7 @@ class Maker {
 
   /// Not ok: busy. Faults of the definition go into Container::problem.
   Outcome Make() {
-    if (definition_.is_of_rows) return MakeOfRows();
+    if (definition_.only_expires) return MakeExpiring();
     key_columns_ = SplitNames(definition_.key_columns);
     value_columns_ = SplitNames(definition_.value_columns);
     if (!CheckNames() || !CheckSeparator()) return {};
@@ -50,11 +50,11 @@ class Maker {
   }
 
  private:
-  Outcome MakeOfRows() {
+  Outcome MakeExpiring() {
     Outcome outcome = OpenRows();
     if (outcome.ok() && container_.usable()) outcome = Look();
     if (!outcome.ok() || !container_.usable()) return outcome;
-    if (!CheckKeyOfRows() || !CheckExpiry()) return {};
+    if (!CheckExpiringKey() || !CheckExpiry()) return {};
     container_.values = 0;
     container_.rows_layout = {.expiry = 0, .value = 1, .columns = 1};
     outcome = Open({definition_.expire_time_column}, &container_.rows);
@@ -152,7 +152,7 @@ class Maker {
         return;
       case ErrorCode::kIdxnum:
         Wrong(TableName() + " has no index " + definition_.index +
-              (definition_.is_of_rows ? "" : " (unique_idx_name_on_key)"));
+              (definition_.only_expires ? "" : " (unique_idx_name_on_key)"));
         return;
       default:
         break;
@@ -188,7 +188,7 @@ class Maker {
   }
 
   /// Any columns will do: a row is found by its key as SQL's `=` finds it.
-  bool CheckKeyOfRows() {
+  bool CheckExpiringKey() {
     if (!CheckIndex()) return false;
     const engine::IndexFacts& facts = container_.pin->facts;
     const std::string& expiry = definition_.expire_time_column;
@@ -301,7 +301,7 @@ class Maker {
       LearnExpiryStep(column.decimals);
       return true;
     }
-    return Wrong((definition_.is_of_rows ? "column " : "expire_time_column ") +
+    return Wrong((definition_.only_expires ? "column " : "expire_time_column ") +
                  definition_.expire_time_column +
                  " must be an integer or DECIMAL of seconds since 1970");
   }

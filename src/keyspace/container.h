@@ -104,7 +104,7 @@ struct Container {
   const std::string& name() const { return definition.name; }
   /// The name, and what has it.
   std::string title() const {
-    return definition.is_of_rows ? definition.name : "container " + definition.name;
+    return definition.only_expires ? definition.name : "container " + definition.name;
   }
   bool usable() const { return problem.empty(); }
 };

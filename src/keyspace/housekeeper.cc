@@ -44,13 +44,13 @@ void Housekeeper::Stop() {
   thread_.Join();
 }
 
-void Housekeeper::Follow(HouseRules rules) {
-  auto followed = std::make_shared<const HouseRules>(std::move(rules));
+void Housekeeper::Follow(HousekeeperRules rules) {
+  auto followed = std::make_shared<const HousekeeperRules>(std::move(rules));
   const base::MutexLock lock(mutex_);
   rules_.swap(followed);
 }
 
-std::shared_ptr<const HouseRules> Housekeeper::Rules() {
+std::shared_ptr<const HousekeeperRules> Housekeeper::Rules() {
   const base::MutexLock lock(mutex_);
   return rules_;
 }
@@ -80,15 +80,15 @@ bool Housekeeper::RunOnce(engine::Session& session) {
     return snapshot->Find(each.first) == nullptr && snapshot->FindExpiring(each.first) == nullptr;
   });
   TakeFlush();
-  const std::string_view no_house = keyspaces_.WhyNoHousekeeping();
+  const std::string_view no_housekeeping = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) {
       if (!container->is_locked) DropDueFlush(*container, "the container is disabled");
       continue;
     }
-    if (!no_house.empty()) {
-      DropDueFlush(*container, no_house);
+    if (!no_housekeeping.empty()) {
+      DropDueFlush(*container, no_housekeeping);
       continue;
     }
     FlushDue(container);
@@ -97,7 +97,7 @@ bool Housekeeper::RunOnce(engine::Session& session) {
     }
   }
   for (const auto& expiring : snapshot->expiring) {
-    if (stopping_ || !no_house.empty()) break;
+    if (stopping_ || !no_housekeeping.empty()) break;
     if (expiring->usable()) has_more = PurgeSome(session, *expiring, rules->resp) || has_more;
   }
   return has_more;

@@ -34,17 +34,17 @@ struct HousekeeperSettings {
 };
 
 /// The settings of the plugins by which the one housekeeper works.
-struct HouseRules {
+struct HousekeeperRules {
   HousekeeperSettings containers;  ///< For items of memcached's containers, and their flushes.
   HousekeeperSettings resp;        ///< For rows of RESP's keyspaces, and its strings.
 };
 
 class Housekeeper {
  public:
-  Housekeeper(Keyspaces& keyspaces, engine::SessionFactory& sessions, HouseRules rules)
+  Housekeeper(Keyspaces& keyspaces, engine::SessionFactory& sessions, HousekeeperRules rules)
       : keyspaces_(keyspaces),
         sessions_(sessions),
-        rules_(std::make_shared<const HouseRules>(std::move(rules))) {}
+        rules_(std::make_shared<const HousekeeperRules>(std::move(rules))) {}
   ~Housekeeper() { Stop(); }
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
@@ -53,7 +53,7 @@ class Housekeeper {
   bool Start();
   void Stop();
   /// Other rules hold from the next round on. Those before may be in use until Stop.
-  void Follow(HouseRules rules);
+  void Follow(HousekeeperRules rules);
 
   /// One round over all containers, for tests. True when there may be more to do.
   bool RunOnce(engine::Session& session);
@@ -72,7 +72,7 @@ class Housekeeper {
   };
 
   void Loop(engine::Session& session);
-  std::shared_ptr<const HouseRules> Rules();
+  std::shared_ptr<const HousekeeperRules> Rules();
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* of);
   void FlushDue(const ContainerPtr& container);
@@ -96,7 +96,7 @@ class Housekeeper {
   FlushUnderWay flush_;
 
   base::Mutex mutex_;  ///< The housekeeper sleeps with it, until wake_.
-  std::shared_ptr<const HouseRules> rules_ GUARDED_BY(mutex_);
+  std::shared_ptr<const HousekeeperRules> rules_ GUARDED_BY(mutex_);
   base::Condition wake_;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.
   exec::SessionThread thread_;

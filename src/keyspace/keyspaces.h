@@ -23,7 +23,7 @@ struct Settings {
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
   /// Why the housekeeper may change nothing now, since its changes would be this server's alone,
   /// with the variable to set; empty: it may. Null: it always may.
-  std::function<std::string_view()> keeps_no_house;
+  std::function<std::string_view()> why_no_housekeeping;
 };
 
 class Keyspaces {
@@ -57,7 +57,8 @@ class Keyspaces {
   void ForgetFlushes() { next_flush_ms_.store(kNever); }
 
   std::string_view WhyNoHousekeeping() const {
-    return settings_.keeps_no_house != nullptr ? settings_.keeps_no_house() : std::string_view();
+    return settings_.why_no_housekeeping != nullptr ? settings_.why_no_housekeeping()
+                                                    : std::string_view();
   }
 
   Catalog catalog;

@@ -80,8 +80,8 @@ void KeyspaceHouse::Leave(const std::string& plugin) {
   if (!Start()) Log("no thread can be had for the housekeeping of " + keepers_.front().plugin);
 }
 
-keyspace::HouseRules KeyspaceHouse::Rules() const {
-  keyspace::HouseRules rules{keepers_.front().settings, keepers_.front().settings};
+keyspace::HousekeeperRules KeyspaceHouse::Rules() const {
+  keyspace::HousekeeperRules rules{keepers_.front().settings, keepers_.front().settings};
   for (const Keeper& keeper : keepers_) {
     (keeper.part == Part::kContainers ? rules.containers : rules.resp) = keeper.settings;
   }

@@ -42,7 +42,7 @@ class KeyspaceHouse {
   };
 
   bool Start() REQUIRES(mutex_);
-  keyspace::HouseRules Rules() const REQUIRES(mutex_);
+  keyspace::HousekeeperRules Rules() const REQUIRES(mutex_);
 
   const std::shared_ptr<keyspace::Keyspaces> keyspaces_;
   base::Mutex mutex_;

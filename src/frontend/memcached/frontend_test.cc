@@ -384,7 +384,7 @@ TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
 
 TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
   std::string_view why = "a source";
-  keeps_no_house_ = [&why] { return why; };
+  why_no_housekeeping_ = [&why] { return why; };
   Connect();
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "10");
@@ -399,7 +399,7 @@ TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
 
 TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
   std::string_view why;
-  keeps_no_house_ = [&why] { return why; };
+  why_no_housekeeping_ = [&why] { return why; };
   Connect();
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "0");

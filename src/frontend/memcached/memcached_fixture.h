@@ -74,7 +74,7 @@ class MemcachedTest : public ::testing::Test {
   }
   void Connect() {
     auto keyspaces = std::make_shared<keyspace::Keyspaces>(
-        keyspace::Settings{[](const std::string&) {}, utc_offset_s_, keeps_no_house_});
+        keyspace::Settings{[](const std::string&) {}, utc_offset_s_, why_no_housekeeping_});
     keyspaces->SetClockAhead(&clock_offset_ms_);
     shared_ =
         std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));
@@ -145,7 +145,7 @@ class MemcachedTest : public ::testing::Test {
     const size_t end = reply.find("\r\n");
     return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);
   }
-  keyspace::HouseRules Purging(unsigned rows_per_second) const {
+  keyspace::HousekeeperRules Purging(unsigned rows_per_second) const {
     return {{settings_.account, "daemon_memcached_user", rows_per_second,
              [this](uint64_t rows) { shared_->counters.Add(MemcachedStat::kPurged, rows); }},
             {}};
@@ -159,7 +159,7 @@ class MemcachedTest : public ::testing::Test {
   exec::LatencyRegistry latency_{memcached::kVerbs, nullptr};
   std::atomic<int64_t> clock_offset_ms_{0};
   std::function<int64_t(int64_t)> utc_offset_s_;
-  std::function<std::string_view()> keeps_no_house_;
+  std::function<std::string_view()> why_no_housekeeping_;
   MemcachedSettings settings_;
   std::unique_ptr<MemcachedShared> shared_;
   std::unique_ptr<MemcachedFrontend> frontend_;

@@ -41,7 +41,7 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
     return false;
   }
   MakeShared(addresses, account, counted);
-  house_->keyspaces()->catalog.ExpectContainers();
+  shared_keyspaces_->keyspaces()->catalog.ExpectContainers();
   if (!MakeTls(variables_.tls, "daemon_memcached", "", &port.doorman.tls, error)) return false;
   settings->ports.push_back(
       {std::move(port), [this] { return std::make_unique<frontend::MemcachedFrontend>(*shared_); },
@@ -95,18 +95,18 @@ exec::PortSettings MemcachedProtocol::MakePortSettings(const std::vector<net::Ad
 }
 
 bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {
-  keyspace::HousekeeperSettings keeps;
-  keeps.account = shared_->settings.account;
-  keeps.account_variable = "daemon_memcached_user";
-  keeps.rows_per_second = variables_.purge_rows_per_second;
-  keeps.count = [this](uint64_t rows) {
+  keyspace::HousekeeperSettings settings;
+  settings.account = shared_->settings.account;
+  settings.account_variable = "daemon_memcached_user";
+  settings.rows_per_second = variables_.purge_rows_per_second;
+  settings.count = [this](uint64_t rows) {
     shared_->counters.Add(frontend::MemcachedStat::kPurged, rows);
   };
-  return house_->Keep("daemon_memcached", KeyspaceHouse::Part::kContainers, sessions,
-                      std::move(keeps), error);
+  return shared_keyspaces_->Offer("daemon_memcached", SharedKeyspaces::Part::kContainers, sessions,
+                                  std::move(settings), error);
 }
 
-void MemcachedProtocol::StopHousekeeper() { house_->Leave("daemon_memcached"); }
+void MemcachedProtocol::StopHousekeeper() { shared_keyspaces_->Withdraw("daemon_memcached"); }
 
 bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;
@@ -157,8 +157,8 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   for (const net::Address& address : addresses) {
     if (address.kind == net::Address::Kind::kTcp) settings.port = address.port;
   }
-  shared_ = std::make_unique<frontend::MemcachedShared>(std::move(settings), counted.stats,
-                                                        counted.latency, house_->keyspaces());
+  shared_ = std::make_unique<frontend::MemcachedShared>(
+      std::move(settings), counted.stats, counted.latency, shared_keyspaces_->keyspaces());
 }
 
 }  // namespace rowsocket::plugin

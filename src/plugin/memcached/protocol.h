@@ -9,8 +9,8 @@
 
 #include "frontend/memcached/frontend.h"
 #include "plugin/common_variables.h"
-#include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
+#include "plugin/shared_keyspaces.h"
 
 namespace rowsocket::plugin {
 
@@ -43,7 +43,7 @@ class MemcachedProtocol final : public Protocol {
                   std::shared_ptr<const model::Account> account, const Counted& counted);
 
   MemcachedVariables variables_;
-  const std::shared_ptr<KeyspaceHouse> house_ = KeyspaceHouse::Enter();
+  const std::shared_ptr<SharedKeyspaces> shared_keyspaces_ = SharedKeyspaces::Get();
   std::unique_ptr<frontend::MemcachedShared> shared_;
 };
 

@@ -25,9 +25,9 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   exec::PortSettings port = MakePortSettings(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &port, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &port.doorman.tls, error)) return false;
-  house_ = KeyspaceHouse::Enter();
-  house_->keyspaces()->catalog.FollowStore();
-  shared_.keyspaces = house_->keyspaces().get();
+  shared_keyspaces_ = SharedKeyspaces::Get();
+  shared_keyspaces_->keyspaces()->catalog.FollowStore();
+  shared_.keyspaces = shared_keyspaces_->keyspaces().get();
   shared_.accounts = variables_.accounts;
   shared_.tokens.ttl_s = variables_.token_ttl_s;
   shared_.schema = variables_.schema;
@@ -67,22 +67,23 @@ exec::PortSettings RespProtocol::MakePortSettings(
   port.takes_passwords_in_clear = variables_.accounts_insecure;
   port.writes = true;
   port.prepare = [this](engine::Session& session, bool) {
-    house_->keyspaces()->catalog.Refresh(session);
+    shared_keyspaces_->keyspaces()->catalog.Refresh(session);
   };
   return port;
 }
 
 bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {
-  if (house_ == nullptr) return true;
-  keyspace::HousekeeperSettings keeps;
-  keeps.account = shared_.account;
-  keeps.account_variable = "resp_user";
-  keeps.rows_per_second = model::kPurgeRowsPerSecond;
-  return house_->Keep("resp", KeyspaceHouse::Part::kResp, sessions, std::move(keeps), error);
+  if (shared_keyspaces_ == nullptr) return true;
+  keyspace::HousekeeperSettings settings;
+  settings.account = shared_.account;
+  settings.account_variable = "resp_user";
+  settings.rows_per_second = model::kPurgeRowsPerSecond;
+  return shared_keyspaces_->Offer("resp", SharedKeyspaces::Part::kResp, sessions,
+                                  std::move(settings), error);
 }
 
 void RespProtocol::StopHousekeeper() {
-  if (house_ != nullptr) house_->Leave("resp");
+  if (shared_keyspaces_ != nullptr) shared_keyspaces_->Withdraw("resp");
 }
 
 void RespProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {

@@ -9,8 +9,8 @@
 
 #include "frontend/resp/frontend.h"
 #include "plugin/common_variables.h"
-#include "plugin/keyspace_house.h"
 #include "plugin/protocol.h"
+#include "plugin/shared_keyspaces.h"
 
 namespace rowsocket::plugin {
 
@@ -37,7 +37,7 @@ class RespProtocol final : public Protocol {
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
   frontend::RespSettings shared_;
-  std::shared_ptr<KeyspaceHouse> house_;  ///< Null: there is no port.
+  std::shared_ptr<SharedKeyspaces> shared_keyspaces_;  ///< Null: there is no port.
 };
 
 }  // namespace rowsocket::plugin

@@ -1,4 +1,4 @@
-#include "plugin/keyspace_house.h"
+#include "plugin/shared_keyspaces.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,66 +32,67 @@ std::string_view WhyNoHousekeeping() {
 
 }  // namespace
 
-std::shared_ptr<KeyspaceHouse> KeyspaceHouse::Enter() {
+std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
   static base::Mutex mutex;
-  static std::weak_ptr<KeyspaceHouse> current;
+  static std::weak_ptr<SharedKeyspaces> current;
   const base::MutexLock lock(mutex);
-  std::shared_ptr<KeyspaceHouse> house = current.lock();
-  if (house == nullptr) current = house = std::make_shared<KeyspaceHouse>();
-  return house;
+  std::shared_ptr<SharedKeyspaces> shared = current.lock();
+  if (shared == nullptr) current = shared = std::make_shared<SharedKeyspaces>();
+  return shared;
 }
 
-KeyspaceHouse::KeyspaceHouse()
+SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
           keyspace::Settings{Log, UtcOffsetSeconds, WhyNoHousekeeping})) {
   keyspaces_->SetClockAhead(MemcachedClockAheadMs());
 }
 
-KeyspaceHouse::~KeyspaceHouse() = default;
+SharedKeyspaces::~SharedKeyspaces() = default;
 
-bool KeyspaceHouse::Keep(const std::string& plugin, Part part, engine::SessionFactory& sessions,
-                         keyspace::HousekeeperSettings settings, std::string* error) {
+bool SharedKeyspaces::Offer(const std::string& plugin, Part part, engine::SessionFactory& sessions,
+                            keyspace::HousekeeperSettings settings, std::string* error) {
   const base::MutexLock lock(mutex_);
-  keepers_.push_back({plugin, part, &sessions, std::move(settings)});
+  offers_.push_back({plugin, part, &sessions, std::move(settings)});
   if (housekeeper_ != nullptr) {
     housekeeper_->Follow(Rules());
     return true;
   }
-  if (Start()) return true;
-  keepers_.pop_back();
+  if (StartHousekeeper()) return true;
+  offers_.pop_back();
   *error = "no thread can be had for the housekeeping of " + plugin;
   return false;
 }
 
 // The end of the thread is awaited without the lock: in a Galera cluster its commit may be ordered
 // behind the start of another plugin, which takes the lock.
-void KeyspaceHouse::Leave(const std::string& plugin) {
+void SharedKeyspaces::Withdraw(const std::string& plugin) {
   std::unique_ptr<keyspace::Housekeeper> leaving;
   {
     const base::MutexLock lock(mutex_);
-    const auto keeper = std::find_if(keepers_.begin(), keepers_.end(),
-                                     [&](const Keeper& one) { return one.plugin == plugin; });
-    if (keeper == keepers_.end()) return;
+    const auto offer = std::find_if(offers_.begin(), offers_.end(),
+                                    [&](const Offered& one) { return one.plugin == plugin; });
+    if (offer == offers_.end()) return;
     leaving = std::move(housekeeper_);
-    keepers_.erase(keeper);
+    offers_.erase(offer);
   }
   leaving.reset();
   const base::MutexLock lock(mutex_);
-  if (!Start()) Log("no thread can be had for the housekeeping of " + keepers_.front().plugin);
+  if (!StartHousekeeper())
+    Log("no thread can be had for the housekeeping of " + offers_.front().plugin);
 }
 
-keyspace::HousekeeperRules KeyspaceHouse::Rules() const {
-  keyspace::HousekeeperRules rules{keepers_.front().settings, keepers_.front().settings};
-  for (const Keeper& keeper : keepers_) {
-    (keeper.part == Part::kContainers ? rules.containers : rules.resp) = keeper.settings;
+keyspace::HousekeeperRules SharedKeyspaces::Rules() const {
+  keyspace::HousekeeperRules rules{offers_.front().settings, offers_.front().settings};
+  for (const Offered& offer : offers_) {
+    (offer.part == Part::kContainers ? rules.containers : rules.resp) = offer.settings;
   }
   return rules;
 }
 
-bool KeyspaceHouse::Start() {
-  if (housekeeper_ != nullptr || keepers_.empty()) return true;
+bool SharedKeyspaces::StartHousekeeper() {
+  if (housekeeper_ != nullptr || offers_.empty()) return true;
   auto starting =
-      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *keepers_.front().sessions, Rules());
+      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *offers_.front().sessions, Rules());
   if (!starting->Start()) return false;
   housekeeper_ = std::move(starting);
   return true;

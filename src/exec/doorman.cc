@@ -14,7 +14,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-constexpr size_t kGuestEventsMax = 512;
+constexpr size_t kHandshakeEventsMax = 512;
 /// How often the doorman looks for handshakes that have taken too long.
 constexpr int kHandshakeTickMs = 200;
 /// How often the log says that handshakes fail.
@@ -85,21 +85,22 @@ void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
 }
 
 void Doorman::Main() {
-  std::array<net::Event, kGuestEventsMax> events;
+  std::array<net::Event, kHandshakeEventsMax> events;
   while (!stopping_.load(std::memory_order_relaxed)) {
-    for (const net::Event& event : loop_.Wait(events, guests_.empty() ? -1 : kHandshakeTickMs)) {
+    for (const net::Event& event :
+         loop_.Wait(events, handshakes_.empty() ? -1 : kHandshakeTickMs)) {
       // An earlier event of this round may have ended the handshake.
-      const auto found = guests_.find(static_cast<Client*>(event.tag()));
-      if (found == guests_.end()) continue;
+      const auto found = handshakes_.find(static_cast<Client*>(event.tag()));
+      if (found == handshakes_.end()) continue;
       found->second.client->connection.OnEvents(event.ready());
-      GoOn(found->second);
+      Advance(found->second);
     }
     TakeNew();
     CloseExpired();
     BeginWaiting();
-    if (guests_.empty()) connection_context_.buffers.Trim();
+    if (handshakes_.empty()) connection_context_.buffers.Trim();
   }
-  guests_.clear();
+  handshakes_.clear();
 }
 
 void Doorman::TakeNew() {
@@ -108,90 +109,91 @@ void Doorman::TakeNew() {
     const base::MutexLock lock(mutex_);
     std::swap(arrived, new_);
   }
-  while (std::unique_ptr<Client> client = arrived.Pop()) Welcome(std::move(client));
+  while (std::unique_ptr<Client> client = arrived.Pop()) TakeOver(std::move(client));
 }
 
-void Doorman::Welcome(std::unique_ptr<Client> client) {
+void Doorman::TakeOver(std::unique_ptr<Client> client) {
   Client& arrived = *client;
-  Guest* guest = nullptr;
+  Handshake* handshake = nullptr;
   try {
-    guest = &guests_[&arrived];
+    handshake = &handshakes_[&arrived];
   } catch (const std::bad_alloc&) {
     stats_.Add(Stat::kTlsFailed);
     arrived.connection.Abort();
     return arrived.handshake_owner->Admitted(std::move(client));
   }
-  guest->client = std::move(client);
+  handshake->client = std::move(client);
   deadlines_.Insert(arrived, base::CoarseNowMs());
-  GoOn(*guest);
+  Advance(*handshake);
 }
 
-/// Does what can be done now; the guest may be gone afterwards.
-void Doorman::GoOn(Guest& guest) {
+/// Does what can be done now; `handshake` may be gone afterwards.
+void Doorman::Advance(Handshake& handshake) {
   try {
-    if (guest.stage == Stage::kHello)
-      ReadHello(guest);
-    else if (guest.stage == Stage::kShakes)
-      Shake(guest);
+    if (handshake.stage == Stage::kHello)
+      ReadHello(handshake);
+    else if (handshake.stage == Stage::kUnderWay)
+      AskOpenSsl(handshake);
   } catch (const std::bad_alloc&) {
-    Fail(guest, "out of memory");
+    Fail(handshake, "out of memory");
   }
 }
 
 // OpenSSL keeps 20 KiB for a handshake that has begun, so that it begins when the client has sent
 // all that the first step needs.
-void Doorman::ReadHello(Guest& guest) {
-  net::Connection& connection = guest.client->connection;
+void Doorman::ReadHello(Handshake& handshake) {
+  net::Connection& connection = handshake.client->connection;
   net::Connection::Received received{};
   do {
     received = connection.Receive(kRecordHeaderBytes + kRecordBytesMax);
   } while (received.may_have_more && !CanBegin(connection.in().view()));
   if (connection.state() != net::Connection::State::kServing) {
-    return Fail(guest, "the client has gone");
+    return Fail(handshake, "the client has gone");
   }
   if (CanBegin(connection.in().view())) {
-    if (!HoldsHello(connection.in().view())) return Fail(guest, "no ClientHello came first");
-    guest.address = LoginSource::Of(net::PeerOf(connection.fd()), {}).Address();
-    queue_.Put(guest.address, guest.client.get());
-    guest.stage = Stage::kWaits;
+    if (!HoldsHello(connection.in().view())) return Fail(handshake, "no ClientHello came first");
+    handshake.address = LoginSource::Of(net::PeerOf(connection.fd()), {}).Address();
+    queue_.Put(handshake.address, handshake.client.get());
+    handshake.stage = Stage::kWaits;
   }
-  if (!connection.CountBuffers()) return Fail(guest, "out of memory for buffers");
-  if (!connection.UpdateInterest(loop_, guest.client.get())) {
-    Fail(guest, "cannot watch a socket");
+  if (!connection.CountBuffers()) return Fail(handshake, "out of memory for buffers");
+  if (!connection.UpdateInterest(loop_, handshake.client.get())) {
+    Fail(handshake, "cannot watch a socket");
   }
 }
 
 void Doorman::BeginWaiting() {
   while (Client* const client = queue_.Take()) {
-    Guest& guest = guests_.at(client);
-    guest.stage = Stage::kShakes;
+    Handshake& handshake = handshakes_.at(client);
+    handshake.stage = Stage::kUnderWay;
     try {
-      Begin(guest);
+      Begin(handshake);
     } catch (const std::bad_alloc&) {
-      Fail(guest, "out of memory");
+      Fail(handshake, "out of memory");
     }
   }
 }
 
-void Doorman::Begin(Guest& guest) {
+void Doorman::Begin(Handshake& handshake) {
   auto stream = net::TlsStream::Make(settings_.tls);
-  if (stream == nullptr) return Fail(guest, "the server has no certificate (ssl_cert, ssl_key)");
-  guest.client->connection.StartTls(std::move(stream));
-  Shake(guest);
+  if (stream == nullptr)
+    return Fail(handshake, "the server has no certificate (ssl_cert, ssl_key)");
+  handshake.client->connection.StartTls(std::move(stream));
+  AskOpenSsl(handshake);
 }
 
-void Doorman::Shake(Guest& guest) {
-  net::Connection& connection = guest.client->connection;
+void Doorman::AskOpenSsl(Handshake& handshake) {
+  net::Connection& connection = handshake.client->connection;
   switch (connection.Handshake()) {
     case net::TlsStream::Status::kDone:
       stats_.Add(Stat::kTlsHandshakes);
-      return GiveBack(guest);
+      return GiveBack(handshake);
     case net::TlsStream::Status::kNeedsInput:
-      if (!connection.CountBuffers()) return Fail(guest, "out of memory for buffers");
-      if (connection.UpdateInterest(loop_, guest.client.get())) return;
-      return Fail(guest, "cannot watch a socket");
+      if (!connection.CountBuffers()) return Fail(handshake, "out of memory for buffers");
+      if (connection.UpdateInterest(loop_, handshake.client.get())) return;
+      return Fail(handshake, "cannot watch a socket");
     default:
-      return Fail(guest, connection.tls()->WhyFailed());
+      return Fail(handshake, connection.tls()->WhyFailed());
   }
 }
 
@@ -199,32 +201,32 @@ void Doorman::CloseExpired() {
   const int64_t now_ms = base::CoarseNowMs();
   while (Client* const client = deadlines_.Expired(now_ms)) {
     stats_.Add(Stat::kConnectionsTimedOut);
-    Fail(guests_.at(client), "the handshake took too long");
+    Fail(handshakes_.at(client), "the handshake took too long");
   }
 }
 
-void Doorman::Fail(Guest& guest, std::string_view why) {
+void Doorman::Fail(Handshake& handshake, std::string_view why) {
   stats_.Add(Stat::kTlsFailed);
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms - logged_ms_ >= kHandshakeLogMs) {
     logged_ms_ = now_ms;
     try {
       log_("a TLS handshake has failed: " + std::string(why));
-    } catch (const std::bad_alloc&) {  // The line is lost, and the guest goes all the same.
+    } catch (const std::bad_alloc&) {  // The line is lost, and the connection ends all the same.
     }
   }
-  guest.client->connection.AbortBehindSent();
-  GiveBack(guest);
+  handshake.client->connection.AbortBehindSent();
+  GiveBack(handshake);
 }
 
-void Doorman::GiveBack(Guest& guest) {
-  Client* const client = guest.client.get();
-  if (guest.stage == Stage::kShakes) queue_.End(guest.address);
-  if (guest.stage == Stage::kWaits) queue_.Drop(guest.address, client);
+void Doorman::GiveBack(Handshake& handshake) {
+  Client* const client = handshake.client.get();
+  if (handshake.stage == Stage::kUnderWay) queue_.End(handshake.address);
+  if (handshake.stage == Stage::kWaits) queue_.Drop(handshake.address, client);
   client->Unlink();
   client->connection.Suspend(loop_);
-  std::unique_ptr<Client> given = std::move(guest.client);
-  guests_.erase(client);
+  std::unique_ptr<Client> given = std::move(handshake.client);
+  handshakes_.erase(client);
   client->handshake_owner->Admitted(std::move(given));
 }
 

@@ -4,9 +4,9 @@
 // Flow: a worker sees the first byte of TLS: Put -> the handshake on the doorman's thread
 //       -> HandshakeOwner::Admitted, with a connection that speaks TLS, or that is kBroken
 //
-//   kHello   the first record is not complete: the connection costs no more than its bytes
-//   kWaits   kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
-//   kShakes  OpenSSL has the handshake
+//   kHello     the first record is not complete: the connection costs no more than its bytes
+//   kWaits     kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
+//   kUnderWay  OpenSSL has the handshake
 //
 // Threads: Put from any; Start and Stop from the port's; the rest on the doorman's own.
 // Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
@@ -71,8 +71,8 @@ class Doorman {
   net::TlsMode mode() const { return settings_.tls.mode; }
 
  private:
-  enum class Stage : uint8_t { kHello, kWaits, kShakes };
-  struct Guest {
+  enum class Stage : uint8_t { kHello, kWaits, kUnderWay };
+  struct Handshake {
     std::unique_ptr<Client> client;
     Stage stage = Stage::kHello;
     LoginSource address;  ///< Known from kWaits on.
@@ -80,15 +80,15 @@ class Doorman {
 
   void Main();
   void TakeNew();
-  void Welcome(std::unique_ptr<Client> client);
-  void GoOn(Guest& guest);
-  void ReadHello(Guest& guest);
-  void Shake(Guest& guest);
+  void TakeOver(std::unique_ptr<Client> client);
+  void Advance(Handshake& handshake);
+  void ReadHello(Handshake& handshake);
+  void AskOpenSsl(Handshake& handshake);
   void BeginWaiting();
-  void Begin(Guest& guest);
+  void Begin(Handshake& handshake);
   void CloseExpired();
-  void Fail(Guest& guest, std::string_view why);
-  void GiveBack(Guest& guest);
+  void Fail(Handshake& handshake, std::string_view why);
+  void GiveBack(Handshake& handshake);
 
   const DoormanSettings settings_;
   const std::function<void(const std::string&)> log_;
@@ -100,8 +100,8 @@ class Doorman {
   base::Mutex mutex_;
   ClientQueue new_ GUARDED_BY(mutex_);
 
-  std::unordered_map<Client*, Guest> guests_;
-  HandshakeQueue queue_;  ///< Connections in kWaits and kShakes.
+  std::unordered_map<Client*, Handshake> handshakes_;
+  HandshakeQueue queue_;  ///< Connections in kWaits and kUnderWay.
   net::IdleList<Client> deadlines_{0};
   int64_t logged_ms_ = -3'600'000;
   std::thread thread_;

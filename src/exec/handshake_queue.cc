@@ -7,69 +7,69 @@
 namespace rowsocket::exec {
 
 void HandshakeQueue::Put(const LoginSource& address, Client* client) {
-  Line& line = lines_[address];
-  line.address = address;
+  AddressQueue& queue = queues_[address];
+  queue.address = address;
   try {
-    line.waiting.push_back(client);
+    queue.waiting.push_back(client);
   } catch (...) {
-    Forget(line);
+    Forget(queue);
     throw;
   }
-  List(line);
+  List(queue);
 }
 
 Client* HandshakeQueue::Take() {
   if (first_ == nullptr || under_way_ == model::kHandshakesMax) return nullptr;
-  Line& line = *first_;
-  first_ = line.next;
+  AddressQueue& queue = *first_;
+  first_ = queue.next;
   if (first_ == nullptr) last_ = nullptr;
-  line.is_listed = false;
-  Client* const client = line.waiting.front();
-  line.waiting.pop_front();
-  ++line.under_way;
+  queue.is_listed = false;
+  Client* const client = queue.waiting.front();
+  queue.waiting.pop_front();
+  ++queue.under_way;
   ++under_way_;
-  List(line);
+  List(queue);
   return client;
 }
 
 // Searches the list, which has as many members as addresses wait: dropped clients are few.
 void HandshakeQueue::Drop(const LoginSource& address, Client* client) {
-  Line& line = lines_.at(address);
-  std::erase(line.waiting, client);
-  if (!line.waiting.empty() || !line.is_listed) return;
-  Line** place = &first_;
-  Line* before = nullptr;
-  while (*place != &line) {
+  AddressQueue& queue = queues_.at(address);
+  std::erase(queue.waiting, client);
+  if (!queue.waiting.empty() || !queue.is_listed) return;
+  AddressQueue** place = &first_;
+  AddressQueue* before = nullptr;
+  while (*place != &queue) {
     before = *place;
     place = &before->next;
   }
-  *place = line.next;
-  if (last_ == &line) last_ = before;
-  line.is_listed = false;
-  Forget(line);
+  *place = queue.next;
+  if (last_ == &queue) last_ = before;
+  queue.is_listed = false;
+  Forget(queue);
 }
 
 void HandshakeQueue::End(const LoginSource& address) {
-  Line& line = lines_.at(address);
-  --line.under_way;
+  AddressQueue& queue = queues_.at(address);
+  --queue.under_way;
   --under_way_;
-  List(line);
-  Forget(line);
+  List(queue);
+  Forget(queue);
 }
 
-void HandshakeQueue::List(Line& line) {
-  if (line.is_listed || line.waiting.empty()) return;
-  if (line.under_way == model::kHandshakesOfAddressMax) return;
-  line.is_listed = true;
-  line.next = nullptr;
-  (last_ == nullptr ? first_ : last_->next) = &line;
-  last_ = &line;
+void HandshakeQueue::List(AddressQueue& queue) {
+  if (queue.is_listed || queue.waiting.empty()) return;
+  if (queue.under_way == model::kHandshakesOfAddressMax) return;
+  queue.is_listed = true;
+  queue.next = nullptr;
+  (last_ == nullptr ? first_ : last_->next) = &queue;
+  last_ = &queue;
 }
 
-void HandshakeQueue::Forget(Line& line) {
-  if (!line.waiting.empty() || line.under_way != 0) return;
-  const LoginSource address = line.address;
-  lines_.erase(address);
+void HandshakeQueue::Forget(AddressQueue& queue) {
+  if (!queue.waiting.empty() || queue.under_way != 0) return;
+  const LoginSource address = queue.address;
+  queues_.erase(address);
 }
 
 }  // namespace rowsocket::exec

@@ -27,20 +27,20 @@ class HandshakeQueue {
   void End(const LoginSource& address);
 
  private:
-  struct Line {
+  struct AddressQueue {
     LoginSource address;
     std::deque<Client*> waiting;
     uint32_t under_way = 0;
-    Line* next = nullptr;  ///< In the list of lines that may begin one.
+    AddressQueue* next = nullptr;  ///< In the list of addresses that may begin a handshake.
     bool is_listed = false;
   };
 
-  void List(Line& line);
-  void Forget(Line& line);
+  void List(AddressQueue& queue);
+  void Forget(AddressQueue& queue);
 
-  std::unordered_map<LoginSource, Line, LoginSource::Hash> lines_;
-  Line* first_ = nullptr;
-  Line* last_ = nullptr;
+  std::unordered_map<LoginSource, AddressQueue, LoginSource::Hash> queues_;
+  AddressQueue* first_ = nullptr;
+  AddressQueue* last_ = nullptr;
   uint32_t under_way_ = 0;
 };
 

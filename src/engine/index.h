@@ -45,19 +45,18 @@ struct IndexNames {
   std::shared_ptr<const IndexPin> pin = nullptr;
   /// To OpenIndex: which columns are meant, as the table is now. An index that is open lists them.
   enum class Lists : uint8_t {
-    kColumns,    ///< Those that are named.
-    kBesideKey,  ///< All columns of the table but those of the index, in their order.
-    kKey,        ///< Those of the index, in the order of the index.
-    kKnown,      ///< Those that are named and that the table has.
-    /// Those that are named, as with kColumns, and OpenIndex fails with kFld where one of them is a
-    /// column of the index.
-    kColumnsOutsideKey,
+    kNamed,           ///< Those that are named.
+    kAllButKey,       ///< All columns of the table but those of the index, in their order.
+    kKey,             ///< Those of the index, in the order of the index.
+    kNamedThatExist,  ///< Those that are named and that the table has.
+    /// Those that are named; OpenIndex fails with kFld where one of them is a column of the index.
+    kNamedOutsideKey,
   };
-  Lists lists = Lists::kColumns;
+  Lists lists = Lists::kNamed;
   /// To OpenIndex: requests fail with kFld once `lists` would give other columns than it has given.
   bool keeps_listed_columns = false;
   /// What `lists` was when the index was opened, where the index keeps its listed columns.
-  Lists kept_lists = Lists::kColumns;
+  Lists kept_lists = Lists::kNamed;
 
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };

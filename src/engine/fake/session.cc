@@ -25,7 +25,7 @@ std::vector<std::string> ColumnsOf(const Resolved& resolved, IndexNames::Lists l
                                    std::vector<std::string> named) {
   const std::vector<uint32_t>& key = resolved.index->columns;
   std::vector<std::string> columns;
-  if (lists == IndexNames::Lists::kKnown) {
+  if (lists == IndexNames::Lists::kNamedThatExist) {
     const std::vector<std::string>& all = resolved.table->definition.columns;
     std::erase_if(named, [&all](const std::string& name) {
       return std::find(all.begin(), all.end(), name) == all.end();
@@ -74,15 +74,15 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
   outcome = PassTable(names.db + "." + names.table);
   if (!outcome.ok()) return outcome;
   IndexNames wanted = names;
-  const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kColumns);
+  const auto lists = std::exchange(wanted.lists, IndexNames::Lists::kNamed);
   if (wanted.keeps_listed_columns) wanted.kept_lists = lists;
   const bool names_them =
-      lists == IndexNames::Lists::kColumns || lists == IndexNames::Lists::kColumnsOutsideKey;
+      lists == IndexNames::Lists::kNamed || lists == IndexNames::Lists::kNamedOutsideKey;
   if (!names_them) wanted.columns.clear();
   Resolved resolved;
   outcome = Outcome::Fail(store_.Resolve(wanted, &resolved));
   if (!outcome.ok()) return outcome;
-  if (lists == IndexNames::Lists::kColumnsOutsideKey && NamesKey(resolved)) {
+  if (lists == IndexNames::Lists::kNamedOutsideKey && NamesKey(resolved)) {
     return Outcome::Fail(ErrorCode::kFld);
   }
   HoldTables(true);

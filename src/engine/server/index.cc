@@ -55,7 +55,7 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 
 /// Whether the list of columns that an open index keeps still gives the same columns.
 bool HasListed(const TABLE& table, const IndexNames& names) {
-  if (names.kept_lists == IndexNames::Lists::kColumns) return true;
+  if (names.kept_lists == IndexNames::Lists::kNamed) return true;
   std::vector<std::string> columns = names.columns;
   const ErrorCode wrong = ColumnsOf(table, names.index, names.kept_lists, &columns);
   return wrong == ErrorCode::kNone && columns == names.columns;
@@ -65,10 +65,10 @@ bool HasListed(const TABLE& table, const IndexNames& names) {
 
 ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                     std::vector<std::string>* columns) {
-  ROWSOCKET_REQUIRE(lists != IndexNames::Lists::kColumns);
+  ROWSOCKET_REQUIRE(lists != IndexNames::Lists::kNamed);
   uint number = 0;
   if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
-  if (lists == IndexNames::Lists::kKnown) {
+  if (lists == IndexNames::Lists::kNamedThatExist) {
     std::vector<uint> field;
     std::erase_if(*columns,
                   [&](const std::string& name) { return !LookUpFields(table, {name}, &field); });
@@ -79,7 +79,7 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
     return std::any_of(parts.first, parts.first + parts.count,
                        [field](const auto& part) { return part.fieldnr == field + 1; });
   };
-  if (lists == IndexNames::Lists::kColumnsOutsideKey) {
+  if (lists == IndexNames::Lists::kNamedOutsideKey) {
     std::vector<uint> fields;
     const bool has_all = LookUpFields(table, *columns, &fields);
     const bool is_right = has_all && std::none_of(fields.begin(), fields.end(), is_in_key);

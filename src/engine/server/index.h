@@ -124,7 +124,7 @@ class ServerIndex {
 };
 
 /// Makes `*columns`, which are those that are named, the columns that `lists` means.
-/// REQUIRES: not kColumns.
+/// REQUIRES: not kNamed.
 model::ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
                            std::vector<std::string>* columns);
 

@@ -111,7 +111,7 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
   Prepare();
   IndexNames wanted = lower_case_table_names == 0 ? names : Folded(names);
-  Outcome outcome = wanted.lists != IndexNames::Lists::kColumns ? ListColumns(&wanted) : Outcome();
+  Outcome outcome = wanted.lists != IndexNames::Lists::kNamed ? ListColumns(&wanted) : Outcome();
   if (!outcome.ok()) {
     Classify(&outcome);
     return outcome;
@@ -130,7 +130,7 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
   OpenTable* open = nullptr;
   const Outcome outcome = tables_.Open(names->db, names->table, Access::kRead, &open);
   if (!outcome.ok()) return outcome;
-  const auto lists = std::exchange(names->lists, IndexNames::Lists::kColumns);
+  const auto lists = std::exchange(names->lists, IndexNames::Lists::kNamed);
   if (names->keeps_listed_columns) names->kept_lists = lists;
   return Outcome::Fail(ColumnsOf(*open->table, names->index, lists, &names->columns));
 }

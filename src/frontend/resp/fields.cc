@@ -76,7 +76,7 @@ bool MayLackFields(const RespCall& call) {
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
   if (!HasFields(call) && call.expiring_container == nullptr) return;
   if (all && HasFields(call)) {
-    names->lists = engine::IndexNames::Lists::kColumns;
+    names->lists = engine::IndexNames::Lists::kNamed;
     names->columns = call.keyspace->fields;
   }
   std::erase_if(names->columns, [&](const std::string& column) { return IsHidden(call, column); });

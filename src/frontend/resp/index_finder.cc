@@ -99,7 +99,7 @@ const engine::IndexNames* RespIndexFinder::Ask(const RespCall& call, model::Erro
   }
   engine::IndexNames names;
   NameColumns(call, &names);
-  if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kKnown;
+  if (call.skips_unknown) names.lists = engine::IndexNames::Lists::kNamedThatExist;
   wanted_ = shape_;
   wanted_error_ = {};
   wanted_may_be_string_ = call.may_be_string && !call.is_string;

@@ -277,7 +277,7 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   names->index = call.key.index;
   const Verb verb = call.verb;
   if (ReadsAll(verb)) {
-    names->lists = engine::IndexNames::Lists::kBesideKey;
+    names->lists = engine::IndexNames::Lists::kAllButKey;
     // A watched row is compared as a whole, with the columns that a DDL statement adds meanwhile.
     names->keeps_listed_columns = verb == Verb::kWatch || verb == Verb::kWatched;
     if (!names->keeps_listed_columns) ShowFields(call, /*all=*/true, names);
@@ -358,10 +358,10 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   NameFields(call, names);
   // Where all columns are listed it is one of them.
   const bool adds =
-      call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kColumns;
+      call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
   if (adds) names->columns.push_back(call.expiring_container->definition.expire_time_column);
   // Another value in a column of the key would make another key's row of it.
-  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kColumnsOutsideKey;
+  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNamedOutsideKey;
 }
 
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {

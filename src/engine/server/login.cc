@@ -72,7 +72,7 @@ ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* logi
 // then (a proxy user).
 std::vector<ServerLogins::Candidate> ServerLogins::Candidates(THD* thd, const std::string& user) {
   std::vector<Candidate> candidates;
-  if (LooksAtNoGrants()) return candidates;
+  if (SkipsGrantTables()) return candidates;
   for (const std::string& name : {user, std::string()}) {
     const std::optional<std::string> host = HostOfAccount(thd, name);
     if (host) candidates.push_back({name, *host, watch_.Fingerprint(name, *host)});
@@ -96,8 +96,8 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginA
                                            Login* login) {
   const std::vector<Candidate> candidates = Candidates(thd, attempt.user);
   // MySQL cannot authenticate anybody where it has no accounts.
-  const char* why = LooksAtNoGrants() ? "the server runs with skip-grant-tables"
-                                      : Authenticate(thd, vio, ChangeUserPacket(attempt.user));
+  const char* why = SkipsGrantTables() ? "the server runs with skip-grant-tables"
+                                       : Authenticate(thd, vio, ChangeUserPacket(attempt.user));
   std::unique_ptr<LoginTicket> ticket = TakeTicket(thd);
   const LoggedIn logged_in = LoggedInAs(thd);
   // To the server a connection in memory may be a secure one, and not every version asks for it

@@ -3,7 +3,7 @@
 namespace rowsocket::engine::server {
 
 std::string WhyNoRights() {
-  return LooksAtNoGrants() ? "the server runs with skip-grant-tables" : "";
+  return SkipsGrantTables() ? "the server runs with skip-grant-tables" : "";
 }
 
 bool CanHaveGrants(const std::string& name) {

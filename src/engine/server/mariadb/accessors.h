@@ -307,7 +307,7 @@ inline void ReleaseTableMetadataLocks(THD* thd) {
 /// Privileges as GRANT has them.
 using ServerPrivileges = privilege_t;
 /// Whether the server runs with skip-grant-tables.
-inline bool LooksAtNoGrants() { return opt_noacl; }
+inline bool SkipsGrantTables() { return opt_noacl; }
 
 /// The number of the error in the diagnostics area; 0: there is none.
 inline uint ErrorNumberOf(const THD& thd) {

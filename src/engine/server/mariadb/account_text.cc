@@ -24,7 +24,7 @@ std::string AccountText::Of(const std::string& user, const std::string& host) {
   Security_context found;
   std::string address;
   found.init();
-  if (LooksAtNoGrants() || !FindExactly(&found, user, host, &address)) return "";
+  if (SkipsGrantTables() || !FindExactly(&found, user, host, &address)) return "";
   return own_->sql.Value("SHOW CREATE USER " + QuotedName(user) + "@" + QuotedName(host))
       .value_or("");
 }

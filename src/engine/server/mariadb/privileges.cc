@@ -10,7 +10,7 @@ namespace rowsocket::engine::server {
 namespace {
 
 bool Find(const model::Account& account, Security_context* found, std::string* address) {
-  return CanBeAccount(account) && !LooksAtNoGrants() &&
+  return CanBeAccount(account) && !SkipsGrantTables() &&
          FindExactly(found, account.user(), account.host(), address);
 }
 

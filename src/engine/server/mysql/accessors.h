@@ -344,7 +344,7 @@ inline void ReleaseTableMetadataLocks(THD* thd) { thd->mdl_context.release_trans
 /// Privileges as GRANT has them.
 using ServerPrivileges = Access_bitmask;
 /// Whether the server runs with skip-grant-tables.
-inline bool LooksAtNoGrants() { return skip_grant_tables(); }
+inline bool SkipsGrantTables() { return skip_grant_tables(); }
 
 /// The number of the error in the diagnostics area; 0: there is none.
 inline uint ErrorNumberOf(const THD& thd) {

@@ -24,7 +24,7 @@ constexpr Bit kBits[] = {
 
 bool Find(THD* thd, const model::Account& account, const std::string& db, Security_context* found,
           std::string* address) {
-  return CanBeAccount(account) && !LooksAtNoGrants() &&
+  return CanBeAccount(account) && !SkipsGrantTables() &&
          FindExactly(thd, found, account.user(), account.host(),
                      CanHaveGrants(db) ? db.c_str() : nullptr, address);
 }

@@ -346,14 +346,14 @@ Outcome ServerSession::Commit() {
     outcome.transaction_lost = true;
   }
   if (in_cluster) [[unlikely]]
-    TakeVerdict(loss, is_committed, &outcome);
+    TakeTurnEnd(loss, is_committed, &outcome);
   committer_.LetBackupsGo();
   EndTurn();
   return outcome;
 }
 
 // The outcome of the commit becomes what the cluster has made of it.
-void ServerSession::TakeVerdict(Cluster::LostBy loss, bool is_committed, Outcome* outcome) {
+void ServerSession::TakeTurnEnd(Cluster::LostBy loss, bool is_committed, Outcome* outcome) {
   switch (EndInCluster()) {
     case Cluster::TurnEnd::kAsServerSays:
       if (loss != Cluster::LostBy::kNone) cluster_.TellLoss(loss, outcome);

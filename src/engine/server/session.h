@@ -82,7 +82,7 @@ class ServerSession final : public Session {
   void Classify(Outcome* outcome);
   uint64_t RowsPassed() const;
   Cluster::TurnEnd EndInCluster();
-  void TakeVerdict(Cluster::LostBy loss, bool is_committed, Outcome* outcome);
+  void TakeTurnEnd(Cluster::LostBy loss, bool is_committed, Outcome* outcome);
   void EndTurn();
   void Recover();
   void Renew();

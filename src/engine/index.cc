@@ -58,7 +58,7 @@ struct IndexRegistry::State {
     return id;
   }
 
-  // Its name may belong to a newer object by now.
+  // The names of an index that has gone may be those of a newer object by now.
   void Release(const std::string& key, const Index& index) {
     const base::MutexLock lock(mutex);
     const auto found = by_names.find(key);

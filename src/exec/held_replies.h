@@ -1,7 +1,7 @@
 // The connections of a worker whose replies wait for commits of other connections.
 //
-// Their finds may have seen rows of commits that were under way and are not durable yet
-// (commit_board.h): each waits until all commits up to a number have ended.
+// The finds of such a connection may have seen rows of commits that were under way and are not
+// durable yet (commit_board.h): each waits until all commits up to a number have ended.
 //
 // Threads: the worker's; CommitsEnded from any that commits.
 #pragma once
@@ -39,7 +39,8 @@ class HeldReplies final : private CommitBoard::Watcher {
 
   CommitBoard& commits_;
   net::EventLoop& loop_;
-  std::deque<std::pair<uint64_t, Client*>> held_;  ///< With the last commit to wait for.
+  /// Each client behind the last commit that it waits for.
+  std::deque<std::pair<uint64_t, Client*>> held_;
 };
 
 }  // namespace rowsocket::exec

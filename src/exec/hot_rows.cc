@@ -47,8 +47,8 @@ void AppendShown(std::string_view text, std::string* shown) {
   }
 }
 
-/// As an operator reads it: a,7,NULL. No part begins behind kHotKeyBytesMax bytes, and none goes on
-/// there by more than a character.
+/// The key as an operator reads it: a,7,NULL. No part begins behind kHotKeyBytesMax bytes, and none
+/// goes on there by more than a character.
 std::string KeyText(std::span<const model::Value> key) {
   std::string text;
   for (const model::Value& value : key) {
@@ -254,7 +254,7 @@ void HotRowSampler::Flush(int64_t now_ms) {
   if (kept_.empty()) return;
   try {
     rows_->Add(kept_, now_ms);
-  } catch (const std::bad_alloc&) {  // They are not counted.
+  } catch (const std::bad_alloc&) {  // The rows are not counted.
   }
   kept_.clear();
 }

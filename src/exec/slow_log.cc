@@ -73,7 +73,7 @@ void SlowLog::NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_u
     const std::string text = "SELECT '" + std::to_string(client.held_items) +
                              " replies held for commits of other connections'";
     noted->push_back(About(client.held_verb, *client.frontend, {whole_us, 0}, text));
-  } catch (const std::bad_alloc&) {  // They are counted, and not shown.
+  } catch (const std::bad_alloc&) {  // The requests are counted, and not shown.
   }
 }
 

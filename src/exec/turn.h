@@ -101,7 +101,7 @@ struct TurnItem {
   bool is_merged = false;  ///< It was executed on a row that stays open.
   bool is_told = false;    ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
-  std::string kept_reply;    ///< With kChange: the reply of the statement.
+  std::string kept_reply;    ///< For Stands::kChange: the reply of the statement.
   model::Error answer;       ///< The answer to a kRequest that was executed.
   uint64_t rows = 0;         ///< Rows that it sent or changed.
   uint64_t rows_passed = 0;  ///< Rows that it read after another row.
@@ -137,7 +137,7 @@ void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, St
 class Turn {
  public:
   enum class Waits : uint8_t {
-    kNever,     ///< With a session that does not wait.
+    kNever,     ///< The session waits for no lock.
     kTogether,  ///< All items wait for one lock: the end of one wait ends them all.
   };
   Turn(StatBlock& stats, CommitBoard& commits, Waits waits = Waits::kNever)

@@ -211,8 +211,9 @@ void WaitLane::GiveBack(WaitJobs& jobs) {
   }
 }
 
-// The groups for which no thread is left: the last one got no session, or its session was killed.
-// Their clients would wait until somebody else's request starts another thread.
+// Fails the groups for which no thread is left: the last one got no session, or its session was
+// killed. The clients of these groups would wait until somebody else's request starts another
+// thread.
 void WaitLane::FailUnserved() {
   WaitJobs jobs;
   {

@@ -57,9 +57,11 @@ struct WorkerContext {
   std::string connections_variable;  ///< The variable that limits connections: for messages.
   std::string memory_variable;       ///< The variable that limits their buffers: for messages.
   net::BufferBudget* budget = nullptr;
-  bool writes = false;                                      ///< The frontends let writes through.
-  std::function<void(engine::Session&, bool now)> prepare;  ///< See PortSettings.
-  std::function<bool()> may_serve;                          ///< See PortSettings.
+  bool writes = false;  ///< The frontends let writes through.
+  /// Brings up to date what the frontends share (PortSettings::prepare). May be empty.
+  std::function<void(engine::Session&, bool now)> prepare;
+  /// Whether the port may serve (PortSettings::may_serve). May be empty.
+  std::function<bool()> may_serve;
 };
 
 /// When things happen on a worker: the clocks are read once a round, and once a turn.

@@ -103,8 +103,8 @@ class Catalog {
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.
-  int64_t logs_since_ms_ GUARDED_BY(refresh_mutex_) =
-      0;  ///< With `lines_`: what was told in this period.
+  /// When the period began in which `lines_` lines were logged.
+  int64_t logs_since_ms_ GUARDED_BY(refresh_mutex_) = 0;
   unsigned lines_ GUARDED_BY(refresh_mutex_) = 0;
   mutable base::Mutex current_mutex_;  ///< Held for a copy of the pointer.
   std::shared_ptr<const Snapshot> current_ GUARDED_BY(current_mutex_);

@@ -68,8 +68,9 @@ struct Layout {
 
 struct Container {
   ContainerDefinition definition;
-  std::string problem;     ///< Not empty: nothing below is of use.
-  bool is_locked = false;  ///< With `problem`: nothing is known of the table yet, which was locked.
+  std::string problem;  ///< Not empty: nothing below is of use.
+  /// The problem is that the table was locked, so that nothing is known of it yet.
+  bool is_locked = false;
   std::shared_ptr<const engine::IndexPin> pin;  ///< The facts that the indexes below depend on.
   std::shared_ptr<ContainerState> state;
 

@@ -67,9 +67,10 @@ class Keyspaces {
  private:
   const Settings settings_;
   std::atomic<const std::atomic<int64_t>*> clock_ahead_ms_{nullptr};
-  std::atomic<int64_t> next_flush_ms_{kNever};    ///< The earliest flush to come.
-  mutable std::atomic<int64_t> utc_offset_s_{0};  ///< As of utc_offset_minute_.
-  /// At the moment when TIMESTAMP ends; as of utc_offset_minute_.
+  std::atomic<int64_t> next_flush_ms_{kNever};  ///< The earliest flush to come.
+  /// How far the server's time of day is ahead of UTC, as it was found in utc_offset_minute_.
+  mutable std::atomic<int64_t> utc_offset_s_{0};
+  /// How far it will be ahead at the moment when TIMESTAMP ends, as found in utc_offset_minute_.
   mutable std::atomic<int64_t> utc_offset_at_max_s_{0};
   mutable std::atomic<int64_t> utc_offset_minute_{-1};
 };

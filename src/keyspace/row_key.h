@@ -13,8 +13,8 @@
 namespace rowsocket::keyspace {
 
 struct RowKey {
-  std::span<const model::Value> parts;    ///< As the parts of the index.
-  std::span<const model::Value> columns;  ///< As key_columns.
+  std::span<const model::Value> parts;    ///< One value for each part of the index.
+  std::span<const model::Value> columns;  ///< One value for each of key_columns.
 };
 
 /// False: the key's columns cannot hold the text, so that no row has it. REQUIRES: the container is

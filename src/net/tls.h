@@ -11,14 +11,14 @@ struct ssl_st;  // OpenSSL's SSL
 
 namespace rowsocket::net {
 
-/// The first byte of a TLS connection: the type of a handshake record. No request of either
+/// The first byte of a TLS connection: the type of a handshake record. No request of any
 /// protocol begins with this byte, so that one port serves both kinds of connections.
 inline constexpr char kTlsFirstByte = '\x16';
 
 enum class TlsMode : uint8_t {
   kOff,       ///< A connection is plain, whatever its first byte is.
   kOn,        ///< The first byte of a connection decides.
-  kRequired,  ///< As kOn, but plain TCP connections are refused; UNIX sockets stay plain.
+  kRequired,  ///< Plain TCP connections are refused; on a UNIX socket the first byte decides.
 };
 
 /// Makes TLS objects from the certificate and key that are in force at that time.

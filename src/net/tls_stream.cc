@@ -147,7 +147,7 @@ bool TlsStream::Encrypt(GatedOutput& out) {
     const int result = SSL_write_ex(ssl_, plain.data(), plain.size(), &taken);
     if (result != 1) {
       Fail(result);
-      failed_ = true;  // There is always room, so that a write that wants to wait is wrong as well.
+      failed_ = true;  // A write always has room, so that one that wants to wait is wrong as well.
       return false;
     }
     out.Consume(taken);
@@ -172,7 +172,8 @@ TlsStream::Status TlsStream::Fail(int result) {
     default:
       failed_ = true;
       error_ = ERR_peek_error();
-      ERR_clear_error();  // As in SayEnd.
+      // OpenSSL keeps errors for the thread: another connection's call must not find this one.
+      ERR_clear_error();
       return Status::kFailed;
   }
 }

@@ -38,7 +38,7 @@ class Judge {
   /// The turn holds locks from now on.
   void HoldLocks() { is_first_ = false; }
 
-  /// See engine::Session.
+  /// Whether the account may see the table (engine::Session::MayOpen).
   Outcome MayOpen(const IndexNames& names, const model::Account& account);
   Outcome MayExecute(ServerIndex& index, const model::Request& request) {
     const Rights& rights = index.rights().Of(request.account->id(), turn_);

@@ -158,8 +158,9 @@ void Tables::EndTurn() {
   locks_.ReleaseBackupLocks();
 }
 
-// As a statement that is taken back does: a handler that has marked the transaction as one that
-// writes would not mark it again, and the commit would leave out its two phases.
+// Resets the handlers, as SQL does where it takes a statement back: a handler that has marked the
+// transaction as one that writes would not mark it again, and the commit would leave out its two
+// phases.
 void Tables::TakeBackUnit() {
   TakeBackRowsForAlter();
   has_changed_rows_ = had_changed_rows_;

@@ -38,7 +38,7 @@ struct MemcachedWork : exec::ItemDetail {
   bool is_nothing = false;        ///< Bytes that belong to no command: no reply, not counted.
   bool lists_mechanisms = false;  ///< The answer is how a client may log in.
   bool switches = false;          ///< `get @@name`: changes the connection's container.
-  std::string_view table;         ///< With `switches`, what is answered: the container's table.
+  std::string_view table;         ///< What `get @@name` answers: the container's table.
   uint64_t serial = 0;            ///< For requests that may win a mark.
   int64_t flush_at_ms = 0;        ///< flush_all: when items will be dropped; 0: they have been.
   Tally tally;

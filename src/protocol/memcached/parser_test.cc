@@ -170,7 +170,7 @@ TEST(TextParser, ADataBlockThatDoesNotEnd) {
             (Dumps{kChunk, "text none !\"ERROR\"", "meta noop"}));
 }
 
-// As where a login, which is not the parser's, begins behind the data and is taken off the input.
+// A login, which is not the parser's, may begin behind the data and is then taken off the input.
 TEST(TextParser, WhatIsSwallowedIsNotSwallowedAgain) {
   Parser parser;
   base::Arena arena;

@@ -4,7 +4,8 @@
 
 #include "find_account.h"
 
-/// As far as it is used here: the server's header that defines it needs the library boost.
+/// The part of the server's class that this file uses: the header that defines the class needs the
+/// library boost.
 class Acl_cache {
  public:
   uint64 version();

@@ -1,6 +1,9 @@
 // What the servers that this library is built for name differently: one small inline function for
 // each difference, so that the files of src/engine/server are the same for all of them. Included by
 // api.h alone, after the server's headers and compat.h.
+//
+// Some functions (IsInnodb, SetBlob) have the same body in each family's folder: they use members
+// of the server's classes, which another family may name otherwise.
 #pragma once
 
 #include <string>

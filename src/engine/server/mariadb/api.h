@@ -13,6 +13,7 @@
 #undef test
 #undef swap
 
+// After the server's headers: compat.h says first where their version is not a known one.
 #include "compat.h"
-// accessors.h needs compat.h.
+// After the server's headers and compat.h.
 #include "accessors.h"

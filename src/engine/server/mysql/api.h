@@ -6,7 +6,7 @@
 #pragma once
 
 #include "server_headers.h"
-// compat.h needs the server's headers before it, as accessors.h does.
+// After the server's headers: compat.h says first where their version is not a known one.
 #include "compat.h"
-// After compat.h, which says first where the server's version is not a known one.
+// After the server's headers and compat.h.
 #include "accessors.h"

@@ -1,6 +1,7 @@
 #include "engine/server/session_thd.h"
 
 #include <atomic>
+#include <mutex>
 
 #include "galera.h"
 

@@ -15,11 +15,13 @@ def pytest_addoption(parser):
     group.addoption("--seed", type=int, default=None,
                     help="seed of all random choices (default: a random one, printed)")
     group.addoption("--tls", action="store_true",
-                    help="every server requires TLS over TCP, and the clients of both protocols in Python"
-                         " speak it; for suites that use no other clients")
+                    help="HandlerSocket's and memcached's ports of every server require TLS over TCP, and the"
+                         " clients of these protocols in Python speak it; for suites that use no other clients"
+                         " of the two (RESP's port stays as it is)")
     group.addoption("--account", action="store_true",
-                    help="every port has the rights of an account that may do everything, so that each request"
-                         " is judged; for suites whose servers take the defaults of accounts and --init-file")
+                    help="HandlerSocket's and memcached's ports have the rights of an account that may do"
+                         " everything, so that each request is judged; for suites whose servers take the defaults"
+                         " of accounts and --init-file (RESP's port stays as it is)")
     group.addoption("--again", action="store_true",
                     help="only the tests that are to run in this server, too, after another one (mark again_in)")
     group.addoption("--keep", action="store_true",

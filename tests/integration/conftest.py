@@ -37,7 +37,7 @@ def pytest_configure(config):
 
 
 def require_tls():
-    """Makes all servers and clients of this run speak TLS."""
+    """Makes HandlerSocket's and memcached's ports and clients of this run speak TLS."""
     certificates = tls.Certificates.shared()
     server_module.EXTRA_OPTIONS += [*certificates.options(), "--loose-handlersocket-ssl=REQUIRED",
                                     "--loose-daemon-memcached-ssl=REQUIRED"]
@@ -45,7 +45,7 @@ def require_tls():
 
 
 def judge_all():
-    """Gives all ports of this run an account that may do everything."""
+    """Gives HandlerSocket's and memcached's ports of this run an account that may do everything."""
     folder = tempfile.TemporaryDirectory(prefix="rs-account-")
     atexit.register(folder.cleanup)
     path = pathlib.Path(folder.name)

@@ -202,6 +202,9 @@ listeners_are_up() {
   }
 }
 
+# What the log says of a plugin that will never be there, in the words of each server.
+plugin_failures="Can't open shared library|init function returned error|Plugin '.*' registration as a .* failed"
+
 # Waits until the server answers on all its sockets. Sets failure when it never will.
 wait_until_ready() {
   local started=$SECONDS beat=0 limit=120 missing
@@ -225,7 +228,7 @@ wait_until_ready() {
   # A node that joins a Galera cluster may answer before it has started its plugins.
   limit=$((SECONDS + 10))
   until missing=$(missing_plugins) && ((missing == 0)); do
-    if ((SECONDS >= limit)) || log_of_this_start | grep -qE "Can't open shared library|init function returned error"; then
+    if ((SECONDS >= limit)) || log_of_this_start | grep -qE "$plugin_failures"; then
       failure="the server runs, but one of its plugins refused to start"
       return 1
     fi

@@ -7,8 +7,8 @@
 #                    source and the generated headers, and names no data directory
 # VIEW/memcached, VIEW/redis, VIEW/prometheus, VIEW/valkey, VIEW/venv-HASH
 # VIEW/view-of       the path of the store
-# Compiled files (ccache) and what a test or scripts/cluster obtains by itself, when it needs it, stay in
-# the store, and every view may use them.
+# Compiled files (ccache), marks of what clang-tidy has passed (lib/tidy.py), and what a test or scripts/cluster
+# obtains by itself, when it needs it, stay in the store, and every view may use them.
 
 # Links what the kinds of work in `works` need into the view, from the store, where it exists by now.
 show_in_view() {

@@ -1,5 +1,6 @@
 """Command-line options of every test below this folder."""
 
+import collections
 import random
 
 import pytest
@@ -60,9 +61,18 @@ def is_wanted(config, item):
     return config.getoption("--plugin") != "bundled" or not item.get_closest_marker("ours")
 
 
+def put_slow_files_first(items):
+    """The tests of one file run in one process: a long file that began last would keep one process busy while the
+    others have nothing left to do."""
+    tests = collections.Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, -tests[item.path]))
+
+
 def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=[item for item in items if not is_wanted(config, item)])
     items[:] = [item for item in items if is_wanted(config, item)]
+    put_slow_files_first(items)
     if config.getoption("--plugin") != "bundled":
         return
     for item in items:

@@ -12,7 +12,7 @@ from hs import OK
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server, is_mysql, wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
 PASSWORD = "Sehr-Geheim-0815"
 LOGS = ("general.log", "slow.log", *([] if is_mysql() else ["audit.log"]))

@@ -8,7 +8,7 @@ from groups import APPLIED, add, group, required, stopped, take
 from purchasenodes import purchases_between_nodes
 from server import is_mysql, wait_until
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 KIND = "group" if is_mysql() else "galera"
 STOCK = 400

@@ -8,7 +8,7 @@ from cluster import Cluster
 from resp import Client
 from server import is_mysql, run_packaged, wait_until
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 KIND = "group" if is_mysql() else "galera"
 

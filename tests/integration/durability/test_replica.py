@@ -13,7 +13,7 @@ from sqlmodel import Open, Model
 from test_deadlock import storm
 from test_differential import Laboratory, random_case
 
-pytestmark = pytest.mark.again_in("mariadb-11.8")
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.slow]
 
 CATCH_UP_S = 60
 

@@ -8,7 +8,7 @@ from lostcache import OPTIONS as FORGETFUL_OPTIONS
 from purchase import Books, Purchase, Tables, violations
 from purchasetrouble import FORGETFUL, OPTIONS, TROUBLES, purchases_in_trouble
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("trouble", sorted(set(TROUBLES)))

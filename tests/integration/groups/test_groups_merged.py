@@ -14,7 +14,7 @@ from load import scaled
 from test_groups_random import Random, expected
 from test_replica import Pair
 
-pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 BATCHES = 80
 GROUPS_OF_A_BATCH = 30

@@ -9,7 +9,7 @@ from groups import APPLIED, NOT_DONE, failed, group, stopped
 from load import scaled
 from test_replica import Pair
 
-pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 GROUPS = 2500
 TABLES = {

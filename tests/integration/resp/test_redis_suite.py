@@ -12,7 +12,7 @@ import pytest
 import resp
 from server import cache_dir, read_env, run_packaged
 
-pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 
 UNITS = ("type/string", "type/incr", "expire", "keyspace", "multi", "scan", "protocol", "quit")
 # What Redis's tests ask for and say of themselves: a server that is controlled by DEBUG or CONFIG SET.

@@ -27,7 +27,6 @@ def server(resp_server):
     return resp_server
 
 
-@pytest.mark.again_in("mariadb-11.8")
 @pytest.mark.again_in("mysql-9.7")
 def test_django(server):
     """Its cache, and its sessions in the cache; the three that are skipped are about a cache that evicts."""

@@ -19,7 +19,7 @@ from schema import random_table
 from server import is_mysql, wait_until
 from sqlmodel import NOW, Model, Open
 
-pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.slow]
 
 OPERATIONS = 30_000
 BATCHES_PER_CASE = 16

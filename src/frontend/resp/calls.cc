@@ -22,15 +22,12 @@ using Verb = RespVerb;
 
 namespace {
 
-// MEMORY USAGE and OBJECT ENCODING; other subcommands ask for what a table does not have.
+// MEMORY USAGE, OBJECT ENCODING and OBJECT FREQ; other subcommands ask for what a table does not
+// have.
 std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
-  const std::string_view served = is_usage ? "usage" : "encoding";
-  if (IsWord(arguments[1], "freq")) {
-    return "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note "
-           "that when switching between policies at runtime LRU and LFU data will take some time "
-           "to adjust.";
-  }
+  const bool is_freq = !is_usage && IsWord(arguments[1], "freq");
+  const std::string_view served = is_usage ? "usage" : is_freq ? "freq" : "encoding";
   if (!IsWord(arguments[1], served)) {
     return "NOTSERVED only " + std::string(is_usage ? "MEMORY USAGE" : "OBJECT ENCODING") +
            " is served: use information_schema in SQL";

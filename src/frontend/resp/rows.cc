@@ -252,7 +252,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendInteger(
           static_cast<int64_t>(call.arguments[call.key_at].size() + row.bytes()), &out);
     case Verb::kObjectEncoding:
-      return resp::AppendBulk("listpack", &out);
+      return AppendObject(call, "listpack", out);
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(TimeUntil(call, row.expires_ms()), &out);
@@ -351,6 +351,14 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 }
 
 }  // namespace
+
+void AppendObject(const RespCall& call, std::string_view encoding, base::Buffer& out) {
+  if (!IsWord(call.arguments[1], "freq")) return resp::AppendBulk(encoding, &out);
+  resp::AppendError(
+      "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
+      "when switching between policies at runtime LRU and LFU data will take some time to adjust.",
+      &out);
+}
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.scan != nullptr) return NameScanned(call, names);

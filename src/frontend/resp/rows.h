@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/buffer.h"
 #include "engine/session.h"
@@ -19,6 +20,9 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 /// Executes the call and appends its reply; of several keys, the reply comes with the last one.
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
+
+/// Appends what OBJECT ENCODING, or OBJECT FREQ, says of a key that is there.
+void AppendObject(const RespCall& call, std::string_view encoding, base::Buffer& out);
 
 /// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
 std::string Blame(size_t number);

@@ -6,6 +6,7 @@
 #include "base/require.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/rows.h"
 #include "frontend/resp/string_change.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/time.h"
@@ -260,7 +261,8 @@ void AppendRead(RespWork& work, const RespCall& call, const StringRow& row, base
       return resp::AppendInteger(
           static_cast<int64_t>(call.arguments[call.key_at].size() + row.value().size()), &out);
     case Verb::kObjectEncoding:
-      return AppendText(work, row.is_there(), EncodingOf(row.value()), out);
+      if (!row.is_there()) return resp::AppendNil(work.version, &out);
+      return AppendObject(call, EncodingOf(row.value()), out);
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);

@@ -204,6 +204,9 @@ TEST_F(RespTest, KeysTellWhatTheyTake) {
   EXPECT_EQ("-ERR syntax error\r\n", Ask("MEMORY USAGE a b"));
   EXPECT_EQ(0u, Ask("MEMORY DOCTOR").find("-NOTSERVED"));
   EXPECT_EQ(0u, Ask("OBJECT FREQ a").find("-ERR An LFU maxmemory policy"));
+  EXPECT_EQ(0u, Ask("OBJECT FREQ t:1").find("-ERR An LFU maxmemory policy"));
+  EXPECT_EQ("$-1\r\n", Ask("OBJECT FREQ none"));
+  EXPECT_EQ("-ERR wrong number of arguments for 'object|freq' command\r\n", Ask("OBJECT FREQ"));
 }
 
 TEST_F(RespTest, ARandomKeyIsOneOfTheDatabase) {

@@ -16,7 +16,9 @@
 // Limits:  threads_max threads, and three quarters of them for one account; groups beyond wait in
 //          the order they came. One job a connection; kTurnRequestsMax in a turn.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
-//         group when its wait does: at most twice the server's timeout after the job came.
+//         group when its wait does. A job waits with three groups at most: the one under way when
+//         it came, one under way when it came again after it was handed back, and its own. Time in
+//         the queue, when all threads are at work, is not counted.
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,10 @@ namespace rowsocket::memcached {
 
 enum class Dialect : uint8_t { kText, kMeta, kBinary };
 
+/// The order matters: the verbs from kGet to kDecrement have a key (`HasKey` of dump.cc), those
+/// from kSet to kPrepend store the value that was sent (encoder.cc, and `stats detail` in
+/// MemcachedFrontend::CountDetails), and those from kGat to kFlushAll count as sets among the
+/// latencies (MemcachedShared::ReadLatencies).
 enum class Verb : uint8_t {
   kNone,   ///< Unknown; `error` is set.
   kGet,    ///< keys. get, gets, mg without T; binary get, getk.

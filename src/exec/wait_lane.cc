@@ -143,7 +143,7 @@ void WaitLane::CountThread(const WaitGroup& group, int change) {
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
-bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
+bool WaitLane::NextWaitGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
   base::MutexLock lock(mutex_);
   if (Next() == queued_.end() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
@@ -177,7 +177,7 @@ bool WaitLane::NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs
 }
 
 // Appends the jobs that are handed back to `jobs`.
-void WaitLane::EndGroup(Groups& taken, WaitJobs& jobs) {
+void WaitLane::EndWaitGroup(Groups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
   group.is_under_way = false;
@@ -236,14 +236,14 @@ void WaitLane::Main(engine::Session* session) {
   StatBlock stats(stats_);
   Turn turn(stats, commits_, Turn::Waits::kTogether);
   Groups taken;
-  for (WaitJobs jobs; NextGroup(session, taken, jobs); jobs.clear()) {
+  for (WaitJobs jobs; NextWaitGroup(session, taken, jobs); jobs.clear()) {
     session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                       (jobs.size() == 1 ? " request" : " requests"));
     // A thread that waits for this group must not hold the tables of the group before: DDL may wait
     // for these tables, and this group may wait for a lock of the DDL or of a session behind it.
     if (session->HoldsTables()) session->ReleaseTables();
     Run(*session, turn, jobs);
-    EndGroup(taken, jobs);
+    EndWaitGroup(taken, jobs);
     GiveBack(jobs);
   }
   FailUnserved();

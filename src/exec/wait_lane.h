@@ -4,21 +4,22 @@
 // as SQL sessions would. The connection that sent the request is left alone until the outcome is
 // back, which keeps its requests in order.
 //
-// Writes of one row wait together, as a group: one thread waits for all of them, executes them as
-// one turn, and commits once. A job for that row that comes while the group is under way is handed
-// back when the group has ended, to go into its worker's batch with all others: otherwise a hot row
-// would stay with the lane for as long as its load lasts. A job that meets a lock again after that
-// is executed here, in the next group. Every other job is a group of its own.
+// Writes of one row wait together, as a waiting group: one thread waits for all of them, executes
+// them as one turn, and commits once. A job for that row that comes while the group is under way is
+// handed back when the group has ended, to go into its worker's batch with all others: otherwise a
+// hot row would stay with the lane for as long as its load lasts. A job that meets a lock again
+// after that is executed here, in the next waiting group. Every other job is a waiting group of its
+// own. (A group that a client sends is another thing: a unit, unit.h.)
 //
 // Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
 //          Done.
-// Limits:  threads_max threads, and three quarters of them for one account; groups beyond wait in
-//          the order they came. One job a connection; kTurnRequestsMax in a turn.
+// Limits:  threads_max threads, and three quarters of them for one account; waiting groups beyond
+//          are queued in the order they came. One job a connection; kTurnRequestsMax in a turn.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
-//         group when its wait does. A job waits with three groups at most: the one under way when
-//         it came, one under way when it came again after it was handed back, and its own. Time in
-//         the queue, when all threads are at work, is not counted.
+//         waiting group when its wait does. A job waits with three of them at most: the one under
+//         way when it came, one under way when it came again after it was handed back, and its own.
+//         Time in the queue, when all threads are at work, is not counted.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct WaitJob;
 
 using WaitJobs = std::vector<std::unique_ptr<WaitJob>>;
 
-/// Gets its jobs back, all jobs of a group at once. Done may be called on any thread.
+/// Gets its jobs back, all jobs of a waiting group at once. Done may be called on any thread.
 class WaitJobOwner {
  public:
   virtual ~WaitJobOwner() = default;
@@ -98,9 +99,9 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
-  /// The name of the group that the item joins. It differs for different rows, and for requests of
-  /// a row with and without a token; empty for a request that is not for one row, and waits by
-  /// itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
+  /// The name of the waiting group that the item joins. It differs for different rows, and for
+  /// requests of a row with and without a token; empty for a request that is not for one row, and
+  /// waits by itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
   static std::string GroupNameOf(const Item& item, bool waits_elsewhere = false);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
@@ -118,8 +119,8 @@ class WaitLane {
   Groups::iterator Next() REQUIRES(mutex_);
   void CountThread(const WaitGroup& group, int change) REQUIRES(mutex_);
   void Main(engine::Session* session);
-  bool NextGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
-  void EndGroup(Groups& taken, WaitJobs& jobs);
+  bool NextWaitGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
+  void EndWaitGroup(Groups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
   void FailUnserved();
   void Forget(WaitGroup& group) REQUIRES(mutex_);

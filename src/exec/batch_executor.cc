@@ -6,15 +6,12 @@
 
 #include "base/clock.h"
 #include "base/require.h"
+#include "model/limits.h"
 
 namespace rowsocket::exec {
 
 namespace {
 
-/// An executor that is idle for this long gives its tables back, so that no session waits for them.
-constexpr std::chrono::milliseconds kReleaseTables{10};
-/// How often an idle executor looks whether the server wants it to end.
-constexpr std::chrono::milliseconds kTick{200};
 constexpr int64_t kDescribeBatchMs = 500;
 
 }  // namespace
@@ -73,9 +70,10 @@ Batch* BatchExecutor::Next(engine::Session& session) {
     if (published_ != nullptr) return std::exchange(published_, nullptr);
     const bool holds_tables = session.HoldsTables();
     waits_ = true;
-    const bool has_work =
-        work_.WaitFor(lock, holds_tables ? kReleaseTables : kTick,
-                      [this]() REQUIRES(mutex_) { return stopping_ || published_ != nullptr; });
+    const std::chrono::milliseconds timeout{holds_tables ? model::kReleaseTablesMs
+                                                         : model::kSessionTickMs};
+    const bool has_work = work_.WaitFor(
+        lock, timeout, [this]() REQUIRES(mutex_) { return stopping_ || published_ != nullptr; });
     waits_ = false;
     if (has_work || !holds_tables) continue;
     lock.Unlock();

@@ -8,16 +8,13 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "model/limits.h"
 
 namespace rowsocket::exec {
 
 namespace {
 
 constexpr size_t kEventsMax = 512;
-/// A worker that is idle for this long gives its tables back, so that no session waits for them.
-constexpr int kReleaseTablesMs = 10;
-/// How often an idle worker looks whether the server wants it to end.
-constexpr int kTickMs = 200;
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
@@ -122,8 +119,8 @@ void Worker::Loop(engine::Session& session) {
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
     const bool gathers = batches_ != nullptr && batches_->gathers();
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
-                           : session.HoldsTables()              ? kReleaseTablesMs
-                                                                : kTickMs;
+                           : session.HoldsTables()              ? model::kReleaseTablesMs
+                                                                : model::kSessionTickMs;
     HandleEvents(timeout_ms != 0 && LooksOn() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
@@ -172,7 +169,7 @@ void Worker::EndLookOn(bool found) {
 // The worker is idle by the time since it executed a request, even if other events keep the loop
 // awake.
 void Worker::ReleaseIdleTables(engine::Session& session) {
-  const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= kReleaseTablesMs;
+  const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= model::kReleaseTablesMs;
   if (is_idle && session.HoldsTables()) session.ReleaseTables();
 }
 

@@ -146,6 +146,11 @@ inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
+/// Time without work after which a worker, or its executor, closes its tables, so that no session
+/// waits for them.
+inline constexpr int kReleaseTablesMs = 10;
+/// How often a worker or an executor without work looks whether the server wants its thread to end.
+inline constexpr int kSessionTickMs = 200;
 /// Accounts for whose rights on an index in a turn a thread has room from the beginning.
 inline constexpr size_t kRightsKeptMin = 4;
 /// Accounts whose rights on an index in a turn a thread keeps at most.

@@ -39,19 +39,20 @@ struct MappingTable {
 
 const MappingTable& Containers() {
   static const MappingTable table{
-      kSchema,
+      kContainersSchema,
       "containers",
       {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
        "expire_time_column", "unique_idx_name_on_key"}};
   return table;
 }
 const MappingTable& Policies() {
-  static const MappingTable table{
-      kSchema, "cache_policies", {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
+  static const MappingTable table{kContainersSchema,
+                                  "cache_policies",
+                                  {"get_policy", "set_policy", "delete_policy", "flush_policy"}};
   return table;
 }
 const MappingTable& ConfigOptions() {
-  static const MappingTable table{kSchema, "config_options", {"name", "value"}};
+  static const MappingTable table{kContainersSchema, "config_options", {"name", "value"}};
   return table;
 }
 const MappingTable& KeyspaceTable() {

@@ -15,9 +15,11 @@
 
 namespace rowsocket::keyspace {
 
-/// The schema of memcached's containers, and that of RESP's keyspaces and store.
-inline constexpr std::string_view kSchema = "innodb_memcache";
+/// The schema of memcached's mapping tables, of which `containers` is one; MySQL's plugin has it.
+inline constexpr std::string_view kContainersSchema = "innodb_memcache";
+/// The schema of the tables that MySQL's plugin does not have: RESP's keyspaces and store.
 inline constexpr std::string_view kRowsocketSchema = "rowsocket";
+/// The table of kRowsocketSchema with RESP's strings, those that are no item of a container.
 inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.
